@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logit, softmax
-from sklearn.compose import TransformedTargetRegressor
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.datasets import load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mercer import (
     GLM,
@@ -231,6 +232,23 @@ def test_any_model_of_a_frame_with_categories_and_gaps_is_explained() -> None:
     told = explain_rows(model, frame[:8], background=frame)
     assert told.names == ("age", "dose", "colour")
     np.testing.assert_allclose(told.totals[:, 0], logit(model.predict_proba(frame[:8])[:, 1]), atol=1e-8)
+
+
+def test_features_that_scikit_learn_names_are_summed_by_column() -> None:
+    frame, y = mixed()
+    frame = frame.drop(columns="said").assign(colour_2=np.where(frame["dose"] > 0, "x", "y"))
+    features = ColumnTransformer(
+        [
+            ("numbers", make_pipeline(SimpleImputer(), StandardScaler()), ["age", "dose"]),
+            ("levels", OneHotEncoder(), ["colour", "colour_2"]),
+        ]
+    )
+    model = make_pipeline(features, LogisticRegression()).fit(frame, y)
+    told = explain_rows(model, frame)
+    assert (told.method, told.names) == ("exact", ("age", "dose", "colour", "colour_2"))
+    np.testing.assert_allclose(told.totals[:, 0], logit(model.predict_proba(frame)[:, 1]), atol=EXACTLY)
+    other = explain_rows(make_pipeline(features, SVC()).fit(frame, y), frame[:3], background=frame)
+    assert (other.method, other.names) == (ENUMERATED, told.names)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])

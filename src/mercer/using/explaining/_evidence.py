@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import NoExplanationError
+from mercer.data.select import names_of
 from mercer.decide import Calibrated
 from mercer.designs.encoded import Encoded
 from mercer.models import GaussianNB, NaiveBayes, TableFeatures, linear_form
@@ -51,7 +52,7 @@ def evidence_of(model: Any, X: Any) -> Evidence:
     if isinstance(model, Pipeline):
         before, last = model[:-1], model[-1]
         found = evidence_of(last, before.transform(X))
-        return _by_column(_named_features(model, found), before)
+        return _by_column(_named_features(model, found), before, X)
     check_is_fitted(model)
     if hasattr(model, "best_estimator_"):
         return evidence_of(model.best_estimator_, X)
@@ -112,8 +113,8 @@ def _of_discriminant(model: Any, X: Any) -> Evidence:
     if np.isnan(rows).any():
         column = names[int(np.argwhere(np.isnan(rows))[0, 1])]
         raise NoExplanationError(
-            f"Column {column!r} is missing in a row, and {type(model).__name__} infers it from the others, so that no "
-            "column speaks for itself; ask about complete rows."
+            f"Column {column!r} is missing in a row, and {type(model).__name__} infers it from the others; give "
+            "background rows for Shapley values, or complete rows."
         )
     form = linear_form(model)
     added = np.asarray(form.feature_map(X))[:, :, None] * form.coef.T
@@ -147,14 +148,11 @@ def _of_ordinal(model: OrdinalRegression, X: Any) -> Evidence:
 def _of_coefficients(model: Any, X: Any) -> Evidence:
     coef, name = getattr(model, "coef_", None), type(model).__name__
     if coef is None or not hasattr(model, "intercept_"):
-        raise NoExplanationError(
-            f"{name} is no sum of what its columns say, so that there is no contribution of each; look at a naive "
-            "Bayes, discriminant or linear model beside it."
-        )
+        raise NoExplanationError(f"{name} is not a sum over columns; give background rows for Shapley values.")
     if of_pairs(model):
         raise NoExplanationError(
-            f"{name} decides between each two of its {len(model.classes_)} classes, so that no class has a score to "
-            "which columns add; look at a naive Bayes, discriminant or other linear model beside it."
+            f"{name} decides between each two of its {len(model.classes_)} classes, which have no scores of their own; "
+            "give background rows for Shapley values."
         )
     coef = np.atleast_2d(_dense(coef))
     features = _matrix(X)
@@ -200,15 +198,27 @@ def _named_features(model: Pipeline, found: Evidence) -> Evidence:
     return found._replace(names=tuple(names or ())) if fits else found
 
 
-def _by_column(found: Evidence, before: Any) -> Evidence:
-    """Features of one column summed, where the first step says which these are and others change no feature."""
+def _by_column(found: Evidence, before: Any, X: Any) -> Evidence:
+    """Features of one column summed, where the first step names their column and others change no feature."""
     first = before[0]
-    if not isinstance(first, TableFeatures) or tuple(first.get_feature_names_out()) != found.names:
-        return found
-    owners = first.feature_columns().tolist()
+    if isinstance(first, TableFeatures):
+        if tuple(first.get_feature_names_out()) != found.names:
+            return found
+        owners = first.feature_columns().tolist()
+    else:
+        columns = names_of(X) or []
+        owners = [_owner(name, columns) for name in found.names]
     names = tuple(dict.fromkeys(owners))
     place = {name: j for j, name in enumerate(names)}
     base, contributions = found.additive
     summed = np.zeros((len(names), len(contributions), len(base)))
     np.add.at(summed, [place[owner] for owner in owners], np.moveaxis(contributions, 1, 0))
     return Evidence(Additive(base, np.moveaxis(summed, 0, 1)), names)
+
+
+def _owner(feature: str, columns: list[str]) -> str:
+    """The column of a feature that scikit-learn named: "step__column" or "column_level"; else the feature itself."""
+    plain = feature if feature in columns else feature.rpartition("__")[2]
+    if plain in columns:
+        return plain
+    return max((column for column in columns if plain.startswith(f"{column}_")), key=len, default=feature)
