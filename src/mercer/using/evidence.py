@@ -38,10 +38,13 @@ def sample_rows(n_rows: int, most: int = 2_000) -> Array:
     return np.random.default_rng(0).permutation(n_rows)[:most]
 
 
-def quick_features(table: Table, rows: Array, *, most_columns: int = 60, most_levels: int = 12) -> Array:
+def quick_features(
+    table: Table, rows: Array, *, most_columns: int = 60, most_levels: int = 12, most_features: int = 200
+) -> Array:
     """Return standardised columns of the sampled rows: numbers with gaps filled, and indicators of frequent levels.
 
-    A sequence that numbers the rows in file order is left out, because it may follow a sorted target.
+    Columns that come after `most_columns` or after `most_features` features are left out. So is a sequence that numbers
+    the rows in file order, because it may follow a sorted target.
     """
     if table.library == "scipy":
         matrix = table.matrix()[rows]
@@ -51,6 +54,8 @@ def quick_features(table: Table, rows: Array, *, most_columns: int = 60, most_le
     sample = table.take(rows)
     parts: list[Array] = []
     for column in range(min(table.n_columns, most_columns)):
+        if sum(part.shape[1] for part in parts) >= most_features:
+            break
         if table.kinds[column].numeric:
             values = sample.numbers([column]).astype(float)
             known = np.isfinite(values)

@@ -49,7 +49,7 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
     C : float, default=1.0
         Inverse strength of the penalty: Σ w log loss + ½ ‖β‖²/C is minimised. np.inf means no penalty.
     order : sequence of labels, default=None
-        Labels from lowest to highest; by default ascending numbers. Text has to have an order.
+        Labels from lowest to highest; by default numbers ascend and text is in alphabetical order.
     tol : float, default=1e-8
         Distance to the optimum, in standard errors, at which the fit has converged.
     max_iter : int, default=100
