@@ -118,7 +118,7 @@ def _chart(view: View, verdict: Verdict) -> Chart | None:
     who = "; ".join(f"{role}: {entry.name}" for role, entry in shown)
     caption = f"{better}; the lines are 95 % intervals. {_capitalised(who)}."
     unit = f" ({view.comparison.unit})" if view.comparison.unit and metric.name in IN_UNITS else ""
-    axis = Axis(f"{metric.heading}{unit}")
+    axis = Axis(f"{metric.heading}{unit}", form="#.3g" if np.nanmax(np.abs(mean)) < 1000 else ".3g")
     return Chart(f"{_capitalised(metric.heading)} on held-out rows", axis, Axis(""), (bars,), caption)
 
 
