@@ -57,6 +57,7 @@ def spelled(**columns: Any) -> pd.DataFrame:
         (["1.234,56", "12,5"], [1234.56, 12.5]),
         (["1,234.5", "-12"], [1234.5, -12]),
         (["1'234", "999"], [1234, 999]),
+        (["0,512", "1,234"], [0.512, 1.234]),
         (["1 234 567", "12"], [1234567, 12]),
         (["$1,200", "-$3", "$0.50"], [1200, -3, 0.5]),
         (["3 €", "€4,5"], [3, 4.5]),
@@ -123,6 +124,12 @@ def test_what_is_ambiguous_has_a_default_that_is_told_and_can_be_changed() -> No
     assert "--decimal ," in thousands.format.described
     assert thousands.format.read("1,234") == 1234
     assert detect_format(["1,234", "5,678"], decimal=",") == (NumberFormat(","), False)
+    for sure in (["1,234", "678"], ["$1,234", "$5,678"], ["1,234,567"]):
+        found = detect_format(sure)
+        assert found is not None
+        assert not found.ambiguous
+        assert isinstance(found.format, NumberFormat)
+        assert found.format.decimal == "."
     american = detect_format(["01/02/2024", "03/04/2024"])
     assert american == (DateFormat("mdy"), True)
     assert "month/day/year by default" in american.format.described

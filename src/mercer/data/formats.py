@@ -32,6 +32,8 @@ NUMBER = re.compile(
 )
 #: units that are letters
 CURRENCIES = frozenset({"USD", "EUR", "GBP", "CHF", "JPY", "US$", "R$", "C$", "A$", "kr", "Kr", "zł", "Ft", "Kč"})
+#: those that are written with a decimal point
+POINTED = frozenset({"$", "US$", "C$", "A$", "USD", "£", "GBP", "¥", "JPY"})
 DECIMALS = {",": "decimal comma", ".": "decimal point"}
 
 ORDERS = {"dmy": "day/month/year", "mdy": "month/day/year", "ymd": "year/month/day"}
@@ -224,7 +226,8 @@ def _detect_number(words: list[str], decimal: str | None, gaps: list[str], *, pl
         return None
     mark, unit = fits[0], next(iter(units), "")
     grouped = any(any(each in digits for each in _groups(mark)) for digits in (each.digits for each in found))
-    ambiguous = len(fits) > 1 and any("," in each.digits for each in found)
+    # all with three digits behind a comma; where some have no comma, or dollars are counted, these are thousands
+    ambiguous = len(fits) > 1 and unit not in POINTED and all("," in each.digits for each in found)
     remarks = [f"unit {unit}"] if unit else []
     if mark == "," and any("," in each.digits for each in found):
         remarks.append(DECIMALS[","])
@@ -276,7 +279,7 @@ def _groups(decimal: str) -> str:
 def _fits(digits: str, decimal: str) -> bool:
     """Whether digits are a number with this decimal mark, with thousands apart or not."""
     mark, groups = re.escape(decimal), re.escape(_groups(decimal))
-    plain, grouped = rf"\d+(?:{mark}\d*)?|{mark}\d+", rf"\d{{1,3}}([{groups}])\d{{3}}(?:\1\d{{3}})*(?:{mark}\d*)?"
+    plain, grouped = rf"\d+(?:{mark}\d*)?|{mark}\d+", rf"[1-9]\d{{0,2}}([{groups}])\d{{3}}(?:\1\d{{3}})*(?:{mark}\d*)?"
     return re.fullmatch(f"{plain}|{grouped}", digits) is not None
 
 
