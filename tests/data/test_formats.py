@@ -245,3 +245,15 @@ def test_what_is_forced(tmp_path: Path, values: list[str], options: list[str], k
 def test_an_unknown_mark_is_refused() -> None:
     result = CliRunner().invoke(app, ["compare", "iris", "--decimal", ";"])
     assert result.exit_code != 0
+
+
+def test_a_row_in_json_may_be_written_as_in_the_file(tmp_path: Path) -> None:
+    data, model = str(tmp_path / "eu.csv"), str(tmp_path / "it.mercer")
+    spelled(y=Y).to_csv(data, sep=";", index=False)
+    assert CliRunner().invoke(app, ["fit", data, "--target", "y", "--model", "Ridge", "-o", model]).exit_code == 0
+    written = '{"price": "1.200,50", "share": "5 %", "day": "31.12.2023", "city": " Ulm "}'
+    plain = '{"price": 1200.5, "share": 5, "day": "2023-12-31", "city": "Ulm"}'
+    results = [CliRunner().invoke(app, ["explain", model, row]) for row in (written, plain)]
+    assert results[0].stdout.splitlines()[-1] == results[1].stdout.splitlines()[-1]
+    assert "Prediction: " in results[0].stdout
+    assert not any("no row of the fit had" in result.stderr for result in results)

@@ -94,6 +94,7 @@ def _wanted(model: Any, names: list[str]) -> list[str]:
 
 def unseen_in(model: Any) -> Callable[[Any], Iterator[str]]:
     """Asked for some rows at a time, names levels of these that no row of the fit had; each column once."""
+    from mercer.data.coding import is_new_level
     from mercer.models.reader import columns_of_fit
     from mercer.using.reading import columns_of, reader_of
 
@@ -104,7 +105,7 @@ def unseen_in(model: Any) -> Callable[[Any], Iterator[str]]:
     def look(X: Any) -> Iterator[str]:
         for name in [name for name in getattr(X, "column_names", ()) if name in known]:
             present = X.column(name).drop_null().unique()
-            strange = [value for value in present.to_pylist() if value not in known[name] and value == value]
+            strange = [value for value in present.to_pylist() if is_new_level(value, known[name])]
             if strange:
                 guess = did_you_mean(str(strange[0]), map(str, known.pop(name)))
                 yield f"Column {name!r} has {quoted(strange[0])}, which no row of the fit had. {guess}"

@@ -69,6 +69,12 @@ def drop_missing_words(coded: Coded, known: Container[Any]) -> Coded:
     return coded._replace(codes=np.array([*codes, -1], dtype=coded.codes.dtype)[coded.codes])
 
 
+def is_new_level(value: Any, known: Container[Any]) -> bool:
+    """Whether a value is not missing and not a `known` level; white space around it does not count."""
+    value = value.strip() if isinstance(value, str) else value
+    return not is_missing(value) and value not in known and value not in MISSING_WORDS
+
+
 def code_array(values: Array) -> Coded:
     """Codes of a one-dimensional NumPy array of any type but dates."""
     match values.dtype.kind:

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._suggest import did_you_mean, listed, quoted
+from mercer.data.coding import is_new_level
+from mercer.data.formats import NumberFormat
 from mercer.data.frame_like import frame_like
 from mercer.serving.inputs import Input, Inputs
 from mercer.serving.refusals import Refusal
@@ -76,9 +78,7 @@ def unseen(rows: list[Any], inputs: Inputs) -> list[str]:
         if levels is None or not each.required or each.type == "any":
             continue
         known = set(levels)
-        strange = next(
-            (r for r, row in enumerate(rows) if row[each.name] is not None and row[each.name] not in known), None
-        )
+        strange = next((r for r, row in enumerate(rows) if is_new_level(row[each.name], known)), None)
         if strange is not None:
             value = quoted(rows[strange][each.name])
             told.append(
@@ -121,6 +121,10 @@ def _value(value: Any, r: int, each: Input) -> Any:
     """A value of the right type, or a refusal that names its column and row."""
     if value is None:
         return None
+    if isinstance(value, str) and isinstance(each.column.format, NumberFormat):
+        value = value if (number := each.column.format.read(value)) is None else number
+        if isinstance(value, float) and math.isnan(value):
+            return None
     match each.type:
         case "number" if isinstance(value, int | float) and not isinstance(value, bool):
             return _finite(value, r, each)
