@@ -144,6 +144,14 @@ def test_what_unpacks_to_more_than_memory_is_refused(tmp_path: Path, monkeypatch
     zeros = bytes(40_000_000)
     declared = zipped(tmp_path / "a.zip", a_csv=zeros)
     (tmp_path / "a.csv.xz").write_bytes(lzma.compress(zeros, preset=0))
+    lines = b"n,word\n" + b"1,aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n" * 1_000_000
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(lines, 1))
+    with pytest.raises(TooLargeError, match=r"'b\.csv\.gz', decompressed, needs 0\.03\d* GB.*read it piece by piece"):
+        read_table(tmp_path / "b.csv.gz")
+    assert next(iter(open_rows(tmp_path / "b.csv.gz").parts(["n"]))).frame.num_rows > 0
+    (tmp_path / "b.json.gz").write_bytes(gzip.compress(b"[" + b'{"n": 1},' * 4_000_000 + b"{}]", 1))
+    with pytest.raises(TooLargeError, match=r"'b\.json\.gz' needs .*read it piece by piece"):
+        read_table(tmp_path / "b.json.gz")
     for path in (declared, tmp_path / "a.csv.xz"):
         with pytest.raises(
             TooLargeError, match=r"unpacked, needs 0\.0\d+ GB of memory, but 0\.02 .*unpack it, and name"

@@ -21,6 +21,9 @@ Held = Literal["text", "number", "category", "boolean", "date", "verbatim"]
 #: what only files of text have to be told: other formats have types for it
 TYPED = frozenset({"boolean", "date", "verbatim"})
 
+#: what to do about a table that does not fit into memory
+TOO_LARGE = "read it piece by piece (mercer.data.open, `mercer fit --stream`), or take some of its rows"
+
 #: rows that are in memory at once where a file is read piece by piece
 BATCH_ROWS = 1 << 16
 

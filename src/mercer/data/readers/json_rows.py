@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mercer._errors import DataError, EmptyDataError
+from mercer._memory import refuse_beyond_memory
 from mercer._suggest import quoted
-from mercer.data.readers.base import Part, Reading, Rows, concatenated, what_failed
+from mercer.data.readers.base import TOO_LARGE, Part, Reading, Rows, concatenated, what_failed
 from mercer.data.readers.lines import whole_lines
 
 JSON = frozenset({".json", ".jsonl", ".ndjson"})
@@ -47,7 +48,12 @@ class JsonRows(Rows):
         return list(names)
 
     def table(self) -> Any:
-        return self.finished(concatenated([table for table, _ in self._tables()], self.path))
+        tables, held = [], 0
+        for table, _ in self._tables():
+            tables.append(table)
+            held += table.nbytes  # and will be copied once
+            refuse_beyond_memory(held, repr(self.path.name), TOO_LARGE)
+        return self.finished(concatenated(tables, self.path))
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         for table, share in self._tables():
@@ -121,7 +127,11 @@ class JsonRows(Rows):
 
         try:
             with self._opened() as stream:
-                rows = json.loads(bytes(stream.read()))
+                blocks = []
+                while block := bytes(stream.read(BLOCK)):
+                    blocks.append(block)
+                    refuse_beyond_memory(len(blocks) * BLOCK, repr(self.path.name), TOO_LARGE)
+                rows = json.loads(b"".join(blocks))
         except (ValueError, RecursionError) as failure:
             raise DataError(f"{self.path.name!r} is no JSON: {what_failed(failure)}.") from None
         if not rows:

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError, EmptyDataError
+from mercer._memory import refuse_beyond_memory
 from mercer._suggest import quoted
 from mercer.data.packed import Packed
-from mercer.data.readers.base import Part, Reading, Rows, held_types, spells_numbers, what_failed
+from mercer.data.readers.base import TOO_LARGE, Part, Reading, Rows, held_types, spells_numbers, what_failed
 from mercer.data.readers.first_record import Record, first_record, lines_in, most_frequent, unclosed_quote
 
 #: ending -> characters that may separate fields; the one that the first line holds most often does
@@ -122,6 +123,8 @@ class Separated(Rows):
     def table(self) -> Any:
         types = held_types(self.reading.held, self.names())
         self._refuse_unclosed()
+        if self.path.suffix.lower() in CODECS:  # whatever its size on the disk
+            refuse_beyond_memory(self._scan[1], f"{self.path.name!r}, decompressed,", TOO_LARGE)
         with self._explained():
             table = self._read(types)
             if self.reading.decimal == ",":
@@ -197,7 +200,7 @@ class Separated(Rows):
             if self._start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 return "utf-16"
             # what has zeros is no text, in whichever encoding
-            return "utf-8" if b"\0" in self._start or self._is_utf8() else "cp1252"
+            return "utf-8" if b"\0" in self._start or self._scan[0] else "cp1252"
         try:
             return codecs.lookup(self.reading.encoding).name
         except LookupError:
@@ -215,22 +218,21 @@ class Separated(Rows):
         except OSError as failure:
             raise DataError(f"{self.path.name!r} cannot be opened: {what_failed(failure)}.") from None
 
-    def _is_utf8(self) -> bool:
-        """Whether all of the file is UTF-8, of which ASCII is a part that is quickly checked."""
+    @cached_property
+    def _scan(self) -> tuple[bool, int]:
+        """Whether all of the file is UTF-8, of which ASCII is quickly checked, and its bytes, decompressed."""
         import pyarrow as pa
 
-        decoder = codecs.getincrementaldecoder("utf-8")()
+        decoder, is_utf8, size = codecs.getincrementaldecoder("utf-8")(), True, 0
         try:
             with pa.input_stream(str(self.path)) as stream:
                 while block := bytes(stream.read(BLOCK)):
-                    if not (block.isascii() and decoder.getstate() == (b"", 0)):
-                        decoder.decode(block)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return False
+                    size += len(block)
+                    if is_utf8 and not (block.isascii() and decoder.getstate() == (b"", 0)):
+                        is_utf8 = _decodes(decoder, block)
         except OSError:
-            return True  # a damaged file is for the reader to refuse
-        return True
+            return True, size  # a damaged file is for the reader to refuse
+        return is_utf8 and _decodes(decoder, b"", final=True), size
 
     @cached_property
     def _text(self) -> str:
@@ -385,6 +387,14 @@ def _unpacked(raw: Any, path: Path) -> Any:
     import pyarrow as pa
 
     return _decompressed(pa.PythonFile(raw, mode="r"), path)
+
+
+def _decodes(decoder: codecs.IncrementalDecoder, block: bytes, *, final: bool = False) -> bool:
+    try:
+        decoder.decode(block, final=final)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def not_text(file: str, encoding: str) -> str:
