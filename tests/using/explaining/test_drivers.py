@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from mercer import SVC, KernelRidge, LogisticRegression, MultinomialNB, Ridge, TableFeatures, drivers
+from mercer import GLM, SVC, KernelRidge, LogisticRegression, MultinomialNB, Ridge, TableFeatures, drivers
 
 
 def table(n: int = 200) -> tuple[pd.DataFrame, np.ndarray]:
@@ -73,3 +73,11 @@ def test_words_of_text_count_as_one_column() -> None:
     assert raising.endswith(" make 1 more likely")
     assert {"'fine'", "'nice'"} <= set(raising.replace(",", "").split())
     assert {"'poor'", "'sad'"} <= set(lowering.replace(",", "").split())
+
+
+def test_what_raises_the_logarithm_raises_the_prediction() -> None:
+    random = np.random.default_rng(2)
+    X = random.normal(size=(200, 2))
+    counts = random.poisson(np.exp(0.8 * X[:, 0]))
+    (first, _) = drivers(GLM("poisson").fit(X, counts), X)
+    assert (first.direction, first.of) == ("higher values raise the prediction", "log of the prediction")

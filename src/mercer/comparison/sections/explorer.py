@@ -14,6 +14,7 @@ from mercer.comparison.view import View, some_rows
 from mercer.data import Table
 from mercer.report import Axis, Bars, Chart, Evidence, Field, Grid, Note, Rows, Section
 from mercer.report.wording import in_full, written
+from mercer.using.explaining.drivers import common_output
 from mercer.using.explaining.explanation import EXACT, Explanation, explain_exactly, explain_rows
 from mercer.using.explaining.values import column_texts
 
@@ -81,7 +82,7 @@ def _drivers(view: View, entry: Entry) -> list[Any]:
     if not found:
         return []
     kept = found[:MOST_DRIVERS]
-    of = kept[0].of if len({driver.of for driver in kept}) == 1 else kept[0].of.partition(" of ")[0]
+    of = common_output(kept)
     sizes, errors = np.array([[driver.size, driver.error] for driver in kept]).T
     names = [driver.column for driver in kept]
     bars = Bars("moves by", names, sizes, low=np.maximum(sizes - 2 * errors, 0), high=sizes + 2 * errors)

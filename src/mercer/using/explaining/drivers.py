@@ -152,6 +152,14 @@ def summarize_drivers(
     return sorted(found, key=lambda driver: -driver.size)[:most]
 
 
+def common_output(found: Sequence[Driver]) -> str:
+    """Return what drivers move, without the class where they name several."""
+    outputs = {driver.of for driver in found}
+    if len(outputs) == 1:
+        return outputs.pop()
+    return min(outputs).partition(" of ")[0] if outputs else "prediction"
+
+
 def _by_column(names: Sequence[str], columns: Sequence[str]) -> dict[str, list[int]]:
     """Positions of names by the column that they are of: itself, or that of its words, "column[word]"."""
     known = set(columns)
@@ -175,15 +183,20 @@ class _Effect(NamedTuple):
             return cls(what, None)
         return cls(f"{what} of {explanation.outputs[output]}", explanation.outputs[output])
 
+    @property
+    def noun(self) -> str:
+        """What higher values of the output raise: its logarithm rises with the prediction."""
+        return "prediction" if "predict" in self.of else self.of
+
     def of_many(self, subject: str, raises: bool) -> str:
         if self.label is None:
-            return f"{subject} {'raise' if raises else 'lower'} the {self.of}"
+            return f"{subject} {'raise' if raises else 'lower'} the {self.noun}"
         return f"{subject} make {self.label} {'more' if raises else 'less'} likely"
 
     def of_levels(self, highest: str, lowest: str, several: bool) -> str:
         most = " most" if several else ""
         if self.label is None:
-            return f"{highest!r} raises the {self.of}{most}, {lowest!r} lowers it{most}"
+            return f"{highest!r} raises the {self.noun}{most}, {lowest!r} lowers it{most}"
         ends = ("most likely", "least likely") if several else ("more likely", "less likely")
         return f"{highest!r} makes {self.label} {ends[0]}, {lowest!r} {ends[1]}"
 
@@ -192,14 +205,14 @@ class _Effect(NamedTuple):
         parts = []
         for words, way in ((raising, higher), (lowering, lower)):
             if words and self.label is None:
-                parts.append(f"{enumerated(words)} {way} the {self.of}")
+                parts.append(f"{enumerated(words)} {way} the {self.noun}")
             elif words:
                 parts.append(f"{enumerated(words)} make {self.label} {way}")
         return "; ".join(parts) or f"its words move {self.moved}"
 
     @property
     def moved(self) -> str:
-        return f"the {self.of}" if self.label is None else f"how likely {self.label} is"
+        return f"the {self.noun}" if self.label is None else f"how likely {self.label} is"
 
 
 def _error(explanation: Explanation, members: list[int], moved: Array) -> float:

@@ -14,7 +14,7 @@ from mercer.files import card_of
 from mercer.models.reader import inside
 from mercer.report import Field, Grid
 from mercer.using.explaining import coefficients, likelihoods
-from mercer.using.explaining.drivers import Driver, drivers
+from mercer.using.explaining.drivers import Driver, common_output, drivers
 from mercer.using.reading import reader_of
 from mercer.using.shown import AMOUNTS
 
@@ -69,8 +69,8 @@ def drivers_grid(found: list[Driver], *notes: str) -> Grid:
     """Return drivers as a table."""
     fields = (Field("column"), Field("direction"), Field("moves by", ".3g"), Field("±", ".2g"))
     rows = tuple((driver.column, driver.direction, driver.size, driver.error) for driver in found)
-    what = f"the {found[0].of.partition(' of ')[0]}" if found else "the prediction"
-    mean = f"“Moves by” is the mean distance of what a column adds to {what} from its average over rows."
+    of = common_output(found)
+    mean = f"“Moves by” is the mean distance of what a column adds to the {of} from its average over rows."
     return Grid("Drivers", fields, rows, (mean, *notes))
 
 
