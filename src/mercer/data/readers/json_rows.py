@@ -125,13 +125,13 @@ class JsonRows(Rows):
     def _list(self) -> Any:
         import pyarrow as pa
 
+        blocks = []
+        with self._opened() as stream:
+            while block := bytes(stream.read(BLOCK)):
+                blocks.append(block)
+                refuse_beyond_memory(len(blocks) * BLOCK, repr(self.path.name), TOO_LARGE)
         try:
-            with self._opened() as stream:
-                blocks = []
-                while block := bytes(stream.read(BLOCK)):
-                    blocks.append(block)
-                    refuse_beyond_memory(len(blocks) * BLOCK, repr(self.path.name), TOO_LARGE)
-                rows = json.loads(b"".join(blocks))
+            rows = json.loads(b"".join(blocks))
         except (ValueError, RecursionError) as failure:
             raise DataError(f"{self.path.name!r} is no JSON: {what_failed(failure)}.") from None
         if not rows:
