@@ -66,6 +66,7 @@ def test_many_classes_have_fewer_rounds() -> None:
     assert many is not None
     assert few.model[-1].max_iter == 100
     assert many.model[-1].max_iter == 12
+    assert reference_for(table, task_for(np.arange(N) % 60, N, "classification")) is None
 
 
 def test_levels_that_were_not_in_the_fit_are_missing() -> None:

@@ -22,20 +22,24 @@ Array = NDArray[Any]
 
 #: trees of one fit, and rounds: many classes have a tree each in every round
 MOST_TREES, MOST_ROUNDS, FEWEST_ROUNDS = 500, 100, 10
-#: rows × columns × rounds of one fit from which there are fewer rounds
-MOST_WORK = 5e9
+#: rows (and those that a tree costs anyway) × columns × trees of one fit from which there are fewer rounds
+MOST_WORK, ROWS_OF_A_TREE = 3e8, 2_000
+#: classes up to which there is a reference
+MOST_CLASSES = 50
+#: how far a tree corrects the others, usually and where there are few rounds
+USUAL_RATE, LARGEST_RATE = 0.1, 0.3
 #: values of a table from which several threads are worth it
 THREADED = 1_000_000
 #: columns that are looked at for a split: of more, a random part
-MOST_SPLIT_COLUMNS = 200
+MOST_SPLIT_COLUMNS = 100
 #: rows of the rarest class from which boosting stops early
 STOPPED_EARLY = 20
 #: levels of a category, the rest counting as missing, and words of a text
-MOST_LEVELS, MOST_WORDS = 254, 100
+MOST_LEVELS, MOST_WORDS = 254, 30
 
 
 def reference_for(table: Table, task: Task) -> Entrant | None:
-    """Return the reference for a table and a task; None for a sparse matrix, or where no column can be used.
+    """Return the reference for a table and a task; None for a sparse matrix, for many classes, or without columns.
 
     Parameters
     ----------
@@ -44,23 +48,26 @@ def reference_for(table: Table, task: Task) -> Entrant | None:
     task : Task
         Classes have a classifier; counts a Poisson loss, positive amounts a Gamma loss, other numbers squared errors.
     """
-    if table.library == "scipy":
+    if table.library == "scipy" or task.outputs > MOST_CLASSES:
         return None
     columns = TreeColumns.of(Shown.of(table))
     if not columns.kinds:
         return None
-    trees = _trees(task, table.n_rows, len(columns.kinds), columns)
+    trees = _trees(task, table.n_rows, columns)
     model = ReferencePipeline([("columns", columns), ("trees", trees)])
     return Entrant(type(trees).__name__, model, table, "reference")
 
 
-def _trees(task: Task, rows: int, n_columns: int, columns: TreeColumns) -> Any:
+def _trees(task: Task, rows: int, columns: TreeColumns) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     outputs = max(1, task.outputs)
-    rounds = min(MOST_TREES / outputs, MOST_WORK / max(1.0, float(rows) * n_columns * outputs))
+    n_columns = sum(MOST_WORDS if kind is Kind.TEXT else 1 for kind in columns.kinds.values())
+    most = min(MOST_TREES, MOST_WORK / ((rows + ROWS_OF_A_TREE) * n_columns)) / outputs
+    rounds = int(np.clip(most, FEWEST_ROUNDS, MOST_ROUNDS))
     settings = {
-        "max_iter": int(np.clip(rounds, FEWEST_ROUNDS, MOST_ROUNDS)),
+        "max_iter": rounds,
+        "learning_rate": min(LARGEST_RATE, USUAL_RATE * MOST_ROUNDS / rounds),
         "max_features": min(1.0, MOST_SPLIT_COLUMNS / n_columns),
         "categorical_features": columns.categories(),
         "random_state": 0,
