@@ -126,7 +126,8 @@ def test_of_noise_nothing_is_recommended() -> None:
     assert verdict.best is None
     assert verdict.sentences[0].startswith("No model is recommended: none beats guessing without the columns (guess")
     late = replace(comparison, unfinished=("lr",)).verdict()
-    assert late.sentences[0].endswith("1 model was not finished.")
+    assert late.sentences[0].endswith("lr was not finished.")
+    assert late.sentences[1].startswith("Give more time")
     assert comparison.entry().name == "guess"  # the first by score
 
 
@@ -152,3 +153,19 @@ def test_a_single_split_shows_no_difference(five: Comparison) -> None:
     single = replace(five, entries=(best, guess), splits=five.splits[:1]).verdict()
     assert single.best is best
     assert "A single split cannot show whether it beats the baseline beyond chance." in single.sentences
+
+
+def test_a_classifier_without_probabilities_is_recommended_where_others_do_not_beat_the_baseline(
+    five: Comparison,
+) -> None:
+    def scored(name: str, loss: list[float], accuracy: list[float], **what: Any) -> Entry:
+        entry = reached(five, name, loss, **what)
+        return replace(entry, scores={**entry.scores, "accuracy": np.array(accuracy)})
+
+    guess = scored("guess", [0.30, 0.31, 0.32], [0.6, 0.61, 0.6], kind="baseline")
+    sure = scored("sure", [5.0, 6.0, 5.5], [0.5, 0.52, 0.51], probabilistic=True)
+    rule = scored("rule", [np.nan] * 3, [0.8, 0.81, 0.8], probabilistic=False)
+    verdict = replace(five, entries=(guess, sure, rule)).verdict()
+    assert verdict.best is rule
+    assert verdict.metric.name == "accuracy"
+    assert verdict.sentences[0].startswith("Use rule: accuracy 0.803")

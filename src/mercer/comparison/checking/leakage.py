@@ -28,6 +28,8 @@ GIVES_AWAY = 0.985
 BY_ONE_VALUE, ONE_SIDED = 0.85, 0.995
 #: values that recur at least so often on average are levels
 ROWS_PER_LEVEL = 5
+#: values of a column of numbers that are called values, not thresholds
+FEW_VALUES = 10
 #: columns that are looked at one by one: of more, those that differ most between rows of different targets
 MOST_COLUMNS = 300
 #: columns of a combination, rows that it is sought in, and the share of the variance that it leaves at most
@@ -242,7 +244,9 @@ def _of_classes(view: View, name: str, codes: Array, values: Array | None, *, on
     share = _avoided_by_levels(codes, classes) if levels else 0.0
     if values is not None:
         numbers = values[known]
-        share = max(share, _avoided_by_thresholds(numbers, classes))
+        by_levels, share = share, max(share, _avoided_by_thresholds(numbers, classes))
+        if by_levels > GIVES_AWAY and len(np.unique(codes)) <= FEW_VALUES:
+            return Evidence(name, by_levels, f"its value alone gives the class {_how_well(by_levels, classes)}")
         if share > GIVES_AWAY:
             return Evidence(name, share, f"thresholds on it separate the classes {_how_well(share, classes)}")
         common = np.unique(codes)[np.argmax(np.unique(codes, return_counts=True)[1])]

@@ -95,6 +95,10 @@ def verdict_of(comparison: Comparison) -> Verdict:
         within = possible(within) or possible(within_chance(comparison, metric, math.inf)) or within
     able = [entry for entry in within if _beats(comparison, metric, entry, baseline)]
     best = simplest(able) if able and math.isfinite(top.mean(metric.name)) else None
+    if best is None and (deciding := _deciding(comparison, models, baseline)):
+        metric = shared["metric"] = comparison.metric("accuracy")
+        within = able = deciding
+        top, best = deciding[0], simplest(deciding)
     runner_up = next((entry for entry in models if entry is not best), None)
     if best is None:
         sentences = _no_recommendation(comparison, metric, top, baseline)
@@ -117,6 +121,19 @@ def verdict_of(comparison: Comparison) -> Verdict:
         sentences=tuple(filter(None, sentences)),
         **shared,
     )
+
+
+def _deciding(comparison: Comparison, models: list[Entry], baseline: Entry | None) -> list[Entry]:
+    """Return classifiers without probabilities that are right more often than the baseline, the best within chance."""
+    if baseline is None or not hasattr(comparison.task, "labels"):
+        return []
+    metric = comparison.metric("accuracy")
+    plain = [entry for entry in models if not entry.probabilistic]
+    tests = [_difference(comparison, metric, entry, baseline) for entry in plain]
+    adjusted = holm([found.p for found in tests])
+    better = [entry for entry, found, p in zip(plain, tests, adjusted, strict=True) if found.mean > 0 and p < LEVEL]
+    better.sort(key=lambda entry: -entry.mean(metric.name))
+    return [entry for entry in better if not _difference(comparison, metric, better[0], entry).p < LEVEL]
 
 
 def within_chance(comparison: Comparison, metric: Metric | None = None, margin: float = MARGIN) -> list[Entry]:
@@ -196,6 +213,8 @@ def _beats(comparison: Comparison, metric: Metric, entry: Entry, baseline: Entry
 def decides_better(comparison: Comparison, entry: Entry, baseline: Entry) -> bool:
     """Whether a model is ranked before a baseline that has the better measure: it is right more often."""
     metric, order = comparison.task.metric, comparison.done
+    if entry not in order:
+        return False
     return order.index(entry) < order.index(baseline) and bool(
         metric.gain(baseline.mean(metric.name)) > metric.gain(entry.mean(metric.name))
     )
@@ -235,7 +254,7 @@ def _use(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | 
         sentence += f" (95% interval {figure(found.low)} to {figure(found.high)})"
     others = [each for each in comparison.task.metrics if each.shown and each is not metric]
     beside = [
-        f"{each.heading} {plainly(best.mean(each.name), each.form)}"
+        f"{each.heading} {plainly(best.mean(each.name), each.form).rstrip('.')}"
         for each in others[:2]
         if not math.isnan(best.mean(each.name))
     ]
@@ -323,16 +342,23 @@ def _no_recommendation(comparison: Comparison, metric: Metric, top: Entry, basel
         )
         return [sentence]
     assert baseline is not None  # without one, any model with a finite score is recommended
-    late = len(comparison.unfinished)
-    but = f" {late} model{'s were' if late > 1 else ' was'} not finished." if late else ""
+    late = comparison.unfinished
+    but = f" {listed_models(late)} {'were' if len(late) > 1 else 'was'} not finished." if late else ""
     sentence = (
         f"No model is recommended: none beats guessing without the columns ({baseline.name}, {metric.heading} "
         f"{figure(baseline.mean(metric.name))}) beyond chance. The best by score is {top.name} ({figure(score)}).{but}"
     )
-    return [
-        sentence,
-        "Add columns that bear on the target, or rows; repeats (--repeats 5) show smaller differences.",
-    ]
+    reference = comparison.reference
+    if late:
+        remedy = "Give more time (--time-limit), or fewer rows."
+    elif reference is not None and not reference.failed and _beats(comparison, metric, reference, baseline):
+        remedy = (
+            "The reference does beat it, so that the columns bear on the target: transformed columns, or products of "
+            "them, may help."
+        )
+    else:
+        remedy = "Add columns that bear on the target, or rows; repeats (--repeats 5) show smaller differences."
+    return [sentence, remedy]
 
 
 def _against_reference(comparison: Comparison, metric: Metric, entry: Entry, reference: Entry) -> str:
