@@ -229,41 +229,35 @@ class _Statement(Printer):
         return f"{self.prefix.replace('s', 'p')}{list(self.groups).index(group) + 1}"
 
     def _point_sums(self, before: int, group: Points, members: Sequence[Named], carried: Sequence[str]) -> str:
-        """Each row beside each point, and then the sums by row."""
+        """Each row beside each point, in steps from exponents or products to k, and then the sums by row."""
         inputs = [f"s.{written}" if written.isidentifier() else written for written in map(self.write, group.inputs)]
         pairs = list(zip(inputs, (f"p.x{j}" for j in range(1, len(inputs) + 1)), strict=True))
-        kept = [f"s.{name}" for name in carried]
-        wanted = weights_of(members)
-        columns = [f"p.w{j}" for j in range(1, len(wanted) + 1)]
+        weights = [f"w{j}" for j in range(1, len(weights_of(members)) + 1)]
+        kept = ", ".join([*carried, *weights])
         if group.kernel == "polynomial":
             products = self._added([f"{x} * {z}" for x, z in pairs])
             base = f"({number(group.gamma)} * ({products}) + {number(group.constant)})"
-            value = " * ".join([base] * group.degree) or "1e0"
+            compared = " * ".join([base] * group.degree) or "1e0"
         else:
             squares = self._added([f"({x} - {z}) * ({x} - {z})" for x, z in pairs])
-            value = f"{number(-group.gamma)} * ({squares})"
+            compared = f"{number(-group.gamma)} * ({squares})"
         beside = f"{self._stage(before)} AS s CROSS JOIN {self._table_name(group)} AS p"
-        inner = f"SELECT {', '.join([*kept, *columns, f'{value} AS e'])}\n    FROM {beside}"
-        least = f"CASE WHEN e < {SMALLEST_POWER} THEN 0e0 ELSE EXP(e) END"
-        match group.kernel:
-            case "rbf":
-                inner = f"SELECT {', '.join([*carried, *_bare(columns), f'{least} AS k'])}\n    FROM ({inner}) AS d"
-            case "polynomial":
-                inner = inner.removesuffix(f"AS e\n    FROM {beside}") + f"AS k\n    FROM {beside}"
-            case "nearest":
-                others = [*carried, *_bare(columns)]
-                top = "MAX(e) OVER (PARTITION BY r) AS top"
-                inner = f"SELECT {', '.join([*others, 'e', top])}\n    FROM ({inner}) AS d"
-                shifted = least.replace("(e)", "(e - top)").replace("WHEN e ", "WHEN e - top ")
-                inner = f"SELECT {', '.join([*others, 'top', f'{shifted} AS k'])}\n    FROM ({inner}) AS n"
-        sums, place = [], 0
-        for member in members:
-            if isinstance(member.value, Nearest):
-                sums.append(f"MAX(top) AS {self.names[member]}")
-            else:
-                place += 1
-                sums.append(f"SUM(w{place} * k) AS {self.names[member]}")
-        return f"SELECT {_listed([*carried, *sums])}\n  FROM ({inner}) AS c\n  GROUP BY {', '.join(carried)}"
+        columns = ", ".join([*(f"s.{name}" for name in carried), *(f"p.{name}" for name in weights)])
+        rows = f"SELECT {columns}, {compared} AS e\n    FROM {beside}"
+        exponent, k = "e", "e"
+        if group.kernel == "nearest":
+            rows = f"SELECT {kept}, e, MAX(e) OVER (PARTITION BY r) AS top\n    FROM ({rows}) AS d"
+            exponent = "e - top"
+        if group.kernel != "polynomial":
+            k = f"(CASE WHEN {exponent} < {SMALLEST_POWER} THEN 0e0 ELSE EXP({exponent}) END)"
+        places = iter(weights)
+        sums = [
+            f"MAX(top) AS {self.names[member]}"
+            if isinstance(member.value, Nearest)
+            else f"SUM({next(places)} * {k}) AS {self.names[member]}"
+            for member in members
+        ]
+        return f"SELECT {_listed([*carried, *sums])}\n  FROM ({rows}) AS c\n  GROUP BY {', '.join(carried)}"
 
     def _added(self, terms: Sequence[str]) -> str:
         return self._sum([(1.0, Written(term)) for term in terms], 0.0)
@@ -395,7 +389,8 @@ def _bare(columns: Sequence[str]) -> list[str]:
 
 
 def _check_terms(terms: Terms) -> None:
-    if terms.grams != (1, 1) or terms.stop_words or shortest_word(terms.pattern) is None:
+    shortest = shortest_word(terms.pattern)
+    if terms.grams != (1, 1) or terms.stop_words or shortest is None or min(map(len, terms.terms)) < shortest:
         raise ExportError(
             f"Column {terms.column.name!r} cannot be exported to SQL: its terms are not single words of letters and "
             "digits. Export to Python, or fit with the token_pattern and ngram_range that vectorizers have by default."

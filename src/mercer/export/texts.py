@@ -33,6 +33,7 @@ def term_features(vectorizer: Any, column: Expression) -> list[Expression]:
     assert isinstance(column, Column)
     names = vectorizer.get_feature_names_out().tolist()
     weighs = isinstance(vectorizer, TfidfVectorizer)
+    stop_words = vectorizer.get_stop_words() or frozenset()
     terms = Terms(
         column,
         tuple(names),
@@ -40,7 +41,7 @@ def term_features(vectorizer: Any, column: Expression) -> list[Expression]:
         lowercase=bool(vectorizer.lowercase),
         pattern=vectorizer.token_pattern,
         grams=tuple(vectorizer.ngram_range),
-        stop_words=vectorizer.get_stop_words() or frozenset(),
+        stop_words=stop_words if tuple(vectorizer.ngram_range) != (1, 1) or stop_words & set(names) else frozenset(),
         binary=bool(vectorizer.binary),
         sublinear=bool(weighs and vectorizer.sublinear_tf),
         norm=vectorizer.norm if weighs else None,
