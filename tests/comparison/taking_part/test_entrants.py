@@ -192,7 +192,7 @@ def test_whose_gaps_were_filled_is_told() -> None:
 def test_what_is_chosen_inside_each_training_set_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_machines, "SEARCHED", 1500)
     told = entrants_for(Table.of(NUMBERS), Question()).notes[-1]
-    assert "no held-out row has a say" in told
+    assert "without the held-out rows" in told
     assert "C of LogisticRegressionCV, shrinkage of GaussianDiscriminant" in told
     assert f"C of SVC, C of {LOGISTIC.format(0.33)}" in told
     told = entrants_for(Table.of(NUMBERS), Question("regression")).notes[-1]

@@ -99,7 +99,7 @@ def test_a_note_says_how_it_is_chosen() -> None:
     X, y = np.random.default_rng(0).normal(size=(200, 1)), np.arange(200.0)
     folds = InnerFolds(task_for(y, 200, "regression"), groups=CASES)
     invitation = entrants_for(Table.of(X), Question("regression", inner=folds.splitter))
-    how = "Chosen within each training set by folds of whole groups, so that no held-out row has a say"
+    how = "Chosen within each training set by folds of whole groups, without the held-out rows"
     told = "alpha of Ridge, alpha of LassoCV, bandwidth of NadarayaWatson, bandwidth of LocalLinear, C of SVR"
     assert f"{how}: {told}, " in invitation.notes[-1]
     assert not any("loo" in repr(entrant.model) for entrant in invitation.entrants)

@@ -59,7 +59,7 @@ def mostly_missing(view: View) -> Iterator[Found]:
     if found:
         yield Found(
             f"More than half of the values are missing in {enumerated([f'{n} ({s:.0%})' for n, s in found.items()])}.",
-            "Ask whether the column is worth its place: what is known of it is known of few rows.",
+            "Consider leaving such columns out: they have a value in few rows.",
             tuple(found),
         )
 
@@ -73,7 +73,7 @@ def says_nothing(view: View) -> Iterator[Found]:
     if idle:
         verb = "is" if len(idle) == 1 else "are"
         yield Found(
-            f"{enumerated(idle)} {verb} constant, or a name for each row, and {verb} not learnt from.",
+            f"{enumerated(idle)} {verb} constant or an identifier, and {verb} not used.",
             "Drop such columns; if one is a code with a meaning, make categories of it.",
             tuple(idle),
         )
@@ -114,7 +114,7 @@ def missing_tells(view: View) -> Iterator[Found]:
     found = [name for name, missing in some.items() if _difference_by_chance(view, missing) * len(some) < SURELY]
     if found:
         yield Found(
-            f"Where {enumerated(found, last='or')} is missing, the target is another than where it is known.",
+            f"Where {enumerated(found, last='or')} is missing, the target differs from that of other rows.",
             "Let models see the gap (TableFeatures marks it), rather than fill it silently; ask why it is missing.",
             tuple(found),
         )

@@ -281,7 +281,7 @@ def unequal_variance(view: View) -> Iterator[Found]:
     if p < SURELY and abs(r) > 0.1:
         way = "grows" if r > 0 else "shrinks"
         yield Found(
-            f"What {best.name} leaves unexplained {way} with the prediction (Breusch–Pagan, {chance(p)}).",
+            f"The spread of the errors of {best.name} {way} with the prediction (Breusch–Pagan, {chance(p)}).",
             "Model the logarithm of the target or use GLM('gamma'); for intervals use robust standard errors "
             "(covariance='HC3').",
         )

@@ -64,7 +64,7 @@ def _pair(comparison: Comparison, generative: Entry, partner: Entry, p: float | 
     p = found.p if p is None else p
     figures = f"{metric.heading} {apart(first.mean(metric.name), second.mean(metric.name))}"
     why = (
-        "a model of the columns needs fewer rows to settle, and its assumptions seem to do little harm here"
+        "a model of the columns needs fewer rows, and its assumptions do little harm here"
         if ahead
         else "there are rows enough to learn the boundary itself, and it assumes less about the columns"
     )

@@ -43,7 +43,7 @@ def _against(predicted: Array, truth: Array) -> Chart:
     labels = [counted(k, "row") for k in n]
     sampled = f" {len(rows)} of {len(truth):,} rows are drawn." if len(rows) < len(truth) else ""
     return Chart(
-        "Observed by predicted",
+        "Observed against predicted",
         Axis("predicted"),
         Axis("observed"),
         (
@@ -51,7 +51,8 @@ def _against(predicted: Array, truth: Array) -> Chart:
             Points("rows", predicted[rows], truth[rows]),
             Points("mean observed", x, y, labels, low=below, high=above),
         ),
-        f"Means in bins of equally many rows, with 95 % intervals; on the dashed line they are as predicted.{sampled}",
+        "Means in bins of equally many rows, with 95 % intervals. On the dashed line, observed equals predicted."
+        f"{sampled}",
     )
 
 
@@ -60,7 +61,7 @@ def _residuals(predicted: Array, truth: Array) -> Chart:
     left = truth - predicted
     x, y, below, above, _ = binned_means(predicted, left)
     return Chart(
-        "What is left by predicted",
+        "Residuals against predicted",
         Axis("predicted"),
         Axis("observed − predicted"),
         (
@@ -68,8 +69,8 @@ def _residuals(predicted: Array, truth: Array) -> Chart:
             Points("rows", predicted[rows], left[rows]),
             Line("mean", x, y, low=below, high=above),
         ),
-        "A mean that bends away from 0 is structure that the model has missed; a spread that grows asks for a "
-        "logarithm, or for a model of counts.",
+        "Where the mean differs from 0, the model misses structure. Where the spread grows, a model of the logarithm "
+        "or of counts may fit better.",
     )
 
 

@@ -159,7 +159,10 @@ def _invitation(
             filled.append(name)
     told = [*notes]
     if filled:
-        told.append(f"Gaps were filled, by means and by levels of their own, for {', '.join(filled)}.")
+        told.append(
+            "Missing numbers were replaced by means, and missing levels are a level of their own, for "
+            f"{', '.join(filled)}."
+        )
     if left_out:
         told.append(f"Left out: {', '.join(left_out)}.")
     return Invitation(with_partners(invited), [*told, *_tuned(invited, inner)])
@@ -171,7 +174,7 @@ def _tuned(entrants: list[Entrant], inner: Inner | None) -> list[str]:
     if not chosen:
         return []
     how = "" if inner is None else f" {inner.described}"
-    return [f"Chosen within each training set{how}, so that no held-out row has a say: {', '.join(chosen)}."]
+    return [f"Chosen within each training set{how}, without the held-out rows: {', '.join(chosen)}."]
 
 
 def _searched(model: Any) -> str:
