@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mercer._errors import ExportError
-from mercer.data.formats import THOUSANDS, NumberFormat
+from mercer.data.formats import THOUSANDS, DateFormat, NumberFormat
 from mercer.export.dates import DAYS_TO_MARCH_0
 from mercer.export.expression import (
     Arctangent,
@@ -170,15 +170,21 @@ class _Statement(Printer):
         self.names = {value: f"v{j}" for j, value in enumerate(self.values, 1)}
         self.groups = groups_of(self.values)
         # a stage with the name of the table would read itself
-        self.prefix = "s_" if table and re.fullmatch(r"[sp]\d+", table[-1], re.IGNORECASE) else "s"
+        self.prefix = "s_" if table and re.fullmatch(r"[dsp]\d+", table[-1], re.IGNORECASE) else "s"
         #: whether rows are numbered: where they are joined with points or terms, they have no order of their own
         self.numbered = bool(self.groups)
 
     def text(self) -> str:
         stages = self._stages()
         table = ".".join(map(identifier, self.table))
-        first = f"{self._stage(0)} {self.means} (\n  SELECT {_listed(self._source())}\n  FROM {table} AS t\n)"
-        parts = [*(self._table(group, members) for group, members in self.groups.items()), first]
+        parts = [self._table(group, members) for group, members in self.groups.items()]
+        source = f"{table} AS t"
+        if any(column.kind == "date" for column in self.formula.columns):
+            texts = self.prefix.replace("s", "d") + "0"  # in which dates are text
+            parts.append(f"{texts} {self.means} (\n  SELECT {_listed(self._source())}\n  FROM {source}\n)")
+            parts.append(f"{self._stage(0)} {self.means} (\n  SELECT {_listed(self._dated())}\n  FROM {texts}\n)")
+        else:
+            parts.append(f"{self._stage(0)} {self.means} (\n  SELECT {_listed(self._source())}\n  FROM {source}\n)")
         for number, stage in enumerate(stages, 1):
             carried = self._carried(stages[number:], before=stages[: number - 1])
             group = group_of(stage[0])
@@ -293,6 +299,14 @@ class _Statement(Printer):
         rows = ["ROW_NUMBER() OVER () AS r"] * self.numbered
         return [*rows, *kept, *read] or ["1 AS one"]
 
+    def _dated(self) -> list[str]:
+        """The same columns, dates as days since 1970."""
+        days = []
+        for column in self.formula.columns:
+            short = self.columns[column.name]
+            days.append(f"{_days(short, column)} AS {short}" if column.kind == "date" else short)
+        return [*["r"] * self.numbered, *(f"k{j}" for j in range(1, len(self.keep) + 1)), *days]
+
     def _carried(self, later: list[list[Named]], before: list[list[Named]]) -> list[str]:
         """What was there before this stage and is still needed after it."""
         to_come = [*(value.value for stage in later for value in stage), *self.formula.said.outputs]
@@ -402,7 +416,7 @@ def _read(column: Column, dialect: Dialect) -> str:
     name = _of_table(column.name)
     gaps = ", ".join(map(literal, column.gaps))
     if column.kind == "date":
-        return _days(f"TRIM(CAST({name} AS VARCHAR(40)))", gaps, getattr(column.format, "order", ""))
+        return f"TRIM(CAST({name} AS VARCHAR(40)))"
     if column.kind == "text":
         return f"CASE WHEN TRIM({name}) NOT IN ({gaps}) THEN TRIM({name}) END"
     if column.kind == "boolean":
@@ -430,12 +444,13 @@ def _spelled_number(name: str, gaps: str, form: NumberFormat, dialect: Dialect) 
     return f"CASE WHEN {kind} IN ({texts}) THEN {spelled} ELSE CAST({name} AS DOUBLE PRECISION) END"
 
 
-def _days(text: str, gaps: str, order: str = "") -> str:
+def _days(text: str, column: Column) -> str:
     """Days since 1970 of a date, a timestamp or a text: all are read as text, which all databases can do.
 
-    A text is written as ISO 8601 does, or by two digits each of day and month in an `order`. Any other is an error of
-    the database; SQLite, which has none, gives NULL.
+    A text is written as ISO 8601 does, or by two digits each of day and month in the order of the column. Any other is
+    an error of the database; SQLite, which has none, gives NULL.
     """
+    gaps = ", ".join(map(literal, column.gaps))
 
     def part(start: int, length: int) -> str:
         return f"CAST(SUBSTR({text}, {start}, {length}) AS INTEGER)"
@@ -452,8 +467,8 @@ def _days(text: str, gaps: str, order: str = "") -> str:
     of_day = f"({part(12, 2)} * 3600 + {part(15, 2)} * 60 + {seconds}) / 86400e0"
     time = f"CASE WHEN LENGTH({text}) > 15 THEN {of_day} ELSE 0e0 END"
     cases = [f"WHEN {text} LIKE '____-__-__%' THEN {days(1, 6, 9)}"]
-    if order in ("dmy", "mdy"):
-        places = (7, 4, 1) if order == "dmy" else (7, 1, 4)
+    if isinstance(column.format, DateFormat) and column.format.order != "ymd":
+        places = (7, 4, 1) if column.format.order == "dmy" else (7, 1, 4)
         marks = f"SUBSTR({text}, 3, 1) IN ('/', '.', '-') AND SUBSTR({text}, 6, 1) IN ('/', '.', '-')"
         cases.append(f"WHEN {marks} THEN {days(*places)}")
     cases.append(f"WHEN {text} NOT IN ({gaps}) THEN NULLIF(CAST('no date: ' || {text} AS INTEGER), 0)")
