@@ -443,6 +443,11 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         done = self._treatments[column]
         return done.described(), sum(len(slot.names) for slot in done.slots())
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Files of older versions have no formats: their strings were levels, texts or dates as ISO 8601 has them."""
+        learnt: dict[str, Any] = {"formats_": {}} if "schema_" in state else {}
+        super().__setstate__({"formats": None, **learnt, **state})
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "error"
