@@ -33,8 +33,8 @@ def test_bars_and_an_answer(tmp_path: Path) -> None:
     program = started("compare", "iris", "--folds", "2", "--models", "NaiveBayes", folder=tmp_path)
     program.expect("cross-validation")
     program.expect("left:")
-    program.expect("150 rows × 4 columns, 3 classes")
     program.expect("Use NaiveBayes")
+    program.expect("150 rows × 4 columns, 3 classes")
     program.expect(pexpect.EOF)
     program.close()
     assert program.exitstatus == 0
