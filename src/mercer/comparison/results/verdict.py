@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 MARGIN = 0.05
 #: a model of more bytes than this many times those of the smallest is not as simple
 LARGER = 10.0
-#: a gain of this share of the baseline's score in every one of so many splits is not chance
-MUCH_BETTER, MANY_SPLITS = 0.2, 5
 #: models that are named in a row
 MOST_NAMED = 3
 RULE = (
@@ -198,16 +196,11 @@ def _least_gain(comparison: Comparison, metric: Metric, top: Entry, margin: floa
 
 
 def _beats(comparison: Comparison, metric: Metric, entry: Entry, baseline: Entry | None) -> bool:
-    """Whether a model beats the baseline beyond chance, or by much in every split; of a single split, at all."""
+    """Whether a model beats the baseline beyond chance; of a single split, at all."""
     if baseline is None or decides_better(comparison, entry, baseline):
         return True
     found = _difference(comparison, metric, entry, baseline)
-    if found.mean > 0 and not found.p >= LEVEL:
-        return True
-    # scores of few rows vary much; a large gain in each of several splits is not chance either
-    gains = metric.gain(entry.scores[metric.name]) - metric.gain(baseline.scores[metric.name])
-    large = found.mean >= MUCH_BETTER * abs(baseline.mean(metric.name))
-    return bool(large and len(gains) >= MANY_SPLITS and (gains > 0).all())
+    return found.mean > 0 and not found.p >= LEVEL
 
 
 def decides_better(comparison: Comparison, entry: Entry, baseline: Entry) -> bool:
@@ -372,7 +365,8 @@ def _against_reference(comparison: Comparison, metric: Metric, entry: Entry, ref
         return f"{which}."
     word = "saves" if found.mean > 0 else "costs"
     low, high = sorted((abs(found.low), abs(found.high)))
-    interval = "" if math.isnan(found.low) else f" (95% interval {figure(low)} to {figure(high)})"
+    # a test of logarithms may show what the interval of the difference does not
+    interval = f" (95% interval {figure(low)} to {figure(high)})" if found.low * found.high > 0 else ""
     if not found.p < LEVEL:
         return f"{which}: the difference is within chance."
     return f"{which}: {entry.name} {word} {figure(abs(found.mean))}{interval}, beyond chance."
