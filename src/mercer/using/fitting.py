@@ -88,13 +88,17 @@ def _asks_for_classes(name: str, y: Any) -> bool:
 
 
 def _remark_on_amounts(name: str, y: Any) -> tuple[str, ...]:
-    """A classifier takes whole numbers for names of classes, whether they are or count something."""
+    """Return a remark where a classifier is fitted to numbers that are not read as classes by themselves."""
     values = np.asarray(y)
-    if values.dtype.kind not in "iuf" or isinstance(task_for(y, len(y)), Classification):
+    if values.dtype.kind not in "iuf" or isinstance(question := task_for(y, len(y)), Classification):
         return ()
+    suits = {"counts": "PoissonRegressor", "amounts": "LogNormalRegressor or GammaRegressor"}.get(
+        question.name, "Ridge"
+    )
+    kind = {"counts": "counts", "amounts": "positive amounts"}.get(question.name, "numbers")
     remark = (
-        f"The target holds {len(np.unique(values))} numbers, each of which is a class to {name}; if they are amounts, "
-        "take a model of numbers, e.g. GLM with --set family=poisson, or Ridge."
+        f"The target holds {len(np.unique(values))} numbers, each of which is a class to {name}; they look like "
+        f"{kind}, for which {suits} is a model."
     )
     return (remark,)
 
