@@ -38,6 +38,7 @@ LOGISTIC = m.LogisticRegression(C=10)
         m.kernelize(LOGISTIC, Polynomial(2)),
         m.kernelize(m.Perceptron(), RBF(gamma=0.3)),
         m.KernelBayes(),
+        m.NadarayaWatsonClassifier(bandwidth=0.5),
         m.KernelBayes(bandwidth=[[0.3, 0.1, 0, 0], [0.1, 0.3, 0, 0], [0, 0, 0.2, 0], [0, 0, 0, 0.2]]),
     ],
     ids=repr,

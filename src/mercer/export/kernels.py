@@ -183,21 +183,21 @@ def kernel_bayes(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def nadaraya_watson(model: Any, inputs: Sequence[Expression]) -> Said:
-    """The mean of the values of the fit, weighted by Gaussians around its rows."""
+    """The mean of the values of the fit, or of the votes of its rows, weighted by Gaussians around them."""
     fit = model._fit
     if model._columns.categories:
-        raise ExportError("NadarayaWatson of categories cannot be exported. Fit it to numbers alone.")
+        raise ExportError(f"{type(model).__name__} of categories cannot be exported. Fit it to numbers alone.")
     _check_smoother(model, fit.kernel, fit._sums.factors)
-    rows = fit.numbers()
-    near = _in_bandwidths(fit.bandwidth, inputs, rows, fit.centre)
+    near = _in_bandwidths(fit.bandwidth, inputs, fit.numbers(), fit.centre)
     weight = fit.weight / fit.weight.max()
     total = named(PointSum(near, weight))
-    return Said(
-        predictions=[
-            Sum(((1.0, Quotient(named(PointSum(near, weight * (values - origin))), total)),), origin)
-            for values, origin in zip(fit.values.T, fit.origin.tolist(), strict=True)
-        ]
-    )
+    means = [
+        named(Sum(((1.0, Quotient(named(PointSum(near, weight * (values - origin))), total)),), origin))
+        for values, origin in zip(fit.values.T, fit.origin.tolist(), strict=True)
+    ]
+    if hasattr(model, "classes_"):
+        return Said(classes=plain_labels(model), probabilities=means)
+    return Said(predictions=means)
 
 
 def local_linear(model: Any, inputs: Sequence[Expression]) -> Said:

@@ -62,6 +62,7 @@ MODELS: dict[type, Lowering] = {
     models.KernelRidge: kernels.kernel_ridge,
     models.KernelBayes: kernels.kernel_bayes,
     models.NadarayaWatson: kernels.nadaraya_watson,
+    models.NadarayaWatsonClassifier: kernels.nadaraya_watson,
     models.LocalLinear: kernels.local_linear,
     Kernelized: kernels.kernelized,
     KernelPerceptron: kernels.kernel_perceptron,
