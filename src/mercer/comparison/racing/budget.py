@@ -70,7 +70,12 @@ class Budget:
     def left(self) -> float:
         if self.seconds is None:
             return float("inf")
-        return (1 - self._kept) * self.seconds - (self.spent if self._work is None else self._work.seconds)
+        return (1 - self._kept) * self.seconds - self.elapsed
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start by the clock of this budget."""
+        return self.spent if self._work is None else self._work.seconds
 
     @property
     def name(self) -> str:

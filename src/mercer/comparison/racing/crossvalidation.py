@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from statistics import median_low
@@ -50,22 +50,20 @@ def cross_validate(
     task: Task,
     splits: list[Split],
     *,
-    before_split: Callable[[Sequence[float]], None],
+    before_split: Callable[[], None],
     inner: InnerFolds | None = None,
 ) -> Entry:
     """Fit and score a model on every split. Whatever it fails of, or warns of, becomes a note of its entry.
 
-    `before_split` is told the seconds that each split so far has taken; `inner` which rows it is fitted to.
+    `before_split` is called before each split; `inner` is given the rows of each fit.
     """
     trials: list[Trial] = []
-    taken: list[float] = []
     failure = ""
     simplicity = Simplicity(False, None)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for number, split in enumerate(splits):
-            before_split(taken)
-            start = now()
+            before_split()
             try:
                 trial = tried(entrant, task, split, inner)
                 if number == 0:
@@ -74,7 +72,6 @@ def cross_validate(
             except Exception as problem:
                 failure = f"fold {number + 1}: {described(problem)}"
                 break
-            taken.append(now() - start)
     if failure:
         return _failed(entrant, task, splits, failure)
     # columns that give the target away are among the problems of the comparison

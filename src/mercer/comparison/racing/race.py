@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from mercer.comparison.entry import Entry
 from mercer.comparison.racing.budget import Budget, OutOfTime
@@ -66,10 +67,14 @@ class Race:
         return f"Stopped by Ctrl-C before these were done: {', '.join(self.unfinished(entrants))}."
 
     def _run(self, entrant: Entrant, place: int, total: int) -> Entry:
-        def before_split(taken: Sequence[float]) -> None:
-            fold = f"{entrant.name}, fold {len(taken) + 1} of {len(self.splits)}"
-            self.tell("cross-validation", len(self.splits) * place + len(taken), total, fold)
-            self.budget.check(len(self.splits), taken)
+        begun: list[float] = []
+
+        def before_split() -> None:
+            begun.append(self.budget.elapsed)
+            done = len(begun) - 1
+            fold = f"{entrant.name}, fold {done + 1} of {len(self.splits)}"
+            self.tell("cross-validation", len(self.splits) * place + done, total, fold)
+            self.budget.check(len(self.splits), [later - earlier for earlier, later in pairwise(begun)])
 
         self.budget.check_cost(entrant.model, entrant.table, self.splits)
         with self.budget.cutting():

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer.decide.wrapped import last_step
+
 
 class Simplicity(NamedTuple):
     """Whether the score is a sum over columns, and why the model cannot be exported (None where it can be)."""
@@ -18,7 +20,7 @@ class Simplicity(NamedTuple):
 def simplicity_of(model: Any, row: Any, *, most_terms: int = 20_000) -> Simplicity:
     """Return the simplicity of a fitted model, of which one row is explained.
 
-    A model of more than `most_terms` terms, columns × classes, is not written out: its formula would be of no use.
+    A model of more than `most_terms` terms, features × classes, is not written out: its formula would be of no use.
 
     Examples
     --------
@@ -33,9 +35,10 @@ def simplicity_of(model: Any, row: Any, *, most_terms: int = 20_000) -> Simplici
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            terms = np.shape(row)[1] * len(getattr(model, "classes_", [0]))
+            features = getattr(last_step(model), "n_features_in_", np.shape(row)[1])
+            terms = features * len(getattr(model, "classes_", [0]))
             if terms > most_terms:
-                long = f"A formula of {terms:,} terms, one for each column and class, is too long to be of use."
+                long = f"A formula of {terms:,} terms, one for each feature and class, is too long to be of use."
                 return Simplicity(explain_exactly(model, row) is not None, long)
             return Simplicity(explain_exactly(model, row) is not None, obstacle(model))
         except Exception as failure:  # of a model of another library
