@@ -53,7 +53,7 @@ def test_a_model_within_chance_has_to_keep_most_of_the_gain(five: Comparison) ->
     best = reached(five, "best", [0.20, 0.30, 0.25], additive=False)
     guess = replace(reached(five, "guess", [0.80, 0.90, 0.85]), kind="baseline")
     near = reached(five, "near", [0.22, 0.31, 0.28])
-    far = reached(five, "far", [0.22, 0.37, 0.28])
+    far = reached(five, "far", [0.22, 0.45, 0.32])
     # no difference is beyond chance in three splits, but this is no reason to recommend it
     erratic = reached(five, "erratic", [0.20, 9.0, 0.25])
     worse = reached(five, "worse", [0.40, 0.50, 0.4501])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mercer.comparison.entry import Entry
 
 #: share of the gain of the best score over the baseline that a simpler model may give up
-MARGIN = 0.05
+MARGIN = 0.1
 #: a model of more bytes than this many times those of the smallest is not as simple
 LARGER = 10.0
 #: models that are named in a row
