@@ -76,3 +76,10 @@ def test_words_with_weights_of_products_are_refused() -> None:
     assert obstacle(model) == (
         "SVC cannot be exported: the words of a text enter it in other ways than as a weighted sum."
     )
+
+
+def test_real_messages(real_data: Any) -> None:
+    table = pd.read_csv(real_data("sms_spam.tsv"), sep="\t", quoting=3)
+    X, y = table[["SMS"]], table["Label"]
+    for text, model in (("tfidf", m.LogisticRegression()), ("counts", m.MultinomialNB())):
+        check(make_pipeline(m.TableFeatures(kinds={"SMS": "text"}, text=text), model).fit(X, y), X)
