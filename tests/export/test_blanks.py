@@ -77,4 +77,8 @@ def test_a_new_number_counts_as_the_nearest_of_a_scale(model: Any) -> None:
     np.testing.assert_array_equal(model.predict_proba(rows), model.predict_proba(frame.assign(scale=5)))
     beyond = frame.assign(scale=scale * 3.0 - 4)
     check(model, beyond)
-    check(model, frame.assign(ward=99))  # no scale: nothing is known of a new ward
+    check(model, frame.assign(ward=99))  # not a scale: nothing is known of a new ward
+    stores = frame.rename(columns={"scale": "store_id"})
+    model.fit(stores, np.where(scale > 3, "yes", "no"))
+    new = model.predict_proba(stores.assign(store_id=9))
+    assert not np.allclose(new, model.predict_proba(stores.assign(store_id=5)))

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.data.coding import Coded, drop_missing_words
+from mercer.data.infer import MAX_CODES, Naming
 from mercer.data.levels import Levels, Occurrences
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, NumberPart, Part
@@ -34,12 +35,15 @@ class Category(Treatment):
 
     @property
     def ends(self) -> tuple[int, int] | None:
-        """The lowest and the highest of levels that are consecutive whole numbers; None of others.
+        """The lowest and the highest of levels that are a scale: few consecutive whole numbers; None of others.
 
-        A number beyond them counts as the nearest level: 6 of a scale from 1 to 5 as 5.
+        A number beyond them counts as the nearest level: 6 of a scale from 1 to 5 as 5. Columns that are named like
+        identifiers (store_id) are not scales.
         """
         levels = [*self.levels.kept, *self.levels.rare]
-        if self.text is not False or len(levels) < FEWEST_ORDERED or not all(type(each) is int for each in levels):
+        if self.text is not False or not FEWEST_ORDERED <= len(levels) <= MAX_CODES:
+            return None
+        if not all(type(each) is int for each in levels) or Naming(self.column, True, None).is_entity:
             return None
         low, high = min(levels), max(levels)
         return (low, high) if high - low + 1 == len(levels) else None
