@@ -115,6 +115,9 @@ def _stacked(first: Any, second: Any) -> Any:
     if frame.implementation.is_pyarrow():
         import pyarrow as pa
 
+        for j, kept in enumerate(first.schema):  # dates and times, which no type holds both of
+            if pa.types.is_temporal(kept.type) and second.schema.field(kept.name).type != kept.type:
+                second = second.set_column(j, kept, second.column(kept.name).cast(kept.type, safe=False))
         return pa.concat_tables([first, second], promote_options="permissive")
     if frame.implementation.is_polars():
         import polars as pl

@@ -7,7 +7,10 @@ import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from mercer import GLM, SVC, KernelRidge, LogisticRegression, MultinomialNB, Ridge, TableFeatures, drivers
+from mercer import GLM, SVC, KernelRidge, LogisticRegression, MultinomialNB, Ridge, TableFeatures, drivers, explain_rows
+from mercer.data import Table
+from mercer.files import attach_card
+from mercer.using.model_cards import make_card
 
 
 def table(n: int = 200) -> tuple[pd.DataFrame, np.ndarray]:
@@ -81,3 +84,18 @@ def test_what_raises_the_logarithm_raises_the_prediction() -> None:
     counts = random.poisson(np.exp(0.8 * X[:, 0]))
     (first, _) = drivers(GLM("poisson").fit(X, counts), X)
     assert (first.direction, first.of) == ("higher values raise the prediction", "log of the prediction")
+
+
+def test_numbers_and_dates_that_are_spelled_are_explained_as_such() -> None:
+    random = np.random.default_rng(3)
+    price = random.normal(1500, 400, 150)
+    day = pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(0, 700, 150), unit="D")
+    spelled = [f"{value:,.2f}".translate(str.maketrans(",.", ".,")) for value in price]
+    frame = pd.DataFrame({"price": spelled, "day": day.strftime("%d.%m.%Y")})
+    model = make_pipeline(TableFeatures(output="array"), KernelRidge(kernel="rbf", gamma=0.1)).fit(frame, price / 100)
+    attach_card(model, make_card(model, Table.of(frame, dates=True), price, task="regression"))
+    assert str(drivers(model, frame)[0]) == "price: higher values raise the prediction"
+    told = explain_rows(model, frame[:1])  # against rows of the card
+    assert told.totals[0, 0] == pytest.approx(model.predict(frame[:1])[0])
+    given = explain_rows(model, frame[:1], background=frame)
+    assert np.sign(given.contributions[0, 0, 0]) == np.sign(price[0] - price.mean())

@@ -6,6 +6,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 from scipy import sparse
@@ -126,3 +127,17 @@ def test_kernel_machines_of_several_classes() -> None:
     told = explain_rows(model, IRIS[::30], background=IRIS)
     assert told.contributions.shape == (5, 4, 3)
     np.testing.assert_allclose(told.contributions.sum(axis=2), 0, atol=1e-9)
+
+
+def test_dates_of_another_type_are_background_too() -> None:
+    """A card has times, a file days."""
+    days = np.arange("2020-01-01", "2020-02-10", dtype="datetime64[D]")
+    first = pa.table({"day": pa.array(days[:3]), "x": [1.0, 2.0, 3.0]})
+    second = pa.table({"day": pa.array(days.astype("datetime64[us]")), "x": np.arange(40.0)})
+
+    def later(X: pa.Table) -> Array:
+        since = X["day"].to_numpy().astype("datetime64[D]") - days[0]
+        return (since.astype(float) * X["x"].to_numpy())[:, None]
+
+    found = shapley_values(later, first, second)
+    np.testing.assert_allclose(found.base + found.values.sum(axis=1), later(first), atol=1e-9)

@@ -10,11 +10,18 @@ from numpy.typing import NDArray
 from mercer.data import Kind, Table
 from mercer.data.frame_like import frame_like
 from mercer.files import card_of
+from mercer.using.reading import reader_of
 
 Array = NDArray[Any]
 
 #: rows that are drawn
 DRAWN = 100
+
+
+def read_formats(model: Any, X: Any) -> Any:
+    """Return rows whose strings that spell numbers and dates are those, as the model reads them; others as they are."""
+    formats = getattr(reader_of(model), "formats_", None)
+    return Table.of(X, dates=True).with_formats(formats).native if formats else X
 
 
 def background_of(model: Any, X: Any, random_state: int = 0) -> Any:

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from mercer.data import Kind, Schema, Table
+from mercer.data.dates import days_of_labels
 from mercer.report.wording import enumerated, shortened, written
+from mercer.using.explaining.background import read_formats
 from mercer.using.explaining.explanation import Explanation, explain_exactly, explain_rows
 
 Array = NDArray[Any]
@@ -99,7 +101,7 @@ def drivers(
     >>> [str(driver) for driver in drivers(LinearRegression().fit(X, 2 * X[:, 0] - X[:, 1]), X)]
     ['x0: higher values raise the prediction', 'x1: higher values lower the prediction']
     """
-    table = Table.of(X, dates=True)
+    table = Table.of(read_formats(model, X), dates=True)
     random = np.random.default_rng(random_state)
     explanation, rows = _explained(model, table, random, max_rows, max_evaluations, random_state)
     return summarize_drivers(explanation, table.take(rows), schema=_schema(table), most=most)
@@ -228,7 +230,9 @@ def _direction(table: Table, name: str, kind: Kind, added: Array, effect: _Effec
     if kind is Kind.TEXT:
         return f"its words move {effect.moved}", 0
     if kind is Kind.DATE:
-        return _of_amounts(table.days(position), added, "later dates", effect)
+        typed = table.kinds[position] is Kind.DATE
+        days = table.days(position) if typed else days_of_labels(table.coded(position))
+        return _of_amounts(days, added, "later dates", effect)
     if table.library == "scipy" or (kind in ORDERED and table.kinds[position].numeric):
         return _of_amounts(table.numbers([position])[:, 0], added, "higher values", effect)
     if kind is Kind.CODE and table.kinds[position].numeric:  # names, unless they have an order after all

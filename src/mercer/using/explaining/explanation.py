@@ -17,7 +17,7 @@ from mercer.decide import Calibrated
 from mercer.decide.wrapped import last_step
 from mercer.models.ordinal.ordinal_regression import OrdinalRegression
 from mercer.using.explaining._evidence import Additive, Evidence, evidence_of
-from mercer.using.explaining.background import background_of
+from mercer.using.explaining.background import background_of, read_formats
 from mercer.using.explaining.outputs import (
     AGAINST_AVERAGE,
     LEAST_PROBABILITY,
@@ -142,8 +142,8 @@ def explain_rows(
     found = explain_exactly(model, X)
     if found is not None:
         return found
-    if background is None:
-        background = background_of(model, X, random_state)
+    X = read_formats(model, X)
+    background = background_of(model, X, random_state) if background is None else read_formats(model, background)
     return _of_shapley(before_decisions(model), X, background, max_evaluations, random_state)
 
 
