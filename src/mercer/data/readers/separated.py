@@ -81,13 +81,14 @@ class Dialect(Packed):
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        types = table.schema.types  # once: pyarrow makes the list of all columns anew
         for position, name in enumerate(table.column_names):
-            if pa.types.is_binary(table.schema.types[position]):
+            if pa.types.is_binary(types[position]):
                 raise DataError(
                     f"Column {name!r} of {self.file!r} is not UTF-8 text. Try encoding='latin-1' (on the command "
                     "line --encoding latin-1)."
                 )
-            if pa.types.is_string(table.schema.types[position]):
+            if pa.types.is_string(types[position]):
                 written = table.column(position)
                 verbatim = reading is not None and name in reading.verbatim
                 text = written if verbatim else pc.utf8_trim_whitespace(written)
