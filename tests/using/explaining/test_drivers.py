@@ -99,3 +99,12 @@ def test_numbers_and_dates_that_are_spelled_are_explained_as_such() -> None:
     assert told.totals[0, 0] == pytest.approx(model.predict(frame[:1])[0])
     given = explain_rows(model, frame[:1], background=frame)
     assert np.sign(given.contributions[0, 0, 0]) == np.sign(price[0] - price.mean())
+
+
+def test_columns_of_wide_tables_that_count_together_come_last() -> None:
+    random = np.random.default_rng(4)
+    X = random.normal(size=(60, 150))
+    model = KernelRidge(kernel="rbf", gamma=0.002, alpha=0.1).fit(X, 3 * X[:, 7] - 2 * X[:, 90])
+    found = drivers(model, X, max_evaluations=8_000)
+    assert {driver.column for driver in found[:2]} == {"x7", "x90"}
+    assert [driver.column.startswith("(") for driver in found].index(True) == len(found) - 1

@@ -15,6 +15,7 @@ from mercer.data.dates import days_of_labels
 from mercer.report.wording import enumerated, shortened, written
 from mercer.using.explaining.background import read_formats
 from mercer.using.explaining.explanation import Explanation, explain_exactly, explain_rows
+from mercer.using.explaining.shapley import LEAST_PAIRS, MOST_PLAYERS
 
 Array = NDArray[Any]
 
@@ -23,6 +24,8 @@ Array = NDArray[Any]
 ONE_DIRECTION, FREQUENT = 0.5, 0.02
 #: rows that are explained where that takes one pass, and that others are held against
 MOST_ROWS = 1000
+#: rows that are explained at least
+LEAST_ROWS = 10
 #: words of a text that raise the output, and that lower it
 MOST_WORDS = 3
 #: characters of a level that is named
@@ -112,7 +115,9 @@ def _explained(
 ) -> tuple[Explanation, Array]:
     """An explanation of many rows where that is cheap, else of few."""
     order = random.permutation(table.n_rows)
-    many, few = np.sort(order[:MOST_ROWS]), np.sort(order[:max_rows])
+    # of many columns each has a value of its own only where there are evaluations enough for every row
+    affordable = max_evaluations // (2 * LEAST_PAIRS * min(table.n_columns, MOST_PLAYERS))
+    many, few = np.sort(order[:MOST_ROWS]), np.sort(order[: min(max_rows, max(affordable, LEAST_ROWS))])
     usual = table.take(many).native
     if explain_exactly(model, table.take(few[:1]).native) is not None:
         exact = explain_exactly(model, usual)
@@ -151,7 +156,8 @@ def summarize_drivers(
         else:
             direction, sign = _direction(table, name, kinds.get(name, Kind.NUMBER), parts[:, 0, output], effect)
         found.append(Driver(name, direction, size, _error(explanation, members, moved), sign, effect.of))
-    return sorted(found, key=lambda driver: -driver.size)[:most]
+    # columns that count together, of very wide tables, come last
+    return sorted(found, key=lambda driver: (driver.column.startswith("("), -driver.size))[:most]
 
 
 def common_output(found: Sequence[Driver]) -> str:
