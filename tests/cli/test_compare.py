@@ -36,6 +36,22 @@ def test_a_file(run: Run, people: Path) -> None:
     assert "fields separated by commas, names in the first line; 80 rows, target 'size'" in result.stderr
 
 
+def test_problems_come_first_then_the_verdict_then_the_table(run: Run, tmp_path: Path) -> None:
+    rows = [f"{i % 7},{'paid' if i % 3 else ''},{'yes' if i % 3 else 'no'}" for i in range(90)]
+    (tmp_path / "orders.csv").write_text("\n".join(["amount,bill,bought", *rows]))
+    told = run("compare", tmp_path / "orders.csv", "--target", "bought", "--reference", *QUICK).stdout
+    marks = (
+        "ERROR MRC103: Column 'bill'",
+        "--drop bill",
+        "Use ",
+        "The reference, Hist",
+        "90 rows × 2 columns",
+        "(reference)",
+    )
+    places = [told.index(mark) for mark in marks]
+    assert places == sorted(places)
+
+
 def test_quiet_says_nothing_but_the_answer(run: Run, people: Path) -> None:
     result = run("compare", people, "--target", "size", "-q", *QUICK)
     assert (result.exit_code, result.stderr) == (0, "")

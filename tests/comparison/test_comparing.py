@@ -85,7 +85,7 @@ def test_models_see_the_labels_themselves() -> None:
 
 
 def test_a_first_fit_that_compiles_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(np.cumsum([0, 0, 9, 0, 5, 0, 0, 0, 1, 0, 2, 0]).tolist())
+    clock = iter(np.cumsum([0, 9, 0, 5, 0, 1, 0, 2]).tolist())
     monkeypatch.setattr(crossvalidation, "now", lambda: next(clock))
     (entry,) = compare(X, Y, models=[GaussianNB()], cv=2).entries
     assert (entry.fit_seconds, entry.predict_seconds) == (1.0, 2.0)
