@@ -14,7 +14,7 @@ def answer_html(answer: Answer, key: str, limits: Limits) -> Markup:
     problems = [note_html(note) for note in answer.problems]
     words = tag(
         "div",
-        tag("h2", inline(answer.headline), id="answer-title"),
+        tag("h2", Markup(inline(answer.headline).replace("(", "(<wbr>")), id="answer-title"),  # calls break at options
         prose(answer.summary, class_="summary"),
         tag("ul", *(tag("li", inline(fact)) for fact in answer.facts), class_="facts") if answer.facts else Markup(),
         tag("p", tag("a", answer.more, href=f"#s-{answer.more_in}"), class_="more") if answer.more else Markup(),
