@@ -227,13 +227,18 @@ class Comparison:
         return page(self)
 
     def report(
-        self, path: str | Path, *, progress: Progress | None = None, time_limit: float | Budget | None = None
+        self,
+        path: str | Path,
+        *,
+        progress: Progress | None = None,
+        time_limit: float | Budget | None = None,
+        patience: float | None = 20.0,
     ) -> Path:
         """Write one self-contained HTML page, and return where it is.
 
         `progress(stage, done, total, name)` is told the stages "refit" (the best model on all rows) and "page", which
         has a step for each section. With a `time_limit` in seconds, sections that are not done in time are left out by
-        name. Ctrl-C leaves no half of a page.
+        name; without one, after `patience` seconds of work (None for no bound). Ctrl-C leaves no half of a page.
         """
         from mercer._atomic import write_atomically
         from mercer.comparison.racing.budget import Budget
@@ -241,7 +246,7 @@ class Comparison:
         from mercer.comparison.sections.whole import STEPS, page
         from mercer.report.page import page_html
 
-        tell, budget = progress or untold, Budget.of(time_limit)
+        tell, budget = progress or untold, Budget.of(time_limit, patience)
         if self.done and not self.entry().fit_seconds > budget.left:
             tell("refit", 0, 1, self.entry().name)
             # out of time, or all rows are too much for a model that the splits were not: the page goes without it

@@ -53,10 +53,14 @@ class Budget:
 
     @classmethod
     def of(cls, time_limit: Any, patience: float | None = None) -> Self:
-        """Return a limit as it is given: seconds from now, or a budget that has begun; else `patience`, in work."""
-        if isinstance(time_limit, cls):
-            return time_limit
-        return cls(time_limit) if time_limit is not None or patience is None else cls(patience, work=True)
+        """Return a limit as it is given: seconds from now, or a budget that has begun.
+
+        Where neither limits anything, `patience` does, in seconds of work from now.
+        """
+        given = time_limit if isinstance(time_limit, cls) else cls(time_limit)
+        return (
+            given if given.seconds is not None or patience is None else cls(patience, started=given._start, work=True)
+        )
 
     def whole(self) -> Budget:
         """The same with nothing kept back."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from mercer._errors import DataError
+from mercer._errors import DataError, ExperimentInterrupted
 from mercer.comparison.entry import Entry
 from mercer.comparison.experiments.curves_result import LearningCurves
 from mercer.comparison.experiments.learning_curves import learning_curves
 from mercer.comparison.experiments.subsets import growing_sizes, train_rows
 from mercer.comparison.racing.budget import Budget
+from mercer.comparison.racing.clock import WorkClock
 from mercer.comparison.taking_part.kinds import innermost
 from mercer.comparison.view import View, drawn, some_rows
 from mercer.report import Chart, Line, Note, Section
@@ -29,15 +29,19 @@ MOST_PAIRS, MOST_WITH_GAPS = 3, 2
 SIZES, REPEATS, HELD_OUT = 5, 5, 1 / 3
 #: rows of it; more where the generative half needs one look at them, up to so many rows × columns × classes
 MOST_ROWS, MANY_ROWS, MANY_ENTRIES = 1_000, 10_000, 1_000_000
-#: seconds of the processor, whatever else it does, after which an experiment is given up: more than so few rows take,
-#: so that pages hardly ever depend on it
-FUSE = 40.0
+#: seconds of work after which a pair has no more repeats: more than so few rows take, so that pages hardly ever depend
+#: on it
+MOST_SECONDS = 6.0
 #: generative models that are fitted in one look at the rows
 ONE_LOOK = frozenset({"NaiveBayes", "GaussianNB", "BernoulliNB", "MultinomialNB", "CategoricalNB", "ComplementNB"})
 
 
 class _TooLong(Exception):
-    """The experiment has burnt its fuse."""
+    """Not even one repeat of an experiment was done in time."""
+
+
+class _TimeIsUp(KeyboardInterrupt):
+    """An experiment has used its time; repeats that are done count."""
 
 
 def curves(view: View) -> Section | None:
@@ -62,7 +66,7 @@ def curves(view: View) -> Section | None:
         (*charts, *notes),
         "A generative model and its discriminative counterpart can draw the same kind of boundary. The first often "
         "needs fewer rows, the second is often better with many (Ng and Jordan 2002). Both have the settings that were "
-        f"chosen on all rows; {REPEATS} repeats, with a third of the rows held out.",
+        f"chosen on all rows; up to {REPEATS} repeats, with a third of the rows held out.",
     )
 
 
@@ -118,20 +122,24 @@ def _experiment(view: View, generative: Entry, discriminative: Entry) -> Learnin
     codes = view.comparison.task.truth[rows]
     sizes = growing_sizes(train_rows(codes, HELD_OUT), len(np.unique(codes)), SIZES)
     y = view.comparison.y[rows]
-    return learning_curves(
-        models, tables, y, sizes=sizes.tolist(), repeats=REPEATS, test_size=HELD_OUT, progress=_fuse(view.budget)
-    )
+    try:
+        return learning_curves(
+            models, tables, y, sizes=sizes.tolist(), repeats=REPEATS, test_size=HELD_OUT, progress=_limit(view.budget)
+        )
+    except ExperimentInterrupted as stopped:
+        if not isinstance(stopped.__cause__, _TimeIsUp):  # Ctrl-C, or the alarm of the page
+            raise
+        if stopped.result is None:
+            raise _TooLong("one repeat takes too long for this page.") from None
+        return stopped.result
 
 
-def _fuse(budget: Budget) -> Callable[[int, int, str], None]:
-    """Gives an experiment up that takes too long, or that by its repeats so far would outlast the time that is left."""
-    end, begun = time.process_time() + FUSE, budget.spent
+def _limit(budget: Budget) -> Callable[[int, int, str], None]:
+    """Stop an experiment that has worked for long enough, or that would outlast the time that is left."""
+    clock, end = WorkClock(), budget.elapsed + budget.left
 
     def look(done: int, total: int, name: str) -> None:
-        if done < total and time.process_time() > end:
-            raise _TooLong(f"they took more than {FUSE:.0f} s.")
-        each = total // REPEATS
-        if done and done % each == 0 and (budget.spent - begun) / done * (total - done) > budget.left:
-            raise _TooLong(f"the time limit was reached ({done // each} of {REPEATS} repeats done).")
+        if done < total and (clock.seconds > MOST_SECONDS or budget.elapsed > end):
+            raise _TimeIsUp
 
     return look
