@@ -102,16 +102,19 @@ def compare(
     from mercer.cli._first_run import remark_first_run
     from mercer.cli._printing import check_places, remark_columns, remark_problem
     from mercer.cli._progress import stages
-    from mercer.comparison.racing.budget import FOR_THE_PAGE, Budget
+    from mercer.comparison.racing.budget import FOR_THE_PAGE, FOR_THE_VERDICT, Budget
     from mercer.data import Schema
     from mercer.using.datasets import open_data
 
-    budget = Budget(time_limit, started=started, kept=0.0 if report is save is None else FOR_THE_PAGE)
+    budget = Budget(time_limit, started=started, kept=FOR_THE_VERDICT if report is save is None else FOR_THE_PAGE)
     check_places(report, json, markdown, save, kept=(data,))
     if json == markdown == "-":
         raise DataError("JSON and Markdown cannot both go to standard output; name a file for one of them.")
-    rows = open_data(data, reading)
-    problem, asides = _apart(rows, target, drop or [], {"groups": group, "times": time})
+    with stages(quiet, progress) as bars:
+        bars.tell("reading", 0, 1, data)
+        rows = open_data(data, reading)
+        problem, asides = _apart(rows, target, drop or [], {"groups": group, "times": time})
+        bars.tell("reading", 1, 1)
     remark_problem(data, rows, problem, quiet)
     remark_columns(Schema.infer(problem.X), quiet)
     remark_first_run(quiet)

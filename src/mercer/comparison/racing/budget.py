@@ -18,6 +18,8 @@ from mercer.using.tasks import Split
 
 #: share of the time that models leave to the page, and to a fit of the best of them to all rows
 FOR_THE_PAGE = 0.25
+#: share that they leave to the checks behind the verdict where there is neither page nor file
+FOR_THE_VERDICT = 0.1
 
 
 class OutOfTime(Exception):

@@ -129,9 +129,10 @@ def _experiment(view: View, generative: Entry, discriminative: Entry) -> Learnin
     except ExperimentInterrupted as stopped:
         if not isinstance(stopped.__cause__, _TimeIsUp):  # Ctrl-C, or the alarm of the page
             raise
-        if stopped.result is None:
+        found: LearningCurves | None = stopped.result
+        if found is None:
             raise _TooLong("one repeat takes too long for this page.") from None
-        return stopped.result
+        return found
 
 
 def _limit(budget: Budget) -> Callable[[int, int, str], None]:
