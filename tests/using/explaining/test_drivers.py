@@ -108,3 +108,14 @@ def test_columns_of_wide_tables_that_count_together_come_last() -> None:
     found = drivers(model, X, max_evaluations=8_000)
     assert {driver.column for driver in found[:2]} == {"x7", "x90"}
     assert [driver.column.startswith("(") for driver in found].index(True) == len(found) - 1
+
+
+def test_codes_have_a_direction_only_where_their_levels_are_in_order() -> None:
+    random = np.random.default_rng(5)
+    frame = pd.DataFrame({"grade": random.choice([1, 2, 3, 4, 5], 300), "zone": random.choice([1, 2, 3, 4, 5], 300)})
+    y = 2.0 * frame["grade"] + frame["zone"].map({1: 9.0, 2: -3.0, 3: 1.0, 4: -2.0, 5: 0.0})
+    kinds = {"grade": "category", "zone": "category"}
+    model = make_pipeline(TableFeatures(kinds=kinds), Ridge(alpha=1e-6)).fit(frame, y)
+    found = {driver.column: driver for driver in drivers(model, frame)}
+    assert found["grade"].direction == "higher values raise the prediction"
+    assert found["zone"].direction == "'1' raises the prediction most, '2' lowers it most"

@@ -22,6 +22,8 @@ Array = NDArray[Any]
 #: rank correlation of values and contributions from which a column has one direction, and the share of rows that a
 #: level has at least where it is named
 ONE_DIRECTION, FREQUENT = 0.5, 0.02
+#: the same of the mean contributions of levels that are numbers
+HARDLY_AN_EXCEPTION = 0.8
 #: rows that are explained where that takes one pass, and that others are held against
 MOST_ROWS = 1000
 #: rows that are explained at least
@@ -242,10 +244,20 @@ def _direction(table: Table, name: str, kind: Kind, added: Array, effect: _Effec
     if table.library == "scipy" or (kind in ORDERED and table.kinds[position].numeric):
         return _of_amounts(table.numbers([position])[:, 0], added, "higher values", effect)
     if kind is Kind.CODE and table.kinds[position].numeric:  # names, unless they have an order after all
-        words, sign = _of_amounts(table.numbers([position])[:, 0], added, "higher values", effect)
-        if sign:
+        numbers = table.numbers([position])[:, 0]
+        words, sign = _of_amounts(numbers, added, "higher values", effect)
+        if sign and _is_ordered(numbers, added):
             return words, sign
     return _of_levels(table, position, added, effect), 0
+
+
+def _is_ordered(values: Array, added: Array) -> bool:
+    """Whether the mean contribution of the levels rises, or falls, with hardly an exception."""
+    levels = np.unique(values[np.isfinite(values)])
+    if len(levels) < 3:
+        return False
+    means = np.array([added[values == level].mean() for level in levels])
+    return bool(abs(np.corrcoef(rankdata(levels), rankdata(means))[0, 1]) >= HARDLY_AN_EXCEPTION)
 
 
 def _of_amounts(values: Array, added: Array, higher: str, effect: _Effect) -> tuple[str, int]:
