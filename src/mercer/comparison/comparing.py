@@ -48,7 +48,7 @@ def compare(
     groups: Any = None,
     times: Any = None,
     time_limit: float | Budget | None = None,
-    patience: float | None = 40.0,
+    patience: float | None = 30.0,
     random_state: int | None = 0,
     reference: bool | None = None,
     progress: Progress | None = None,
@@ -87,7 +87,7 @@ def compare(
         Seconds that all fits may take. A model whose fits are expected to take longer than what is left, by what it
         knows beforehand or by its first splits, is left out, and the notes say so; one that runs when the time is up is
         cut short and left out (in the main thread of a system with timers).
-    patience : float or None, default=40
+    patience : float or None, default=30
         Seconds of work (waiting and compilation do not count) that all fits may take together where neither models nor
         a time limit are given; None for no bound. Models are fitted in the order of what they are expected to cost, so
         that the cheap ones always have their turn.

@@ -232,7 +232,7 @@ class Comparison:
         *,
         progress: Progress | None = None,
         time_limit: float | Budget | None = None,
-        patience: float | None = 20.0,
+        patience: float | None = 15.0,
     ) -> Path:
         """Write one self-contained HTML page, and return where it is.
 

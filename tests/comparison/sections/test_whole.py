@@ -120,7 +120,7 @@ def test_every_section_is_told(iris: Comparison, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(whole, "SECTIONS", SECTIONS[:3])
     told: list[tuple[Any, ...]] = []
     page(iris, progress=lambda *step: told.append(step))
-    assert [name for *_, name in told] == ["leaders", "overview", "findings", "writing"]
+    assert [name for *_, name in told] == ["leaderboard", "columns", "checks", "writing"]
     assert [step[:3] for step in told[:3]] == [("page", number, whole.STEPS) for number in range(3)]
     assert told[-1] == ("page", whole.STEPS - 1, whole.STEPS, "writing")
 

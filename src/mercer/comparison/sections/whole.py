@@ -58,6 +58,19 @@ FITTING = (findings, coefficients, explorer, likelihoods, regions, proofs, curve
 ALWAYS = (leaders, reproduced)
 #: steps of the stage "page": each section, and the writing
 STEPS = len(SECTIONS) + 1
+#: sections as a progress bar names them, where their own names would not be understood
+LABELS = {
+    "leaders": "leaderboard",
+    "findings": "checks",
+    "overview": "columns",
+    "ranking": "drivers",
+    "curves": "learning curves",
+    "explorer": "explanations of rows",
+    "regions": "decision regions",
+    "outlying": "unusual rows",
+    "proofs": "certificates",
+    "reproduced": "settings",
+}
 #: told to a reader where the time was too short
 LATE = "not made, because the time limit was reached"
 
@@ -86,7 +99,7 @@ def page(comparison: Comparison, *, budget: Budget | None = None, progress: Prog
     first: Answer | None = None
     for number, write in enumerate(sorted(SECTIONS, key=_turn)):
         name = write.__name__
-        tell("page", number, STEPS, name)
+        tell("page", number, STEPS, LABELS.get(name, name))
         try:
             made[name] = _made(view, write)
         except OutOfTime as reason:

@@ -30,9 +30,11 @@ def without_views(table: Any) -> Any:
     """A table whose strings are stored one after the other: pyarrow cannot take rows of the views of polars."""
     import pyarrow as pa
 
-    fields = [field.with_type(_without_view(field.type)) for field in table.schema]
-    schema = pa.schema(fields, table.schema.metadata)
-    return table if schema.types == table.schema.types else table.cast(schema)
+    stored = {kind: _without_view(kind) for kind in set(table.schema.types)}
+    if all(kind == other for kind, other in stored.items()):
+        return table
+    fields = [field.with_type(stored[field.type]) for field in table.schema]
+    return table.cast(pa.schema(fields, table.schema.metadata))
 
 
 def _without_view(kind: Any) -> Any:
