@@ -137,3 +137,12 @@ def test_a_fit_that_is_known_to_be_long_is_not_begun() -> None:
     with pytest.raises(OutOfTime, match="not begun: its 1 fits would take about"):
         Budget(seconds / 100).check_cost(KernelRidge(kernel="rbf"), Table.of(X), [(np.arange(20_000), np.arange(2))])
     assert estimated_seconds(object(), X) == 0.0
+
+
+def test_patience_counts_work_and_not_waiting() -> None:
+    patient = Budget.of(None, patience=20)
+    Taking.clock.now += 1_000.0  # on the wall
+    assert 0 < patient.left <= 20
+    assert "a time limit of your own allows more" in patient.name
+    assert Budget.of(None).left == float("inf")
+    assert Budget.of(5, patience=20).seconds == Budget.of(Budget(5), patience=20).seconds == 5

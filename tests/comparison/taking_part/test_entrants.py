@@ -17,7 +17,7 @@ from mercer.comparison import compare
 from mercer.comparison.experiments._experiment import by_name
 from mercer.comparison.taking_part import kernel_machines
 from mercer.comparison.taking_part.candidates import RULE_ROWS
-from mercer.comparison.taking_part.entrants import entrants_for
+from mercer.comparison.taking_part.entrants import by_expected_cost, entrants_for
 from mercer.comparison.taking_part.question import Question
 from mercer.data import Table
 
@@ -268,3 +268,19 @@ def test_who_sees_less_than_all_columns_is_told() -> None:
     assert "MultinomialNB is shown text alone." in entrants_for(Table.of(frame[["mail"]], dates=True), Question()).notes
     for seen, question in ((frame[["n"]], Question()), (frame, Question("regression"))):
         assert not any("shown" in note for note in entrants_for(Table.of(seen, dates=True), question).notes)
+
+
+def test_cheap_models_come_first() -> None:
+    found = by_expected_cost(entrants_for(Table.of(NUMBERS), Question()).entrants)
+    kinds = [entrant.kind for entrant in found]
+    assert kinds == sorted(kinds, key=("baseline", "generative", "discriminative", "direct", "density", "kernel").index)
+
+
+def test_wide_tables_have_variances_instead_of_full_covariances() -> None:
+    rng = np.random.default_rng(0)
+    invited = entrants_for(Table.of(rng.normal(size=(30, 301))), Question())
+    names = [entrant.name for entrant in invited.entrants]
+    assert [name for name in names if "GaussianDiscriminant" in name] == [
+        "GaussianDiscriminant(covariance='shared diagonal')"
+    ]
+    assert "GaussianDiscriminant (needs at most 300 columns)" in " ".join(invited.notes)
