@@ -17,6 +17,8 @@ Array = NDArray[Any]
 NORMAL = 10_000
 #: a mean distance from frequencies that nobody would notice: with many rows the slightest is more than chance gives
 NEGLIGIBLE = 0.02
+#: how probabilities are calibrated, on the command line and in Python
+CALIBRATE = "mercer fit --calibrate, in Python Calibrated"
 
 
 class CalibrationCurve(NamedTuple):
@@ -82,7 +84,7 @@ class CalibrationError(NamedTuple):
         more = f"{off}, more than the {self.by_chance:.3f} that chance gives"
         if not self.matters:
             return f"{more}, but so little that they can be taken at their word."
-        return f"{more}: calibrate them, e.g. with Calibrated."
+        return f"{more}: calibrate them ({CALIBRATE})."
 
     @property
     def matters(self) -> bool:

@@ -153,7 +153,9 @@ def decide(y: Array, X: Table | None = None, levels: Sequence[Any] | None = None
         return Decision("classification", "it has two labels")
     if y.dtype.kind not in "iuf" or y.ndim != 1 or not np.isfinite(y).all():
         # `encode_labels` raises for what cannot be a label
-        return Decision("classification", "its values are labels, not numbers")
+        several = y.ndim == 1 and len(set(map(str, y[:10_000].tolist()))) > 2
+        ranks = "Use --order low,medium,high if they have such an order." if several else ""
+        return Decision("classification", "its values are labels, not numbers", ranks)
     if (y != np.floor(y)).any():
         return _decide_measured(y, X)
     return _decide_whole(y, X)

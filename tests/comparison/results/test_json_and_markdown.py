@@ -24,4 +24,4 @@ def test_as_markdown(five: Comparison) -> None:
     assert text.startswith("# 150 rows × 4 columns, 3 classes; 3 stratified folds\n")
     assert "| bayes |" in text
     assert "not \\| today" in text
-    assert "## Differences from bayes" in text
+    assert "## Differences from the best score, that of bayes" in text

@@ -49,6 +49,18 @@ def test_the_simplest_model_within_chance_is_recommended(five: Comparison) -> No
     assert chosen.entry() is plain
 
 
+def test_the_only_model_that_beats_the_baseline_is_called_so(five: Comparison) -> None:
+    guess = replace(reached(five, "guess", [0.85, 0.85, 0.85]), kind="baseline")
+    top = reached(five, "top", [0.10, 0.80, 0.45])  # the best on average, but not beyond chance
+    sure = reached(five, "sure", [0.48, 0.47, 0.46])
+    verdict = replace(five, entries=(top, sure, guess)).verdict()
+    assert verdict.best is sure
+    assert verdict.sentences[1] == (
+        "It is the only model within chance of the best score that beats the baseline beyond chance; top, which has "
+        "the best score (log loss 0.450 against 0.470), does not."
+    )
+
+
 def test_a_model_within_chance_has_to_keep_most_of_the_gain(five: Comparison) -> None:
     best = reached(five, "best", [0.20, 0.30, 0.25], additive=False)
     guess = replace(reached(five, "guess", [0.80, 0.90, 0.85]), kind="baseline")

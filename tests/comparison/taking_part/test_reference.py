@@ -77,3 +77,12 @@ def test_levels_that_were_not_in_the_fit_are_missing() -> None:
     codes = model[0].transform(new)[:, 1]
     assert np.isnan(codes).tolist() == [False, True, True]
     assert len(model.predict(new)) == 3
+
+
+def test_its_trees_split_small_tables() -> None:
+    """With 20 rows in each leaf, as usual, 30 rows would all have the same prediction."""
+    small = pd.DataFrame({"x": RNG.normal(size=30)})
+    y = np.where(small["x"] > 0, 10.0, -10.0) + RNG.normal(size=30)
+    found = reference_for(Table.of(small), task_for(y, 30, "regression"))
+    assert found is not None
+    assert np.abs(found.model.fit(small, y).predict(small) - y).mean() < 3

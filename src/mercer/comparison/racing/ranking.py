@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.comparison.entry import Entry
 from mercer.comparison.measuring.paired import LEVEL, difference_of, holm
+from mercer.decide.reliability import CALIBRATE
 from mercer.report.wording import enumerated
 from mercer.using.tasks import Classification, Task, name_folds
 
@@ -38,7 +39,7 @@ def ranked(entries: Sequence[Entry], task: Task, overlap: float) -> tuple[tuple[
     first = better[0]
     note = (
         f"{first.name} comes before {guess.name} although its {task.metric.heading} is higher: it is right more often, "
-        "beyond chance. Calibrate its probabilities, e.g. with Calibrated."
+        f"beyond chance. Calibrate its probabilities ({CALIBRATE})."
     )
     return (first, guess, *(entry for entry in others if entry is not first)), [note, *notes]
 

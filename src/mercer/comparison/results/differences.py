@@ -48,7 +48,7 @@ def shared_metric(comparison: Comparison, one: Entry, other: Entry) -> Metric:
 def differences(comparison: Comparison) -> Grid:
     """By how much each model is worse than the best, and whether that is beyond chance."""
     if not comparison.done:
-        return Grid("Differences from the best model", (Field("model"),), ())
+        return Grid("Differences from the best score", (Field("model"),), ())
     best = comparison.done[0]
     rows = []
     for name, found in against_best(comparison).items():
@@ -65,7 +65,7 @@ def differences(comparison: Comparison) -> Grid:
         f"2003), their p-values corrected for the number of tests (Holm 1979); beyond chance means below {LEVEL}. "
         f"Losses that are at least {FAR_APART:g} times as large are tested by their logarithms, too."
     )
-    return Grid(f"Differences from {best.name}", fields, tuple(rows), (note,))
+    return Grid(f"Differences from the best score, that of {best.name}", fields, tuple(rows), (note,))
 
 
 def verdict(found: Difference) -> str:

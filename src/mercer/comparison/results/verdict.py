@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mercer.comparison.measuring.paired import LEVEL, Difference, difference_of, holm, overlap_of
+from mercer.decide.reliability import CALIBRATE
 from mercer.models.diagnosis import Finding
 from mercer.report.wording import enumerated, plainly
 from mercer.using.metrics import Metric
@@ -262,10 +263,14 @@ def _why(
 ) -> str:
     others = [entry for entry in able if entry is not best]
     if best is not top:
-        return (
-            f"It is the simplest of the {len(able)} models within chance of the best score, which {top.name} has "
-            f"({metric.heading} {apart(top.mean(metric.name), best.mean(metric.name))}): {_merits(best, top)}."
-        )
+        which = f"It is the simplest of the {len(able)} models" if others else "It is the only model"
+        scores = f"({metric.heading} {apart(top.mean(metric.name), best.mean(metric.name))})"
+        if top not in able and not top.impossible:
+            return (
+                f"{which} within chance of the best score that beats the baseline beyond chance; {top.name}, which "
+                f"has the best score {scores}, does not."
+            )
+        return f"{which} within chance of the best score, which {top.name} has {scores}: {_merits(best, top)}."
     if runner_up is None:
         return ""
     if others:
@@ -295,7 +300,7 @@ def _merits(best: Entry, top: Entry) -> str:
         merits.append("it can be exported")
     if best.size_bytes * 2 < top.size_bytes:
         merits.append(f"it is {top.size_bytes / best.size_bytes:.0f} times smaller")
-    return enumerated(merits) or "it is as good and smaller"
+    return enumerated(merits) or "it is smaller"
 
 
 def _unsure(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | None) -> list[str]:
@@ -304,8 +309,7 @@ def _unsure(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry
     if decides_better(comparison, best, baseline):
         sentence = (
             f"It is right more often than guessing ({baseline.name}) beyond chance, but guessing has the better "
-            f"{comparison.task.metric.heading}: use its decisions, and calibrate its probabilities, e.g. with "
-            "Calibrated."
+            f"{comparison.task.metric.heading}: use its decisions, and calibrate its probabilities ({CALIBRATE})."
         )
         return [sentence]
     found = _difference(comparison, metric, best, baseline)

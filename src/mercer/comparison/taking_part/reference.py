@@ -34,6 +34,8 @@ THREADED = 1_000_000
 MOST_SPLIT_COLUMNS = 100
 #: rows of the rarest class from which boosting stops early
 STOPPED_EARLY = 20
+#: rows of a leaf: usually 20, and fewer in small tables, of which trees would otherwise have no split
+FEWEST_IN_LEAF, MOST_IN_LEAF, LEAVES = 3, 20, 10
 #: levels of a category, the rest counting as missing, and words of a text
 MOST_LEVELS, MOST_WORDS = 254, 30
 
@@ -69,6 +71,7 @@ def _trees(task: Task, rows: int, columns: TreeColumns) -> Any:
         "max_iter": rounds,
         "learning_rate": min(LARGEST_RATE, USUAL_RATE * MOST_ROUNDS / rounds),
         "max_features": min(1.0, MOST_SPLIT_COLUMNS / n_columns),
+        "min_samples_leaf": int(np.clip(rows // LEAVES, FEWEST_IN_LEAF, MOST_IN_LEAF)),
         "categorical_features": columns.categories(),
         "random_state": 0,
     }
