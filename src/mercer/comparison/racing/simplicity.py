@@ -38,9 +38,7 @@ def simplicity_of(model: Any, row: Any, *, most_terms: int = 20_000) -> Simplici
             features = getattr(last_step(model), "n_features_in_", np.shape(row)[1])
             terms = features * len(getattr(model, "classes_", [0]))
             if terms > most_terms:
-                long = (
-                    f"It is not exported: its formula would have {terms:,} terms, one for each feature and class."
-                )
+                long = f"It is not exported: its formula would have {terms:,} terms, one for each feature and class."
                 return Simplicity(explain_exactly(model, row) is not None, long)
             return Simplicity(explain_exactly(model, row) is not None, obstacle(model))
         except Exception as failure:  # of a model of another library
