@@ -18,7 +18,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
-from mercer._errors import ColumnMismatchError, ComparisonInterrupted, DataError, EmptyDataError
+from mercer._errors import ColumnMismatchError, ComparisonInterrupted, DataError, EmptyDataError, NonFiniteError
 from mercer.comparison import Comparison, compare
 from mercer.comparison.racing import crossvalidation
 from tests._ctrl_c import interrupt
@@ -239,6 +239,8 @@ def test_ctrl_c_keeps_what_is_done() -> None:
         (X, [None] * 150, {}, DataError, "missing label is in row 0"),
         (X, Y, {"models": []}, DataError, "models is empty"),
         (X[:, :0], Y, {"models": None}, EmptyDataError, "no columns to learn from"),
+        (np.where(X[7, 1] == X, np.inf, X), Y, {"models": None}, NonFiniteError, r"'x1' is inf in row 6\. .*number"),
+        (pd.DataFrame({"x": X[:, 0], "y": None}), "y", {}, EmptyDataError, "'y' is missing in all 150 rows; name"),
         (X, Y, {"cv": 51}, DataError, "from 2 to 50 folds"),
         (X, Y, {"cv": 1}, DataError, "from 2 to 50 folds"),
         (X, Y, {"cv": "5"}, DataError, "cv is a number of folds, not '5'.*from 2 to 50"),

@@ -22,7 +22,7 @@ from mercer.using.datasets import BUNDLED, open_data, problem_of
     ],
 )
 def test_bundled_sets(name: str, rows: int, columns: int, first_label: object) -> None:
-    X, y, target, unlabelled, _ = problem_of(open_data(name))
+    X, y, target, unlabelled = problem_of(open_data(name))[:4]
     assert (X.num_rows, X.num_columns, len(y), y[0]) == (rows, columns, rows, first_label)
     assert (target, unlabelled) == (BUNDLED[name].target, 0)
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mercer._errors import ComparisonInterrupted, DataError, EmptyDataError
+import numpy as np
+
+from mercer._errors import ComparisonInterrupted, DataError, EmptyDataError, NonFiniteError
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.measuring.duplicates import duplicates_note
 from mercer.comparison.measuring.paired import overlap_of
@@ -213,6 +215,8 @@ def _invited(
     if isinstance(models, Mapping) or (models is not None and not any(isinstance(each, str) for each in models)):
         invitation = entrants_given(models, table)
     else:
+        if models is None:
+            _check_finite(table)
         invitation = entrants_for(table, Question.of(question, inner))
         if models is not None:
             invitation = chosen(models, invitation, table, question)
@@ -227,13 +231,26 @@ def _invited(
     return invitation
 
 
+def _check_finite(table: Table) -> None:
+    """Raise `NonFiniteError` for an infinite value, which no model of mercer takes."""
+    if table.library == "scipy":
+        return
+    for column, (name, kind) in enumerate(zip(table.names, table.kinds, strict=True)):
+        if kind.numeric and np.isinf(values := table.numbers([column])[:, 0].astype(float)).any():
+            row = int(np.isinf(values).argmax())
+            raise NonFiniteError(
+                f"Column {name!r} is {values[row]} in row {row}. Replace it by a number, or by NaN if it is unknown, "
+                f"or leave the column out (on the command line --drop {name})."
+            )
+
+
 def _finished(comparison: Comparison, race: Race, entrants: list[Entrant], notes: list[str]) -> Comparison:
-    entries, told = ranked(race.candidates, comparison.task, overlap_of(comparison.splits))
+    entries, ranking = ranked(race.candidates, comparison.task, overlap_of(comparison.splits))
     return replace(
         comparison,
         entries=entries,
         reference=race.reference,
         unfinished=tuple(race.unfinished(entrants)),
-        notes=(*notes, *race.notes(), *told),
+        notes=(*notes, *race.notes(), *ranking),
         seconds=race.budget.spent,
     )

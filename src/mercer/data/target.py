@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mercer._errors import ColumnMismatchError, DataError
+from mercer._errors import ColumnMismatchError, DataError, EmptyDataError
 from mercer._suggest import did_you_mean
 
 
@@ -49,10 +49,11 @@ class Problem(NamedTuple):
         return self._replace(X=left)
 
 
-def split_target(frame: Any, target: str, *, drop: Sequence[str] = ()) -> Problem:
+def split_target(frame: Any, target: str, *, drop: Sequence[str] = (), source: str = "") -> Problem:
     """Take the column `target` out of a frame; leave out the columns in `drop` and the rows without a label.
 
-    A column is given by its name or its position, from the end if negative: "-1" is the last one.
+    A column is given by its name or its position, from the end if negative: "-1" is the last one. Errors name `source`,
+    the file of the frame.
 
     Examples
     --------
@@ -78,6 +79,9 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = ()) -> Proble
     if not X.columns:
         raise DataError(f"Besides the target {label!r} there is no column left to predict it from.")
     unlabelled = len(table) - len(labelled)
+    if unlabelled and not len(labelled):
+        rows = f"all {unlabelled} rows{f' of {source!r}' if source else ''}"
+        raise EmptyDataError(f"The target {label!r} is missing in {rows}; name another column.")
     return Problem(X.to_native(), values.to_numpy(), label, unlabelled, declared_order(values.to_native()), *how)
 
 

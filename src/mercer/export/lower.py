@@ -141,7 +141,7 @@ def _features(step: Any) -> Callable[[Any, Sequence[Expression]], list[Expressio
     if type(step) in FEATURES:
         return FEATURES[type(step)]
     raise ExportError(
-        f"{type(step).__name__} cannot be exported; what can be in front of a model is "
+        f"{type(step).__name__} cannot be exported; before a model, exports take "
         f"{', '.join(kind.__name__ for kind in FEATURES)}. Make its features columns of the table, and fit the model "
         "to them."
     )

@@ -81,13 +81,7 @@ def problem_of(rows: Rows, *, target: str | None = None, drop: Sequence[str] = (
         )
     if not frame.num_rows:
         raise EmptyDataError(f"{rows.path.name!r} has names of columns, but no rows.")
-    problem = split_target(frame, target, drop=drop)
-    if problem.unlabelled and not len(problem.y):
-        raise EmptyDataError(
-            f"The target {problem.target!r} is missing in all {problem.unlabelled} rows of {rows.path.name!r}; name "
-            "another column."
-        )
-    return problem
+    return split_target(frame, target, drop=drop, source=rows.path.name)
 
 
 def load_bundled(name: str) -> Any:
