@@ -28,7 +28,7 @@ FRAME = pa.table({"stars": [1, 2, 3, 4, 5] * 10, "key": [f"k{i}" for i in range(
 def test_it_wins_over_a_look_at_the_values(name: str, kind: Kind, stored: Kind) -> None:
     column = Schema.infer(with_kinds(FRAME, {name: kind}))[name]
     assert (column.kind, column.stored) == (kind, stored)
-    assert "as told" in column.notes
+    assert "as given" in column.notes
 
 
 def test_it_travels_with_rows_and_columns() -> None:

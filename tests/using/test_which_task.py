@@ -11,7 +11,7 @@ import pytest
 
 from mercer._errors import DataError
 from mercer.data import Table
-from mercer.using.tasks import Ordered
+from mercer.using.tasks import OrderedClasses
 from mercer.using.which_task import task_for
 
 
@@ -130,7 +130,7 @@ def test_ordered_categoricals_have_ordered_classes() -> None:
     sizes = pd.Series(["small", "large", "medium", "small"] * 3, name="size")
     ordered = sizes.astype(pd.CategoricalDtype(["small", "medium", "large"], ordered=True))
     task = task_for(ordered, 12)
-    assert isinstance(task, Ordered)
+    assert isinstance(task, OrderedClasses)
     assert task.labels.tolist() == ["small", "medium", "large"]
     assert task.codes[:4].tolist() == [0, 2, 1, 0]
     assert task.reason.startswith("size is read as ordered classes: 3 labels from 'small' to 'large'")
@@ -141,7 +141,7 @@ def test_ordered_categoricals_have_ordered_classes() -> None:
 
 def test_words_of_a_usual_scale_have_its_order() -> None:
     task = task_for(["Very Good", "Fair", "Ideal", "Good", "Premium"] * 4, 20, target="cut")
-    assert isinstance(task, Ordered)
+    assert isinstance(task, OrderedClasses)
     assert task.labels.tolist() == ["Fair", "Good", "Very Good", "Premium", "Ideal"]
     assert task.reason.startswith("cut is read as ordered classes: 5 labels from 'Fair' to 'Ideal'")
     assert task_for(["low", "high"] * 4, 8).name == "classification"

@@ -99,7 +99,7 @@ def _drivers(model: Any, data: str, reading: Reading, most: int) -> list[Any]:
 
 
 def _explained(model: Any, X: Any, others: Any) -> Any:
-    """What columns add; against rows drawn from the model card, or the other rows of the table where there is none."""
+    """Explain rows against those drawn from the model card or, without a card, the other rows of the table."""
     from mercer._errors import NoExplanationError
     from mercer.files import card_of
     from mercer.using.explaining.explanation import explain_rows

@@ -289,7 +289,7 @@ def _is_code(digits: str) -> bool:
 
 
 def _time(found: re.Match[str]) -> Any:
-    """The point in time that a match names; None if there is no such day or hour."""
+    """Return the point in time that a match names; None if that day or hour does not exist."""
     parts = found.groupdict()
     month = parts["m"]
     number = int(month) if month.isdecimal() else _month(month)

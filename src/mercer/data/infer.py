@@ -40,7 +40,7 @@ WORDS, WORDS_OF_FEW, WORDS_OF_RECURRING = 3, 5, 6
 MANY_TEXTS = 100
 #: distinct values that are too many for levels, however many rows there are
 MOST_LEVELS = 1000
-#: rows by which columns are told that spell neither numbers nor dates
+#: rows by which columns are recognised that spell neither numbers nor dates
 FIRST_ROWS = 100
 #: labels whose words are counted
 COUNTED = 2000
@@ -107,7 +107,7 @@ def infer_formats(table: Table, kinds: Mapping[str, Kind] | None = None) -> dict
         if table.kinds[j] is Kind.CATEGORY and may_have_format(few.coded(j).labels.tolist()[:FIRST_ROWS])
     ]
     names = [Naming.of(table, j) for j in strings]
-    declared = [replace(each, told=(kinds or {}).get(each.name, each.told)) for each in names]
+    declared = [replace(each, declared=(kinds or {}).get(each.name, each.declared)) for each in names]
     found = detect_formats([Seen.of(table, j) for j in strings], declared)
     return {each.name: form for each, form in zip(names, found, strict=True) if form is not None}
 
@@ -170,14 +170,14 @@ def _detect(seen: Seen, naming: Naming) -> Detected | None:
         return Detected(naming.format, False)
     if seen.kind is not Kind.CATEGORY or seen.labels is None or seen.labels.declared is not None or not seen.present:
         return None
-    if naming.told in OF_STRINGS:
+    if naming.declared in OF_STRINGS:
         return None
     labels = seen.labels.labels.tolist()
     if are_dates(labels):
         return None
-    found = detect_format(labels, decimal=naming.decimal, dates=naming.dates, plain=naming.told is not None)
+    found = detect_format(labels, decimal=naming.decimal, dates=naming.dates, plain=naming.declared is not None)
     dated = found is not None and isinstance(found.format, DateFormat)
-    return None if naming.told is not None and dated != (naming.told is Kind.DATE) else found
+    return None if naming.declared is not None and dated != (naming.declared is Kind.DATE) else found
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class Naming:
 
     name: str
     given: bool
-    told: Kind | None
+    declared: Kind | None
     #: how its values are written, where they are, or were, strings
     format: Format | None = None
     decimal: str | None = None
@@ -279,9 +279,9 @@ def infer_column(seen: Seen, naming: Naming, max_codes: int = MAX_CODES, *, by_o
     found = _infer(seen, naming, max_codes, by_order)
     if naming.format is not None:
         found = found._replace(notes=(naming.format.described, *found.notes), format=naming.format)
-    if naming.told not in (None, found.kind):
-        return _as_told(found, naming.told)
-    return found if naming.told is not None else _with_resemblance(found, seen)
+    if naming.declared not in (None, found.kind):
+        return _as_declared(found, naming.declared)
+    return found if naming.declared is not None else _with_resemblance(found, seen)
 
 
 def _with_resemblance(found: Finding, seen: Seen) -> Finding:
@@ -294,11 +294,11 @@ def _with_resemblance(found: Finding, seen: Seen) -> Finding:
     return found._replace(notes=(remark, *_about_gaps(seen)))
 
 
-def _as_told(found: Finding, kind: Kind) -> Finding:
+def _as_declared(found: Finding, kind: Kind) -> Finding:
     named = kind in (Kind.CATEGORY, Kind.CODE, Kind.BINARY, Kind.BOOLEAN)
     stored = found.stored if kind in (Kind.TEXT, Kind.IDENTIFIER, Kind.CONSTANT) else kind
     notes = tuple(note for note in found.notes if not _is_guess(note))
-    return Finding(kind, found.levels if named else None, (*notes, "as told"), stored, found.format)
+    return Finding(kind, found.levels if named else None, (*notes, "as given"), stored, found.format)
 
 
 def _is_guess(note: str) -> bool:

@@ -50,9 +50,9 @@ def with_marks(frame: Any, decimal: str | None, dates: str | None, likely: str |
     return frame
 
 
-def _with_metadata(frame: Any, position: int, told: Mapping[bytes, str]) -> Any:
+def _with_metadata(frame: Any, position: int, words: Mapping[bytes, str]) -> Any:
     field = frame.schema.field(position)
-    known = {**(field.metadata or {}), **{key: word.encode() for key, word in told.items()}}
+    known = {**(field.metadata or {}), **{key: word.encode() for key, word in words.items()}}
     return frame.set_column(position, field.with_metadata(known), frame.column(position))
 
 

@@ -157,7 +157,7 @@ class Named(Expression):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Terms:
+class TextTerms:
     """The terms of a column of text that are features, and what a count of each is worth.
 
     Tokens are the matches of `pattern`, in lower case where `lowercase`; terms are runs of `grams[0]` to `grams[1]` of
@@ -181,7 +181,7 @@ class Terms:
 class Term(Expression):
     """The feature of one term; `weighted` makes one `TermSum` of those of a column."""
 
-    of: Terms
+    of: TextTerms
     index: int
 
 
@@ -189,12 +189,12 @@ class Term(Expression):
 class TermSum(Expression):
     """Σ weight · feature over the terms of a text; 0 where the text is missing."""
 
-    of: Terms
+    of: TextTerms
     weights: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Points:
+class KernelPoints:
     """Rows z of a fit, of shape (points, inputs), and what a row x is compared with them by.
 
     "rbf": e^(−γ‖x − z‖²). "polynomial": (γ x·z + c)^degree. "nearest": e^(−γ(‖x − z‖² − the least of these)), which is
@@ -213,7 +213,7 @@ class Points:
 class PointSum(Expression):
     """Σ weight · k(x, z) over points; always the whole of a `Named` value."""
 
-    of: Points
+    of: KernelPoints
     weights: Array
 
 
@@ -221,7 +221,7 @@ class PointSum(Expression):
 class Nearest(Expression):
     """−γ times the least squared distance to points; always the whole of a `Named` value."""
 
-    of: Points
+    of: KernelPoints
 
 
 ZERO, ONE, UNKNOWN = Number(0.0), Number(1.0), Number(math.nan)
@@ -248,7 +248,7 @@ def weighted(weights: Iterable[float], terms: Iterable[Expression], constant: fl
     A term of weight 0 adds nothing, but where it is unknown so is the sum: of such terms what that depends on is left.
     """
     tables: dict[Expression, Lookup] = {}
-    texts: dict[Terms, Array] = {}
+    texts: dict[TextTerms, Array] = {}
     rest: list[tuple[float, Expression]] = []
     for weight, term in _worth_writing(list(zip(weights, terms, strict=True))):
         if isinstance(term, Number):

@@ -19,10 +19,10 @@ from mercer.export.expression import (
     Choice,
     Expression,
     Greatest,
+    KernelPoints,
     Log,
     Nearest,
     Number,
-    Points,
     PointSum,
     Quotient,
     Sum,
@@ -63,14 +63,14 @@ def expansion(
     ]
 
 
-def _compared(model: Any, kernel: Any, inputs: tuple[Expression, ...], points: Array) -> Points:
+def _compared(model: Any, kernel: Any, inputs: tuple[Expression, ...], points: Array) -> KernelPoints:
     columns = points.shape[1]
     match kernel:
         case RBF():
-            return Points(inputs, points, "rbf", kernel.slope(columns))
+            return KernelPoints(inputs, points, "rbf", kernel.slope(columns))
         case Polynomial():
             gamma = 1 / columns if kernel.gamma is None else kernel.gamma
-            return Points(inputs, points, "polynomial", gamma, kernel.constant, kernel.degree)
+            return KernelPoints(inputs, points, "polynomial", gamma, kernel.constant, kernel.degree)
     raise ExportError(_of_other_kernel(model, kernel))
 
 
@@ -83,7 +83,7 @@ def _of_other_kernel(model: Any, kernel: Any) -> str:
 
 
 def of_function(model: Any, function: Any, inputs: Sequence[Expression]) -> list[Expression]:
-    """What the function of a kernel model is of its inputs."""
+    """Return the function of a kernel model as an expression of its inputs."""
     if not isinstance(function, KernelFunction):
         raise ExportError(
             f"{type(model).__name__} with random Fourier features cannot be exported. Fit it with "
@@ -120,7 +120,7 @@ def kernel_perceptron(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def _decisions(model: Any, inputs: Sequence[Expression]) -> list[Expression]:
-    """Of each machine of `SVC` or `SVR`."""
+    """Return the expansion of each machine of `SVC` or `SVR`."""
     comparison = model._comparison
     if not isinstance(comparison, ByKernel):
         raise ExportError(
@@ -154,7 +154,7 @@ def svc(model: Any, inputs: Sequence[Expression]) -> Said:
             Choice(Above(decisions[p], ZERO), ONE if sign > 0 else ZERO, ZERO if sign > 0 else ONE)
             for p, sign in zip(pairs, of_class, strict=True)
         ]
-        # a decision that is unknown is no vote; of classes with as many votes the first wins
+        # an unknown decision does not vote; of classes with as many votes the first wins
         unknown = tuple((0.0, decisions[p]) for p in pairs)
         votes.append(named(Sum((*((1.0, win) for win in wins), *unknown), -k / (2 * len(labels)))))
     # where votes go round in circles no class beats every other; the one that is chosen is then as probable as any
@@ -215,7 +215,7 @@ def _check_smoother(model: Any, kernel: Any, factors: Any) -> None:
         )
 
 
-def _in_bandwidths(bandwidth: Any, inputs: Sequence[Expression], rows: Array, centre: Array) -> Points:
+def _in_bandwidths(bandwidth: Any, inputs: Sequence[Expression], rows: Array, centre: Array) -> KernelPoints:
     """Rows and inputs about a centre, in units of the bandwidth."""
     root = np.asarray(bandwidth.root, dtype=float)
     scale = np.linalg.inv(root) if root.ndim == 2 else np.diag(1 / np.broadcast_to(root, len(inputs)))
@@ -224,4 +224,4 @@ def _in_bandwidths(bandwidth: Any, inputs: Sequence[Expression], rows: Array, ce
         named(Sum(tuple((factor, x) for factor, x in zip(row, centred, strict=True) if factor)))
         for row in scale.tolist()
     )
-    return Points(whitened, (rows - centre) @ scale.T, "nearest", 0.5)
+    return KernelPoints(whitened, (rows - centre) @ scale.T, "nearest", 0.5)

@@ -24,20 +24,20 @@ from mercer.export.expression import (
     Expression,
     Floor,
     Greatest,
+    KernelPoints,
     Lacks,
     Log,
     Lookup,
     Named,
     Nearest,
     Number,
-    Points,
     PointSum,
     Product,
     Quotient,
     Sine,
     Sum,
-    Terms,
     TermSum,
+    TextTerms,
     walk,
 )
 from mercer.export.formula import Formula
@@ -132,7 +132,7 @@ def check_formula(formula: Formula) -> None:
             )
 
 
-def _check_terms(terms: Terms) -> None:
+def _check_terms(terms: TextTerms) -> None:
     runs_of_others = terms.grams != (1, 1) and terms.stop_words
     if shortest_word(terms.pattern) is None or runs_of_others:
         raise ExportError(
@@ -387,12 +387,12 @@ class _Graph:
     # Sums over points and terms: products of matrices.
 
     def _once(self, group: Any, make: Callable[[Any], Any]) -> Any:
-        """What sums over a group have in common, for which nodes are made once."""
+        """Nodes that all sums over a group share; they are made once."""
         if group not in self.memo:
             self.memo[group] = make(group)
         return self.memo[group]
 
-    def _compared(self, points: Points) -> tuple[str, str]:
+    def _compared(self, points: KernelPoints) -> tuple[str, str]:
         """k(x, z), of shape (rows, points), and the largest exponent of each row."""
         x = self.node("Concat", [self._row_by_row(each) for each in points.inputs], axis=1)
         if points.kernel == "polynomial":
@@ -420,7 +420,7 @@ class _Graph:
         top = self.node("ReduceMax", [exponent, self.constant(np.array([1]))], keepdims=1)
         return self.node("Exp", [self.node("Sub", [exponent, top])]), top
 
-    def _term_features(self, terms: Terms) -> str:
+    def _term_features(self, terms: TextTerms) -> str:
         """Features of the terms, of shape (rows, terms)."""
         blank = self.constant(np.array([[""]], dtype=object))
         text = self.node("Where", [self._absent(terms.column), blank, self.write(terms.column)])

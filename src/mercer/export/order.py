@@ -6,7 +6,17 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from mercer._errors import ExportError
-from mercer.export.expression import Array, Expression, Named, Nearest, Points, PointSum, Terms, TermSum, parts
+from mercer.export.expression import (
+    Array,
+    Expression,
+    KernelPoints,
+    Named,
+    Nearest,
+    PointSum,
+    TermSum,
+    TextTerms,
+    parts,
+)
 
 E = TypeVar("E", bound=Expression)
 
@@ -42,7 +52,7 @@ def written_in(expression: Expression, kind: type[E]) -> Iterator[E]:
 
 
 #: what sums over points, or over terms of a text, have in common
-Group = Points | Terms
+Group = KernelPoints | TextTerms
 #: characters of a number with all its digits
 DIGITS = 22
 
@@ -70,8 +80,8 @@ def check_size(model: str, language: str, outputs: Iterable[Expression], most: i
     """Raise an `ExportError` for points and terms that would be more than `most` characters."""
     size, rows = 0, 0
     for group, members in groups_of(named_values(outputs)).items():
-        columns = len(weights_of(members)) + (group.points.shape[1] if isinstance(group, Points) else 2)
-        count = len(group.points if isinstance(group, Points) else group.terms)
+        columns = len(weights_of(members)) + (group.points.shape[1] if isinstance(group, KernelPoints) else 2)
+        count = len(group.points if isinstance(group, KernelPoints) else group.terms)
         size, rows = size + DIGITS * columns * count, rows + count
     if size > most:
         raise ExportError(

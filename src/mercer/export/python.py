@@ -17,14 +17,14 @@ from mercer.export.expression import (
     Expression,
     Floor,
     Greatest,
+    KernelPoints,
     Log,
     Lookup,
     Named,
     Nearest,
-    Points,
     Quotient,
     Sine,
-    Terms,
+    TextTerms,
     walk,
 )
 from mercer.export.formula import Formula
@@ -265,8 +265,8 @@ class _Module(Printer):
         tables = [f"{name} = {table}" for table, name in self.tables.items()]
         classes = [f"CLASSES = {list(said.classes)!r}"] if said.classes else []
         has_dates = any(column.kind == "date" for column in self.formula.columns)
-        has_terms = any(isinstance(group, Terms) for group in groups)
-        has_points = any(isinstance(group, Points) for group in groups)
+        has_terms = any(isinstance(group, TextTerms) for group in groups)
+        has_points = any(isinstance(group, KernelPoints) for group in groups)
         imports = ["import datetime"] * has_dates + ["import math"] + ["import operator"] * has_points
         imports += ["import re"] * (has_dates or has_terms)
         formats = [column.format for column in self.formula.columns]
@@ -294,7 +294,7 @@ class _Module(Printer):
     def _sums(self, group: Group, members: list[Named]) -> str:
         """A call that gives the sums of all members over their points or terms."""
         weights = weights_of(members)
-        if isinstance(group, Terms):
+        if isinstance(group, TextTerms):
             numbers = np.column_stack([group.factors, *weights]).tolist()
             rows = [f"{term!r}: ({', '.join(map(repr, row))})" for term, row in zip(group.terms, numbers, strict=True)]
             table = self._constant("{" + ", ".join(rows) + "}")

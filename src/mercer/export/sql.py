@@ -22,16 +22,16 @@ from mercer.export.expression import (
     Expression,
     Floor,
     Greatest,
+    KernelPoints,
     Label,
     Log,
     Lookup,
     Named,
     Nearest,
-    Points,
     Quotient,
     Sine,
-    Terms,
     TermSum,
+    TextTerms,
     walk,
 )
 from mercer.export.formula import Formula
@@ -189,9 +189,9 @@ class _Statement(Printer):
             carried = self._carried(stages[number:], before=stages[: number - 1])
             group = group_of(stage[0])
             match group:
-                case Points():
+                case KernelPoints():
                     body = self._point_sums(number - 1, group, stage, carried)
-                case Terms():
+                case TextTerms():
                     body = self._term_sums(number - 1, group, stage, carried)
                 case None:
                     new = [f"{self.write(value.value)} AS {self.names[value]}" for value in stage]
@@ -219,7 +219,7 @@ class _Statement(Printer):
         """Weights w1, w2, … of the points or terms, and coordinates x1, x2, …, or the term and its factor."""
         weights = weights_of(members)
         names = [f"w{j}" for j in range(1, len(weights) + 1)]
-        if isinstance(group, Points):
+        if isinstance(group, KernelPoints):
             names += [f"x{j}" for j in range(1, group.points.shape[1] + 1)]
             rows = [", ".join(map(number, row)) for row in np.column_stack([*weights, group.points]).tolist()]
         else:
@@ -234,7 +234,7 @@ class _Statement(Printer):
     def _table_name(self, group: Group) -> str:
         return f"{self.prefix.replace('s', 'p')}{list(self.groups).index(group) + 1}"
 
-    def _point_sums(self, before: int, group: Points, members: Sequence[Named], carried: Sequence[str]) -> str:
+    def _point_sums(self, before: int, group: KernelPoints, members: Sequence[Named], carried: Sequence[str]) -> str:
         """Each row beside each point, in steps from exponents or products to k, and then the sums by row."""
         inputs = [f"s.{written}" if written.isidentifier() else written for written in map(self.write, group.inputs)]
         pairs = list(zip(inputs, (f"p.x{j}" for j in range(1, len(inputs) + 1)), strict=True))
@@ -266,9 +266,9 @@ class _Statement(Printer):
         return f"SELECT {_listed([*carried, *sums])}\n  FROM ({rows}) AS c\n  GROUP BY {', '.join(carried)}"
 
     def _added(self, terms: Sequence[str]) -> str:
-        return self._sum([(1.0, Written(term)) for term in terms], 0.0)
+        return self._sum([(1.0, SQLText(term)) for term in terms], 0.0)
 
-    def _term_sums(self, before: int, group: Terms, members: Sequence[Named], carried: Sequence[str]) -> str:
+    def _term_sums(self, before: int, group: TextTerms, members: Sequence[Named], carried: Sequence[str]) -> str:
         """The words of all rows beside their weights, the sums by row, and 0 for a row without such words."""
         column = self.columns[group.column.name]
         text = f"LOWER({column})" if group.lowercase else column
@@ -366,7 +366,7 @@ class _Statement(Printer):
                 return f"FLOOR({self.write(of)})"
             case Sine(of):
                 return f"SIN({self.write(of)})"
-            case Written(text):
+            case SQLText(text):
                 return text
             case Greatest(several):
                 values = [self.factor(each) for each in several]
@@ -391,7 +391,7 @@ class _Statement(Printer):
 
 
 @dataclass(frozen=True)
-class Written(Expression):
+class SQLText(Expression):
     """A term of a sum that is text already."""
 
     text: str
@@ -402,7 +402,7 @@ def _bare(columns: Sequence[str]) -> list[str]:
     return [column.rpartition(".")[2] for column in columns]
 
 
-def _check_terms(terms: Terms) -> None:
+def _check_terms(terms: TextTerms) -> None:
     shortest = shortest_word(terms.pattern)
     if terms.grams != (1, 1) or terms.stop_words or shortest is None or min(map(len, terms.terms)) < shortest:
         raise ExportError(
@@ -412,7 +412,7 @@ def _check_terms(terms: Terms) -> None:
 
 
 def _read(column: Column, dialect: Dialect) -> str:
-    """What a stage reads of a column of the table."""
+    """Expression by which a stage reads a column of the table."""
     name = _of_table(column.name)
     gaps = ", ".join(map(literal, column.gaps))
     if column.kind == "date":

@@ -48,8 +48,8 @@ def _slots_of(treatment: Treatment, x: Expression, *, strict: bool) -> list[tupl
             numbers = [*days, *hour_waves(treatment, x)]
             return [(NUMBERS, numbers), *((LEVELS, levels) for levels in calendar_levels(treatment, x))]
         case Text():
-            told: list[Expression] = [Lookup(x, (), 1.0, 0.0)] if treatment.gaps.told else []
-            return [(NUMBERS, told), (WORDS, term_features(treatment.vectorizer, x))]
+            indicator: list[Expression] = [Lookup(x, (), 1.0, 0.0)] if treatment.gaps.told else []
+            return [(NUMBERS, indicator), (WORDS, term_features(treatment.vectorizer, x))]
     (slot,) = treatment.slots()
     return [(slot.order, list(_features_of(treatment, x, strict=strict)))]
 

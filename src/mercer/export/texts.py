@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import ExportError
-from mercer.export.expression import Column, Expression, Term, Terms
+from mercer.export.expression import Column, Expression, Term, TextTerms
 from mercer.models import CountVectorizer, TfidfVectorizer
 from mercer.models.text.vectorizer import TOKEN_PATTERN
 
@@ -34,7 +34,7 @@ def term_features(vectorizer: Any, column: Expression) -> list[Expression]:
     names = vectorizer.get_feature_names_out().tolist()
     weighs = isinstance(vectorizer, TfidfVectorizer)
     stop_words = vectorizer.get_stop_words() or frozenset()
-    terms = Terms(
+    terms = TextTerms(
         column,
         tuple(names),
         np.asarray(vectorizer.idf_, dtype=float) if weighs and vectorizer.use_idf else np.ones(len(names)),

@@ -190,8 +190,8 @@ class Binomial(_Trials):
         return hash(("binomial", self.trials.tobytes() if isinstance(self.trials, np.ndarray) else self.trials))
 
     def __repr__(self) -> str:
-        told = f"<{len(self.trials)} numbers>" if isinstance(self.trials, np.ndarray) else repr(self.trials)
-        return f"Binomial(trials={told})"
+        trials = f"<{len(self.trials)} numbers>" if isinstance(self.trials, np.ndarray) else repr(self.trials)
+        return f"Binomial(trials={trials})"
 
     @property
     def n_trials(self) -> int:

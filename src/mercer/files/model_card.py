@@ -137,7 +137,7 @@ class ColumnSummary:
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What a model was fitted to, how good it is, and where its limits are.
+    """Record of a model: the table that it was fitted to, its scores and its limits.
 
     Attributes
     ----------

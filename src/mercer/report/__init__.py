@@ -3,28 +3,27 @@
 from mercer.report.grid import Cell, Field, Grid
 from mercer.report.html import grid_html
 from mercer.report.records import (
-    Answer,
     Axis,
     Bars,
     Block,
     Chart,
     Costs,
     Evidence,
+    FirstScreen,
     Heat,
     Influence,
     Line,
     Mark,
+    NextStep,
     Note,
     Page,
     Points,
     Rows,
     Section,
-    Step,
 )
 from mercer.report.terminal import print_grid
 
 __all__ = [
-    "Answer",
     "Axis",
     "Bars",
     "Block",
@@ -33,17 +32,18 @@ __all__ = [
     "Costs",
     "Evidence",
     "Field",
+    "FirstScreen",
     "Grid",
     "Heat",
     "Influence",
     "Line",
     "Mark",
+    "NextStep",
     "Note",
     "Page",
     "Points",
     "Rows",
     "Section",
-    "Step",
     "grid_html",
     "print_grid",
 ]

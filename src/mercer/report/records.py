@@ -304,15 +304,15 @@ class Influence(NamedTuple):
     size: float
 
 
-class Step(NamedTuple):
-    """What a reader may do next, and the command or the code that does it."""
+class NextStep(NamedTuple):
+    """A next step for the reader, with the command or the code that does it."""
 
     text: str
     command: str
 
 
 @dataclass(frozen=True)
-class Answer:
+class FirstScreen:
     """The first screen of a page, which can be read without the rest.
 
     Parameters
@@ -333,7 +333,7 @@ class Answer:
         What makes the answer doubtful.
     more, more_in : str
         A sentence about what else was found, and the id of the section that says more.
-    steps : Step
+    steps : NextStep
         What to do next.
     """
 
@@ -346,7 +346,7 @@ class Answer:
     problems: tuple[Note, ...] = ()
     more: str = ""
     more_in: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[NextStep, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("facts", "influences", "problems", "steps"):
@@ -364,7 +364,7 @@ class Page:
     subtitle: str
     sections: tuple[Section, ...]
     footer: tuple[str, ...] = field(default=())
-    answer: Answer | None = None
+    answer: FirstScreen | None = None
 
     def __post_init__(self) -> None:
         keep(self, "sections", tuple(self.sections))

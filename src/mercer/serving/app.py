@@ -56,7 +56,7 @@ def make_app(
     max_body_bytes, max_rows : int
         Larger requests are refused (413), the bytes while they come in.
     max_concurrency : int, default=64
-        Requests answered at a time; more are told to come back in a second (503).
+        Requests answered at a time; others get 503 and may come back in a second.
     hosts : frozenset of str, default=None
         If given, names by which the server may be called: other sites cannot reach it under theirs.
     card : ModelCard, default=None
@@ -127,8 +127,8 @@ class _Service:
             raise Refusal(422, " ".join(str(error).split())) from error
 
     def schema(self) -> dict[str, Any]:
-        told = described(self.model, self.inputs, self.card)
-        return {"model": model_name(self.model), **told, "limits": self.limits._asdict()}
+        description = described(self.model, self.inputs, self.card)
+        return {"model": model_name(self.model), **description, "limits": self.limits._asdict()}
 
 
 def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
@@ -211,7 +211,7 @@ REFUSALS = {
 
 
 def _silent(model: Any) -> Any:
-    """The same model, whose features do not warn of levels never seen: clients are told in `notes`."""
+    """The same model, whose features do not warn of levels never seen: `notes` of the answer name them."""
     steps = getattr(model, "steps", None)
     if steps is None or getattr(steps[0][1], "unseen", None) != "warn":
         return model

@@ -152,7 +152,7 @@ def _one_column(name: str, y: Any) -> Table:
 
 
 def _limits(model: Any, unused: list[str], whole: bool) -> list[str]:
-    """What the model does outside its training data."""
+    """Describe predictions outside the training data."""
     predicts = part_of(model, -1)
     kernel = any(hasattr(predicts, name) for name in ("dual_coef_", "kernel_", "bandwidth_"))
     if kernel:

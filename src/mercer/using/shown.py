@@ -20,7 +20,7 @@ AMOUNTS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT})
 MANY_LEVELS, ROWS_PER_LEVEL = 50, 5
 #: columns that are named in a sentence about them
 MOST_NOTED = 10
-#: kinds that each fold is told, so that all folds see the same; what has two values or one, a fold sees for itself
+#: kinds that each fold is given, so that all folds see the same; what has two values or one, a fold sees for itself
 TOLD = frozenset({*Kind} - {Kind.BINARY, Kind.BOOLEAN, Kind.CONSTANT, Kind.IDENTIFIER})
 
 
@@ -115,12 +115,12 @@ class Shown:
         exclude = (
             [column.name for column in self.schema if column.kind is not Kind.TEXT] if text_only else self.identifiers
         )
-        told = {name: kind for name, kind in kinds.items() if name not in exclude}
+        given = {name: kind for name, kind in kinds.items() if name not in exclude}
         if any(len(column.levels or ()) > MANY_LEVELS for column in self.schema):
             options.setdefault("min_frequency", ROWS_PER_LEVEL)
         formats = self._formats(exclude)
         return make_pipeline(
-            TableFeatures(kinds=told, formats=formats, exclude=exclude, unseen="ignore", **options), model
+            TableFeatures(kinds=given, formats=formats, exclude=exclude, unseen="ignore", **options), model
         )
 
     def _formats(self, exclude: Sequence[str]) -> dict[str, Format] | None:

@@ -253,7 +253,7 @@ class Classification(Task):
 
 
 @dataclass(frozen=True, eq=False)
-class Ordered(Classification):
+class OrderedClasses(Classification):
     """Classes with an order: `labels` are from lowest to highest."""
 
     name: ClassVar[str] = "ordered"

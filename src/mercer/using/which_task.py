@@ -13,10 +13,10 @@ from mercer._errors import DataError, EmptyDataError
 from mercer.data import Table
 from mercer.data.labels import declared_order, encode_labels
 from mercer.using.evidence import Orderliness, log_scale_gain, orderliness, quick_features, sample_rows
-from mercer.using.tasks import Amounts, Classification, Counts, Ordered, Regression, Task
+from mercer.using.tasks import Amounts, Classification, Counts, OrderedClasses, Regression, Task
 
 Array = NDArray[Any]
-TASKS = (Classification.name, Ordered.name, Regression.name, Amounts.name, Counts.name)
+TASKS = (Classification.name, OrderedClasses.name, Regression.name, Amounts.name, Counts.name)
 
 #: whole numbers with more distinct values than this are counted or measured, not named
 MOST_CLASSES = 30
@@ -47,7 +47,7 @@ SCALES = (
 )
 
 
-class Decision(NamedTuple):
+class TaskDecision(NamedTuple):
     """A task by its name, the evidence in words, and what another task would make of the target."""
 
     task: str
@@ -88,17 +88,17 @@ treat them as classes.'
         raise EmptyDataError("There are no rows to compare models on.")
     values = np.asarray(y)
     levels = declared_order(y) if order is None else order
-    if levels is None and name in ("auto", Ordered.name):
+    if levels is None and name in ("auto", OrderedClasses.name):
         levels = usual_order(values)
     if values.ndim == 1 and len(values) != n_rows:
         raise DataError(f"X has {n_rows} rows, but y has {len(values)} labels. Give one label per row.")
     if name not in (*TASKS, "auto"):
         raise DataError(f"There is no task {name!r}; it is one of {', '.join(TASKS)} or auto.")
-    if order is not None and name not in ("auto", Ordered.name):
+    if order is not None and name not in ("auto", OrderedClasses.name):
         raise DataError(f"An order of labels is for the task ordered, not for {name}; leave one of them out.")
     called = target or str(getattr(y, "name", None) or "The target")
     if order is not None:
-        name, reason = Ordered.name, f"{called} is read as ordered classes, in the given order."
+        name, reason = OrderedClasses.name, f"{called} is read as ordered classes, in the given order."
     elif name == "auto":
         name, because, otherwise = decide(values, X, levels)
         reason = f"{called} is read as {_plural(name)}: {because}.{f' {otherwise}' if otherwise else ''}"
@@ -108,7 +108,7 @@ treat them as classes.'
         case "classification":
             return Classification(*encode_labels(y), reason)
         case "ordered":
-            return Ordered(*_ordered_labels(values, levels), reason)
+            return OrderedClasses(*_ordered_labels(values, levels), reason)
         case "regression":
             return Regression(_numbers(values), reason)
         case "amounts":
@@ -144,18 +144,18 @@ def _plain_word(label: str) -> str:
     return " ".join(label.casefold().replace("_", " ").replace("-", " ").split())
 
 
-def decide(y: Array, X: Table | None = None, levels: Sequence[Any] | None = None) -> Decision:
+def decide(y: Array, X: Table | None = None, levels: Sequence[Any] | None = None) -> TaskDecision:
     """Return the task that the values of a target and its relation to the columns support best."""
     if levels is not None:
         if len(levels) > 2:
             low, *_, high = levels
-            return Decision("ordered", f"{len(levels)} labels from {low!r} to {high!r}", _CLASSES)
-        return Decision("classification", "it has two labels")
+            return TaskDecision("ordered", f"{len(levels)} labels from {low!r} to {high!r}", _CLASSES)
+        return TaskDecision("classification", "it has two labels")
     if y.dtype.kind not in "iuf" or y.ndim != 1 or not np.isfinite(y).all():
         # `encode_labels` raises for what cannot be a label
         several = y.ndim == 1 and len(set(map(str, y[:10_000].tolist()))) > 2
         ranks = "Use --order low,medium,high if they have such an order." if several else ""
-        return Decision("classification", "its values are labels, not numbers", ranks)
+        return TaskDecision("classification", "its values are labels, not numbers", ranks)
     if (y != np.floor(y)).any():
         return _decide_measured(y, X)
     return _decide_whole(y, X)
@@ -262,48 +262,48 @@ class WholeNumbers:
         return f"whole numbers from {self.low:,.0f} to {self.high:,.0f}"
 
 
-def _decide_whole(y: Array, X: Table | None) -> Decision:
+def _decide_whole(y: Array, X: Table | None) -> TaskDecision:
     found = WholeNumbers(y)
     n = len(found.values)
     if n <= 2:
-        return Decision("classification", f"it has {'two values' if n == 2 else 'one value'}")
+        return TaskDecision("classification", f"it has {'two values' if n == 2 else 'one value'}")
     if not found.few:
         return _decide_many(found, X)
     classes = f"{n} different whole numbers"
     if n == 3:
-        return Decision("classification", classes, "Use --task ordered if they are ranks, --task counts if counts.")
+        return TaskDecision("classification", classes, "Use --task ordered if they are ranks, --task counts if counts.")
     order = found.orderliness(X)
     if order.contradicts_order:
         other = "counts" if found.low >= 0 else "regression"
-        return Decision(
+        return TaskDecision(
             "classification",
             f"{classes} whose order does not follow the columns",
             f"Use --task {other} if they are amounts.",
         )
     if found.thins_out:
         if found.is_scale and (found.low == 1 or (n <= 5 and not found.decays)):
-            return Decision(
+            return TaskDecision(
                 "ordered", f"{found}, of which larger ones are rarer", "Use --task counts if they are counts."
             )
-        return Decision("counts", f"{found}, of which larger ones are rarer", _CLASSES)
+        return TaskDecision("counts", f"{found}, of which larger ones are rarer", _CLASSES)
     if found.is_scale and order.supports_order:
-        return Decision("ordered", f"{found} that rise or fall with the columns", _CLASSES)
+        return TaskDecision("ordered", f"{found} that rise or fall with the columns", _CLASSES)
     if found.is_usual_scale:
-        return Decision("ordered", f"{found}, a usual scale", _CLASSES)
+        return TaskDecision("ordered", f"{found}, a usual scale", _CLASSES)
     if n > 10 and (found.smooth or order.supports_order):
         return _decide_many(found, X)
     other = "counts" if found.low >= 0 else "regression"
-    return Decision(
+    return TaskDecision(
         "classification", classes, f"Use --task ordered if they are ranks, --task {other} if they are amounts."
     )
 
 
-def _decide_many(found: WholeNumbers, X: Table | None) -> Decision:
+def _decide_many(found: WholeNumbers, X: Table | None) -> TaskDecision:
     """Decide between counts, positive amounts and numbers of any sign."""
     if found.low < 0:
-        return Decision("regression", f"{found}", _CLASSES if found.few else "")
+        return TaskDecision("regression", f"{found}", _CLASSES if found.few else "")
     if found.begins_like_counts and not found.heaped:
-        return Decision("counts", f"{found}, small ones among them", "Use --task amounts if they are measured.")
+        return TaskDecision("counts", f"{found}, small ones among them", "Use --task amounts if they are measured.")
     rounded = ", many of them round" if found.heaped else ""
     return _decide_positive(found.y, X, f"{found}{rounded}")
 
@@ -311,18 +311,18 @@ def _decide_many(found: WholeNumbers, X: Table | None) -> Decision:
 # Measured numbers.
 
 
-def _decide_measured(y: Array, X: Table | None) -> Decision:
+def _decide_measured(y: Array, X: Table | None) -> TaskDecision:
     if y.min() < 0:
-        return Decision("regression", "some values are below 0")
+        return TaskDecision("regression", "some values are below 0")
     return _decide_positive(y, X, f"values from {_readable(y.min())} to {_readable(y.max())}")
 
 
-def _decide_positive(y: Array, X: Table | None, what: str) -> Decision:
+def _decide_positive(y: Array, X: Table | None, what: str) -> TaskDecision:
     """Decide between positive amounts and numbers of any sign: by skewness, range, and which scale fits better."""
     y = np.asarray(y, dtype=float)
     positive = y[y > 0]
     skew, ratio = _skew(positive), float(positive.max() / positive.min()) if len(positive) else 1.0
-    numbers = Decision("regression", what, "Use --task amounts for models with a log link.")
+    numbers = TaskDecision("regression", what, "Use --task amounts for models with a log link.")
     if len(positive) < 3 or ratio < 3 or skew <= 0.3:
         return numbers
     skewed = f"{what}, skewed to the right"
@@ -336,7 +336,7 @@ def _decide_positive(y: Array, X: Table | None, what: str) -> Decision:
         return numbers._replace(because=f"{what}, {zeros:.0%} of them 0")
     if zeros:
         skewed += f", {zeros:.0%} of them 0"
-    return Decision(
+    return TaskDecision(
         "amounts", f"{skewed}, which a log scale fits better", "Use --task regression to model them as they are."
     )
 

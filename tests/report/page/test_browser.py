@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer.report import Answer, Chart, Costs, Field, Grid, Influence, Note, Page, Rows, Section, Step
+from mercer.report import Chart, Costs, Field, FirstScreen, Grid, Influence, NextStep, Note, Page, Rows, Section
 from mercer.report.page import page_html
 from mercer.report.page.costs import PARTS, judged, quantised
 from mercer.report.page.limits import Limits
@@ -363,7 +363,7 @@ FOLDED = Page(
         Section("one", "The first", ("Words of the first.",), "A lead."),
         Section("two", "The second", (Grid("", (Field("a"),), (("cell of the second",),)),)),
     ),
-    answer=Answer(
+    answer=FirstScreen(
         "Use Ridge",
         "It is off by 594 on average.",
         ("A fact.",),
@@ -371,7 +371,7 @@ FOLDED = Page(
         problems=(Note("A column gives the target away.", "bad", "MRC103"),),
         more="The checks have 1 warning.",
         more_in="two",
-        steps=(Step("Predict new rows", "mercer predict best.mercer new.csv"),),
+        steps=(NextStep("Predict new rows", "mercer predict best.mercer new.csv"),),
     ),
 )
 

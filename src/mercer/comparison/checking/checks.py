@@ -79,7 +79,7 @@ def find_problems(comparison: Comparison) -> list[Finding]:
     for each in CHECKS:
         if each.code in FIRST:
             with suppress(Exception):  # the page lists checks that could not be made
-                findings += [told.finding(each.code, each.severity) for told in each.look(view)]
+                findings += [result.finding(each.code, each.severity) for result in each.look(view)]
     return sorted(findings, key=lambda finding: SEVEREST_FIRST.index(finding.severity))
 
 
@@ -104,15 +104,15 @@ def check_assumptions(comparison: Comparison | View) -> Checked:
     >>> import numpy as np
     >>> from mercer import check_assumptions, compare
     >>> ages = np.random.default_rng(0).normal(45, 10, size=60)
-    >>> told = compare(ages[:, None], ages > 45, models=["NaiveBayes"])
-    >>> [finding.code for finding in check_assumptions(told).findings if finding.severity == "error"]
+    >>> comparison = compare(ages[:, None], ages > 45, models=["NaiveBayes"])
+    >>> [finding.code for finding in check_assumptions(comparison).findings if finding.severity == "error"]
     ['MRC103']
     """
     view = comparison if isinstance(comparison, View) else View(comparison)
     findings, passed, undone = [], [], []
     for each in CHECKS:
         try:
-            found = [told.finding(each.code, each.severity) for told in each.look(view)]
+            found = [result.finding(each.code, each.severity) for result in each.look(view)]
         except NotAsked as reason:
             undone.append(f"{each.code} ({each.name}): {reason}")
             continue

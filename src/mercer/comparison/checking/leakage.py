@@ -43,7 +43,7 @@ REMEDY_OF_SEVERAL = (
 )
 
 
-class Evidence(NamedTuple):
+class ColumnEvidence(NamedTuple):
     """How much of the target a column tells by itself (0 to 1), and how, where it gives the target away."""
 
     name: str
@@ -111,22 +111,22 @@ def too_good(view: View) -> Iterator[Found]:
         return
     strongest = sorted(_evidence(view), key=lambda found: -found.strength)[:3]
     heading = "accuracy" if classes else "R²"
-    told = [f"{found.name!r} ({found.strength:.2f})" for found in strongest if found.strength > 0]
+    named = [f"{found.name!r} ({found.strength:.2f})" for found in strongest if found.strength > 0]
     what = "share of mistakes avoided" if classes else "share of the variance explained"
-    by_columns = f" The columns that tell most of the target by themselves are {enumerated(told)}, by the {what}."
+    by_columns = f" The columns that tell most of the target by themselves are {enumerated(named)}, by the {what}."
     columns = tuple(found.name for found in strongest)
     if not classes and len(view.amounts) > 1:
         sums = _exact_terms(view.numbers[:MOST_ROWS], view.target[:MOST_ROWS].astype(float), 1 - TOO_MUCH_EXPLAINED)
         if sums:
             columns = tuple(view.amounts[j] for j in sums)
-            told = [f"{name!r}" for name in columns]
+            named = [f"{name!r}" for name in columns]
             by_columns = (
-                f" A sum of {enumerated(told)} alone explains {TOO_MUCH_EXPLAINED:.0%} of its variance or more."
+                f" A sum of {enumerated(named)} alone explains {TOO_MUCH_EXPLAINED:.0%} of its variance or more."
             )
     suspicious = not classes or (bool(strongest) and strongest[0].strength > BY_ONE_VALUE)
     yield Found(
         f"{model} reaches {heading} {reached:.4f} on rows that it was not fitted to, which is "
-        f"{'too good to be taken as it is' if suspicious else 'very good'}.{by_columns if told else ''}",
+        f"{'too good to be taken as it is' if suspicious else 'very good'}.{by_columns if named else ''}",
         "Check that every column is known when predictions are made, that no row is in the table twice, and that rows "
         "of one thing (a patient, a country) are kept together (--group).",
         columns,
@@ -138,17 +138,17 @@ def _is_classes(view: View) -> bool:
     return getattr(view.comparison.task, "labels", None) is not None
 
 
-def _evidence(view: View) -> tuple[Evidence, ...]:
+def _evidence(view: View) -> tuple[ColumnEvidence, ...]:
     """Return what each column tells of the target by itself; computed once for a view."""
     if view not in _FOUND:
         _FOUND[view] = tuple(_examined(view))
     return _FOUND[view]
 
 
-_FOUND: WeakKeyDictionary[View, tuple[Evidence, ...]] = WeakKeyDictionary()
+_FOUND: WeakKeyDictionary[View, tuple[ColumnEvidence, ...]] = WeakKeyDictionary()
 
 
-def _examined(view: View) -> Iterator[Evidence]:
+def _examined(view: View) -> Iterator[ColumnEvidence]:
     if view.sparse or len(np.unique(view.target)) < 2:
         return
     of_classes = _is_classes(view)
@@ -180,35 +180,35 @@ def _most_telling(view: View) -> set[str]:
     responses = np.eye(target.max() + 1)[target] if _is_classes(view) else view.target[:, None].astype(float)
     responses = responses - responses.mean(axis=0)
     responses /= np.maximum(np.sqrt(np.square(responses).sum(axis=0)), 1e-300)
-    told = np.abs(numbers.T @ responses).max(axis=1) / np.where(spread > 0, spread, np.inf)
-    return {view.amounts[j] for j in np.argsort(-told, kind="stable")[:MOST_COLUMNS].tolist()}
+    correlations = np.abs(numbers.T @ responses).max(axis=1) / np.where(spread > 0, spread, np.inf)
+    return {view.amounts[j] for j in np.argsort(-correlations, kind="stable")[:MOST_COLUMNS].tolist()}
 
 
 # Of a target of numbers.
 
 
-def _of_numbers(view: View, name: str, codes: Array, values: Array | None) -> Evidence:
-    known = codes >= 0
+def _of_numbers(view: View, name: str, codes: Array, values: Array | None) -> ColumnEvidence:
+    known = (codes >= 0) & (np.isfinite(values) if values is not None else True)
     if known.sum() < FEWEST_ROWS or known.mean() < 0.5:
-        return Evidence(name, 0.0)
+        return ColumnEvidence(name, 0.0)
     codes, target = codes[known], view.target[known].astype(float)
     if target.std() == 0 or len(np.unique(codes)) < 2:
-        return Evidence(name, 0.0)
+        return ColumnEvidence(name, 0.0)
     order = 0.0
     if values is not None:
         order = _rank_correlation(values[known], target)
         straight = abs(float(np.corrcoef(values[known], target)[0, 1]))
         if straight > 0.9999:
-            return Evidence(name, 1.0, "its correlation with the target is 1")
+            return ColumnEvidence(name, 1.0, "its correlation with the target is 1")
         if abs(order) > SAME_ORDER:
             how = "in the same order as" if order > 0 else "in the opposite order of"
-            return Evidence(name, 1.0, f"it puts the rows {how} the target (rank correlation {order:.4f})")
+            return ColumnEvidence(name, 1.0, f"it puts the rows {how} the target (rank correlation {order:.4f})")
     levels = len(np.unique(codes)) * ROWS_PER_LEVEL <= len(codes)
     share = _explained_by_levels(codes, target) if levels else 0.0
     if share > GIVES_AWAY:
         how = f"its {len(np.unique(codes)):,} values explain {share:.1%} of the variance of the target"
-        return Evidence(name, share, how)
-    return Evidence(name, max(share, order * order))
+        return ColumnEvidence(name, share, how)
+    return ColumnEvidence(name, max(share, order * order))
 
 
 def _rank_correlation(x: Array, y: Array) -> float:
@@ -232,13 +232,13 @@ def _explained_by_levels(codes: Array, target: Array) -> float:
 # Of a target of classes.
 
 
-def _of_classes(view: View, name: str, codes: Array, values: Array | None, *, only_gaps: bool) -> Evidence:
+def _of_classes(view: View, name: str, codes: Array, values: Array | None, *, only_gaps: bool) -> ColumnEvidence:
     known, classes = codes >= 0, view.target.astype(int)
     labels = [str(label) for label in view.comparison.task.labels.tolist()]  # type: ignore[attr-defined]
     if (found := _by_one_value(name, ~known, classes, "it is missing", "it is known", labels, pure=0.0)).how:
         return found
     if only_gaps or known.sum() < FEWEST_ROWS or known.mean() < 0.5:
-        return Evidence(name, 0.0)
+        return ColumnEvidence(name, 0.0)
     codes, classes = codes[known], classes[known]
     levels = len(np.unique(codes)) * ROWS_PER_LEVEL <= len(codes)
     share = _avoided_by_levels(codes, classes) if levels else 0.0
@@ -246,9 +246,9 @@ def _of_classes(view: View, name: str, codes: Array, values: Array | None, *, on
         numbers = values[known]
         by_levels, share = share, max(share, _avoided_by_thresholds(numbers, classes))
         if by_levels > GIVES_AWAY and len(np.unique(codes)) <= FEW_VALUES:
-            return Evidence(name, by_levels, f"its value alone gives the class {_how_well(by_levels, classes)}")
+            return ColumnEvidence(name, by_levels, f"its value alone gives the class {_how_well(by_levels, classes)}")
         if share > GIVES_AWAY:
-            return Evidence(name, share, f"thresholds on it separate the classes {_how_well(share, classes)}")
+            return ColumnEvidence(name, share, f"thresholds on it separate the classes {_how_well(share, classes)}")
         common = np.unique(codes)[np.argmax(np.unique(codes, return_counts=True)[1])]
         value = f"{numbers[codes == common][0]:g}"
         at = _by_one_value(
@@ -257,8 +257,8 @@ def _of_classes(view: View, name: str, codes: Array, values: Array | None, *, on
         if at.how:
             return at
     elif share > GIVES_AWAY:
-        return Evidence(name, share, f"its value alone gives the class {_how_well(share, classes)}")
-    return Evidence(name, share)
+        return ColumnEvidence(name, share, f"its value alone gives the class {_how_well(share, classes)}")
+    return ColumnEvidence(name, share)
 
 
 def _how_well(share: float, classes: Array) -> str:
@@ -301,10 +301,10 @@ def _avoided_by_thresholds(values: Array, classes: Array) -> float:
 
 def _by_one_value(
     name: str, at: Array, classes: Array, there: str, elsewhere: str, labels: list[str], *, pure: float
-) -> Evidence:
+) -> ColumnEvidence:
     """Whether one value, or a gap, tells the class: where one side is (almost) a single class, and the other not."""
     if min(at.sum(), (~at).sum()) < FEWEST_OF_CLASS:
-        return Evidence(name, 0.0)
+        return ColumnEvidence(name, 0.0)
     sides = []
     for side in (at, ~at):
         counts = np.bincount(classes[side])
@@ -313,12 +313,12 @@ def _by_one_value(
     right = (share * at.sum() + rest * (~at).sum()) / len(at)
     strength = max(0.0, _avoided(float(right), classes))
     if first == second or strength < BY_ONE_VALUE or max(share, rest) < pure:
-        return Evidence(name, strength)
+        return ColumnEvidence(name, strength)
     how = (
         f"where {there}, the target is {labels[first]!r} in {share:.1%} of {at.sum():,} rows, and where {elsewhere}, "
         f"{labels[second]!r} in {rest:.1%} of {(~at).sum():,}"
     )
-    return Evidence(name, strength, how)
+    return ColumnEvidence(name, strength, how)
 
 
 # Of several columns together.
@@ -346,9 +346,9 @@ def _exact_terms(numbers: Array, target: Array, left_over: float = LEFT_OVER) ->
     chosen: list[int] = []
     residual, weights = y, np.zeros(0)
     while len(chosen) < min(MOST_TERMS, X.shape[1], len(y) // 5):
-        told = np.abs(X.T @ residual)
-        told[chosen] = -1.0
-        chosen.append(int(told.argmax()))
+        correlations = np.abs(X.T @ residual)
+        correlations[chosen] = -1.0
+        chosen.append(int(correlations.argmax()))
         weights = np.linalg.lstsq(X[:, chosen], y, rcond=None)[0]
         residual = y - X[:, chosen] @ weights
         if residual @ residual <= left_over * total:

@@ -28,7 +28,7 @@ from mercer.using.tasks import Split, Task
 
 Array = NDArray[Any]
 
-#: warnings of one model that are told; the rest is counted
+#: warnings of one model that are reported; the rest is counted
 MOST_WARNINGS = 3
 #: rows from which fewer resamples are enough for an interval
 MANY_ROWS = 10_000
@@ -109,11 +109,11 @@ def described(problem: BaseException | Warning | str) -> str:
 
 def _check(forecast: Forecast) -> None:
     """Raise where a prediction is NaN or an infinite number, because no measure of it would be finite."""
-    told = forecast.decisions if forecast.log_proba is None else forecast.log_proba
-    wrong = np.isnan(told) if forecast.log_proba is not None else ~np.isfinite(told)
+    predicted = forecast.decisions if forecast.log_proba is None else forecast.log_proba
+    wrong = np.isnan(predicted) if forecast.log_proba is not None else ~np.isfinite(predicted)
     if wrong.any():
-        rows = int(wrong.any(axis=tuple(range(1, told.ndim))).sum())
-        kind = "NaN" if np.isnan(told).any() else "infinite"
+        rows = int(wrong.any(axis=tuple(range(1, predicted.ndim))).sum())
+        kind = "NaN" if np.isnan(predicted).any() else "infinite"
         raise ArithmeticError(f"the prediction is {kind} for {counted(rows, 'row')}")
 
 
@@ -142,9 +142,9 @@ def _entry(entrant: Entrant, task: Task, splits: list[Split], trials: list[Trial
 
 def _mean_over_repeats(task: Task, splits: list[Split], trials: list[Trial]) -> Array:
     """What was said of each row by models that had not seen it; NaN for a row that was never held out."""
-    told = [task.held(trial.forecast) for trial in trials]
-    total, times = np.zeros((len(task.truth), *told[0].shape[1:])), np.zeros(len(task.truth))
-    for (_, test), held in zip(splits, told, strict=True):
+    held_out = [task.held(trial.forecast) for trial in trials]
+    total, times = np.zeros((len(task.truth), *held_out[0].shape[1:])), np.zeros(len(task.truth))
+    for (_, test), held in zip(splits, held_out, strict=True):
         total[test] += held
         times[test] += 1
     with np.errstate(invalid="ignore"):
@@ -196,10 +196,10 @@ def _told(messages: Iterable[Warning | str]) -> tuple[str, ...]:
     alike: dict[str, list[str]] = {}
     for message in map(described, messages):
         alike.setdefault(re.sub(r"\d[\d.,e+-]*", "#", message), []).append(message)
-    told = [
+    sentences = [
         first if len(same) == 1 else f"{first} (and {len(same) - 1} more like it)"
         for same in alike.values()
         for first in same[:1]
     ]
-    more = len(told) - MOST_WARNINGS
-    return (*told[:MOST_WARNINGS], *([f"… and {more} other warnings"] if more > 0 else []))
+    more = len(sentences) - MOST_WARNINGS
+    return (*sentences[:MOST_WARNINGS], *([f"… and {more} other warnings"] if more > 0 else []))

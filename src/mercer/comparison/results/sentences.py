@@ -1,4 +1,4 @@
-"""What is worth knowing beside the verdict, in plain words."""
+"""Sentences beside the verdict: calibration, generative models, and models that were not finished."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _pair(comparison: Comparison, generative: Entry, partner: Entry, p: float | 
     pair = f"Of the pair {generative.name} (generative) and {partner.name} (discriminative),"
     if found.mean == 0:
         return f"{pair} none is ahead on {rows:,} training rows ({figures})."
-    if math.isfinite(found.mean) and not p < LEVEL:  # of a single split nobody knows
+    if math.isfinite(found.mean) and not p < LEVEL:  # a single split shows nothing
         return (
             f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}), but not beyond chance: more rows, or "
             "more repeats, would tell."

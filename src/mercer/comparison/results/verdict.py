@@ -226,12 +226,12 @@ def _nothing_judged(comparison: Comparison, baseline: Entry | None) -> str:
     elif failed := [entry.name for entry in comparison.entries if entry.failed]:
         why = f"{listed_models(failed)} could not be fitted; the notes say why"
     else:
-        return f"There is no model to recommend besides the baseline ({comparison.done[0].name})."
+        return f"Only the baseline was compared ({comparison.done[0].name})."
     return f"Only guessing without looking at the columns ({comparison.done[0].name}) was done: {why}."
 
 
 def _doubt(problems: Sequence[Finding]) -> list[str]:
-    """What to do before any score is believed, where columns give the target away."""
+    """Return a warning where columns give the target away, with the command that leaves them out."""
     columns = list(dict.fromkeys(name for found in problems if found.severity == "error" for name in found.columns))
     if not columns:
         return []
@@ -290,7 +290,7 @@ def _why(
 
 
 def _merits(best: Entry, top: Entry) -> str:
-    """What is simpler about a model."""
+    """Return the respects in which a model is simpler than the best by score."""
     merits = []
     if top.impossible and not best.impossible:
         merits.append("all of its predictions are possible")
@@ -319,15 +319,15 @@ def _unsure(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry
 
 
 def _limits(best: Entry) -> list[str]:
-    """What cannot be done with the recommended model."""
-    told = []
+    """Return sentences on explanations, exports and predictions that the recommended model lacks."""
+    limits = []
     if not best.additive:
-        told.append("It is not a sum over columns, so that explanations of its predictions are estimates.")
+        limits.append("It is not a sum over columns, so that explanations of its predictions are estimates.")
     if best.obstacle is not None:
-        told.append(best.obstacle)
+        limits.append(best.obstacle)
     if best.impossible and not best.probabilistic:
-        told.append(f"Its prediction is impossible for {best.impossible:,} of the held-out rows; the notes say why.")
-    return told
+        limits.append(f"Its prediction is impossible for {best.impossible:,} of the held-out rows; the notes say why.")
+    return limits
 
 
 def _no_recommendation(comparison: Comparison, metric: Metric, top: Entry, baseline: Entry | None) -> list[str]:
@@ -359,7 +359,7 @@ def _no_recommendation(comparison: Comparison, metric: Metric, top: Entry, basel
 
 
 def _against_reference(comparison: Comparison, metric: Metric, entry: Entry, reference: Entry) -> str:
-    """What the model costs or saves against the reference, and whether that is beyond chance."""
+    """Compare the model with the reference: cost or saving, and whether it is beyond chance."""
     score = reference.mean(metric.name)
     if reference.failed or math.isnan(score):
         return ""
@@ -388,5 +388,5 @@ def figure(value: float, digits: int = 3) -> str:
 
 def apart(first: float, second: float) -> str:
     """Return two numbers with as few digits as tell them apart, up to six."""
-    told = (f"{figure(first, digits)} against {figure(second, digits)}" for digits in (3, 4, 5, 6))
-    return next((text for text in told if len(set(text.split(" against "))) == 2), f"{figure(first)} each")
+    texts = (f"{figure(first, digits)} against {figure(second, digits)}" for digits in (3, 4, 5, 6))
+    return next((text for text in texts if len(set(text.split(" against "))) == 2), f"{figure(first)} each")

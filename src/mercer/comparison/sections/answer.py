@@ -14,7 +14,7 @@ from mercer.comparison.results.card import IN_UNITS
 from mercer.comparison.results.verdict import Verdict
 from mercer.comparison.sections.findings import LEVELS
 from mercer.comparison.view import View
-from mercer.report import Answer, Axis, Bars, Chart, Influence, Note, Section, Step
+from mercer.report import Axis, Bars, Chart, FirstScreen, Influence, NextStep, Note, Section
 from mercer.report.wording import counted, enumerated, in_full, with_unit
 from mercer.using.explaining.drivers import Driver
 
@@ -26,7 +26,7 @@ MOST_NAMED = 4
 MODEL = "best.mercer"
 
 
-def answer(view: View, made: Mapping[str, Section | None]) -> Answer:
+def answer(view: View, made: Mapping[str, Section | None]) -> FirstScreen:
     """Return the first screen; `made` are the other sections, by name."""
     verdict = view.comparison.verdict()
     best = verdict.best
@@ -40,7 +40,7 @@ def answer(view: View, made: Mapping[str, Section | None]) -> Answer:
     repeated = "No model is recommended: " if best is None else f"Use {best.name}: "
     facts = [_capitalised(sentence.removeprefix(repeated)) for sentence in verdict.sentences]
     found, how = _influences(view, best) if best is not None else ((), "")
-    return Answer(
+    return FirstScreen(
         headline=headline,
         summary=_summary(view, verdict),
         facts=tuple(facts),
@@ -84,10 +84,10 @@ def _summary(view: View, verdict: Verdict) -> str:
     measures = {metric.name for metric in comparison.task.metrics}
     if "mae" not in measures or math.isnan(entry.mean("mae")):
         return ""
-    told = f"{name} is off by {_amount(view, entry)} on average for rows that it was not fitted to"
+    sentence = f"{name} is off by {_amount(view, entry)} on average for rows that it was not fitted to"
     if verdict.baseline is not None and math.isfinite(verdict.baseline.mean("mae")):
-        return f"{told}. Predicting the same value for every row is off by {_amount(view, verdict.baseline)}."
-    return f"{told}."
+        return f"{sentence}. Predicting the same value for every row is off by {_amount(view, verdict.baseline)}."
+    return f"{sentence}."
 
 
 def _amount(view: View, entry: Entry) -> str:
@@ -141,7 +141,7 @@ def _directed(driver: Driver) -> str:
 
 
 def _problems(verdict: Verdict) -> tuple[Note, ...]:
-    """What may make the scores worthless."""
+    """List the problems that may make the scores worthless."""
     notes = [
         Note(each.sentence, LEVELS[each.severity], each.code, each.remedy)  # type: ignore[arg-type]
         for each in verdict.problems[:MOST_PROBLEMS]
@@ -152,7 +152,7 @@ def _problems(verdict: Verdict) -> tuple[Note, ...]:
 
 
 def _warnings(verdict: Verdict, checks: Section | None) -> str:
-    """What the other checks found, in a line."""
+    """Summarise the findings of the other checks in a line."""
     if checks is None:
         return ""
     shown = {problem.code for problem in verdict.problems}
@@ -164,7 +164,7 @@ def _warnings(verdict: Verdict, checks: Section | None) -> str:
     return "" if shown else "The checks of the data and of the models found no problem."
 
 
-def _steps(view: View, best: Entry | None) -> tuple[Step, ...]:
+def _steps(view: View, best: Entry | None) -> tuple[NextStep, ...]:
     """Commands, where the comparison was one; otherwise code."""
     if best is None:
         return ()
@@ -173,28 +173,28 @@ def _steps(view: View, best: Entry | None) -> tuple[Step, ...]:
     return _commands(str(command), best) if command else _code(best)
 
 
-def _commands(command: str, best: Entry) -> tuple[Step, ...]:
+def _commands(command: str, best: Entry) -> tuple[NextStep, ...]:
     words = shlex.split(command)
     saved = next((words[place + 1] for place, word in enumerate(words[:-1]) if word == "--save"), None)
     model = shlex.quote(saved or MODEL)
-    steps = [] if saved else [Step("Save the model, fitted to all rows", f"{command} --save {model}")]
+    steps = [] if saved else [NextStep("Save the model, fitted to all rows", f"{command} --save {model}")]
     steps += [
-        Step("Predict new rows", f"mercer predict {model} new.csv -o predicted.csv"),
-        Step("Explain a prediction", f"mercer explain {model} 0 --data new.csv"),
-        Step("Read the model card", f"mercer describe {model}"),
+        NextStep("Predict new rows", f"mercer predict {model} new.csv -o predicted.csv"),
+        NextStep("Explain a prediction", f"mercer explain {model} 0 --data new.csv"),
+        NextStep("Read the model card", f"mercer describe {model}"),
     ]
     if best.obstacle is None:
-        steps.append(Step("Export it to SQL (or ONNX, Python)", f"mercer export {model} --to sql -o model.sql"))
-    steps.append(Step("Try it in a browser", f"mercer serve {model}"))
+        steps.append(NextStep("Export it to SQL (or ONNX, Python)", f"mercer export {model} --to sql -o model.sql"))
+    steps.append(NextStep("Try it in a browser", f"mercer serve {model}"))
     return tuple(steps)
 
 
-def _code(best: Entry) -> tuple[Step, ...]:
+def _code(best: Entry) -> tuple[NextStep, ...]:
     steps = [
-        Step("Save the model, fitted to all rows, with its card", f'mercer.save(comparison, "{MODEL}")'),
-        Step("Predict new rows", "comparison.best_.predict(X_new)"),
-        Step("Explain predictions", "mercer.explain_rows(comparison.best_, X_new)"),
+        NextStep("Save the model, fitted to all rows, with its card", f'mercer.save(comparison, "{MODEL}")'),
+        NextStep("Predict new rows", "comparison.best_.predict(X_new)"),
+        NextStep("Explain predictions", "mercer.explain_rows(comparison.best_, X_new)"),
     ]
     if best.obstacle is None:
-        steps.append(Step("Export it to SQL (or ONNX, Python)", "mercer.export.to_sql(comparison.best_)"))
+        steps.append(NextStep("Export it to SQL (or ONNX, Python)", "mercer.export.to_sql(comparison.best_)"))
     return tuple(steps)

@@ -47,19 +47,19 @@ def coefficients(view: View) -> Section | None:
 
 
 def _section(view: View, entry: Entry, model: Any, last: Any) -> Section:
-    told, why_not = _summary(view, entry, model, last)
-    if told is None:
+    summarised, why_not = _summary(view, entry, model, last)
+    if summarised is None:
         names, columns = plain_coefficients(model)
         grid_notes: tuple[str, ...] = ()
     else:
-        names, columns, grid_notes = told
+        names, columns, grid_notes = summarised
     order = by_size(names, columns["coefficient"])
     chart = _chart(f"Coefficients of {entry.name}", names, columns, order[:MOST_BARS])
     blocks: list[Any] = [chart, coefficient_grid(names, columns, order, grid_notes)]
     if why_not:
         blocks.append(why_not)
     units = UNITS if scaled(model) and view.amounts else ""
-    lead = f"{_instead(view, entry)}{_lead(view, last, told is not None)}{units}"
+    lead = f"{_instead(view, entry)}{_lead(view, last, summarised is not None)}{units}"
     return Section("coefficients", "Coefficients", tuple(blocks), lead)
 
 

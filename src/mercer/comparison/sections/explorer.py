@@ -1,4 +1,4 @@
-"""What moves the predictions of models: drivers, a nomogram, and rows one by one."""
+"""The section on what moves predictions: drivers, a nomogram, and rows one by one."""
 
 from __future__ import annotations
 
@@ -33,46 +33,46 @@ REST = "(all other features)"
 
 def explorer(view: View) -> Section | None:
     """Return the drivers of the recommended model, its nomogram if it has one, and rows with what each column adds."""
-    told: list[tuple[Entry, Explanation]] = []
+    explained: list[tuple[Entry, Explanation]] = []
     failed: list[Note] = []
     rows = _chosen(view)
     wide = view.comparison.table.n_columns > WIDE
     for entry in view.recommended_first():
-        if len(told) == MOST_MODELS or (model := view.fitted(entry)) is None:
+        if len(explained) == MOST_MODELS or (model := view.fitted(entry)) is None:
             continue
         try:
-            if told and wide and explain_exactly(model, view.shown(entry, rows)) is None:
+            if explained and wide and explain_exactly(model, view.shown(entry, rows)) is None:
                 continue  # Shapley values of many columns take long: only of the first
-            told.append((entry, _explained(view, entry, model, rows)))
+            explained.append((entry, _explained(view, entry, model, rows)))
         except (MercerError, ValueError, TypeError, AttributeError, IndexError) as error:
             failed.append(Note(f"{entry.name} could not be explained: {error}"))
-    if not told:
+    if not explained:
         return Section("rows", "Why", tuple(failed)) if failed else None
-    first = told[0][0]
-    methods = [Note(_method(entry, explanation)) for entry, explanation in told if explanation.method != EXACT]
+    first = explained[0][0]
+    methods = [Note(_method(entry, explanation)) for entry, explanation in explained if explanation.method != EXACT]
     return Section(
         "rows",
         "Why: drivers, and rows one by one",
-        (*_drivers(view, first), *nomogram(view, first), _rows(view, rows, told), *methods, *failed),
+        (*_drivers(view, first), *nomogram(view, first), _rows(view, rows, explained), *methods, *failed),
         "What each column adds to the log odds (or to the prediction) of a row. With the base, the sum is exactly "
         "what the model says.",
     )
 
 
 def _explained(view: View, entry: Entry, model: Any, rows: Array) -> Explanation:
-    """What columns add to these rows; against the rows looked at where a model is not a sum over columns."""
+    """Explain these rows; a model that is not a sum over columns is compared with the rows of the view."""
     evaluations = view.evaluations(entry)
     return explain_rows(model, view.shown(entry, rows), background=view.shown(entry), max_evaluations=evaluations)
 
 
-def _method(entry: Entry, told: Explanation) -> str:
+def _method(entry: Entry, explanation: Explanation) -> str:
     """How a model that is not a sum over columns was explained."""
-    if told.error is None:
-        return f"{entry.name} is not a sum over columns. {told.details}"
-    typical, largest = in_full(float(np.median(told.error)), 2), in_full(float(told.error.max()), 2)
+    if explanation.error is None:
+        return f"{entry.name} is not a sum over columns. {explanation.details}"
+    typical, largest = in_full(float(np.median(explanation.error)), 2), in_full(float(explanation.error.max()), 2)
     return (
-        f"{entry.name} is not a sum over columns. {told.details} Their standard errors are at most {largest}, half of "
-        f"them at most {typical}."
+        f"{entry.name} is not a sum over columns. {explanation.details} Their standard errors are at most {largest}, "
+        f"half of them at most {typical}."
     )
 
 
@@ -111,9 +111,9 @@ def _chosen(view: View) -> Array:
     return np.unique(np.concatenate([some, worst]))
 
 
-def _rows(view: View, rows: Array, told: list[tuple[Entry, Explanation]]) -> Rows:
+def _rows(view: View, rows: Array, explained: list[tuple[Entry, Explanation]]) -> Rows:
     table = view.comparison.table.take(rows)
-    evidence = [each for entry, explanation in told for each in _evidence(view, entry, explanation, rows)]
+    evidence = [each for entry, explanation in explained for each in _evidence(view, entry, explanation, rows)]
     places = [] if view.sparse else _columns(table, evidence)
     texts = [column_texts(table, j, LONGEST_VALUE) for j in places]
     truth = np.asarray(view.comparison.task.truth)[rows]
@@ -137,7 +137,7 @@ def _columns(table: Table, evidence: list[Evidence]) -> list[int]:
     return [j for j, name in enumerate(table.names) if j < MOST_COLUMNS or name in named]
 
 
-def _evidence(view: View, entry: Entry, told: Explanation, rows: Array) -> list[Evidence]:
+def _evidence(view: View, entry: Entry, explanation: Explanation, rows: Array) -> list[Evidence]:
     model, X = view.fitted(entry), view.shown(entry, rows)
     predicted = [_text(value) for value in np.ravel(model.predict(X)).tolist()]
     classes: list[str] = []
@@ -145,26 +145,33 @@ def _evidence(view: View, entry: Entry, told: Explanation, rows: Array) -> list[
     if view.classification and hasattr(model, "predict_proba") and len(view.labels) <= MOST_CLASSES:
         classes = [str(label) for label in np.asarray(model.classes_).tolist()]
         proba = np.asarray(model.predict_proba(X))
-    kept = _kept(told)
-    features = [told.names[j] for j in kept] + ([REST] if len(kept) < len(told.names) else [])
+    kept = _kept(explanation)
+    features = [explanation.names[j] for j in kept] + ([REST] if len(kept) < len(explanation.names) else [])
     found = []
-    for k, output in enumerate(told.outputs[:MOST_CLASSES]):
-        added = told.contributions[:, :, k]
+    for k, output in enumerate(explanation.outputs[:MOST_CLASSES]):
+        added = explanation.contributions[:, :, k]
         few = added[:, kept]
         if len(features) > len(kept):
             few = np.column_stack([few, added.sum(axis=1) - few.sum(axis=1)])
         found.append(
             Evidence(
-                entry.name, summed(view, told, output), float(told.base[k]), few, predicted, features, classes, proba
+                entry.name,
+                summed(view, explanation, output),
+                float(explanation.base[k]),
+                few,
+                predicted,
+                features,
+                classes,
+                proba,
             )
         )
     return found
 
 
-def _kept(told: Explanation) -> list[int]:
+def _kept(explanation: Explanation) -> list[int]:
     """All features; of many (words) those that add most to one row or another."""
-    if len(told.names) <= MOST_FEATURES:
-        return list(range(len(told.names)))
-    size = np.abs(told.contributions).max(axis=2)
+    if len(explanation.names) <= MOST_FEATURES:
+        return list(range(len(explanation.names)))
+    size = np.abs(explanation.contributions).max(axis=2)
     strongest = np.argsort(-size, axis=1, kind="stable")[:, :MOST_OF_ROW]
     return sorted({j for row, order in enumerate(strongest.tolist()) for j in order if size[row, j] > 0})

@@ -41,15 +41,15 @@ def nomogram(view: View, entry: Entry) -> list[Any]:
     table = entry.table.take(rows)
     if view.sparse:
         return []
-    told = explain_exactly(view.fitted(entry), table.native)
-    if told is None:
+    explanation = explain_exactly(view.fitted(entry), table.native)
+    if explanation is None:
         return []
-    output = len(told.outputs) - 1
+    output = len(explanation.outputs) - 1
     lines: list[NomogramLine] = []
-    for name in told.strongest(len(told.names)):
+    for name in explanation.strongest(len(explanation.names)):
         if len(lines) == MOST_LINES or name not in table.names:
             continue
-        added = told.contributions[:, told.names.index(name), output]
+        added = explanation.contributions[:, explanation.names.index(name), output]
         position = table.names.index(name)
         if not _of_itself(table.coded(position).codes, added):
             return []
@@ -58,10 +58,10 @@ def nomogram(view: View, entry: Entry) -> list[Any]:
     if not lines:
         return []
     drawn = {line.name for line in lines}
-    others = [j for j, name in enumerate(told.names) if name not in drawn]
-    sums = told.contributions[:, others, output].sum(axis=1)
+    others = [j for j, name in enumerate(explanation.names) if name not in drawn]
+    sums = explanation.contributions[:, others, output].sum(axis=1)
     if np.ptp(sums) <= SAME:  # the same for every row: a part of the base
-        return _drawn(view, entry, told, output, float(told.base[output] + sums[0]), lines, "")
+        return _drawn(view, entry, explanation, output, float(explanation.base[output] + sums[0]), lines, "")
     rest = NomogramLine(
         f"({len(others):,} others)",
         ["lowest 5 % of rows", "median", "highest 5 % of rows"],
@@ -71,7 +71,7 @@ def nomogram(view: View, entry: Entry) -> list[Any]:
         f" {len(others):,} columns or words are not drawn: their sum is the last line, and the rows below have it for "
         "each row."
     )
-    return _drawn(view, entry, told, output, float(told.base[output]), [*lines, rest], note)
+    return _drawn(view, entry, explanation, output, float(explanation.base[output]), [*lines, rest], note)
 
 
 def _of_itself(codes: Array, added: Array) -> bool:
@@ -105,7 +105,7 @@ def _values(view: View, table: Table, position: int, added: Array) -> tuple[list
 
 
 def _drawn(
-    view: View, entry: Entry, told: Explanation, output: int, base: float, lines: list[NomogramLine], note: str
+    view: View, entry: Entry, explanation: Explanation, output: int, base: float, lines: list[NomogramLine], note: str
 ) -> list[Any]:
     names = tuple(line.name for line in lines)
     marks: list[Any] = []
@@ -115,7 +115,7 @@ def _drawn(
         labels = [f"{name} = {text}: {_signed(value)}" for text, value in zip(texts, added, strict=True)]
         marks.append(Points("", added, np.full(len(added), float(y)), labels))
         rows += [(name, text, float(value)) for text, value in zip(texts, added, strict=True)]
-    of = summed(view, told, told.outputs[output])
+    of = summed(view, explanation, explanation.outputs[output])
     chart = Chart(
         f"Nomogram of {entry.name}",
         Axis(f"adds to the {of}"),
@@ -132,12 +132,12 @@ def _signed(value: float) -> str:
     return f"{'+' if value > 0 else ''}{in_full(value)}"
 
 
-def summed(view: View, told: Explanation, output: str) -> str:
+def summed(view: View, explanation: Explanation, output: str) -> str:
     """What the contributions to an output add up to, in words."""
     if not view.classification:
-        return told.what
+        return explanation.what
     if len(view.labels) == 2:
-        return f"{told.what} of {output} against {view.labels[0]}"
-    if told.what == LOG_ODDS:  # of ordered classes, which have one sum for all
-        return f"{told.what} of {output}"
-    return f"{told.what.split(' against')[0]} of {output} against the average class"
+        return f"{explanation.what} of {output} against {view.labels[0]}"
+    if explanation.what == LOG_ODDS:  # of ordered classes, which have one sum for all
+        return f"{explanation.what} of {output}"
+    return f"{explanation.what.split(' against')[0]} of {output} against the average class"

@@ -26,7 +26,7 @@ from mercer.comparison.sections.ranking import ranking
 from mercer.comparison.sections.regions import regions
 from mercer.comparison.sections.reproduced import reproduced
 from mercer.comparison.view import View
-from mercer.report import Answer, Note, Page, Section
+from mercer.report import FirstScreen, Note, Page, Section
 from mercer.using.model_cards import installed
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ LABELS = {
     "proofs": "certificates",
     "reproduced": "settings",
 }
-#: told to a reader where the time was too short
+#: shown to the reader where the time was too short
 LATE = "not made, because the time limit was reached"
 
 
@@ -96,7 +96,7 @@ def page(comparison: Comparison, *, budget: Budget | None = None, progress: Prog
     tell = progress or untold
     made: dict[str, Section | None] = {}
     left_out: list[Note] = []
-    first: Answer | None = None
+    first: FirstScreen | None = None
     for number, write in enumerate(sorted(SECTIONS, key=_turn)):
         name = write.__name__
         tell("page", number, STEPS, LABELS.get(name, name))
@@ -117,11 +117,11 @@ def page(comparison: Comparison, *, budget: Budget | None = None, progress: Prog
     return Page(title(view), comparison.title, tuple(sections), _footer(comparison), first)
 
 
-def _answered(view: View, made: dict[str, Section | None], left_out: list[Note]) -> Answer | None:
+def _answered(view: View, made: dict[str, Section | None], left_out: list[Note]) -> FirstScreen | None:
     """The first screen; a failure is listed with the sections that were not made."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about fits that the comparison has told of
+            warnings.simplefilter("ignore")  # about fits that the comparison has reported
             return answer(view, made)
     except Exception as failure:
         left_out.append(Note(f"answer: {type(failure).__name__}: {failure}"))
@@ -135,7 +135,7 @@ def _turn(write: Callable[[View], Section | None]) -> int:
 
 def _made(view: View, write: Callable[[View], Section | None]) -> Section | None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about fits that the comparison has told of
+        warnings.simplefilter("ignore")  # about fits that the comparison has reported
         if write in ALWAYS:
             return write(view)
         with view.budget.cutting():
@@ -143,6 +143,6 @@ def _made(view: View, write: Callable[[View], Section | None]) -> Section | None
 
 
 def _footer(comparison: Comparison) -> tuple[str, ...]:
-    told = ", ".join(f"{name} {number}" for name, number in installed().items())
+    versions = ", ".join(f"{name} {number}" for name, number in installed().items())
     command = comparison.settings.get("command")
-    return (*([str(command)] if command else []), f"Made by mercer in {comparison.seconds:.1f} s with {told}.")
+    return (*([str(command)] if command else []), f"Made by mercer in {comparison.seconds:.1f} s with {versions}.")

@@ -135,8 +135,8 @@ def _partly_shown(shown: Shown, asked: Question) -> list[str]:
     if not asked.classes or not shown.undescribed:
         return []
     blind = ["NaiveBayes is not shown " + ", ".join(map(repr, shown.undescribed))] if shown.described else []
-    told = [*blind, *(["MultinomialNB is shown text alone"] if shown.texts else [])]
-    return [f"{'; '.join(told)}."] if told else []
+    parts = [*blind, *(["MultinomialNB is shown text alone"] if shown.texts else [])]
+    return [f"{'; '.join(parts)}."] if parts else []
 
 
 def _invitation(
@@ -157,15 +157,15 @@ def _invitation(
         invited.append(Entrant(name, model, table, kind_of(model)))
         if fills and gaps:
             filled.append(name)
-    told = [*notes]
+    sentences = [*notes]
     if filled:
-        told.append(
+        sentences.append(
             "Missing numbers were replaced by means, and missing levels are a level of their own, for "
             f"{', '.join(filled)}."
         )
     if left_out:
-        told.append(f"Left out: {', '.join(left_out)}.")
-    return Invitation(with_partners(invited), [*told, *_tuned(invited, inner)])
+        sentences.append(f"Left out: {', '.join(left_out)}.")
+    return Invitation(with_partners(invited), [*sentences, *_tuned(invited, inner)])
 
 
 def _tuned(entrants: list[Entrant], inner: Inner | None) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 from mercer.comparison.taking_part.inner import INNER_FOLDS, Inner
-from mercer.using.tasks import Amounts, Ordered, Task
+from mercer.using.tasks import Amounts, OrderedClasses, Task
 
 #: rows of the rarest class that are enough to choose a penalty by folds
 ENOUGH = 2 * INNER_FOLDS
@@ -34,5 +34,5 @@ class Question(NamedTuple):
     @classmethod
     def of(cls, task: Task, inner: Inner | None) -> Self:
         positive = not isinstance(task, Amounts) or bool((task.y > 0).all())
-        order = tuple(task.labels.tolist()) if isinstance(task, Ordered) else ()
+        order = tuple(task.labels.tolist()) if isinstance(task, OrderedClasses) else ()
         return cls(task.name, task.outputs, task.rarest, inner, positive, order)

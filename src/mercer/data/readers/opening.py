@@ -86,8 +86,8 @@ def read_table(
     [{'city': 'Rome', 'visits': 2}, {'city': 'Oslo', 'visits': None}]
     """
     given: dict[str, Any] = {"header": header, "encoding": encoding, "sheet": sheet, "sql": sql}
-    told = {name: value for name, value in given.items() if value is not None}
-    return open_rows(path, replace(reading or Reading(), **told)).table()
+    changed = {name: value for name, value in given.items() if value is not None}
+    return open_rows(path, replace(reading or Reading(), **changed)).table()
 
 
 def open_rows(path: str | Path, reading: Reading | None = None) -> Rows:

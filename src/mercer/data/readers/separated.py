@@ -200,7 +200,7 @@ class Separated(Rows):
         if self.reading.encoding is None:
             if self._start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 return "utf-16"
-            # what has zeros is no text, in whichever encoding
+            # a file with zero bytes is not text in any 8-bit encoding
             return "utf-8" if b"\0" in self._start or self._scan[0] else "cp1252"
         try:
             return codecs.lookup(self.reading.encoding).name

@@ -1,4 +1,4 @@
-"""What databases have in common: how names are written, and which table or query is meant."""
+"""Shared by all databases: quoting of names, and the choice of a table or query."""
 
 from __future__ import annotations
 

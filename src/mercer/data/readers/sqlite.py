@@ -27,14 +27,14 @@ MOST_SUMS = 1600
 
 
 class SQLiteAnswer(NamedTuple):
-    """What a query answers, without its rows."""
+    """Columns and number of rows of a query."""
 
     #: pyarrow types by name
     types: dict[str, Any]
     rows: int
 
 
-class Counts(NamedTuple):
+class TypeCounts(NamedTuple):
     """How many values of a column are of each type."""
 
     whole: int
@@ -45,7 +45,7 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class SQLite(Rows):
-    """What a query answers; without one, the only table that there is.
+    """Rows of a query; without one, of the only table.
 
     In SQLite every value has a type of its own. A column is of the type that all its values have: whole numbers,
     numbers, or text. Numbers may be stored as text, as an import of a CSV file stores them. In a column of numbers,
@@ -125,7 +125,7 @@ class SQLite(Rows):
             column = spelled(name)
             if kind == pa.string():
                 chosen.append(f"CAST({column} AS TEXT)")
-            else:  # a text that is no number is missing among numbers
+            else:  # a text among numbers that does not spell one counts as missing
                 number = f"CAST({column} AS {'INTEGER' if kind == pa.int64() else 'REAL'})"
                 chosen.append(f"CASE WHEN typeof({column}) <> 'text' OR is_number({column}) THEN {number} END")
         with self._answered(f"SELECT {', '.join(chosen)} FROM {_inside(self.query)}") as cursor:
@@ -134,8 +134,8 @@ class SQLite(Rows):
                 yield pa.record_batch([pa.array(values, kind) for values, kind in columns], names=list(types))
 
     @cached_property
-    def _counts(self) -> tuple[dict[str, Counts], int]:
-        """What the values of each column are, and the number of rows."""
+    def _counts(self) -> tuple[dict[str, TypeCounts], int]:
+        """Return the type of each column, and the number of rows."""
         with self._answered(f"SELECT * FROM {_inside(self.query)} LIMIT 0") as cursor:
             names = [str(column[0]) for column in cursor.description]
         kinds = ("integer", "real", "text", "blob")
@@ -145,10 +145,10 @@ class SQLite(Rows):
             sql = f"SELECT count(*), {', '.join(sums[start : start + MOST_SUMS])} FROM {_inside(self.query)}"
             ((rows, *some),) = self._rows(sql)
             found += [count or 0 for count in some]
-        return {name: Counts(*found[4 * j : 4 * j + 4]) for j, name in enumerate(names)}, rows
+        return {name: TypeCounts(*found[4 * j : 4 * j + 4]) for j, name in enumerate(names)}, rows
 
     def _spelled_types(self, name: str) -> set[type]:
-        """What the texts of a column spell: whole numbers, others, or, as soon as one is neither, words."""
+        """Return what the texts of a column spell: whole numbers, numbers, or words as soon as one is neither."""
         column = spelled(name)
         sql = f"SELECT DISTINCT {column} FROM {_inside(self.query)} WHERE typeof({column}) = 'text'"
         found: set[type] = set()

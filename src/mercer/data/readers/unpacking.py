@@ -35,7 +35,7 @@ COMPRESSED = {
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
 }
-#: first bytes of files that are no text -> an ending of such files
+#: first bytes of binary files -> an ending of such files
 BINARY = {
     b"PAR1": ".parquet",
     b"ARROW1": ".arrow",

@@ -26,7 +26,7 @@ BLOCK_ROWS = 1 << 16
 
 
 class Figures(NamedTuple):
-    """What is told of a fit beside its coefficients."""
+    """Figures of a fit beside its coefficients."""
 
     deviance: float
     null_deviance: float
@@ -53,14 +53,14 @@ def figures(problem: Problem, w: Array, coefficients: float, weight_kind: str) -
 
 
 def figures_of_counts(
-    told: Figures, observations: Observations, coefficients: float, weight_kind: str, trials: Array
+    found: Figures, observations: Observations, coefficients: float, weight_kind: str, trials: Array
 ) -> Figures:
     """Figures of shares, as those of the counts that they are of: a row is one observation, whatever its trials."""
     weight = np.ones(len(trials)) if observations.weight is None else observations.weight
     own = np.divide(weight, trials, out=np.zeros(len(trials)), where=trials > 0)
     count = float(own.sum() if weight_kind == "frequency" else np.count_nonzero(own))
-    likelihood = saturated_counts(observations.y, trials, own) - told.deviance / 2
-    return told._replace(df_residual=count - coefficients, log_likelihood=likelihood)
+    likelihood = saturated_counts(observations.y, trials, own) - found.deviance / 2
+    return found._replace(df_residual=count - coefficients, log_likelihood=likelihood)
 
 
 class Told(NamedTuple):

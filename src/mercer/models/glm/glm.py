@@ -55,7 +55,7 @@ from mercer.models.glm.one_mean import OneMean
 from mercer.models.glm.settle import Settled
 from mercer.models.glm.solve import Limits, SolveInterrupted, unfinished
 from mercer.models.glm.target import is_label_family, read_target
-from mercer.models.glm.trials import Trials, family_of_shares, is_grouped, read_trials, refuse_grouped
+from mercer.models.glm.trials import ResponseTrials, family_of_shares, is_grouped, read_trials, refuse_grouped
 from mercer.models.kernel_features.named_features import APPROXIMATE
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.choose import SOLVERS
@@ -290,8 +290,8 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
                 settled = self._kind.settle(solved, self._names, self.on_separation, self._limits, watch.progress)
             except SolveInterrupted as stop:
                 # whoever stops a fit should not have to wait for another pass over the source
-                told = UNKNOWN if problem.observations.streamed else None
-                self._store(Settled(stop.solved, len(self._names)), told)
+                figures = UNKNOWN if problem.observations.streamed else None
+                self._store(Settled(stop.solved, len(self._names)), figures)
                 if watch.stopped:
                     return ()
                 raise
@@ -303,7 +303,9 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         refuse_no_target(self, y, "response")
         return checked_table(self, X, y, reset=True, codes=True)
 
-    def _described(self, trials: Trials, table: Any, y: Any, weight: Array | None, offset: Any, exposure: Any) -> Any:
+    def _described(
+        self, trials: ResponseTrials, table: Any, y: Any, weight: Array | None, offset: Any, exposure: Any
+    ) -> Any:
         """What there is to minimise."""
         penalty, link = penalty_from(self.penalty), link_from(self.link, trials.family)
         target = read_target(trials.family, y, weight)
@@ -353,23 +355,23 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
             return None
         return self._kind.from_user(before["coef_"], before["intercept_"], self._terms.coordinates)
 
-    def _store(self, settled: Settled, told: Figures | None = None) -> None:
+    def _store(self, settled: Settled, figures: Figures | None = None) -> None:
         solved = settled.solved
         for name in OWN:
             self.__dict__.pop(name, None)
-        told = told or self._kind.figures(solved, settled.coefficients, self.weight_kind)
-        spread = self._kind.overdispersion(told)
+        figures = figures or self._kind.figures(solved, settled.coefficients, self.weight_kind)
+        spread = self._kind.overdispersion(figures)
         self._kind, self._w = self._kind.fitted(solved), solved.solution.value
         self.coefficient_names_ = list(self._terms.names)
         with np.errstate(over="ignore", invalid="ignore"):
             self.coef_, self.intercept_ = self._kind.to_user(self._w, self._terms.coordinates)
         refuse_unrepresentable(np.atleast_2d(self.coef_), self.coefficient_names_)
         self.family_ = self._kind.family
-        self.deviance_, self.null_deviance_ = told.deviance, told.null_deviance
+        self.deviance_, self.null_deviance_ = figures.deviance, figures.null_deviance
         self.dispersion_, self.df_residual_, self.log_likelihood_ = (
-            told.dispersion,
-            told.df_residual,
-            told.log_likelihood,
+            figures.dispersion,
+            figures.df_residual,
+            figures.log_likelihood,
         )
         self.n_iter_ = max(1, len(solved.solution.trace) - 1)
         self.certificate_ = solved.solution.certificate

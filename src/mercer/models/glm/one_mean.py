@@ -51,10 +51,10 @@ class OneMean(Kind):
 
     def figures(self, solved: Solved, coefficients: float, weight_kind: str) -> Figures:
         find = streamed_figures if solved.problem.observations.streamed else figures
-        told = find(solved.problem, solved.solution.value, coefficients, weight_kind)
+        found = find(solved.problem, solved.solution.value, coefficients, weight_kind)
         if self.trials is None:
-            return told
-        return figures_of_counts(told, solved.problem.observations, coefficients, weight_kind, self.trials)
+            return found
+        return figures_of_counts(found, solved.problem.observations, coefficients, weight_kind, self.trials)
 
     def overdispersion(self, figures: Figures) -> tuple[Finding, ...]:
         return (

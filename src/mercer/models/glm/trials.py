@@ -17,7 +17,7 @@ from mercer.models.base import Array
 from mercer.models.glm.target import read_numbers
 
 
-class Trials(NamedTuple):
+class ResponseTrials(NamedTuple):
     """A response as a fit needs it; `number` is None where every row has as many trials as the family says."""
 
     #: that of a share, where there are trials
@@ -42,17 +42,17 @@ def family_of_shares(family: Family) -> Family:
     return Binomial(1) if is_grouped(family) else family
 
 
-def read_trials(family: Family, y: Any) -> Trials:
+def read_trials(family: Family, y: Any) -> ResponseTrials:
     """Return shares and numbers of trials, from counts of successes, or from columns of successes and failures.
 
     >>> read_trials(Binomial(), [[3, 1], [2, 2]])
-    Trials(family=Binomial(trials=1), y=array([0.75, 0.5 ]), number=array([4., 4.]))
+    ResponseTrials(family=Binomial(trials=1), y=array([0.75, 0.5 ]), number=array([4., 4.]))
     """
     if not is_grouped(family):
-        return Trials(family, y)
+        return ResponseTrials(family, y)
     assert isinstance(family, Binomial)
     if y is None:  # for the model to complain about
-        return Trials(family_of_shares(family), None)
+        return ResponseTrials(family_of_shares(family), None)
     counts = read_numbers_of_columns(y)
     if family.trials is None:
         if counts.ndim != 2 or counts.shape[1] != 2:
@@ -82,7 +82,7 @@ def read_trials(family: Family, y: Any) -> Trials:
     if not number.any():
         raise DataError("y has no trials at all; give rows with successes or failures.")
     shares = np.divide(successes, number, out=np.zeros(len(number)), where=number > 0)
-    return Trials(family_of_shares(family), shares, number)
+    return ResponseTrials(family_of_shares(family), shares, number)
 
 
 def read_numbers_of_columns(y: Any) -> Array:

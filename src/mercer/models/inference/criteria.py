@@ -27,7 +27,7 @@ from mercer.stats.quadratic import LOSS
 class Criteria(NamedTuple):
     """Figures of a fit; NaN where a figure does not exist.
 
-    After an L2 penalty there is no test of all columns. With a robust covariance that test is Wald's.
+    After an L2 penalty the test of all columns does not exist. With a robust covariance that test is Wald's.
 
     The null model has nothing but the intercept (if there is one) and the offset. For the normal with the identity
     link the log likelihoods are at the most likely variance; the criteria count coefficients, not the dispersion.

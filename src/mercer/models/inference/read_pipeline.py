@@ -1,7 +1,7 @@
 """A fitted pipeline and its data, as inference needs them: its last step, of the features that the others make.
 
-Features of `TableFeatures` are told in terms of the columns: a standardised column in its own units, and, where levels
-of a category add up to the intercept, each level as its difference from the first one. Both are linear in the
+Features of `TableFeatures` are described in terms of the columns: a standardised column in its own units, and, where
+levels of a category add up to the intercept, each level as its difference from the first one. Both are linear in the
 coefficients of the features: what the user sees is T β.
 """
 

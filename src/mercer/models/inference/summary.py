@@ -83,10 +83,10 @@ def summary(
     >>> import numpy as np
     >>> from mercer import GLM, summary
     >>> hours, visitors = np.array([[1.0], [2.0], [3.0], [4.0]]), [2, 5, 7, 16]
-    >>> told = summary(GLM("poisson").fit(hours, visitors), hours, visitors)
-    >>> told.standard_errors.round(3)
+    >>> table = summary(GLM("poisson").fit(hours, visitors), hours, visitors)
+    >>> table.standard_errors.round(3)
     array([0.65 , 0.193])
-    >>> print(told.wald_test("x0"))
+    >>> print(table.wald_test("x0"))
     Wald test of x0 = 0: χ²(1) = 11.52, p = 0.0006902
     """
     reading = reading_of(model, X, y, sample_weight=sample_weight, offset=offset, exposure=exposure)
@@ -328,27 +328,30 @@ class Summary:
         return Grid(self._fitted.title, fields, rows, tuple(self._notes()))
 
     def _notes(self) -> list[str]:
-        told = self.criteria
-        size = f"{told.observations:g} observations, {told.parameters:.4g} parameters"
-        likelihood = f"Log likelihood {told.log_likelihood:.6g}, AIC {told.aic:.6g}, BIC {told.bic:.6g}."
-        if np.isnan(told.residual_standard_error):
-            explained = f"{told.null_deviance:.6g} without columns ({told.r2_deviance:.1%} explained)"
+        criteria = self.criteria
+        size = f"{criteria.observations:g} observations, {criteria.parameters:.4g} parameters"
+        likelihood = f"Log likelihood {criteria.log_likelihood:.6g}, AIC {criteria.aic:.6g}, BIC {criteria.bic:.6g}."
+        if np.isnan(criteria.residual_standard_error):
+            freedom = f"{criteria.residual_freedom:.6g} degrees of freedom"
+            explained = f"{criteria.null_deviance:.6g} without columns ({criteria.r2_deviance:.1%} explained)"
             notes = [
-                f"{size}; dispersion {told.dispersion:.5g}.",
-                f"Deviance {told.deviance:.6g} on {told.residual_freedom:.6g} degrees of freedom, of {explained}.",
+                f"{size}; dispersion {criteria.dispersion:.5g}.",
+                f"Deviance {criteria.deviance:.6g} on {freedom}, of {explained}.",
             ]
         else:
-            error = f"{told.residual_standard_error:.5g} on {told.residual_freedom:.6g} degrees of freedom"
+            error = f"{criteria.residual_standard_error:.5g} on {criteria.residual_freedom:.6g} degrees of freedom"
             notes = [
                 f"{size}.",
-                f"R² {told.r2:.4g}, adjusted R² {told.r2_adjusted:.4g}; residual standard error {error}.",
+                f"R² {criteria.r2:.4g}, adjusted R² {criteria.r2_adjusted:.4g}; residual standard error {error}.",
             ]
-        if not np.isnan(told.f_statistic):
-            law = f"F({told.model_freedom:g}, {self._covariance.freedom:g})"
-            notes.append(f"All columns against none: {law} = {told.f_statistic:.4g}, p = {told.f_p_value:.3g}.")
-        if not np.isnan(told.chi2_statistic):
-            law = f"χ²({told.model_freedom:g})"
-            notes.append(f"All columns against none: {law} = {told.chi2_statistic:.4g}, p = {told.chi2_p_value:.3g}.")
+        if not np.isnan(criteria.f_statistic):
+            law = f"F({criteria.model_freedom:g}, {self._covariance.freedom:g})"
+            notes.append(f"All columns against none: {law} = {criteria.f_statistic:.4g}, p = {criteria.f_p_value:.3g}.")
+        if not np.isnan(criteria.chi2_statistic):
+            law = f"χ²({criteria.model_freedom:g})"
+            notes.append(
+                f"All columns against none: {law} = {criteria.chi2_statistic:.4g}, p = {criteria.chi2_p_value:.3g}."
+            )
         notes.append(likelihood)
         if self.posterior:
             notes.append("Posterior under the normal prior that the L2 penalty stands for; there are no p-values.")

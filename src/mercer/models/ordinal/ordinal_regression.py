@@ -174,7 +174,7 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
             raise FitInterrupted("stopped by the user; the best coefficients found so far are kept.", self) from None
         self._store(point, steps, distance)
 
-    def _store(self, point: Point, steps: int, distance: float) -> None:
+    def _store(self, point: OrdinalCoefficients, steps: int, distance: float) -> None:
         self.coef_, self.thresholds_, self.n_iter_ = point.coef, point.thresholds, max(1, steps)
         # below the square root of the rounding of the objective no step can be judged
         tolerance = max(self.tol, 1e-6)
@@ -256,15 +256,15 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class Point(NamedTuple):
+class OrdinalCoefficients(NamedTuple):
     """Coefficients and thresholds."""
 
     coef: Array
     thresholds: Array
 
-    def moved(self, step: Array, length: float) -> Point:
+    def moved(self, step: Array, length: float) -> OrdinalCoefficients:
         p = len(self.coef)
-        return Point(self.coef + length * step[:p], self.thresholds + length * step[p:])
+        return OrdinalCoefficients(self.coef + length * step[:p], self.thresholds + length * step[p:])
 
 
 class ProportionalOdds:
@@ -277,13 +277,13 @@ class ProportionalOdds:
         self.factored = X.shape[1] <= MOST_FACTORED
         self.described = f"Newton's method, {'with a factored Hessian' if self.factored else 'by conjugate gradients'}"
 
-    def start(self) -> Point:
+    def start(self) -> OrdinalCoefficients:
         """No coefficients, and the thresholds that give every class its share; an empty class has a small one."""
         shares = np.maximum(self.sizes, 1e-3 * self.sizes[self.sizes > 0].min())
         below = np.cumsum(shares)[:-1] / shares.sum()
-        return Point(np.zeros(self.X.shape[1]), np.log(below) - np.log1p(-below))
+        return OrdinalCoefficients(np.zeros(self.X.shape[1]), np.log(below) - np.log1p(-below))
 
-    def value(self, point: Point) -> float:
+    def value(self, point: OrdinalCoefficients) -> float:
         """The objective; infinite where thresholds are not in order."""
         gaps = np.diff(point.thresholds)
         if (gaps <= 0).any():
@@ -293,7 +293,7 @@ class ProportionalOdds:
         between = self.sizes[1:-1] @ np.log(-np.expm1(-gaps))
         return float(-self.weight @ rows - between + 0.5 * self.l2 * (point.coef @ point.coef))
 
-    def newton_step(self, point: Point) -> tuple[Array, float]:
+    def newton_step(self, point: OrdinalCoefficients) -> tuple[Array, float]:
         """The step to the minimum of the quadratic that fits the objective, and √(gᵀH⁻¹g): its length in standard \
 errors."""
         upper, lower = self._edges(point)
@@ -315,7 +315,7 @@ errors."""
         step = _solve(hessian, product, -gradient)
         return step, math.sqrt(max(0.0, -float(gradient @ step)))
 
-    def _edges(self, point: Point) -> tuple[Array, Array]:
+    def _edges(self, point: OrdinalCoefficients) -> tuple[Array, Array]:
         """θₖ − xβ above and below the class of every row: ∞ above the highest and −∞ below the lowest."""
         edges = np.concatenate([[-np.inf], point.thresholds, [np.inf]])
         score = np.asarray(self.X @ point.coef)
@@ -377,7 +377,7 @@ def _solve(hessian: Array | None, product: Callable[[Array], Array], right: Arra
     return np.asarray(cg(operator, right, rtol=1e-6, maxiter=500)[0])
 
 
-def _shortened(problem: ProportionalOdds, point: Point, step: Array) -> Point | None:
+def _shortened(problem: ProportionalOdds, point: OrdinalCoefficients, step: Array) -> OrdinalCoefficients | None:
     """The point after the step, halved until the objective falls; None where no step lowers it."""
     value, length = problem.value(point), 1.0
     for _ in range(MOST_HALVINGS):

@@ -69,7 +69,7 @@ def learn_source(features: Any, source: Source) -> None:
     names = [Naming.of(table.with_formats(features.formats_), j) for j in range(table.n_columns)]
     glances = fold(functools.partial(_glances, copy.copy(features)), source, _merged)
     seen = [glance.seen for glance in glances]
-    declared = [replace(each, told=kinds.get(each.name, each.told)) for each in names]
+    declared = [replace(each, declared=kinds.get(each.name, each.declared)) for each in names]
     formats = features.formats_ or {
         each.name: form for each, form in zip(names, detect_formats(seen, declared), strict=True) if form is not None
     }

@@ -6,10 +6,10 @@ from mercer.report.markup import Markup, inline, joined, prose, tag
 from mercer.report.page.charts import chart_html
 from mercer.report.page.limits import Limits
 from mercer.report.page.notes import note_html
-from mercer.report.records import Answer, Influence, Step
+from mercer.report.records import FirstScreen, Influence, NextStep
 
 
-def answer_html(answer: Answer, key: str, limits: Limits) -> Markup:
+def answer_html(answer: FirstScreen, key: str, limits: Limits) -> Markup:
     """`key` tells the ids of its chart from those of others."""
     problems = [note_html(note) for note in answer.problems]
     words = tag(
@@ -32,7 +32,7 @@ def answer_html(answer: Answer, key: str, limits: Limits) -> Markup:
     )
 
 
-def _influences(answer: Answer) -> Markup:
+def _influences(answer: FirstScreen) -> Markup:
     if not answer.influences:
         return Markup()
     largest = max(each.size for each in answer.influences) or 1.0
@@ -46,12 +46,12 @@ def _influence(influence: Influence, share: float) -> Markup:
     return tag("li", tag("div", tag("strong", influence.name), meter), tag("p", influence.direction))
 
 
-def _steps(steps: tuple[Step, ...]) -> Markup:
+def _steps(steps: tuple[NextStep, ...]) -> Markup:
     if not steps:
         return Markup()
     return tag("div", tag("h3", "What to do next"), tag("dl", joined(map(_step, steps)), class_="steps"))
 
 
-def _step(step: Step) -> Markup:
+def _step(step: NextStep) -> Markup:
     copy = tag("button", "Copy", type="button", class_="copy", hidden=True)
     return joined((tag("dt", step.text), tag("dd", tag("code", step.command), copy)))

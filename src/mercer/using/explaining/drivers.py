@@ -181,7 +181,7 @@ def _by_column(names: Sequence[str], columns: Sequence[str]) -> dict[str, list[i
 
 
 class _Effect(NamedTuple):
-    """What an output is, and words for values that raise or lower it."""
+    """An output, and words for values that raise or lower it."""
 
     of: str
     label: str | None
@@ -195,7 +195,7 @@ class _Effect(NamedTuple):
 
     @property
     def noun(self) -> str:
-        """What higher values of the output raise: its logarithm rises with the prediction."""
+        """Name what rises with the output: a logarithm rises with the prediction."""
         return "prediction" if "predict" in self.of else self.of
 
     def of_many(self, subject: str, raises: bool) -> str:

@@ -1,4 +1,4 @@
-"""What each column adds to one row, as a table."""
+"""Contributions of columns to one row, as a table."""
 
 from __future__ import annotations
 
@@ -15,58 +15,67 @@ from mercer.using.explaining.values import row_texts
 MOST_CLASSES = 6
 
 
-def evidence_grid(model: Any, row: Any, told: Explanation, most: int = 20) -> Grid:
+def evidence_grid(model: Any, row: Any, explanation: Explanation, most: int = 20) -> Grid:
     """Return the base, what each column adds to it, strongest first, the sum of weaker ones, and the total.
 
     Sampled contributions to one output have their standard errors beside them.
     """
-    told, notes = _of_few_classes(told)
-    strength = np.abs(told.contributions[0]).max(axis=1)
+    explanation, notes = _of_few_classes(explanation)
+    strength = np.abs(explanation.contributions[0]).max(axis=1)
     order = [j for j in np.argsort(-strength, kind="stable").tolist() if strength[j] > 0]
     kept, left = order[:most], order[most:]
-    values = row_texts(row, told.names)
-    beside = told.error is not None and len(told.outputs) == 1
-    rows: list[tuple[Any, ...]] = [("(before any column)", "", *told.base.tolist(), "")]
+    values = row_texts(row, explanation.names)
+    beside = explanation.error is not None and len(explanation.outputs) == 1
+    rows: list[tuple[Any, ...]] = [("(before any column)", "", *explanation.base.tolist(), "")]
     rows += [
-        (told.names[j], values[told.names[j]], *told.contributions[0, j].tolist(), _error(told, [j])) for j in kept
+        (
+            explanation.names[j],
+            values[explanation.names[j]],
+            *explanation.contributions[0, j].tolist(),
+            _error(explanation, [j]),
+        )
+        for j in kept
     ]
     if left:
         others = f"({len(left)} other{'s' if len(left) > 1 else ''})"
-        rows.append((others, "", *told.contributions[0, left].sum(axis=0).tolist(), _error(told, left)))
-    rows.append(("(all together)", "", *told.totals[0].tolist(), ""))
-    fields = (Field("column"), Field("value"), *(Field(name, "+.4f") for name in told.outputs), Field("±"))
+        rows.append((others, "", *explanation.contributions[0, left].sum(axis=0).tolist(), _error(explanation, left)))
+    rows.append(("(all together)", "", *explanation.totals[0].tolist(), ""))
+    fields = (Field("column"), Field("value"), *(Field(name, "+.4f") for name in explanation.outputs), Field("±"))
     if not beside:
         rows, fields = [line[:-1] for line in rows], fields[:-1]
     return Grid(
-        f"What adds to the {told.what}", fields, tuple(rows), (*notes, *_method(told, beside), _conclusion(model, row))
+        f"What adds to the {explanation.what}",
+        fields,
+        tuple(rows),
+        (*notes, *_method(explanation, beside), _conclusion(model, row)),
     )
 
 
-def _error(told: Explanation, columns: list[int]) -> str:
+def _error(explanation: Explanation, columns: list[int]) -> str:
     """The standard error of a contribution, or of a sum of them."""
-    return "" if told.error is None else f"{np.sqrt(np.square(told.error[0, columns, 0]).sum()):.2g}"
+    return "" if explanation.error is None else f"{np.sqrt(np.square(explanation.error[0, columns, 0]).sum()):.2g}"
 
 
-def _method(told: Explanation, beside: bool) -> tuple[str, ...]:
+def _method(explanation: Explanation, beside: bool) -> tuple[str, ...]:
     """How contributions that are not terms of the model were computed."""
-    if told.method == EXACT:
+    if explanation.method == EXACT:
         return ()
-    errors = "" if told.error is None else f" Standard errors are at most {told.error[0].max():.2g}."
+    errors = "" if explanation.error is None else f" Standard errors are at most {explanation.error[0].max():.2g}."
     beside_them = " Standard errors are beside them (±)." if beside else errors
-    return (f"{told.details}{beside_them}",)
+    return (f"{explanation.details}{beside_them}",)
 
 
-def _of_few_classes(told: Explanation) -> tuple[Explanation, tuple[str, ...]]:
+def _of_few_classes(explanation: Explanation) -> tuple[Explanation, tuple[str, ...]]:
     """Of many classes those that the row most speaks for, in their order, and a sentence that says so."""
-    if (classes := len(told.outputs)) <= MOST_CLASSES:
-        return told, ()
-    kept = np.sort(np.argsort(-told.totals[0], kind="stable")[:MOST_CLASSES])
+    if (classes := len(explanation.outputs)) <= MOST_CLASSES:
+        return explanation, ()
+    kept = np.sort(np.argsort(-explanation.totals[0], kind="stable")[:MOST_CLASSES])
     few = replace(
-        told,
-        outputs=tuple(told.outputs[k] for k in kept.tolist()),
-        base=told.base[kept],
-        contributions=told.contributions[..., kept],
-        error=None if told.error is None else told.error[..., kept],
+        explanation,
+        outputs=tuple(explanation.outputs[k] for k in kept.tolist()),
+        base=explanation.base[kept],
+        contributions=explanation.contributions[..., kept],
+        error=None if explanation.error is None else explanation.error[..., kept],
     )
     return few, (f"Shown are the {MOST_CLASSES} classes of {classes} that are highest all together.",)
 

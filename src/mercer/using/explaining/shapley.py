@@ -167,7 +167,7 @@ class _Game(NamedTuple):
         `keys` are equal where mixed rows are; each is evaluated once.
         """
         width = self.keys.shape[1]
-        owner = np.full(width, len(self.players))  # columns that are no player's stay those of the row
+        owner = np.full(width, len(self.players))  # columns without a player stay those of the row
         for k, columns in enumerate(self.players):
             owner[list(columns)] = k
         _, first, again = np.unique(keys, return_index=True, return_inverse=True)
@@ -327,7 +327,7 @@ def _controlled(each: Array, mine: Array, theirs: Array, usual: Array) -> Array:
 
 
 def _marginals(game: _Game, rows: Array, met: int, repeats: int) -> tuple[Array, Array]:
-    """What each player adds as it is replaced, and the background rows met, of shape (rows, met).
+    """Return what each player adds as it is replaced, and the background rows met, of shape (rows, met).
 
     The former has the shape (rows, background rows met, repeats, 2, players, outputs), the third axis of which is an
     order and its reverse. Background rows are evenly spaced along their output.
