@@ -36,7 +36,6 @@ lint: $(VENV)/lint.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python tools/budgets.py
 
 format: $(VENV)/lint.installed
 	$(BIN)/ruff check --fix .

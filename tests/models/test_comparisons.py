@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from mercer._errors import AsymmetricKernelError, DataError, KernelShapeError, NonFiniteError
 from mercer.kernels import RBF
-from mercer.models._comparisons import (
+from mercer.models.comparisons import (
     ByKernel,
     block,
     matrix_of_function,

@@ -41,7 +41,7 @@ def explain(
         ),
     ] = None,
 ) -> None:
-    """Show what a model has learnt, or what each column adds for one row.
+    """Show what a model has learnt, or what each column adds in a row.
 
     Without a row: its coefficients or likelihoods, or the columns that move its predictions most. With one: what each
     column adds to the log odds or to the prediction. Together with the base that is what the model predicts. Models

@@ -17,7 +17,7 @@ from mercer.export.expression import (
     minus,
     named,
 )
-from mercer.models.tables._dates import Date
+from mercer.models.tables.dates import Date
 
 #: years begin in March, so that leap days are last: day 0 is the 1st of March of the year 0
 DAYS_TO_MARCH_0 = 719_468

@@ -35,10 +35,10 @@ from mercer.export.formula import Said
 from mercer.export.labels import plain_labels
 from mercer.export.links import inverse
 from mercer.kernels import RBF, Kernel, Linear, Polynomial
-from mercer.models._comparisons import ByKernel
 from mercer.models.base import is_sparse
-from mercer.models.kernel_models._function import KernelFunction
-from mercer.models.svm._one_against_one import own_pairs
+from mercer.models.comparisons import ByKernel
+from mercer.models.kernel_models.function import KernelFunction
+from mercer.models.svm.one_against_one import own_pairs
 from mercer.smoothing import Gaussian
 
 

@@ -24,8 +24,8 @@ from mercer.export.columns import columns_read
 from mercer.export.expression import Column, Expression, Term, numbers_in, walk
 from mercer.export.formula import Formula, Said
 from mercer.export.targets import back_transformed
-from mercer.models.kernel_models._kernelized import Kernelized
-from mercer.models.kernel_models._perceptron import KernelPerceptron
+from mercer.models.kernel_models.kernelized import Kernelized
+from mercer.models.kernel_models.perceptron import KernelPerceptron
 from mercer.models.reader import part_of, steps_of
 
 Lowering = Callable[[Any, Sequence[Expression]], Said]

@@ -24,11 +24,11 @@ from mercer.export.expression import (
     named,
 )
 from mercer.export.texts import term_features
-from mercer.models.tables._dates import Date
-from mercer.models.tables._texts import Text
+from mercer.models.tables.dates import Date
 from mercer.models.tables.labels import Category
 from mercer.models.tables.numbers import Binary, OnlyGaps
 from mercer.models.tables.numbers import Number as NumberTreatment
+from mercer.models.tables.texts import Text
 from mercer.models.tables.treatment import LEVELS, NUMBERS, WORDS, Treatment
 
 

@@ -15,6 +15,12 @@ MOVED: dict[str, str] = {
 
 #: modules that older files know by another name: {old: new}
 MOVED_MODULES: dict[str, str] = {
+    "mercer.models.kernel_models._kernelized": "mercer.models.kernel_models.kernelized",
+    "mercer.models.kernel_models._perceptron": "mercer.models.kernel_models.perceptron",
+    "mercer.models.kernel_models._function": "mercer.models.kernel_models.function",
+    "mercer.models._comparisons": "mercer.models.comparisons",
+    "mercer.models.tables._dates": "mercer.models.tables.dates",
+    "mercer.models.tables._texts": "mercer.models.tables.texts",
     "mercer.solvers._em_step": "mercer.solvers.gaps.em_step",
     "mercer.solvers.box_problem": "mercer.solvers.machines.box_problem",
     "mercer.solvers.history": "mercer.solvers.threshold.history",
@@ -30,10 +36,10 @@ MOVED_MODULES: dict[str, str] = {
     "mercer.models._glm_one_mean": "mercer.models.glm.one_mean",
     "mercer.models._independent_classes": "mercer.models.discriminants._independent_classes",
     "mercer.models._kernel_density_rows": "mercer.models.densities._kernel_rows",
-    "mercer.models._kernel_function": "mercer.models.kernel_models._function",
-    "mercer.models._kernel_perceptron": "mercer.models.kernel_models._perceptron",
+    "mercer.models._kernel_function": "mercer.models.kernel_models.function",
+    "mercer.models._kernel_perceptron": "mercer.models.kernel_models.perceptron",
     "mercer.models._kernel_tuning": "mercer.models.kernel_models._ridge_tuning",
-    "mercer.models._kernelized": "mercer.models.kernel_models._kernelized",
+    "mercer.models._kernelized": "mercer.models.kernel_models.kernelized",
     "mercer.models._linear_features": "mercer.models.linear_forms.features",
     "mercer.models._linear_form": "mercer.models.linear_forms.linear_form",
     "mercer.models._logistic_path": "mercer.models.logistic._path",

@@ -11,11 +11,11 @@ from mercer._errors import DataError, DeviceError
 from mercer._gpu import is_tensor
 from mercer._threads import thread_count
 from mercer.kernels import FromFunction, Kernel
-from mercer.models._comparisons import count
 from mercer.models._finite import refuse_not_finite
 from mercer.models._kernel_choice import SAMPLE, sample_of
 from mercer.models._tensors import checked_tensor, fetched, in_memory, refuse_other_device, tensor_plan
 from mercer.models.base import Array, Plan
+from mercer.models.comparisons import count
 
 
 def kernel_rows(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) -> Any:

@@ -25,7 +25,7 @@ from mercer.designs import mapped_tensors
 from mercer.families import L2
 from mercer.kernels import RBF, Spectrum
 from mercer.models.kernel_models import feature_function
-from mercer.models.kernel_models._function import KernelFunction
+from mercer.models.kernel_models.function import KernelFunction
 from mercer.solvers.span import mapped_newton, tensor_ridge
 from tests._ctrl_c import interrupt
 from tests._gpu._devices import DEVICES

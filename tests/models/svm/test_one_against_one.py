@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mercer.models.svm._one_against_one import (
+from mercer.models.svm.one_against_one import (
     agreeing,
     dual_layout,
     one_against_rest,

@@ -16,8 +16,8 @@ from mercer._memory import SHARE, available_bytes
 from mercer.designs.mapped import SHARE as TILES
 from mercer.features.landmarks import ENTRIES
 from mercer.kernels import Kernel
-from mercer.models._comparisons import count, take
 from mercer.models._kernel_choice import is_precomputed, plain_kernel, sample_of
+from mercer.models.comparisons import count, take
 from mercer.models.kernel_features.named_features import named_features
 from mercer.models.kernel_models.ridge_kernel import WIDTHS, is_several, ridge_kernel
 from mercer.solvers.machines.feature_machine import COPIES

@@ -15,8 +15,8 @@ from mercer._gpu import is_tensor, to_numpy
 from mercer._memory import SHARE, available_bytes, gigabytes
 from mercer._threads import thread_count
 from mercer.kernels import Gram, Kernel
-from mercer.models._comparisons import count, take
 from mercer.models._kernel_choice import sample_of
+from mercer.models.comparisons import count, take
 from mercer.models.costs._cost import Cost
 from mercer.models.costs._source_cost import source_cost
 from mercer.models.costs._work import work_of

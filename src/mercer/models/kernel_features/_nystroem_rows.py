@@ -16,9 +16,9 @@ from mercer.kernels import Gram, Kernel
 from mercer.kernels.given import GivenMatrix
 from mercer.kernels.inputs import is_table
 from mercer.kernels.named import KERNELS
-from mercer.models._comparisons import refuse_no_kernel_matrix
 from mercer.models._kernel_choice import is_precomputed, kernel_of_function, named_kernel
 from mercer.models.base import Array, is_sparse
+from mercer.models.comparisons import refuse_no_kernel_matrix
 
 
 class Comparing(Protocol):

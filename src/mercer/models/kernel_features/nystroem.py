@@ -20,12 +20,12 @@ from mercer.features.landmarks import ROWS_FOR_EACH, RULES, Landmarks, fewest, r
 from mercer.features.nystroem import FEWEST, TILE, NystroemMap, eigenvalues, rounding, trace_error
 from mercer.kernels import Kernel, KernelHolder
 from mercer.kernels.tensor_tiles import diagonal_of
-from mercer.models._comparisons import count, take
 from mercer.models._finite import refuse_not_finite
 from mercer.models._kernel_choice import KERNEL_CONSTRAINTS, is_precomputed, plain_kernel, sample_of
 from mercer.models._kernel_rows import checked_rows
 from mercer.models._tensors import checked_tensor, fetched
 from mercer.models.base import Array, Plan, forget_fit, old_state_on_failure
+from mercer.models.comparisons import count, take
 from mercer.models.kernel_features._nystroem_rows import ByKernel, ByPairs, Comparing, comparing, dense_if_matrix
 from mercer.models.streaming.from_source import fits_sources, maps_sources
 from mercer.models.streaming.sampled_source import fit_to_sample

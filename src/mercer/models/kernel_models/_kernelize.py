@@ -54,8 +54,8 @@ LinearThreshold(rule="perceptron")
     if "GLM" in kinds:
         return model.set_params(kernel=chosen, approximate=approximate)
     if "Perceptron" in kinds or ("LinearThreshold" in kinds and model.rule == "perceptron"):
-        from mercer.models.kernel_models._perceptron import KernelPerceptron
         from mercer.models.kernel_models._perceptron_rules import rule_of
+        from mercer.models.kernel_models.perceptron import KernelPerceptron
 
         rule_of(model)
         if approximate is not None:
@@ -64,7 +64,7 @@ LinearThreshold(rule="perceptron")
                 "those it got wrong only. Put Nystroem(…) before the model in a Pipeline, or give approximate=None."
             )
         return KernelPerceptron(model, chosen)
-    from mercer.models.kernel_models._kernelized import Kernelized
+    from mercer.models.kernel_models.kernelized import Kernelized
     from mercer.models.kernel_models.norm_regularised import norm_regularised
 
     norm_regularised(model)

@@ -15,10 +15,10 @@ from mercer._gpu import is_tensor, to_numpy
 from mercer.features.fourier import FourierMap
 from mercer.features.nystroem import LandmarkMap, NystroemMap, trace_error
 from mercer.kernels import Kernel
-from mercer.models._comparisons import count, take
 from mercer.models._kernel_choice import sample_of
 from mercer.models._tensors import fetched
 from mercer.models.base import Array
+from mercer.models.comparisons import count, take
 from mercer.models.costs.estimate_cost import estimate_cost, is_auto
 from mercer.models.kernel_features.named_features import named_features
 from mercer.models.kernel_features.nystroem import Nystroem, landmarks_for, map_for

@@ -14,9 +14,9 @@ from mercer.designs.mapped_tensors import FeatureTensors, LandmarkTensors, Mappe
 from mercer.features.fourier import FourierMap
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import Kernel
-from mercer.models._comparisons import count
 from mercer.models.base import Array
-from mercer.models.kernel_models._function import KernelFunction
+from mercer.models.comparisons import count
+from mercer.models.kernel_models.function import KernelFunction
 
 #: rows whose features are made at once
 ROWS = 4096

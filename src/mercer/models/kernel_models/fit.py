@@ -18,18 +18,18 @@ from mercer.families.response import Response
 from mercer.features.fourier import FourierMap
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import Gram, Linear
-from mercer.models._comparisons import count
 from mercer.models._progress import Progress
 from mercer.models.base import Array
+from mercer.models.comparisons import count
 from mercer.models.glm.classes import Classes
 from mercer.models.glm.kind import Kind
 from mercer.models.glm.negative_binomial import best_theta, estimates_r, in_turn
 from mercer.models.glm.one_mean import OneMean
 from mercer.models.glm.solve import Limits
-from mercer.models.kernel_models._function import KernelFunction
 from mercer.models.kernel_models._least_squares import least_squares, powers_of_2
 from mercer.models.kernel_models.approximate import Approximation, approximation
 from mercer.models.kernel_models.feature_function import Function, feature_function, tensor_design
+from mercer.models.kernel_models.function import KernelFunction
 from mercer.models.kernel_models.machine import Data, Fit, KernelFitInterrupted, Machine, refuse_no_penalty
 from mercer.solvers.certificate import Solution
 from mercer.solvers.span import mapped_newton

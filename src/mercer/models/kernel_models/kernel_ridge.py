@@ -19,7 +19,6 @@ from mercer._threads import row_blocks, thread_count
 from mercer._warn import warn
 from mercer.kernels import Kernel, KernelHolder
 from mercer.kernels.gram import SIDE
-from mercer.models._comparisons import refuse_no_kernel_matrix, take
 from mercer.models._kernel_choice import KERNEL_CONSTRAINTS, is_precomputed, plain_kernel
 from mercer.models._kernel_rows import checked_rows, row_weight
 from mercer.models._refusal import refuse_no_target
@@ -27,11 +26,12 @@ from mercer.models._tensor_kernels import kernel_plan, of_rows, rows_to_look_at
 from mercer.models._tensor_linear import r_squared
 from mercer.models._tensors import in_memory, tensor_plan
 from mercer.models.base import Array, Plan, forget_fit, is_sparse, old_state_on_failure
+from mercer.models.comparisons import refuse_no_kernel_matrix, take
 from mercer.models.kernel_features.named_features import APPROXIMATE
-from mercer.models.kernel_models._function import KernelFunction
 from mercer.models.kernel_models._ridge_features import LIMITS, OnFeatures
 from mercer.models.kernel_models._ridge_tuning import Tried, best_of
 from mercer.models.kernel_models.feature_function import Function
+from mercer.models.kernel_models.function import KernelFunction
 from mercer.models.kernel_models.machine import Fit, KernelFitInterrupted, not_converged
 from mercer.models.kernel_models.ridge_kernel import (
     is_several,

@@ -13,8 +13,8 @@ from mercer.designs import Coordinates, DenseDesign, Observations
 from mercer.designs.mapped_tensors import MappedTensors
 from mercer.families.penalties import Strengths
 from mercer.kernels import Kernel
-from mercer.models._comparisons import take
 from mercer.models.base import Array
+from mercer.models.comparisons import take
 from mercer.models.glm.classes import Classes
 from mercer.models.glm.kind import Kind
 from mercer.models.glm.solve import Limits

@@ -10,8 +10,8 @@ import numpy as np
 
 from mercer._errors import DataError, NonFiniteError
 from mercer.kernels import Kernel
-from mercer.models._comparisons import take
 from mercer.models.base import Array
+from mercer.models.comparisons import take
 from mercer.models.kernel_models.machine import Data
 from mercer.solvers.certificate import Solution
 from mercer.solvers.span.kernel_ridge import System

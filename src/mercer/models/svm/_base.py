@@ -19,7 +19,11 @@ from mercer._threads import thread_count
 from mercer._warn import warn
 from mercer.designs.encoded import Encoded
 from mercer.kernels import FromFunction, Kernel, KernelHolder, Linear, kernel_from
-from mercer.models._comparisons import (
+from mercer.models._finite import refuse_not_finite
+from mercer.models._kernel_choice import GAMMA_CONSTRAINTS, KERNEL_CONSTRAINTS, chosen_kernel, is_precomputed
+from mercer.models._refusal import refuse_no_target, refuse_spoilt_target
+from mercer.models.base import Array, Plan, checked, is_sparse
+from mercer.models.comparisons import (
     ByFunction,
     ByKernel,
     Precomputed,
@@ -28,10 +32,6 @@ from mercer.models._comparisons import (
     take,
     whole_matrix,
 )
-from mercer.models._finite import refuse_not_finite
-from mercer.models._kernel_choice import GAMMA_CONSTRAINTS, KERNEL_CONSTRAINTS, chosen_kernel, is_precomputed
-from mercer.models._refusal import refuse_no_target, refuse_spoilt_target
-from mercer.models.base import Array, Plan, checked, is_sparse
 from mercer.models.kernel_features.named_features import APPROXIMATE
 from mercer.models.kernel_models.approximate import Approximation, features_for
 from mercer.models.svm._approximate import ByFeatures, Known, by_features, described

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 
 from mercer._errors import DataError, NonFiniteError
-from mercer.models._comparisons import count
 from mercer.models.base import Array
+from mercer.models.comparisons import count
 
 
 def row_weights(sample_weight: Any, X: Any) -> Array:

@@ -14,7 +14,7 @@ from scipy.special import log_softmax
 from mercer._warn import warn
 from mercer.models.base import Array
 from mercer.models.svm._calibration import Calibration
-from mercer.models.svm._one_against_one import agreeing, smallest_margins
+from mercer.models.svm.one_against_one import agreeing, smallest_margins
 
 
 class WithProbabilities(ABC):

@@ -13,15 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer.data.labels import encode_labels
-from mercer.models._comparisons import ByKernel, count
 from mercer.models._refusal import refuse_one_class, warn_of_many_classes
 from mercer.models.base import Array, old_state_on_failure
+from mercer.models.comparisons import ByKernel, count
 from mercer.models.streaming.from_source import fits_sources
 from mercer.models.svm._approximate import ByFeatures
 from mercer.models.svm._base import CONSTRAINTS, SupportVectorMachine, dense
 from mercer.models.svm._calibration import Calibration
 from mercer.models.svm._machines import Machines
-from mercer.models.svm._one_against_one import (
+from mercer.models.svm._prices import prices, refuse_lost_classes, row_weights
+from mercer.models.svm._probabilities import WithProbabilities
+from mercer.models.svm._training import Training
+from mercer.models.svm.one_against_one import (
     dual_layout,
     one_against_rest,
     pair_columns,
@@ -29,9 +32,6 @@ from mercer.models.svm._one_against_one import (
     rows_of_pairs,
     winners,
 )
-from mercer.models.svm._prices import prices, refuse_lost_classes, row_weights
-from mercer.models.svm._probabilities import WithProbabilities
-from mercer.models.svm._training import Training
 from mercer.solvers.machines.box_problem import BoxProblem, feasible
 
 

@@ -11,8 +11,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
-from mercer.models._comparisons import count
 from mercer.models.base import Array, old_state_on_failure
+from mercer.models.comparisons import count
 from mercer.models.streaming.from_source import fits_sources
 from mercer.models.svm._base import CONSTRAINTS, SupportVectorMachine, dense
 from mercer.models.svm._prices import row_weights

@@ -14,8 +14,8 @@ from mercer.data.infer import OF_STRINGS
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column, Schema
 from mercer.data.table import Table
-from mercer.models.tables._dates import Date
 from mercer.models.tables._evidence import Evidence, Manner
+from mercer.models.tables.dates import Date
 from mercer.models.tables.labels import Category
 from mercer.models.tables.numbers import Binary, Number, OnlyGaps
 from mercer.models.tables.treatment import LeftOut, Treatment

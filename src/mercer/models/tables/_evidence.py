@@ -16,8 +16,8 @@ from mercer.designs.encoded import Part
 from mercer.models.base import Array
 from mercer.models.tables._reading import days_of, labels_of, numbers_of
 from mercer.models.tables._spread import DaysSeen, Spread
-from mercer.models.tables._texts import Text
 from mercer.models.tables.numbers import Gaps
+from mercer.models.tables.texts import Text
 
 
 class Manner(NamedTuple):

@@ -24,8 +24,8 @@ from mercer.models.tables._choose import asked_kinds, with_kind
 from mercer.models.tables._evidence import InTable, Manner
 from mercer.models.tables._reading import days_of, numbers_of, refuse_gaps, texts_of
 from mercer.models.tables._spread import DaysSeen, Spread
-from mercer.models.tables._texts import Text, naming
 from mercer.models.tables.numbers import Gaps
+from mercer.models.tables.texts import Text, naming
 
 Glances = list["Glance"]
 

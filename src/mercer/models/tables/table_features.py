@@ -24,10 +24,10 @@ from mercer.designs.encoded import Encoded, NumberPart, Part
 from mercer.models.base import Array, Plan, checked_columns, forget_fit, old_state_on_failure
 from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 from mercer.models.tables._choose import ASKED_FOR, asked_kinds, name_of, schema_for, treatment
-from mercer.models.tables._dates import Date
 from mercer.models.tables._evidence import Evidence, InTable, Manner
 from mercer.models.tables._leak import guard_target
 from mercer.models.tables._reading import absent_columns, refuse_sparse, without
+from mercer.models.tables.dates import Date
 from mercer.models.tables.formula_features import FormulaFeatures
 from mercer.models.tables.numbers import Number
 from mercer.models.tables.source import learn_source

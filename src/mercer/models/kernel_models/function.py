@@ -11,8 +11,8 @@ from mercer._gpu import is_tensor, like
 from mercer.designs.mapped_tensors import worth_double
 from mercer.kernels import Gram, Kernel
 from mercer.kernels.tensors import TensorGram
-from mercer.models._comparisons import count, take
 from mercer.models.base import Array, is_sparse
+from mercer.models.comparisons import count, take
 
 #: rows that tell whether float32 has digits enough, and the error of their values, compared with the largest
 SEEN, DIGITS = 256, 1e-5

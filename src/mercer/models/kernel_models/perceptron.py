@@ -12,14 +12,14 @@ from mercer._threads import blas_for
 from mercer._warn import warn
 from mercer.data.labels import encode_labels
 from mercer.kernels import Gram, kernel_from
-from mercer.models._comparisons import count, take
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel, row_weight
 from mercer.models._progress import watched
 from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models.base import Array, Plan, is_sparse, old_state_on_failure
+from mercer.models.comparisons import count, take
 from mercer.models.kernel_models._base import KernelModel
-from mercer.models.kernel_models._function import KernelFunction
 from mercer.models.kernel_models._perceptron_rules import Learnt, Lesson, rule_of
+from mercer.models.kernel_models.function import KernelFunction
 from mercer.models.rules.linear_threshold import LinearThreshold
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate, Solution

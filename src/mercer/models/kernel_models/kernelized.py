@@ -21,9 +21,9 @@ from mercer.models._tensors import best_class
 from mercer.models.base import Array, old_state_on_failure
 from mercer.models.glm.kind import Kind
 from mercer.models.kernel_models._base import KernelModel, is_classifier
-from mercer.models.kernel_models._function import KernelFunction
 from mercer.models.kernel_models.approximate import features_for
 from mercer.models.kernel_models.fit import fit_kernel
+from mercer.models.kernel_models.function import KernelFunction
 from mercer.models.kernel_models.machine import Fit, KernelFitInterrupted, Machine, not_converged
 from mercer.models.kernel_models.norm_regularised import Target, norm_regularised
 from mercer.models.streaming.from_source import fits_sources
