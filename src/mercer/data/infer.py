@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -344,16 +345,14 @@ def _counts_rows(seen: Seen) -> bool:
 
 
 def _time_of(naming: Naming) -> str:
-    return f"a different date in each row: --time {naming.name} scores models on later rows"
+    return f"a different date in each row: --time {shlex.quote(str(naming.name))} scores models on later rows"
 
 
 def _recurring(seen: Seen, naming: Naming) -> str:
     if naming.is_name and not naming.is_entity:
         return f"{IDENTIFIER}{seen.distinct} names in {seen.present} rows"
-    return (
-        f"{IDENTIFIER}{seen.distinct} values that recur in {seen.present} rows; --group {naming.name} keeps rows of "
-        "the same value together"
-    )
+    again = f"--group {shlex.quote(str(naming.name))} keeps rows of the same value together"
+    return f"{IDENTIFIER}{seen.distinct} values that recur in {seen.present} rows; {again}"
 
 
 def _identifier(found: Finding, note: str, seen: Seen) -> Finding:

@@ -166,6 +166,20 @@ def summed(*, exact: bool) -> Comparison:
     return comparison(plain(), 2 * plain()["a"] - plain()["b"] + noise, task="regression")
 
 
+def days(*, drifting: bool) -> Comparison:
+    """A target with a date in each row, that depends on the day before or does not; rows are not in order."""
+    rng = np.random.default_rng(8)
+    noise = rng.normal(size=N)
+    frame = plain(day=pd.date_range("2024-01-01", periods=N)).assign(y=np.cumsum(noise) if drifting else noise)
+    frame = frame.sample(frac=1, random_state=0)
+    return comparison(frame[["a", "b", "day"]], frame["y"].to_numpy(), task="regression")
+
+
+def species(singles: int) -> Comparison:
+    """Classes of a single row each among rows of two others."""
+    return comparison(plain(), [f"rare {k}" for k in range(singles)] + list(classes()[singles:]))
+
+
 CASES: dict[str, tuple[Case, Case]] = {
     "MRC101": (twins, calm),
     "MRC102": (lambda: comparison(plain(), ["rare"] * 4 + ["often"] * (N - 4)), calm),
@@ -177,6 +191,8 @@ CASES: dict[str, tuple[Case, Case]] = {
     "MRC108": (lambda: missing(0.0, tells=True), lambda: missing(0.3)),
     "MRC109": (lambda: perfect(0.999), lambda: perfect(0.98)),
     "MRC110": (lambda: summed(exact=True), lambda: summed(exact=False)),
+    "MRC111": (lambda: days(drifting=True), lambda: days(drifting=False)),
+    "MRC112": (lambda: species(10), lambda: species(2)),
     "MRC201": (separated, calm),
     "MRC202": (lambda: calm(c=plain()["a"] + 1e-3 * plain()["b"]), calm),
     "MRC203": (lambda: counts(0.5), lambda: counts(0.0)),
@@ -201,6 +217,17 @@ def test_a_check_fires_where_it_should_and_is_silent_elsewhere(each: Check) -> N
     assert found
     assert all(finding.sentence.endswith(".") and finding.remedy.endswith(".") for finding in found)
     assert each.code not in codes(silent())
+
+
+def test_a_trend_is_a_time_series_and_not_a_leak() -> None:
+    """A year that orders the rows as the target does is no column recorded after the target."""
+    years, rng = np.arange(1937, 1967), np.random.default_rng(9)
+    rising = comparison(plain(30, year=years), np.exp(0.2 * (years - 1937)) + 0.01 * rng.random(30), task="regression")
+    (found,) = rising.problems()
+    assert (found.code, found.columns) == ("MRC111", ("year",))
+    assert "--time year" in found.remedy
+    forward = replace(rising, settings={"splits": "forward in time"})
+    assert [each.code for each in forward.problems()] == ["MRC103"]
 
 
 def test_codes_are_unique_and_each_is_documented_once_with_its_name_and_severity() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from mercer.comparison.checking.found import Found
 from mercer.comparison.measuring.duplicates import row_numbers
@@ -20,6 +22,10 @@ Array = NDArray[Any]
 FEW_OF_CLASS = 10
 #: the share of rows that repeat others in training from which that is a finding
 MANY_DUPLICATES = 0.01
+#: the share of scored rows whose class no training row has from which that is a finding
+MANY_ABSENT = 0.05
+#: rows of a time series, and the least correlation between the targets of neighbouring rows
+FEWEST_TIMES, LEAST_ALIKE = 20, 0.3
 #: how unlikely a difference between rows with and without a gap has to be by chance
 SURELY = 0.001
 
@@ -49,6 +55,69 @@ def rare_class(view: View) -> Iterator[Found]:
             f"There are fewer than {FEW_OF_CLASS} rows of {enumerated(rare)}.",
             "Collect more of them, put them together with a class that is like them, or leave them out.",
         )
+
+
+def absent_classes(view: View) -> Iterator[Found]:
+    """Rows whose class no row has that models were fitted to: of every fold, because the class is rare."""
+    if not view.classification:
+        return
+    truth = view.comparison.task.truth
+    tested = sum(len(test) for _, test in view.comparison.splits)
+    absent = sum(int((~np.isin(truth[test], truth[train])).sum()) for train, test in view.comparison.splits)
+    if tested and absent / tested > MANY_ABSENT:
+        yield Found(
+            f"{absent / tested:.0%} of the rows that models were scored on have a class that no row has that they were "
+            "fitted to. No model can be right there, and probabilities are scored on the other rows only.",
+            "Put rare classes together, or leave them out.",
+        )
+
+
+def time_series(view: View) -> Iterator[Found]:
+    """Rows that follow each other in time and have similar targets, where splits are random."""
+    name = clock(view)
+    if name is None or view.comparison.settings.get("splits", "random") != "random":
+        return
+    alike = _neighbours_alike(view, _times(view, name))
+    if alike > max(LEAST_ALIKE, 3 / np.sqrt(len(view.rows))):
+        yield Found(
+            f"Rows that follow each other in {name!r} have similar targets (correlation {alike:.2f}), and models were "
+            "fitted to rows before and after those that they were scored on. Scores are too good for rows of the "
+            "future.",
+            f"Compare again with --time {shlex.quote(name)} (in Python times=).",
+            (name,),
+        )
+
+
+def clock(view: View) -> str | None:
+    """Return the column that places the rows in time: distinct dates, or evenly spaced numbers in file order."""
+    if view.sparse or len(view.rows) < FEWEST_TIMES:
+        return None
+    dates = [column.name for column in view.schema if column.kind is Kind.DATE]
+    numbers = [column.name for column in view.schema if column.kind in (Kind.INTEGER, Kind.NUMBER)]
+    distinct = (name for name in dates if len(np.unique(_times(view, name))) == len(view.rows))
+    even = (name for name in numbers if _evenly_spaced(_times(view, name)))
+    return next(distinct, None) or next(even, None)
+
+
+def _times(view: View, name: str) -> Array:
+    return np.asarray(view.table.numbers([view.table.positions[name]])[:, 0], dtype=float)
+
+
+def _evenly_spaced(times: Array) -> bool:
+    steps = np.diff(times)
+    return bool(steps[0] > 0 and np.allclose(steps, steps[0], rtol=0.01))
+
+
+def _neighbours_alike(view: View, times: Array) -> float:
+    """Return the rank correlation of the targets of neighbouring rows; of classes, how far they agree beyond chance."""
+    target = view.target[np.argsort(times, kind="stable")]
+    earlier, later = target[:-1], target[1:]
+    if view.classification:
+        shares = np.bincount(target) / len(target)
+        by_chance = float(shares @ shares)
+        return (float((earlier == later).mean()) - by_chance) / (1 - by_chance) if by_chance < 1 else 0.0
+    ranks = rankdata(target)
+    return float(np.corrcoef(ranks[:-1], ranks[1:])[0, 1]) if np.ptp(target) > 0 else 0.0
 
 
 def mostly_missing(view: View) -> Iterator[Found]:

@@ -50,6 +50,8 @@ CHECKS = (
     Check("MRC108", "missing tells", "note", data.missing_tells),
     Check("MRC109", "too good to be true", "warning", leakage.too_good),
     Check("MRC110", "combination gives the target away", "error", leakage.combined),
+    Check("MRC111", "time series", "warning", data.time_series),
+    Check("MRC112", "classes absent from training", "warning", data.absent_classes),
     Check("MRC201", "separation", "warning", shape.separation),
     Check("MRC202", "collinearity", "warning", shape.collinearity),
     Check("MRC203", "over-dispersion", "warning", shape.overdispersion),
@@ -68,7 +70,7 @@ CHECKS = (
 
 
 #: checks that `Comparison.problems` makes: cheap ones, of what may make all scores worthless
-FIRST = ("MRC103", "MRC109", "MRC110")
+FIRST = ("MRC103", "MRC109", "MRC110", "MRC111", "MRC112")
 SEVEREST_FIRST = ("error", "warning", "note")
 
 

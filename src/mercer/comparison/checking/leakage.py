@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.comparison.checking._checks_of_data import time_series
 from mercer.comparison.checking.found import Found
 from mercer.comparison.view import View
 from mercer.data import Kind
@@ -53,7 +54,8 @@ class ColumnEvidence(NamedTuple):
 
 def leakage(view: View) -> Iterator[Found]:
     """Columns whose value alone gives the target away, and then others that tell almost as much."""
-    certain = [found for found in _evidence(view) if found.how]
+    trend = {column for found in time_series(view) for column in found.columns}
+    certain = [found for found in _evidence(view) if found.how and found.name not in trend]
     for found in certain:
         yield Found(f"Column {found.name!r} gives the target away: {found.how}.", REMEDY, (found.name,))
     if not certain:
@@ -98,7 +100,7 @@ def combined(view: View) -> Iterator[Found]:
 
 
 def too_good(view: View) -> Iterator[Found]:
-    """A held-out score that is almost perfect, where no column was found that gives the target away."""
+    """A held-out score that is almost perfect, where no other check says why."""
     comparison = view.comparison
     entries = [entry for entry in (*view.ranked, comparison.reference) if entry is not None and not entry.failed]
     classes = _is_classes(view)
@@ -107,7 +109,7 @@ def too_good(view: View) -> Iterator[Found]:
         return
     scored = [(entry.mean(name), entry.name) for entry in entries if entry.kind != "baseline"]
     reached, model = max((each for each in scored if math.isfinite(each[0])), default=(-math.inf, ""))
-    if reached < least or any(leakage(view)) or any(combined(view)):
+    if reached < least or any(leakage(view)) or any(combined(view)) or any(time_series(view)):
         return
     strongest = sorted(_evidence(view), key=lambda found: -found.strength)[:3]
     heading = "accuracy" if classes else "R²"
@@ -127,8 +129,8 @@ def too_good(view: View) -> Iterator[Found]:
     yield Found(
         f"{model} reaches {heading} {reached:.4f} on rows that it was not fitted to, which is "
         f"{'too good to be taken as it is' if suspicious else 'very good'}.{by_columns if named else ''}",
-        "Check that every column is known when predictions are made, that no row is in the table twice, and that rows "
-        "of one thing (a patient, a country) are kept together (--group).",
+        "Leave out columns that are not known when predictions are made (--drop), and rows that are in the table "
+        "twice; keep rows of one thing (a patient, a country) together (--group).",
         columns,
         "warning" if suspicious else "note",
     )

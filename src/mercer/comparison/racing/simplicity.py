@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer.comparison.taking_part.kinds import uses_products
 from mercer.decide.wrapped import last_step
 
 
@@ -35,12 +36,13 @@ def simplicity_of(model: Any, row: Any, *, most_terms: int = 20_000) -> Simplici
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
+            additive = explain_exactly(model, row) is not None and not uses_products(model)
             features = getattr(last_step(model), "n_features_in_", np.shape(row)[1])
             terms = features * len(getattr(model, "classes_", [0]))
             if terms > most_terms:
                 long = f"It is not exported: its formula would have {terms:,} terms, one for each feature and class."
-                return Simplicity(explain_exactly(model, row) is not None, long)
-            return Simplicity(explain_exactly(model, row) is not None, obstacle(model))
+                return Simplicity(additive, long)
+            return Simplicity(additive, obstacle(model))
         except Exception as failure:  # of a model of another library
             return Simplicity(False, f"{type(model).__name__} cannot be exported ({type(failure).__name__}).")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mercer.comparison.measuring.paired import LEVEL, Difference, difference_of, holm, overlap_of
+from mercer.comparison.taking_part.kinds import uses_products
 from mercer.decide.reliability import CALIBRATE
 from mercer.models.diagnosis import Finding
 from mercer.report.wording import enumerated, plainly
@@ -26,10 +27,10 @@ LARGER = 10.0
 MOST_NAMED = 3
 RULE = (
     "The simplest model within chance of the best score is recommended: of the models that are not worse beyond chance "
-    f"and give up at most {MARGIN:.0%} of the gain over the baseline, those that explain their predictions exactly, "
-    f"then those that can be exported, then those at most {LARGER:g} times as large as the smallest; of these the best "
-    "by score. A model with impossible predictions, such as counts below 0, is recommended only where no other is "
-    "within chance."
+    f"and give up at most {MARGIN:.0%} of the gain over the baseline, sums over columns, which are explained "
+    f"exactly, then those that can be exported, then those at most {LARGER:g} times as large as the smallest; "
+    "of these the best by score. A model with impossible predictions, such as counts below 0, is recommended only "
+    "where no other is within chance."
 )
 
 
@@ -322,7 +323,8 @@ def _limits(best: Entry) -> list[str]:
     """Return sentences on explanations, exports and predictions that the recommended model lacks."""
     limits = []
     if not best.additive:
-        limits.append("It is not a sum over columns, so that explanations of its predictions are estimates.")
+        how = "have terms for products of columns" if uses_products(best.model) else "are estimates"
+        limits.append(f"It is not a sum over columns, so that explanations of its predictions {how}.")
     if best.obstacle is not None:
         limits.append(best.obstacle)
     if best.impossible and not best.probabilistic:
