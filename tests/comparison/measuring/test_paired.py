@@ -93,3 +93,11 @@ def test_losses_that_are_far_larger_in_every_split_are_larger_beyond_chance() ->
     assert difference_of(-np.ones(5), -np.array([1.0, 1.1, 0.9, 1e6, 1.0]), 0.25).p > 0.1
     # nor do scores that may be of any sign
     assert difference_of(np.ones(5), -huge, 0.25).p > 0.1
+
+
+def test_losses_that_grow_with_the_rows_of_a_split_are_compared_by_their_ratio() -> None:
+    guessing, model = np.array([14.7, 11.3, 22.0, 16.6, 10.9]), np.array([8.3, 6.8, 8.9, 6.8, 7.8])
+    assert difference_of(-model, -guessing, 0.25).p < 0.05
+    near = guessing * np.array([0.95, 0.9, 0.85, 0.9, 0.92])
+    plain = stats.t.sf(np.mean(guessing - near) / (np.std(guessing - near, ddof=1) * 0.45**0.5), 4) * 2
+    assert difference_of(-near, -guessing, 0.25).p == pytest.approx(plain)

@@ -30,9 +30,9 @@ def test_who_was_not_finished_may_be_better(five: Comparison) -> None:
 
 def test_a_pair_is_judged_as_in_the_table_of_differences(five: Comparison) -> None:
     """One test of several that are beyond chance by themselves is not, among them."""
-    best = replace(reached(five, "lr", [0.20, 0.30, 0.25]), kind="discriminative")
-    worse = replace(reached(five, "nb", [0.40, 0.55, 0.47]), kind="generative", partner="lr")
-    others = [reached(five, f"other {i}", [0.5 + i, 0.5, 0.5]) for i in range(9)]
+    best = replace(reached(five, "lr", [0.80, 0.90, 0.85]), kind="discriminative")
+    worse = replace(reached(five, "nb", [0.90, 1.03, 0.96]), kind="generative", partner="lr")
+    others = [reached(five, f"other {i}", [1.5 + i, 1.0, 1.0]) for i in range(9)]
     alone, among = (replace(five, entries=(best, worse, *some)) for some in ([], others))
     assert "but not beyond chance" not in alone.sentences()[-1]
     assert "but not beyond chance" in among.sentences()[-1]

@@ -3,8 +3,10 @@
 The variance of a mean over J splits is not s²/J, because the models of two splits were fitted to many of the same rows.
 Nadeau and Bengio (2003) put (1/J + n_test/n_train) s² in its place.
 
-Losses that are several times as large in every split may vary so much that a test of their differences finds nothing.
-Their logarithms vary little then, and are tested, too. Of losses that are close, both tests are nearly the same.
+Losses vary with the rows that are held out: where these have large counts, all models have a large deviance. The
+difference of two losses that are far apart then varies as much, and a test of it finds nothing, although one is larger
+in every split. Their logarithms vary little, and are tested, too. Of losses that are close, both tests are nearly the
+same.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ LEVEL = 0.05
 #: relative difference of scores that says nothing
 ROUNDING = 1e-10
 #: ratio of mean losses from which on their logarithms are tested, too
-FAR_APART = 2.0
+FAR_APART = 1.25
 
 
 class Interval(NamedTuple):
@@ -72,7 +74,7 @@ def interval_of(scores: Array, overlap: float, low: float = -math.inf, high: flo
 def difference_of(one: Array, other: Array, overlap: float) -> Difference:
     """Corrected resampled t-test of whether paired scores have the same mean; one − other is their difference.
 
-    Where both are losses (negative) and one is at least twice the other, the smaller p-value of this test and of the
+    Where both are losses (negative) and one is at least `FAR_APART` times the other, the smaller p-value of this test and of the
     same test of their logarithms counts.
     """
     both = ~(np.isnan(one) | np.isnan(other))
