@@ -127,8 +127,8 @@ class Comparison:
     def problems(self) -> list[Finding]:
         """Return what may make the scores worthless, severest first: the checks that do not need the page.
 
-        Columns that give the target away, scores too good to be true, rows that are scored and fitted to, scores that
-        are not finite. Each has a `code`, a `sentence`, a `remedy` and `columns`.
+        Columns, sums and products that give the target away, and scores that are too good to be true. Each has a
+        `code`, a `sentence`, a `remedy` and `columns`. A check that fails is a note with its error.
         """
         from mercer.comparison.checking.checks import find_problems
 

@@ -7,7 +7,6 @@ them, 3xx about fitted models. A code is never used again for something else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from mercer.comparison.checking import _checks_of_data as data
@@ -79,9 +78,19 @@ def find_problems(comparison: Comparison) -> list[Finding]:
     view = View(comparison)
     findings: list[Finding] = []
     for each in CHECKS:
-        if each.code in FIRST:
-            with suppress(Exception):  # the page lists checks that could not be made
-                findings += [result.finding(each.code, each.severity) for result in each.look(view)]
+        if each.code not in FIRST:
+            continue
+        try:
+            findings += [result.finding(each.code, each.severity) for result in each.look(view)]
+        except NotAsked:
+            continue
+        except Exception as failure:
+            sentence = f"The check for {each.name} could not be made: {type(failure).__name__}: {failure}"
+            findings.append(
+                Finding(
+                    each.code, "note", sentence, "Check by hand that every column is known when predictions are made."
+                )
+            )
     return sorted(findings, key=lambda finding: SEVEREST_FIRST.index(finding.severity))
 
 
