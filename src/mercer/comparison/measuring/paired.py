@@ -74,8 +74,8 @@ def interval_of(scores: Array, overlap: float, low: float = -math.inf, high: flo
 def difference_of(one: Array, other: Array, overlap: float) -> Difference:
     """Corrected resampled t-test of whether paired scores have the same mean; one − other is their difference.
 
-    Where both are losses (negative) and one is at least `FAR_APART` times the other, the smaller p-value of this test and of the
-    same test of their logarithms counts.
+    Where both are losses (negative) and one is at least `FAR_APART` times the other, the smaller p-value of this test
+    and of the same test of their logarithms counts.
     """
     both = ~(np.isnan(one) | np.isnan(other))
     one, other = one[both], other[both]
