@@ -158,6 +158,9 @@ def test_clock_times_are_refused_where_they_could_not_be_read_again(run: Run, pe
         assert "--drop dep" in told.stderr
         assert run(*fit, how, "--drop", "dep").exit_code == 0
     assert run("predict", people.with_suffix(".mercer"), people, "-q").exit_code == 0
+    found = run("compare", people, "--target", "y", "--models", "NaiveBayes", "--save", people.with_suffix(".best"))
+    assert "Columns left out: 'dep' (times of day). Write them as numbers, e.g. as hours, to use them." in found.stdout
+    assert run("predict", people.with_suffix(".best"), people, "-q").exit_code == 0
 
 
 def test_a_row_that_is_refused_is_named_by_its_place_in_the_file(

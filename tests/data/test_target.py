@@ -67,3 +67,11 @@ def test_the_order_of_an_ordered_categorical_is_kept() -> None:
     assert problem.order_for("auto") == ["small", "medium", "large"]
     assert problem.order_for("classification") is None
     assert split_target(pd.DataFrame({"x": [1.0], "y": ["a"]}), "y").order is None
+
+
+def test_whole_numbers_beside_gaps_are_integers() -> None:
+    """pandas writes 1 as 1.0 in a column with gaps; as a class it is 1."""
+    found = split_target(pd.DataFrame({"x": [1, 2, 3], "y": [1.0, None, 3.0]}), "y")
+    assert found.y.tolist() == [1, 3]
+    assert found.y.dtype.kind == "i"
+    assert split_target(pd.DataFrame({"x": [1, 2], "y": [1.0, 3.5]}), "y").y.dtype.kind == "f"

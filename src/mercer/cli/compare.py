@@ -116,6 +116,7 @@ def compare(
         problem, asides = _apart(rows, target, drop or [], {"groups": group, "times": time})
         bars.tell("reading", 1, 1)
     remark_problem(data, rows, problem, quiet)
+    problem, left_out = _without_clocks(problem)
     remark_columns(Schema.infer(problem.X), quiet)
     remark_first_run(quiet)
     levels = problem.order_for(task) if order is None else [label.strip() for label in order.split(",")]
@@ -133,6 +134,7 @@ def compare(
     with stages(quiet, progress) as bars:
         found, stopped = _compared(problem.X, problem.y, **options, time_limit=budget, progress=bars.tell)
     found.source, found.unit = rows.path.name, problem.unit
+    found.notes = (*found.notes, *left_out)
     _tell(found, json, markdown)
     if stopped:
         raise KeyboardInterrupt
@@ -192,6 +194,17 @@ def _apart(
     problem = problem_of(rows, target=target, drop=drop)
     found = {use: problem.column(name) for use, name in asides.items() if name is not None}
     return problem.without([name for name in asides.values() if name is not None]), found
+
+
+def _without_clocks(problem: Problem) -> tuple[Problem, list[str]]:
+    """Leave out times of day and durations, which no model file holds, and say so."""
+    from mercer.data.storages.time_columns import clock_columns
+
+    if not (clocks := clock_columns(problem.X)):
+        return problem, []
+    which = ", ".join(f"{name!r} ({what})" for name, what in clocks.items())
+    note = f"Columns left out: {which}. Write them as numbers, e.g. as hours, to use them."
+    return problem.without(list(clocks)), [note]
 
 
 def _compared(X: Any, y: Any, **options: Any) -> tuple[Comparison, bool]:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean
 from mercer.comparison.racing.refit import refit
-from mercer.comparison.taking_part.chosen import listed_entrant
+from mercer.comparison.taking_part.chosen import REFERENCE, listed_entrant
 from mercer.comparison.taking_part.entrants import Entrant, entrants_for
 from mercer.comparison.taking_part.kinds import innermost
 from mercer.comparison.taking_part.question import Question
@@ -57,11 +57,11 @@ def fit_named(
         listed += [each.name for each in invitation.entrants if each.name not in listed]
     if name in MODELS:
         return fitted(name, X, y, **aside)
+    if find_sklearn(name.removesuffix(REFERENCE)) is not None:
+        raise DataError(f"{name} is a model of scikit-learn, which a model file cannot hold. Fit it in Python.")
     if (model := parse_model(name)) is not None:
         set_parameters(model, settings or {})
         return fitted(type(model).__name__, X, y, ready=prepared_model(model, X), **aside)
-    if find_sklearn(name.removesuffix(" (reference)")) is not None:
-        raise DataError(f"{name} is a model of scikit-learn, which a model file cannot hold. Fit it in Python.")
     raise DataError(f"There is no model {name!r}. {did_you_mean(name, [*listed, *MODELS])}")
 
 

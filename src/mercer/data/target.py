@@ -82,7 +82,16 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = (), source: s
     if unlabelled and not len(labelled):
         rows = f"all {unlabelled} rows{f' of {source!r}' if source else ''}"
         raise EmptyDataError(f"The target {label!r} is missing in {rows}; name another column.")
-    return Problem(X.to_native(), values.to_numpy(), label, unlabelled, declared_order(values.to_native()), *how)
+    y = _whole_as_integers(values.to_numpy())
+    return Problem(X.to_native(), y, label, unlabelled, declared_order(values.to_native()), *how)
+
+
+def _whole_as_integers(y: Any) -> Any:
+    """Return floats that are all whole as integers: beside gaps, which have been left out, 1 is often written 1.0."""
+    import numpy as np
+
+    whole = y.dtype.kind == "f" and len(y) and bool((np.abs(y) < 2**53).all()) and bool((y == np.floor(y)).all())
+    return y.astype(np.int64) if whole else y
 
 
 def _with_numbers(frame: Any, label: str) -> tuple[Any, tuple[str, str]]:

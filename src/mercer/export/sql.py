@@ -119,7 +119,7 @@ def to_sql(
     if dialect == "standard" and commas:
         raise ExportError(
             f"Column {commas[0]!r} has decimal commas, and standard SQL cannot tell its texts from numbers. Name the "
-            "database: dialect='duckdb', 'postgresql' or 'sqlite'."
+            "database: dialect='duckdb', 'postgresql' or 'sqlite' (on the command line --dialect duckdb)."
         )
     if materialized is None:
         # a stage with text is read twice, and its rows have to have the same numbers

@@ -70,17 +70,23 @@ def _microseconds(array: Any, zone: str) -> Array:
     return floats
 
 
-def refuse_clock_times(frame: Any) -> None:
-    """A model file does not know that its numbers were hours of the day, or how long something took.
+def clock_columns(frame: Any) -> dict[str, str]:
+    """Return the columns of times of day and of durations, and which of both each is.
 
-    So nobody could read the same column for it again: neither a reader of files, nor a server, nor a query in SQL.
+    A model file does not record that its numbers were hours of the day, or a duration, so that neither a reader of
+    files, nor a server, nor a query in SQL can read the same column for it again.
     """
     import pyarrow as pa
 
-    for field in frame.schema if isinstance(frame, pa.Table) else ():
-        if pa.types.is_time(field.type) or pa.types.is_duration(field.type):
-            what = "times of day" if pa.types.is_time(field.type) else "durations"
-            raise ColumnTypeError(
-                f"Column {field.name!r} holds {what} ({field.type}), which no model file keeps as such. Leave it out "
-                f"(on the command line --drop {shlex.quote(field.name)}), or write it as numbers, e.g. as hours."
-            )
+    fields = frame.schema if isinstance(frame, pa.Table) else ()
+    times = {field.name: "times of day" for field in fields if pa.types.is_time(field.type)}
+    return times | {field.name: "durations" for field in fields if pa.types.is_duration(field.type)}
+
+
+def refuse_clock_times(frame: Any) -> None:
+    """Raise an error for a frame with `clock_columns`."""
+    for name, what in clock_columns(frame).items():
+        raise ColumnTypeError(
+            f"Column {name!r} holds {what} ({frame.schema.field(name).type}), which no model file keeps as such. Leave "
+            f"it out (on the command line --drop {shlex.quote(name)}), or write it as numbers, e.g. as hours."
+        )
