@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mercer.data.readers import MISSING
+from mercer.data.coding import MISSING_WORDS
 
 SEPARATORS = {".csv": ",;\t|", ".tsv": "\t"}
 WHOLE = re.compile(r"-?[0-9]{1,18}")
@@ -32,7 +32,7 @@ def fields_of(octets: bytes, ending: str, guessed: str) -> tuple[list[str], list
     quoted = separator != "\t" or text.startswith('"')
     rows = _rows(text, separator, quoted=quoted)
     names = [name.strip() for name in _rows(_without_blanks(text, separator), separator, quoted=quoted)[0]]
-    if any(_is_number(name) or (name and name in MISSING) for name in names):
+    if any(_is_number(name) or (name and name in MISSING_WORDS) for name in names):
         names = [f"x{number}" for number in range(len(names))]
     else:
         rows = rows[1:]
@@ -51,11 +51,15 @@ def _without_blanks(text: str, separator: str) -> str:
 
 
 def _text(octets: bytes) -> str:
-    encoding = "utf-16" if octets.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
-    try:
-        text = octets.decode(encoding).removeprefix("\ufeff")
-    except UnicodeDecodeError as failure:
-        raise Unreadable("no text") from failure
+    utf16 = octets.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    for encoding in ("utf-16",) if utf16 else ("utf-8", "cp1252"):
+        try:
+            text = octets.decode(encoding).removeprefix("\ufeff")
+            break
+        except UnicodeDecodeError:
+            continue
+    else:
+        raise Unreadable("no text")
     if "\0" in text:
         raise Unreadable("no text")
     return text
@@ -79,10 +83,10 @@ def agrees(read: Any, written: Sequence[str]) -> bool:
     import pyarrow as pa
 
     values, stripped = read.to_pylist(), [field.strip() for field in written]
-    present = [(value, field) for value, field in zip(values, stripped, strict=True) if field not in MISSING]
-    if any(value is not None for value, field in zip(values, stripped, strict=True) if field in MISSING):
+    present = [(value, field) for value, field in zip(values, stripped, strict=True) if field not in MISSING_WORDS]
+    if any(value is not None for value, field in zip(values, stripped, strict=True) if field in MISSING_WORDS):
         return False
-    plain = [field.strip(" \t") for field in written if field.strip(" ") not in MISSING]
+    plain = [field.strip(" \t") for field in written if field.strip(" ") not in MISSING_WORDS]
     if present and all(map(WHOLE.fullmatch, plain)) and not pa.types.is_int64(read.type):
         return False
     return all(_same(value, field) for value, field in present)

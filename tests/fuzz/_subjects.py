@@ -154,6 +154,7 @@ CLASSIFIERS = (
     _generative("LinearDiscriminantAnalysis", {}, {"solver": "lsqr", "shrinkage": "auto"}, {"solver": "eigen"}),
     _generative("QuadraticDiscriminantAnalysis", {"reg_param": 0.1}, {}, {"solver": "eigen", "shrinkage": "auto"}),
     _generative("KernelBayes", {"bandwidth": 1.0}, {}, {"kernel": "epanechnikov"}),
+    _solved("OrdinalRegression", "classes", {}, {"C": 1e6}),
     _solved(
         "LogisticRegression",
         "classes",
@@ -277,6 +278,7 @@ REGRESSORS = (
     ),
     _solved("ElasticNetCV", "numbers", *_SEARCHED, weight_is_number=False, any_order=False, wide=(0,)),
     _solved("PoissonRegressor", "numbers", {}, {"alpha": 0.0}, targets=("counts", "positive"), many_optima=(1,)),
+    _solved("LogNormalRegressor", "numbers", targets=("positive",)),
     _solved("GammaRegressor", "numbers", {}, {"alpha": 0.0}, targets=("positive",), many_optima=(1,)),
     _solved("TweedieRegressor", "numbers", {}, {"power": 1.5}, {"power": 3}, targets=("positive",)),
     _solved(

@@ -81,7 +81,12 @@ class Case:
     def distance(self, one: Any, other: Any, *, as_array: bool = False) -> float:
         """How far two fitted models are from each other, by what they learnt and what they say."""
         theirs = learnt(other, self.rows())
-        return max(_distance(mine, theirs[name]) for name, mine in learnt(one, self.rows(as_array=as_array)).items())
+        # an intercept near 0 has as many digits after the point as the coefficients
+        least = {"intercept_": np.abs(theirs["coef_"]).max()} if "coef_" in theirs else {}
+        return max(
+            _distance(mine, theirs[name], least.get(name, 0.0))
+            for name, mine in learnt(one, self.rows(as_array=as_array)).items()
+        )
 
 
 SAID = ("predict_joint_log_proba", "predict_log_proba", "score_samples", "predict", "transform")
@@ -101,11 +106,11 @@ def _dense(answers: Any) -> Any:
     return np.asarray(answers.toarray() if hasattr(answers, "toarray") else answers, dtype=float)
 
 
-def _distance(one: Any, other: Any) -> float:
+def _distance(one: Any, other: Any, least: float) -> float:
     if one.shape != other.shape:
         return np.inf
     same = (one == other) | (np.isnan(one) & np.isnan(other))
-    scale = np.abs(other[np.isfinite(other)]).max(initial=1e-300)
+    scale = max(np.abs(other[np.isfinite(other)]).max(initial=1e-300), least)
     return float(np.abs(one[~same] - other[~same]).max(initial=0.0) / scale)
 
 

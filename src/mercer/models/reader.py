@@ -27,18 +27,8 @@ def steps_of(pipeline: Any) -> list[Any]:
 
 
 def inside(model: Any) -> Any:
-    """The fitted model that another is built around; None if it is built around none."""
-    found = (getattr(model, name, None) for name in INSIDE)
-    return next((each for each in found if hasattr(each, "predict") and _is_fitted(each)), None)
-
-
-def _is_fitted(model: Any) -> bool:
-    """Whether it is; the model whose objective `kernelize` takes never is."""
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
+    """Return the model that another is built around; None if it is built around none."""
+    return next((getattr(model, name) for name in INSIDE if hasattr(getattr(model, name, None), "predict")), None)
 
 
 def part_of(model: Any, place: Literal[0, -1]) -> Any:
@@ -46,7 +36,16 @@ def part_of(model: Any, place: Literal[0, -1]) -> Any:
     if hasattr(model, "steps"):
         return part_of(steps_of(model)[place], place)
     within = inside(model)
-    return model if within is None else part_of(within, place)
+    # the model whose objective `kernelize` takes is never fitted itself
+    return part_of(within, place) if within is not None and _is_fitted(within) else model
+
+
+def _is_fitted(model: Any) -> bool:
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
 
 
 def names_read(reader: Any) -> list[str]:

@@ -29,6 +29,7 @@ from mercer.data.labels import encode_labels
 from mercer.models._finite import refuse_not_finite
 from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models.base import Array, Plan, checked, checked_weight, is_sparse, old_state_on_failure
+from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate
 
 #: columns up to which the Hessian is formed and factored; beyond, conjugate gradients need only products with it
@@ -107,6 +108,7 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
 
+    @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
