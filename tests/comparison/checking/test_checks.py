@@ -230,6 +230,26 @@ def test_a_trend_is_a_time_series_and_not_a_leak() -> None:
     assert [each.code for each in forward.problems()] == ["MRC103"]
 
 
+def test_dates_that_are_strings_are_read_by_the_checks() -> None:
+    """They place rows in time, and do not keep the check for leakage from its columns."""
+    dates, rng = np.datetime64("2024-01-01") + np.arange(60), np.random.default_rng(9)
+    y = np.cumsum(rng.normal(size=60))
+    for day in (dates, dates.astype(str)):
+        found = comparison(plain(60, day=day, copy=2 * y + 1), y, task="regression").problems()
+        assert [(each.code, each.columns) for each in found] == [("MRC103", ("copy",)), ("MRC111", ("day",))]
+
+
+def test_a_check_that_breaks_is_among_the_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(view: View) -> Any:
+        raise ZeroDivisionError("nothing to divide by")
+
+    leakage = next(each for each in CHECKS if each.code == "MRC103")
+    monkeypatch.setattr("mercer.comparison.checking.checks.CHECKS", (leakage._replace(look=breaks),))
+    (found,) = calm().problems()
+    assert (found.code, found.severity) == ("MRC103", "note")
+    assert "could not be made: ZeroDivisionError: nothing to divide by" in found.sentence
+
+
 def test_codes_are_unique_and_each_is_documented_once_with_its_name_and_severity() -> None:
     written = re.findall(r"^\| (MRC\d{3}) \| ([^|]+) \| (\w+) \|", DOCUMENT.read_text("utf-8"), flags=re.M)
     assert written == [(each.code, each.name, each.severity) for each in CHECKS]

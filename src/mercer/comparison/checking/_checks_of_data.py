@@ -14,6 +14,7 @@ from mercer.comparison.checking.found import Found
 from mercer.comparison.measuring.duplicates import row_numbers
 from mercer.comparison.view import View
 from mercer.data import Kind
+from mercer.data.dates import days_of_labels
 from mercer.report.wording import enumerated
 
 Array = NDArray[Any]
@@ -100,7 +101,13 @@ def clock(view: View) -> str | None:
 
 
 def _times(view: View, name: str) -> Array:
-    return np.asarray(view.table.numbers([view.table.positions[name]])[:, 0], dtype=float)
+    """Return the values of a column of dates, in days, or of numbers; dates may be strings."""
+    table, position = view.table, view.table.positions[name]
+    if table.kinds[position] is Kind.DATE:
+        return np.asarray(table.days(position), dtype=float)
+    if not table.kinds[position].numeric:
+        return np.asarray(days_of_labels(table.coded(position)), dtype=float)
+    return np.asarray(table.numbers([position])[:, 0], dtype=float)
 
 
 def _evenly_spaced(times: Array) -> bool:
