@@ -127,8 +127,9 @@ class Comparison:
     def problems(self) -> list[Finding]:
         """Return what may make the scores worthless, severest first: the checks that do not need the page.
 
-        Columns, sums and products that give the target away, and scores that are too good to be true. Each has a
-        `code`, a `sentence`, a `remedy` and `columns`. A check that fails is a note with its error.
+        Columns, sums and products that give the target away, scores that are too good to be true, random splits of a
+        time series, and classes absent from training rows. Each has a `code`, a `sentence`, a `remedy` and `columns`.
+        A check that fails is a note with its error.
         """
         from mercer.comparison.checking.checks import find_problems
 
