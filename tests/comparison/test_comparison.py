@@ -71,7 +71,7 @@ def test_of_a_regression() -> None:
     assert comparison.sentences()[0].startswith("Use line: RMSE 0.193 on rows")
     assert comparison.frame().shape[0] == 2
     assert json.dumps(comparison.json(), allow_nan=False)
-    assert [field.heading for field in comparison.leaderboard().fields[1:4]] == ["RMSE", "explained", "MAE"]
+    assert [field.heading for field in comparison.leaderboard().fields[1:4]] == ["RMSE", "share explained", "MAE"]
 
 
 class OfFewRows(GaussianNB):  # type: ignore[misc]

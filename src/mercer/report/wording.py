@@ -35,9 +35,13 @@ def plainly(value: float, form: str) -> str:
     --------
     >>> plainly(24987.3, ".4g"), plainly(0.31276, ".4f"), plainly(2.5e-9, ".3g")
     ('24,987', '0.3128', '2.5e-09')
+    >>> plainly(1405.2, "#.4g"), plainly(14407.0, "+.3g")
+    ('1,405', '+14,407')
     """
-    shown = format(value, form)
-    return f"{value:,.0f}" if "e+" in shown and abs(value) < 1e9 else shown
+    shown = format(value, form).rstrip(".")
+    if 1000 <= abs(value) < 1e9 and ("e+" in shown or "." not in shown):
+        return f"{value:{'+' if form.startswith('+') else ''},.0f}"
+    return shown
 
 
 def with_unit(number: str, unit: str) -> str:

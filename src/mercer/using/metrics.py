@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """A measure: its name in `scores`, its heading, how it is written, which way is better, and its bounds."""
+    """A measure: its name in `scores`, its heading, its format, which way is better, its bounds, and its meaning."""
 
     name: str
     heading: str
@@ -52,6 +52,10 @@ class Metric(NamedTuple):
     high: float = math.inf
     #: whether it has a column of the leaderboard; `frame()` has all
     shown: bool = True
+    #: in words, for readers who do not know it by its heading
+    meaning: str = ""
+    #: whether it has the unit of the target
+    in_units: bool = False
 
     @property
     def field(self) -> Field:
@@ -190,17 +194,35 @@ def _poisson(y: Array, mean: Array) -> float:
     return float(Poisson().unit_deviance(y, mean).mean()) if possible.all() else math.inf
 
 
-_LOG_LOSS = Metric("log_loss", "log loss", "#.4g", log_loss)
+_LOG_LOSS = Metric(
+    "log_loss",
+    "log loss",
+    "#.4g",
+    log_loss,
+    meaning="The log loss is the mean of −log p, where p is the probability that was given to the true class",
+)
 _ACCURACY = Metric("accuracy", "accuracy", ".4f", accuracy, True, 0, 1)
 _AUC = Metric("auc", "AUC", ".4f", auc, True, 0, 1)
 _BRIER = Metric("brier", "Brier", ".4f", brier, False, 0, 2, shown=False)
-_RMSE = Metric("rmse", "RMSE", "#.4g", rmse)
-_MAE = Metric("mae", "MAE", "#.4g", mae)
-_EXPLAINED = Metric("explained", "explained", ".4f", explained, True, -math.inf, 1)
-_DEVIANCE = Metric("deviance", "deviance", "#.4g", poisson_deviance)
+_RMSE = Metric("rmse", "RMSE", "#.4g", rmse, meaning="RMSE is the root of the mean squared error", in_units=True)
+_MAE = Metric("mae", "MAE", "#.4g", mae, in_units=True)
+_EXPLAINED = Metric("explained", "share explained", ".4f", explained, True, -math.inf, 1)
+_DEVIANCE = Metric(
+    "deviance",
+    "deviance",
+    "#.4g",
+    poisson_deviance,
+    meaning="The deviance is the mean Poisson deviance of a row, 0 for a perfect prediction",
+)
 _SHARE = _EXPLAINED._replace(measure=explained_deviance)
-_RPS = Metric("rps", "RPS", "#.4g", ranked_probability_score)
-_WITHIN_ONE = Metric("within_one", "within one", ".4f", within_one, True, 0, 1)
+_RPS = Metric(
+    "rps",
+    "RPS",
+    "#.4g",
+    ranked_probability_score,
+    meaning="The ranked probability score (RPS) counts a mistake by how many classes it is off",
+)
+_WITHIN_ONE = Metric("within_one", "within one class", ".4f", within_one, True, 0, 1)
 _RANK_ERROR = Metric("rank_error", "MAE in ranks", "#.4g", rank_error)
 _RELATIVE = Metric("relative_error", "median relative error", ".4f", relative_error, shown=False)
 

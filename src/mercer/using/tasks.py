@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import DataError
 from mercer.decide.wrapped import log_probabilities
-from mercer.report.wording import counted, enumerated, in_full
+from mercer.report.wording import counted, enumerated, in_full, plainly
 from mercer.using.metrics import (
     AMOUNTS,
     CLASSES,
@@ -313,7 +313,7 @@ class Amounts(Regression):
     metrics: ClassVar[tuple[Metric, ...]] = AMOUNTS
 
     def described(self) -> str:
-        return f"amounts from {in_full(self.y.min())} to {in_full(self.y.max())}"
+        return f"amounts from {plainly(self.y.min(), '.4g')} to {plainly(self.y.max(), '.4g')}"
 
     def remarks(self, forecasts: Sequence[Forecast], splits: Sequence[Split]) -> list[str]:
         """Name amounts below 0, which are scored as they are: an error is an error on either side of 0."""

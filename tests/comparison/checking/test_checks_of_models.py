@@ -93,7 +93,7 @@ def test_a_smoother_whose_neighbours_are_wrong_takes_the_widest_window() -> None
 def test_penalties_that_a_model_chooses_by_itself() -> None:
     """RidgeCV keeps what it tried, so that nothing but the model is asked."""
     weak = found_in(NOISE, wave(), RidgeCV(alphas=(1e4, 1e5, 1e6)), **NUMBERS)
-    assert "alpha = 1e+04, the end of what it tried (1e+04 to 1e+06)" in weak["MRC304"]
+    assert "alpha = 10,000, the end of what it tried (10,000 to 1,000,000)" in weak["MRC304"]
 
 
 def test_a_map_before_a_model_is_no_part_of_it_that_is_approximate() -> None:

@@ -6,14 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_iris
-from sklearn.dummy import DummyClassifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.naive_bayes import GaussianNB
 
+from mercer import LinearRegression, Ridge
 from mercer.comparison import Comparison, Entry, compare
 from mercer.comparison.results.verdict import within_chance
 
 X, Y = load_iris(return_X_y=True)
+REGRESSORS = {"ridge": Ridge(), "nothing": DummyRegressor()}
 
 
 class TooSure(GaussianNB):  # type: ignore[misc]
@@ -181,3 +184,22 @@ def test_a_classifier_without_probabilities_is_recommended_where_others_do_not_b
     assert verdict.best is rule
     assert verdict.metric.name == "accuracy"
     assert verdict.sentences[0].startswith("Use rule: accuracy 0.803")
+
+
+def test_scores_have_the_unit_of_the_target() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(100, 200, size=90)
+    priced = [f"${value:,.0f}" for value in 1000 * x + 4000 * rng.normal(size=90)]
+    found = compare(pd.DataFrame({"x": x, "price": priced}), "price", models=REGRESSORS, cv=3)
+    first = found.verdict().sentences[0]
+    assert f"RMSE ${found.entry('ridge').mean('rmse'):,.0f}" in first
+    assert f"the baseline, nothing, has RMSE ${found.entry('nothing').mean('rmse'):,.0f}" in first
+    headings = [field.heading for field in found.leaderboard().fields]
+    assert headings[1:4] == ["RMSE ($)", "share explained", "MAE ($)"]
+
+
+def test_an_error_that_is_rounding_is_zero() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 1))
+    found = compare(X, 3 * X[:, 0] + 1, models={"least squares": LinearRegression(), **REGRESSORS}, cv=3)
+    sentence = next(each for each in found.verdict().sentences if each.startswith("Use"))
+    assert sentence.startswith("Use least squares: RMSE 0 on rows")

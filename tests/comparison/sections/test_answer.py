@@ -74,3 +74,30 @@ def test_checks_that_do_not_apply_are_not_listed(of_iris: Page, of_counts: Page)
     assert "MRC203" not in listed(of_iris)  # over-dispersion is about counts
     assert "MRC203" in listed(of_counts)
     assert "MRC102" not in listed(of_counts)  # a rare class is about classes
+
+
+def test_where_columns_give_the_target_away_the_first_step_leaves_them_out() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=80), "paid": rng.normal(size=80)})
+    found = compare(X, 2 * X["paid"], models={"ridge": Ridge(), "nothing": DummyRegressor()}, cv=4)
+    answer = page(replace(found, settings={**found.settings, "command": "mercer compare t.csv --target y"})).answer
+    assert answer is not None
+    assert answer.steps[0].command == "mercer compare --drop paid t.csv --target y"
+    in_python = page(found).answer
+    assert in_python is not None
+    assert in_python.steps[0].command == "mercer.compare(X.drop(columns=['paid']), y)"
+
+
+def test_drivers_name_the_target_beside_its_class(iris: Comparison) -> None:
+    answer = page(replace(iris, target="species")).answer
+    assert answer is not None
+    assert all(" make species = " in each.direction for each in answer.influences)
+
+
+def test_dates_have_a_typical_value_in_charts_along_other_columns() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=90), "day": pd.date_range("2024-01-01", periods=90).astype(str)})
+    models = {"ridge": Ridge(), "nothing": DummyRegressor()}
+    made = page(compare(X, X["a"] + rng.normal(size=90), models=models, cv=3))
+    assert "left-out" not in {section.id for section in made.sections}
+    assert "regions" in {section.id for section in made.sections}

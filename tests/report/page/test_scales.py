@@ -50,6 +50,7 @@ def test_places_have_the_order_of_the_values(values: list[float]) -> None:
         (0, 1, ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
         (-3, 3, ["−3", "−2", "−1", "0", "1", "2", "3"]),
         (0, 12_000, ["0", "2,000", "4,000", "6,000", "8,000", "10,000", "12,000"]),
+        (1880, 2020, ["1900", "1925", "1950", "1975", "2000"]),
     ],
 )
 def test_ticks_that_are_known(low: float, high: float, labels: list[str]) -> None:

@@ -11,6 +11,7 @@ from mercer.comparison.checking.found import Found
 from mercer.comparison.view import View, certified
 from mercer.decide import calibration_error
 from mercer.kernels.positive_definite import PositiveDefinite
+from mercer.report.wording import in_full
 from mercer.using.metrics import Forecast
 
 
@@ -94,9 +95,9 @@ def _at_end(name: str, parameter: str, chosen: Any, tried: Any, least: int) -> F
     values, found = np.unique(_numbers(tried)), _numbers(chosen)
     if len(values) < least or not (at_end := np.isin(found, values[[0, -1]])).any():
         return None
+    end, least_tried, most_tried = (in_full(value, 3) for value in (found[at_end][0], values[0], values[-1]))
     return Found(
-        f"{name} chose {parameter} = {found[at_end][0]:.3g}, the end of what it tried ({values[0]:.3g} to "
-        f"{values[-1]:.3g}).",
+        f"{name} chose {parameter} = {end}, the end of what it tried ({least_tried} to {most_tried}).",
         "Try a wider range.",
     )
 

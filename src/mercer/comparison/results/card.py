@@ -11,9 +11,6 @@ from mercer.using.model_cards import make_card
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
 
-#: measures that have the unit of the target
-IN_UNITS = ("rmse", "mae")
-
 
 def card(found: Comparison, name: str | None = None) -> ModelCard:
     """Return the card of a model, with its held-out scores beside those of the baseline."""
@@ -46,6 +43,6 @@ def _scores(found: Comparison, name: str) -> list[Score]:
             low, high = (value if math.isfinite(value) else None for value in (interval.low, interval.high))
             guess = None if baseline is None else baseline.mean(metric.name)
             known = guess if guess is not None and math.isfinite(guess) else None
-            unit = found.unit if metric.name in IN_UNITS else ""
+            unit = found.unit if metric.in_units else ""
             scores.append(Score(metric.heading, float(interval.mean), low, high, known, unit))
     return scores

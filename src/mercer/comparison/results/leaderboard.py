@@ -13,6 +13,7 @@ from mercer.comparison.taking_part.chosen import NOT_CONVERGED, REFERENCE
 from mercer.data.frame_like import frame_like
 from mercer.report import Cell, Field, Grid
 from mercer.report.wording import plainly
+from mercer.using.metrics import Metric
 from mercer.using.tasks import Classification
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def leaderboard(comparison: Comparison) -> Grid:
     calibrated = isinstance(comparison.task, Classification)
     fields = (
         Field("model"),
-        *(metric.field for metric in metrics),
+        *(Field(heading_of(comparison, metric), metric.form) for metric in metrics),
         *([Field("calibration error", ".4f")] if calibrated else []),
         Field("fit s", "#.3g"),
         Field("predict s", "#.3g"),
@@ -44,6 +45,11 @@ def leaderboard(comparison: Comparison) -> Grid:
         for entry in listed(comparison)
     )
     return Grid(comparison.title, fields, rows, notes_of(comparison))
+
+
+def heading_of(comparison: Comparison, metric: Metric) -> str:
+    """Return the heading of a measure, with the unit of the target where it has that."""
+    return f"{metric.heading} ({comparison.unit})" if metric.in_units and comparison.unit else metric.heading
 
 
 def listed(comparison: Comparison) -> list[Entry]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mercer.comparison.measuring.paired import LEVEL, Difference, difference_of, overlap_of
 from mercer.comparison.results.differences import against_best
-from mercer.comparison.results.verdict import apart, listed_models
+from mercer.comparison.results.verdict import apart, listed_models, unit_of
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
@@ -62,7 +62,9 @@ def _pair(comparison: Comparison, generative: Entry, partner: Entry, p: float | 
     if math.isnan(found.mean):  # both are infinite somewhere
         return ""
     p = found.p if p is None else p
-    figures = f"{metric.heading} {apart(first.mean(metric.name), second.mean(metric.name))}"
+    figures = (
+        f"{metric.heading} {apart(first.mean(metric.name), second.mean(metric.name), unit_of(comparison, metric))}"
+    )
     why = (
         "a model of the columns needs fewer rows, and its assumptions do little harm here"
         if ahead

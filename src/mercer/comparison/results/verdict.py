@@ -12,7 +12,7 @@ from mercer.comparison.measuring.paired import LEVEL, Difference, difference_of,
 from mercer.comparison.taking_part.kinds import uses_products
 from mercer.decide.reliability import CALIBRATE
 from mercer.models.diagnosis import Finding
-from mercer.report.wording import enumerated, plainly
+from mercer.report.wording import enumerated, plainly, with_unit
 from mercer.using.metrics import Metric
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: share of the gain of the best score over the baseline that a simpler model may give up
 MARGIN = 0.1
+#: share of the baseline's score below which a score is rounding
+ROUNDING = 1e-10
 #: a model of more bytes than this many times those of the smallest is not as simple
 LARGER = 10.0
 #: models that are named in a row
@@ -244,18 +246,21 @@ def _doubt(problems: Sequence[Finding]) -> list[str]:
 
 def _use(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | None) -> str:
     found = comparison.interval(best.name, metric.name)
-    sentence = f"Use {best.name}: {metric.heading} {figure(found.mean)} on rows that it was not fitted to"
+    score = measured(comparison, metric, found.mean)
+    sentence = f"Use {best.name}: {metric.heading} {score} on rows that it was not fitted to"
     if not math.isnan(found.low):
-        sentence += f" (95% interval {figure(found.low)} to {figure(found.high)})"
+        low, high = (measured(comparison, metric, end) for end in (found.low, found.high))
+        sentence += f" (95% interval {low} to {high})"
     others = [each for each in comparison.task.metrics if each.shown and each is not metric]
     beside = [
-        f"{each.heading} {plainly(best.mean(each.name), each.form).rstrip('.')}"
+        f"{each.heading} {measured(comparison, each, best.mean(each.name), each.form)}"
         for each in others[:2]
         if not math.isnan(best.mean(each.name))
     ]
     sentence += "".join(f", {each}" for each in beside)
     if baseline is not None and math.isfinite(baseline.mean(metric.name)):
-        sentence += f"; the baseline, {baseline.name}, has {metric.heading} {figure(baseline.mean(metric.name))}"
+        guess = measured(comparison, metric, baseline.mean(metric.name))
+        sentence += f"; the baseline, {baseline.name}, has {metric.heading} {guess}"
     return f"{sentence}."
 
 
@@ -265,7 +270,8 @@ def _why(
     others = [entry for entry in able if entry is not best]
     if best is not top:
         which = f"It is the simplest of the {len(able)} models" if others else "It is the only model"
-        scores = f"({metric.heading} {apart(top.mean(metric.name), best.mean(metric.name))})"
+        figures = apart(top.mean(metric.name), best.mean(metric.name), unit_of(comparison, metric))
+        scores = f"({metric.heading} {figures})"
         if top not in able and not top.impossible:
             return (
                 f"{which} within chance of the best score that beats the baseline beyond chance; {top.name}, which "
@@ -285,8 +291,8 @@ def _why(
     found = _difference(comparison, metric, best, runner_up)
     beyond = found.mean == math.inf or found.p < LEVEL
     return (
-        f"It has the best score; the runner-up, {runner_up.name}, has {metric.heading} {figure(score)}"
-        f"{', worse beyond chance' if beyond else ''}."
+        f"It has the best score; the runner-up, {runner_up.name}, has {metric.heading} "
+        f"{measured(comparison, metric, score)}{', worse beyond chance' if beyond else ''}."
     )
 
 
@@ -343,9 +349,10 @@ def _no_recommendation(comparison: Comparison, metric: Metric, top: Entry, basel
     assert baseline is not None  # without one, any model with a finite score is recommended
     late = comparison.unfinished
     but = f" {listed_models(late)} {'were' if len(late) > 1 else 'was'} not finished." if late else ""
+    guess = measured(comparison, metric, baseline.mean(metric.name))
     sentence = (
-        f"No model is recommended: none beats guessing without the columns ({baseline.name}, {metric.heading} "
-        f"{figure(baseline.mean(metric.name))}) beyond chance. The best by score is {top.name} ({figure(score)}).{but}"
+        f"No model is recommended: none beats guessing without the columns ({baseline.name}, {metric.heading} {guess}) "
+        f"beyond chance. The best by score is {top.name} ({measured(comparison, metric, score)}).{but}"
     )
     reference = comparison.reference
     if late:
@@ -366,16 +373,18 @@ def _against_reference(comparison: Comparison, metric: Metric, entry: Entry, ref
     if reference.failed or math.isnan(score):
         return ""
     found = _difference(comparison, metric, entry, reference)
-    which = f"The reference, {reference.name}, has {metric.heading} {figure(score)}"
+    which = f"The reference, {reference.name}, has {metric.heading} {measured(comparison, metric, score)}"
     if not math.isfinite(found.mean):
         return f"{which}."
     word = "saves" if found.mean > 0 else "costs"
-    low, high = sorted((abs(found.low), abs(found.high)))
+    low, high, mean = (
+        measured(comparison, metric, each) for each in (*sorted((abs(found.low), abs(found.high))), abs(found.mean))
+    )
     # a test of logarithms may show what the interval of the difference does not
-    interval = f" (95% interval {figure(low)} to {figure(high)})" if found.low * found.high > 0 else ""
+    interval = f" (95% interval {low} to {high})" if found.low * found.high > 0 else ""
     if not found.p < LEVEL:
         return f"{which}: the difference is within chance."
-    return f"{which}: {entry.name} {word} {figure(abs(found.mean))}{interval}, beyond chance."
+    return f"{which}: {entry.name} {word} {mean}{interval}, beyond chance."
 
 
 def listed_models(models: Sequence[str]) -> str:
@@ -383,12 +392,28 @@ def listed_models(models: Sequence[str]) -> str:
     return enumerated(list(models), MOST_NAMED)
 
 
+def measured(comparison: Comparison, metric: Metric, value: float, form: str = "#.3g") -> str:
+    """Return a score as text, with the unit of the target; what is rounding beside the score of the baseline is 0."""
+    guess = next((entry.mean(metric.name) for entry in comparison.done if entry.kind == "baseline"), math.nan)
+    if value == 0 or abs(value) < ROUNDING * abs(guess):
+        return with_unit("0", unit_of(comparison, metric))
+    return with_unit(plainly(value, form), unit_of(comparison, metric))
+
+
+def unit_of(comparison: Comparison, metric: Metric) -> str:
+    """Return the unit of a measure: that of the target, or none."""
+    return comparison.unit if metric.in_units else ""
+
+
 def figure(value: float, digits: int = 3) -> str:
     """Return a score with some digits, without an exponent where it has a usual size."""
     return plainly(value, f"#.{digits}g").rstrip(".")
 
 
-def apart(first: float, second: float) -> str:
+def apart(first: float, second: float, unit: str = "") -> str:
     """Return two numbers with as few digits as tell them apart, up to six."""
-    texts = (f"{figure(first, digits)} against {figure(second, digits)}" for digits in (3, 4, 5, 6))
-    return next((text for text in texts if len(set(text.split(" against "))) == 2), f"{figure(first)} each")
+    for digits in (3, 4, 5, 6):
+        one, other = (with_unit(figure(value, digits), unit) for value in (first, second))
+        if one != other:
+            return f"{one} against {other}"
+    return f"{with_unit(figure(first), unit)} each"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Mapping
 
@@ -10,12 +11,12 @@ import numpy as np
 
 from mercer.comparison.checking.checks import CHECKS
 from mercer.comparison.entry import Entry
-from mercer.comparison.results.card import IN_UNITS
-from mercer.comparison.results.verdict import Verdict
+from mercer.comparison.results.leaderboard import heading_of
+from mercer.comparison.results.verdict import ROUNDING, Verdict, measured
 from mercer.comparison.sections.findings import LEVELS
 from mercer.comparison.view import View
 from mercer.report import Axis, Bars, Chart, FirstScreen, Influence, NextStep, Note, Section
-from mercer.report.wording import counted, enumerated, in_full, with_unit
+from mercer.report.wording import counted, enumerated
 from mercer.using.explaining.drivers import Driver
 
 #: columns that are named as drivers, and problems that are shown in full
@@ -24,6 +25,8 @@ MOST_DRIVERS, MOST_PROBLEMS = 3, 3
 MOST_NAMED = 4
 #: the file of a model that is not saved yet
 MODEL = "best.mercer"
+#: the first step where columns give the target away
+WITHOUT = "Compare again without what gives the target away"
 
 
 def answer(view: View, made: Mapping[str, Section | None]) -> FirstScreen:
@@ -50,7 +53,7 @@ def answer(view: View, made: Mapping[str, Section | None]) -> FirstScreen:
         problems=_problems(verdict),
         more=_warnings(verdict, made.get("findings")),
         more_in="checks",
-        steps=_steps(view, best),
+        steps=_steps(view, verdict),
     )
 
 
@@ -77,9 +80,11 @@ def _summary(view: View, verdict: Verdict) -> str:
             return ""
         counts = np.bincount(comparison.task.truth)
         label = view.labels[int(counts.argmax())]
+        near = entry.mean("within_one") if comparison.task.name == "ordered" else math.nan
+        beside = "" if math.isnan(near) else f", and is at most one class off for {near:.1%}"
         return (
-            f"{name} predicts the right class for {right:.1%} of rows that it was not fitted to. Always answering "
-            f"“{label}” is right for {counts.max() / counts.sum():.1%}."
+            f"{name} predicts the right class for {right:.1%} of rows that it was not fitted to{beside}. Always "
+            f"answering “{label}” is right for {counts.max() / counts.sum():.1%}."
         )
     measures = {metric.name for metric in comparison.task.metrics}
     if "mae" not in measures or math.isnan(entry.mean("mae")):
@@ -92,7 +97,7 @@ def _summary(view: View, verdict: Verdict) -> str:
 
 def _amount(view: View, entry: Entry) -> str:
     """The mean absolute error of a model, with the unit of the target."""
-    return with_unit(in_full(entry.mean("mae"), 3), view.comparison.unit)
+    return measured(view.comparison, view.comparison.metric("mae"), entry.mean("mae"))
 
 
 def _chart(view: View, verdict: Verdict) -> Chart | None:
@@ -112,13 +117,13 @@ def _chart(view: View, verdict: Verdict) -> Chart | None:
     if len(shown) < 2:
         return None
     found = [view.comparison.interval(entry.name, metric.name) for _, entry in shown]
-    mean, low, high = np.array(found).T
+    mean, low, high = np.where(np.abs(found) < ROUNDING * np.nanmax(np.abs(found)), 0.0, found).T
     bars = Bars(metric.heading, [role for role, _ in shown], mean, low=low, high=high)
     better = "Higher is better" if metric.larger_is_better else "Lower is better"
     who = "; ".join(f"{role}: {entry.name}" for role, entry in shown)
-    caption = f"{better}; the lines are 95 % intervals. {_capitalised(who)}."
-    unit = f" ({view.comparison.unit})" if view.comparison.unit and metric.name in IN_UNITS else ""
-    axis = Axis(f"{metric.heading}{unit}", form="#.3g" if np.nanmax(np.abs(mean)) < 1000 else ".3g")
+    meaning = f"{metric.meaning}. " if metric.meaning else ""
+    caption = f"{meaning}{better}; the lines are 95 % intervals. {_capitalised(who)}."
+    axis = Axis(heading_of(view.comparison, metric), form="#.3g" if np.nanmax(np.abs(mean)) < 1000 else ".3g")
     return Chart(f"{_capitalised(metric.heading)} on held-out rows", axis, Axis(""), (bars,), caption)
 
 
@@ -132,12 +137,16 @@ def _influences(view: View, entry: Entry) -> tuple[tuple[Influence, ...], str]:
     if not found:
         return (), ""
     how = f"By how far each column moves the {found[0].of} from row to row, in {entry.name} fitted to all rows."
-    return tuple(Influence(each.column, _directed(each), each.size) for each in found), how
+    return tuple(Influence(each.column, _directed(view, each), each.size) for each in found), how
 
 
-def _directed(driver: Driver) -> str:
-    """The direction as a sentence; what raises the logarithm of a prediction raises the prediction."""
-    return f"{_capitalised(driver.direction.replace('the log of the prediction', 'the prediction'))}."
+def _directed(view: View, driver: Driver) -> str:
+    """The direction as a sentence, with the target before the class that becomes more or less likely."""
+    label, target = driver.of.partition(" of ")[2], view.comparison.target
+    words = driver.direction
+    if view.classification and target and label in view.labels:
+        words = re.sub(rf"\b(makes?) {re.escape(label)} ", lambda found: f"{found[1]} {target} = {label} ", words)
+    return f"{_capitalised(words)}."
 
 
 def _problems(verdict: Verdict) -> tuple[Note, ...]:
@@ -164,23 +173,36 @@ def _warnings(verdict: Verdict, checks: Section | None) -> str:
     return "" if shown else "The checks of the data and of the models found no problem."
 
 
-def _steps(view: View, best: Entry | None) -> tuple[NextStep, ...]:
+def _steps(view: View, verdict: Verdict) -> tuple[NextStep, ...]:
     """Commands, where the comparison was one; otherwise code."""
+    best = verdict.best
     if best is None:
         return ()
+    doubtful = list(
+        dict.fromkeys(name for found in verdict.problems if found.severity == "error" for name in found.columns)
+    )
     settings = view.comparison.settings
     command = settings.get("command")
-    return _commands(str(command), best) if command else _code(best)
+    return _commands(str(command), best, doubtful) if command else _code(best, doubtful)
 
 
-def _commands(command: str, best: Entry) -> tuple[NextStep, ...]:
+def _commands(command: str, best: Entry, doubtful: list[str]) -> tuple[NextStep, ...]:
     words = shlex.split(command)
     saved = next((words[place + 1] for place, word in enumerate(words[:-1]) if word == "--save"), None)
     model = shlex.quote(saved or MODEL)
-    steps = [] if saved else [NextStep("Save the model, fitted to all rows", f"{command} --save {model}")]
+    steps = []
+    if doubtful:
+        again = " ".join(f"--drop {shlex.quote(name)}" for name in doubtful)
+        steps.append(NextStep(WITHOUT, command.replace(" compare ", f" compare {again} ", 1)))
+    if not saved:
+        steps.append(NextStep("Save the model, fitted to all rows", f"{command} --save {model}"))
     steps += [
         NextStep("Predict new rows", f"mercer predict {model} new.csv -o predicted.csv"),
         NextStep("Explain a prediction", f"mercer explain {model} 0 --data new.csv"),
+    ]
+    if doubtful:  # the model is not to be handed on yet
+        return tuple(steps)
+    steps += [
         NextStep("Read the model card", f"mercer describe {model}"),
     ]
     if best.obstacle is None:
@@ -189,8 +211,9 @@ def _commands(command: str, best: Entry) -> tuple[NextStep, ...]:
     return tuple(steps)
 
 
-def _code(best: Entry) -> tuple[NextStep, ...]:
-    steps = [
+def _code(best: Entry, doubtful: list[str]) -> tuple[NextStep, ...]:
+    steps = [NextStep(WITHOUT, f"mercer.compare(X.drop(columns={doubtful!r}), y)")] if doubtful else []
+    steps += [
         NextStep("Save the model, fitted to all rows, with its card", f'mercer.save(comparison, "{MODEL}")'),
         NextStep("Predict new rows", "comparison.best_.predict(X_new)"),
         NextStep("Explain predictions", "mercer.explain_rows(comparison.best_, X_new)"),

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._errors import MercerError
 from mercer.comparison.entry import Entry
-from mercer.comparison.view import View
+from mercer.comparison.view import View, some_rows
 from mercer.report import Axis, Bars, Chart, Section
 from mercer.using.explaining.coefficients import (
     INTERCEPT,
@@ -24,6 +24,7 @@ from mercer.using.explaining.coefficients import (
     predicting_step,
     scaled,
 )
+from mercer.using.explaining.explanation import explain_exactly
 
 Array = NDArray[Any]
 
@@ -31,6 +32,8 @@ Array = NDArray[Any]
 MOST_FEATURES, MOST_ENTRIES = 400, 20_000_000
 #: coefficients in the picture
 MOST_BARS = 25
+#: rows by which is found what a coefficient changes
+FEW_ROWS = 20
 
 
 def coefficients(view: View) -> Section | None:
@@ -59,7 +62,7 @@ def _section(view: View, entry: Entry, model: Any, last: Any) -> Section:
     if why_not:
         blocks.append(why_not)
     units = UNITS if scaled(model) and view.amounts else ""
-    lead = f"{_instead(view, entry)}{_lead(view, last, summarised is not None)}{units}"
+    lead = f"{_instead(view, entry)}{_lead(view, entry, model, last, summarised is not None)}{units}"
     return Section("coefficients", "Coefficients", tuple(blocks), lead)
 
 
@@ -74,20 +77,27 @@ def _instead(view: View, entry: Entry) -> str:
     )
 
 
-def _lead(view: View, last: Any, intervals: bool) -> str:
-    what = added_to(last) if view.classification else "prediction"
-    if view.comparison.task.name in ("counts", "amounts"):
-        what = "prediction (or its logarithm)"
+def _lead(view: View, entry: Entry, model: Any, last: Any, intervals: bool) -> str:
+    what = added_to(last) if view.classification else _moved(view, entry, model)
     if hasattr(last, "thresholds_"):
         what = "log odds of a higher class"
     bars = "; bars are 95 % intervals" if intervals else ""
     return f"A coefficient says how much a feature changes the {what}, the others staying as they are{bars}."
 
 
+def _moved(view: View, entry: Entry, model: Any) -> str:
+    """What a coefficient of a regression is a change of: the prediction, or its logarithm."""
+    told = explain_exactly(model, view.shown(entry, some_rows(entry.table.n_rows, FEW_ROWS)))
+    return "prediction" if told is None else told.what
+
+
 def _summary(view: View, entry: Entry, model: Any, last: Any) -> tuple[Any, str]:
     """Names, columns and notes of `summary`; or why there is none."""
     from mercer.models.inference import summary
+    from mercer.models.inference.reading import has_reader
 
+    if not has_reader(last):
+        return None, f"There are no intervals for {type(last).__name__}."
     n, p = entry.table.n_rows, int(np.shape(last.coef_)[-1])
     if p > MOST_FEATURES or n * p > MOST_ENTRIES:
         return None, f"Intervals are left out, because there are {p:,} coefficients."

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.comparison.results.leaderboard import heading_of, listed, marked_name
 from mercer.comparison.results.sentences import details
 from mercer.comparison.view import View
 from mercer.report import Axis, Bars, Chart, Note, Section
@@ -45,10 +46,11 @@ def leaders(view: View) -> Section:
 
 def _chart(view: View) -> Chart:
     comparison, metric = view.comparison, view.comparison.task.metric
-    entries = [entry for entry in view.ranked if np.isfinite(entry.scores[metric.name]).all()][:MOST_MODELS]
+    models = [entry for entry in listed(comparison) if not entry.failed]
+    entries = [entry for entry in models if np.isfinite(entry.scores[metric.name]).all()][:MOST_MODELS]
     found = [comparison.interval(entry.name) for entry in entries]
     mean, low, high = np.array(found).reshape(-1, 3).T
     better = "Higher is better." if metric.larger_is_better else "Lower is better."
-    bars = Bars(metric.heading, [entry.name for entry in entries], mean, low=low, high=high)
+    bars = Bars(metric.heading, [marked_name(entry) for entry in entries], mean, low=low, high=high)
     heading = metric.heading[:1].upper() + metric.heading[1:]
-    return Chart(f"{heading} of each model", Axis(metric.heading), Axis("model"), (bars,), better)
+    return Chart(f"{heading} of each model", Axis(heading_of(comparison, metric)), Axis(""), (bars,), better)

@@ -58,11 +58,13 @@ def _target(view: View) -> Chart:
     truth = np.asarray(view.comparison.task.truth)
     if view.classification:
         counts = np.bincount(truth, minlength=len(view.labels))
-        order = np.argsort(-counts, kind="stable")[:30]
+        ordered = view.comparison.task.name == "ordered"
+        order = np.arange(len(counts))[:30] if ordered else np.argsort(-counts, kind="stable")[:30]
         bars = Bars("rows", [view.labels[k] for k in order.tolist()], counts[order])
         more = f" The {len(order)} most frequent of {len(counts)}." if len(counts) > len(order) else ""
         return Chart("Rows of each class", Axis("rows", form=",.0f"), Axis("class"), (bars,), more.strip())
-    return _histogram("The target", truth.astype(float))
+    unit = f" ({view.comparison.unit})" if view.comparison.unit else ""
+    return replace(_histogram(f"{view.comparison.target or 'target'}{unit}", truth.astype(float)), title="The target")
 
 
 def _grid(view: View) -> Grid:

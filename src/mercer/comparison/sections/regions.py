@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mercer.comparison.entry import Entry
 from mercer.comparison.sections.useful import by_usefulness
 from mercer.comparison.view import View, some_rows
-from mercer.data import Table
+from mercer.data import Kind, Table
 from mercer.data.frame_like import frame_like
 from mercer.report import Axis, Chart, Heat, Line, Points, Section
 
@@ -86,7 +86,7 @@ def _along(view: View, entry: Entry, model: Any, j: int) -> Chart:
     return Chart(
         f"Prediction by {view.amounts[j]}",
         Axis(view.amounts[j], low=float(edges[0]), high=float(edges[-1])),
-        Axis("target"),
+        Axis(view.comparison.target or "target"),
         (Points("rows", view.numbers[known, j], view.target[known]), Line("prediction", edges, predicted)),
         "Where columns move together, a row that is typical but for this value may be unlike any that was seen.",
     )
@@ -113,6 +113,11 @@ def _typical(sample: Table, j: int, n: int, *, amount: bool) -> Array:
     if amount and sample.kinds[j].numeric:
         values = sample.numbers([j])[:, 0]
         return np.full(n, np.nanmedian(values) if np.isfinite(values).any() else np.nan)
+    if sample.kinds[j] is Kind.DATE:
+        days = sample.days(j)
+        known_days = days[np.isfinite(days)]
+        day = np.datetime64(int(np.median(known_days)), "D") if len(known_days) else np.datetime64("NaT", "D")
+        return np.full(n, day.astype("datetime64[s]"))  # a unit that all libraries of frames take
     coded = sample.coded(j)
     known = coded.codes[coded.codes >= 0]
     if not len(known):

@@ -58,12 +58,12 @@ FITTING = (findings, coefficients, explorer, likelihoods, regions, proofs, curve
 ALWAYS = (leaders, reproduced)
 #: steps of the stage "page": each section, and the writing
 STEPS = len(SECTIONS) + 1
-#: sections as a progress bar names them, where their own names would not be understood
+#: sections as a progress bar and notes name them, where their own names would not be understood
 LABELS = {
     "leaders": "leaderboard",
     "findings": "checks",
     "overview": "columns",
-    "ranking": "drivers",
+    "ranking": "ROC curves",
     "curves": "learning curves",
     "explorer": "explanations of rows",
     "regions": "decision regions",
@@ -103,9 +103,9 @@ def page(comparison: Comparison, *, budget: Budget | None = None, progress: Prog
         try:
             made[name] = _made(view, write)
         except OutOfTime as reason:
-            left_out.append(Note(f"{name}: {LATE} ({reason})."))
+            left_out.append(Note(f"{LABELS.get(name, name)}: {LATE} ({reason})."))
         except Exception as failure:
-            left_out.append(Note(f"{name}: {type(failure).__name__}: {failure}"))
+            left_out.append(Note(f"{LABELS.get(name, name)}: {type(failure).__name__}: {failure}"))
         if write is findings:  # before the sections that take long: it needs the checks, and must be on the page
             first = _answered(view, made, left_out)
     tell("page", STEPS - 1, STEPS, "writing")

@@ -65,9 +65,18 @@ def reading_of(model: Any, X: Any, y: Any, *, sample_weight: Any, offset: Any, e
     return reading
 
 
-def _read(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
+def has_reader(model: Any) -> bool:
+    """Whether estimators of this class are read at all."""
+    return _reader(model) is not None
+
+
+def _reader(model: Any) -> Callable[[Any, Any, Any, Beside], Reading] | None:
     kinds = [kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("mercer.")]
-    reader = next((READERS[kind] for kind in kinds if kind in READERS), None)
+    return next((READERS[kind] for kind in kinds if kind in READERS), None)
+
+
+def _read(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
+    reader = _reader(model)
     if reader is None:
         raise InferenceError(f"summary is for {READABLE}, not for {type(model).__name__}; fit one of them.")
     return reader(model, X, y, beside)

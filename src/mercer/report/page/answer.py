@@ -6,6 +6,7 @@ from mercer.report.markup import Markup, inline, joined, prose, tag
 from mercer.report.page.charts import chart_html
 from mercer.report.page.limits import Limits
 from mercer.report.page.notes import note_html
+from mercer.report.page.tables import breaking
 from mercer.report.records import FirstScreen, Influence, NextStep
 
 
@@ -14,7 +15,7 @@ def answer_html(answer: FirstScreen, key: str, limits: Limits) -> Markup:
     problems = [note_html(note) for note in answer.problems]
     words = tag(
         "div",
-        tag("h2", Markup(inline(answer.headline).replace("(", "(<wbr>")), id="answer-title"),  # calls break at options
+        tag("h2", breaking(inline(answer.headline)), id="answer-title"),  # calls break at options
         prose(answer.summary, class_="summary"),
         tag("ul", *(tag("li", inline(fact)) for fact in answer.facts), class_="facts") if answer.facts else Markup(),
         tag("p", tag("a", answer.more, href=f"#s-{answer.more_in}"), class_="more") if answer.more else Markup(),

@@ -15,7 +15,7 @@ from mercer.report.page.costs import costs_html
 from mercer.report.page.limits import Limits
 from mercer.report.page.notes import note_html
 from mercer.report.page.rows import rows_html
-from mercer.report.page.tables import table_html
+from mercer.report.page.tables import breaking, table_html
 from mercer.report.records import Block, Chart, Costs, Note, Page, Rows, Section
 
 #: bytes; a page that is longer is made again with half as much of everything
@@ -94,7 +94,9 @@ def _own(name: str) -> Markup:
 
 def _header(page: Page) -> Markup:
     theme = tag("button", "◐", type="button", id="theme", hidden=True)
-    return tag("header", tag("div", tag("h1", inline(page.title)), prose(page.subtitle, class_="subtitle")), theme)
+    return tag(
+        "header", tag("div", tag("h1", breaking(inline(page.title))), prose(page.subtitle, class_="subtitle")), theme
+    )
 
 
 def _contents(page: Page) -> Markup:

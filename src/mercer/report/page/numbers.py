@@ -35,7 +35,8 @@ def on_tick(value: float, step: float) -> str:
     decimals = min(max(0, -math.floor(math.log10(step) + 1e-9)), 12)
     if round(step * 10**decimals, 6) % 1:  # steps of 2.5, 0.25, …
         decimals += 1
-    return f"{value:,.{decimals}f}".replace("-", "−")
+    maybe_years = 1000 <= value < 10_000 and step <= 100
+    return f"{value:{'' if maybe_years else ','}.{decimals}f}".replace("-", "−")
 
 
 def power_of_ten(value: float) -> str:

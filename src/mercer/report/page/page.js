@@ -362,8 +362,9 @@
       const together = ([j]) => names[j].startsWith("(");  // features that are not shown one by one come last
       pairs.sort((a, b) => together(a) - together(b) || Math.abs(b[1]) - Math.abs(a[1]));
       const single = pairs.filter((pair) => !together(pair)), weak = Math.max(single.length - MOST, 0);
-      const rest = single.slice(MOST).reduce((sum, [, weight]) => sum + weight, 0);
-      const shown = [...single.slice(0, MOST), ...pairs.filter(together)];
+      const merged = weak ? [...single.slice(MOST), ...pairs.filter(together)] : [];
+      const rest = merged.reduce((sum, [, weight]) => sum + weight, 0);
+      const shown = weak ? single.slice(0, MOST) : pairs;
       const most = Math.max(...shown.map(([, weight]) => Math.abs(weight)), Math.abs(rest));
       const value = (j) => {
         const place = told.columns.indexOf(names[j]);
@@ -371,7 +372,8 @@
         return names[j].startsWith("(") ? "all together" : told.columns.includes(names[j].split("[")[0]) ? "in the text" : "a feature";
       };
       const body = make("tbody", {}, ...shown.map(([j, weight]) => cells(names[j], value(j), weight, most)));
-      if (weak) body.append(cells(weak === 1 ? "1 weaker one" : `${weak} weaker ones`, "all together", rest, most));
+      const others = merged.length > weak ? "all other features" : weak === 1 ? "1 weaker one" : `${weak} weaker ones`;
+      if (weak) body.append(cells(others, "all together", rest, most));
       const total = pairs.reduce((sum, [, weight]) => sum + weight, from.base ?? 0);
       const foot = make("tfoot", {}, cells("before any feature", "", from.base ?? 0, null), cells("sum", "", total, null));
       const heads = ["feature", "value", "lowers · raises", "adds"];

@@ -13,6 +13,8 @@ from mercer.report.page.limits import Limits
 _NUMBER = re.compile(r"\s*[<>≤≥~≈]?\s*([-+−]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?)")
 #: a number with its interval: "0.91 ± 0.02", "0.005 (0.000–0.007)"
 _INTERVAL = re.compile(r"(\S+) (± .+|\(.+\))")
+#: where the options of a call begin
+_CALL = re.compile(r"(?<=\w)\(")
 #: a table with more rows scrolls in a box of its own
 _TALL = 16
 #: words that are longer are broken into lines: everywhere, and on a phone
@@ -50,7 +52,7 @@ def _cell(j: int, field: Field, cell: Cell, numeric: bool, limits: Limits) -> Ma
     )
     names = " ".join(filter(None, kinds))
     kind, scope = ("th", "row") if j == 0 and not field.numeric else ("td", None)
-    told = _breaking(words) if kind == "th" else _margin_apart(words) if number is not None else words
+    told = breaking(text(words)) if kind == "th" else _margin_apart(words) if number is not None else words
     return tag(kind, told, scope=scope, class_=names or None, data_v=None if number is None else repr(number))
 
 
@@ -60,9 +62,9 @@ def _margin_apart(words: str) -> Markup:
     return joined((found[1], " ", tag("span", found[2], class_="margin"))) if found else text(words)
 
 
-def _breaking(words: str) -> Markup:
-    """A call, `Model(option=1, other=2)`, may be broken before its options."""
-    return Markup(text(words).replace("(", "(<wbr>"))
+def breaking(words: Markup) -> Markup:
+    """A call, `Model(option=1, other=2)`, may be broken before its options, and `a_long_name` at its underscores."""
+    return Markup(_CALL.sub("(<wbr>", words).replace("_", "_<wbr>"))
 
 
 def _side(field: Field) -> str | None:
