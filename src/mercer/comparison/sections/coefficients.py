@@ -87,8 +87,8 @@ def _lead(view: View, entry: Entry, model: Any, last: Any, intervals: bool) -> s
 
 def _moved(view: View, entry: Entry, model: Any) -> str:
     """What a coefficient of a regression is a change of: the prediction, or its logarithm."""
-    told = explain_exactly(model, view.shown(entry, some_rows(entry.table.n_rows, FEW_ROWS)))
-    return "prediction" if told is None else told.what
+    explained = explain_exactly(model, view.shown(entry, some_rows(entry.table.n_rows, FEW_ROWS)))
+    return "prediction" if explained is None else explained.what
 
 
 def _summary(view: View, entry: Entry, model: Any, last: Any) -> tuple[Any, str]:

@@ -54,8 +54,8 @@ def explorer(view: View) -> Section | None:
         "rows",
         "Why: drivers, and rows one by one",
         (*_drivers(view, first), *nomogram(view, first), _rows(view, rows, explained), *methods, *failed),
-        f"What each column adds to the {explained[0][1].what} of a row. With the base, the sum is exactly what the model "
-        "says.",
+        f"What each column adds to the {explained[0][1].what} of a row. With the base, the sum is exactly what the "
+        "model says.",
     )
 
 
