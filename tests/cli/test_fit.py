@@ -148,7 +148,8 @@ def test_what_does_not_fit_into_memory_is_streamed_and_said(
     [
         (["--scheduler", "tcp://127.0.0.1:9"], "add --engine dask"),
         (["--in-memory", "--skip-damaged"], "leave --in-memory out"),
-        (["--stream", "--conformal", "0.9"], "set rows aside"),
+        (["--stream", "--conformal", "0.9"], "take all rows in memory"),
+        (["--stream", "--task", "counts"], "take all rows in memory"),
         (["--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"], "tcp://127.0.0.1:9"),
     ],
 )

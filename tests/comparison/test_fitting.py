@@ -115,3 +115,21 @@ def test_a_parameter_of_a_listed_model_may_be_set() -> None:
     assert model[-1].max_iter == 7
     with pytest.raises(DataError, match=r"GLM has no parameter 'maxiter'\. Did you mean 'max_iter'"):
         fit_named(name, X, y, settings={"maxiter": 7})
+
+
+def test_the_task_gives_a_glm_its_family() -> None:
+    """Counts have Poisson's, positive amounts Gamma's; a family that is set, or another task, comes first."""
+    X, visits = PATIENTS[["age"]], PATIENTS["visits"].to_numpy()
+    cost = np.exp(RNG.normal(size=N))
+    found = fit_named("GLM", X, visits)
+    assert (found.task, found.model[-1].family) == ("counts", "poisson")
+    assert found.notes[0].endswith("because the target is read as counts.")
+    assert fit_named("GLM", X, cost).model[-1].family == "gamma"
+    assert (fit_named("GLM", X, np.where(cost < 1, 0.0, cost), task="amounts").model.predict(X) > 0).all()
+    assert fit_named("GLM", X, visits, settings={"family": "gaussian"}).model[-1].family == "gaussian"
+    numbers = fit_named("GLM", X, visits, task="regression")
+    assert (numbers.task, numbers.model[-1].family) == ("regression", "gaussian")
+    with pytest.raises(DataError, match="Counts are 0, 1, 2"):
+        fit_named("GLM", X, cost, task="counts")
+    with pytest.raises(DataError, match="Ridge is not a model for the task classification"):
+        fit_named("Ridge", X, visits, task="classification")

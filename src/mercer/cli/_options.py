@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -24,6 +24,7 @@ DATA_HELP = (
 )
 Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file that mercer wrote: see `mercer fit`.")]
+TaskName = Literal["auto", "classification", "ordered", "regression", "amounts", "counts"]
 Target = Annotated[str | None, typer.Option(help="The column to predict: its name, or its position (-1 is the last).")]
 Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out. Repeatable.")]
 Kinds = Annotated[

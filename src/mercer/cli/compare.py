@@ -9,12 +9,23 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mercer._errors import ComparisonInterrupted, DataError
-from mercer.cli._options import DATA_HELP, Bars, Drop, Quiet, Seed, Target, missing_again, models_begun, with_reading
+from mercer.cli._options import (
+    DATA_HELP,
+    Bars,
+    Drop,
+    Quiet,
+    Seed,
+    Target,
+    TaskName,
+    missing_again,
+    models_begun,
+    with_reading,
+)
 
 if TYPE_CHECKING:
     from mercer.cli._progress import Stages
@@ -29,7 +40,7 @@ def compare(
     data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)] = "breast-cancer",
     target: Target = None,
     task: Annotated[
-        Literal["auto", "classification", "ordered", "regression", "amounts", "counts"],
+        TaskName,
         typer.Option(
             help="How the target is read: classes, ordered classes, numbers, positive amounts or counts. By default "
             "its values and the columns decide."

@@ -15,6 +15,7 @@ from mercer.cli._options import (
     Quiet,
     Seed,
     Target,
+    TaskName,
     missing_again,
     models_begun,
     setting_of,
@@ -41,6 +42,10 @@ def fit(
             autocompletion=models_begun,
         ),
     ] = "LogisticRegression",
+    task: Annotated[
+        TaskName,
+        typer.Option(help="How the target is read, as in `mercer compare`. By default its values decide."),
+    ] = "auto",
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter of the model, e.g. C=10. Repeatable."),
@@ -109,10 +114,10 @@ def fit(
     if (why := why_streamed(data, asked)) is None:
         problem = _read(data, target, drop or [], reading, quiet)
         remark_first_run(quiet)
-        found = fit_named(model, problem.X, problem.y, settings=setting_of(settings), **aside, seed=seed)
+        found = fit_named(model, problem.X, problem.y, task=task, settings=setting_of(settings), **aside, seed=seed)
         card = _card(found, data, problem.X, problem.y, problem.target, len(problem.y), whole=True, unit=problem.unit)
     else:
-        _refuse_aside(aside)
+        _refuse_aside(aside | {"task": None if task == "auto" else task})
         source = opened_source(data, target=target, drop=drop or (), reading=reading, asked=asked)
         remark(
             f"{called(data)}: {source.described}, read piece by piece ({why}); target {source.columns.target!r}.", quiet
@@ -149,7 +154,7 @@ def _card(
     from mercer.data import Table
     from mercer.using.model_cards import make_card
 
-    task = "classification" if hasattr(found.model, "classes_") else "regression"
+    task = found.task or ("classification" if hasattr(found.model, "classes_") else "regression")
     table = Table.of(X, dates=True)
     return make_card(
         found.model,
@@ -168,6 +173,5 @@ def _card(
 def _refuse_aside(wanted: dict[str, Any]) -> None:
     if any(value is not None for value in wanted.values()):
         raise DataError(
-            "--calibrate and --conformal set rows aside, which takes all of them in memory: leave them out, or give "
-            "--in-memory."
+            "--calibrate, --conformal and --task take all rows in memory: leave them out, or give --in-memory."
         )

@@ -12,15 +12,16 @@ from mercer._errors import DataError
 from mercer._suggest import did_you_mean
 from mercer.comparison.racing.refit import refit
 from mercer.comparison.taking_part.chosen import REFERENCE, listed_entrant
-from mercer.comparison.taking_part.entrants import Entrant, entrants_for
+from mercer.comparison.taking_part.entrants import Entrant, Invitation, entrants_for
 from mercer.comparison.taking_part.kinds import innermost
 from mercer.comparison.taking_part.question import Question
 from mercer.data import Schema, Table
 from mercer.data.storages.time_columns import refuse_clock_times
+from mercer.decide.wrapped import last_step
 from mercer.using.fitting import certificate_note, fitted, wrapped
 from mercer.using.preparing import MODELS, Prepared, prepared_model, set_parameters
 from mercer.using.tasks import Task
-from mercer.using.which_task import TASKS, task_for
+from mercer.using.which_task import TASKS, plural, task_for
 from mercer.using.written import find_sklearn, parse_model
 
 #: models that are the same with and without a comparison, and can be merged and asked to forget rows
@@ -32,6 +33,7 @@ def fit_named(
     X: Any,
     y: Any,
     *,
+    task: str = "auto",
     settings: Mapping[str, Any] | None = None,
     calibrate: str | None = None,
     conformal: float | None = None,
@@ -41,34 +43,57 @@ def fit_named(
 
     A name of the leaderboard gives the model of the comparison: the same features, and its settings chosen in the same
     way, but for `settings`. A class of mercer with `settings`, or that the leaderboard does not list, is that class.
-    Models may also be written as in Python: `SVC(C=10)`.
+    Models may also be written as in Python: `SVC(C=10)`. The task, by default that of `compare`, gives a GLM without a
+    family the family of counts or of positive amounts, and the penalty, that it has in a comparison.
     """
     aside: dict[str, Any] = {"calibrate": calibrate, "conformal": conformal, "seed": seed}
-    if name in ALIKE or (settings and name in MODELS):
-        return fitted(name, X, y, settings=settings, **aside)
+    settings = dict(settings or {})
     refuse_clock_times(X)
     table = Table.of(X, dates=True)
+    tasks = _tasks(y, table, task)
+    by_task = name == "GLM" and "family" not in settings
+    if name in ALIKE or (settings and name in MODELS and not by_task):
+        return _named_task(fitted(name, X, y, settings=settings, **aside), tasks)
     listed: list[str] = []
-    for task in _tasks(y, table):
-        invitation = entrants_for(table, Question.of(task, None))
-        if (found := listed_entrant(name, invitation)) is not None:
-            set_parameters(innermost(found.model), settings or {})
-            return _fitted_entrant(found, task, **aside)
-        listed += [each.name for each in invitation.entrants if each.name not in listed]
+    for each in tasks:
+        invitation = entrants_for(table, Question.of(each, None))
+        if (entrant := listed_entrant(name, invitation)) is not None:
+            set_parameters(innermost(entrant.model), settings)
+            return _fitted_entrant(entrant, each, **aside)
+        if by_task and each is tasks[0] and (entrant := _first_glm(invitation)) is not None:
+            set_parameters(innermost(entrant.model), settings)
+            found = _fitted_entrant(entrant, each, **aside)
+            note = f"GLM stands for {entrant.name}, because the target is read as {plural(each.name)}."
+            return replace(found, notes=(note, *found.notes))
+        listed += [one.name for one in invitation.entrants if one.name not in listed]
     if name in MODELS:
-        return fitted(name, X, y, **aside)
+        return _named_task(fitted(name, X, y, settings=settings, **aside), tasks)
     if find_sklearn(name.removesuffix(REFERENCE)) is not None:
         raise DataError(f"{name} is a model of scikit-learn, which a model file cannot hold. Fit it in Python.")
     if (model := parse_model(name)) is not None:
-        set_parameters(model, settings or {})
-        return fitted(type(model).__name__, X, y, ready=prepared_model(model, X), **aside)
+        set_parameters(model, settings)
+        return _named_task(fitted(type(model).__name__, X, y, ready=prepared_model(model, X), **aside), tasks)
     raise DataError(f"There is no model {name!r}. {did_you_mean(name, [*listed, *MODELS])}")
 
 
-def _tasks(y: Any, table: Table) -> list[Task]:
-    """Return the task that the target asks for, and after it the others that it allows."""
-    found = [task_for(y, table.n_rows, X=table)]
-    for name in TASKS:
+def _first_glm(invitation: Invitation) -> Entrant | None:
+    """Return the first GLM of a comparison: it has the family of counts, or of positive amounts."""
+    return next((each for each in invitation.entrants if type(innermost(each.model)).__name__ == "GLM"), None)
+
+
+def _named_task(found: Prepared, tasks: list[Task]) -> Prepared:
+    """Return a fitted model with the first task that it performs: a classifier has classes, others do not."""
+    classes = hasattr(found.model, "classes_")
+    names = [task.name for task in tasks if hasattr(task, "labels") == classes]
+    if not names:
+        raise DataError(f"{type(last_step(found.model)).__name__} is not a model for the task {tasks[0].name}.")
+    return replace(found, task=names[0])
+
+
+def _tasks(y: Any, table: Table, given: str = "auto") -> list[Task]:
+    """Return the task that is given, or else the one that the target poses and after it the others that it allows."""
+    found = [task_for(y, table.n_rows, given, X=table)]
+    for name in TASKS if given == "auto" else ():
         if name != found[0].name:
             try:
                 task = task_for(y, table.n_rows, name)
@@ -88,5 +113,5 @@ def _fitted_entrant(
         classes = hasattr(task, "labels")
         around = wrapped(clone(model), classes=classes, calibrate=calibrate, conformal=conformal, seed=seed)
         model = around.fit(entrant.table.native, task.y)
-    ready = Prepared(model, entrant.table.native, Schema.infer(entrant.table))
+    ready = Prepared(model, entrant.table.native, Schema.infer(entrant.table), task=task.name)
     return replace(ready, notes=certificate_note(model))

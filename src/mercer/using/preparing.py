@@ -88,6 +88,8 @@ class Prepared:
     frame: Any
     schema: Schema
     notes: tuple[str, ...] = ()
+    #: name of the task that the model was fitted for; "" before
+    task: str = ""
 
 
 def prepared(

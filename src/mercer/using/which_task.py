@@ -101,9 +101,9 @@ treat them as classes.'
         name, reason = OrderedClasses.name, f"{called} is read as ordered classes, in the given order."
     elif name == "auto":
         name, because, otherwise = decide(values, X, levels)
-        reason = f"{called} is read as {_plural(name)}: {because}.{f' {otherwise}' if otherwise else ''}"
+        reason = f"{called} is read as {plural(name)}: {because}.{f' {otherwise}' if otherwise else ''}"
     else:
-        reason = f"{called} is read as {_plural(name)}, as given by the task {name}."
+        reason = f"{called} is read as {plural(name)}, as given by the task {name}."
     match name:
         case "classification":
             return Classification(*encode_labels(y), reason)
@@ -164,7 +164,8 @@ def decide(y: Array, X: Table | None = None, levels: Sequence[Any] | None = None
 _CLASSES = "Use --task classification to treat them as classes."
 
 
-def _plural(name: str) -> str:
+def plural(name: str) -> str:
+    """Return what a target of a task holds, in words."""
     return {
         "classification": "classes",
         "ordered": "ordered classes",

@@ -143,6 +143,9 @@ def test_of_noise_nothing_is_recommended() -> None:
     late = replace(comparison, unfinished=("lr",)).verdict()
     assert late.sentences[0].endswith("lr was not finished.")
     assert late.sentences[1].startswith("Give more time")
+    forward = replace(comparison, settings={"splits": "forward in time"}).verdict()
+    assert "--repeats" in verdict.sentences[1]
+    assert "its values in earlier rows" in forward.sentences[1]
     assert comparison.entry().name == "guess"  # the first by score
 
 

@@ -67,8 +67,8 @@ def absent_classes(view: View) -> Iterator[Found]:
     absent = sum(int((~np.isin(truth[test], truth[train])).sum()) for train, test in view.comparison.splits)
     if tested and absent / tested > MANY_ABSENT:
         yield Found(
-            f"{absent / tested:.0%} of the rows that models were scored on have a class that no row has that they were "
-            "fitted to. No model can be right there, and probabilities are scored on the other rows only.",
+            f"{absent / tested:.0%} of the scored rows belong to classes that are absent from the training rows of "
+            "their fold. No model can predict them there, and probabilities are scored on the other rows only.",
             "Put rare classes together, or leave them out.",
         )
 
@@ -81,9 +81,8 @@ def time_series(view: View) -> Iterator[Found]:
     alike = _neighbours_alike(view, _times(view, name))
     if alike > max(LEAST_ALIKE, 3 / np.sqrt(len(view.rows))):
         yield Found(
-            f"Rows that follow each other in {name!r} have similar targets (correlation {alike:.2f}), and models were "
-            "fitted to rows before and after those that they were scored on. Scores are too good for rows of the "
-            "future.",
+            f"Rows that follow each other in {name!r} have similar targets (correlation {alike:.2f}), and random folds "
+            "score a row between its neighbours of the training rows. Scores are too good for rows of the future.",
             f"Compare again with --time {shlex.quote(name)} (in Python times=).",
             (name,),
         )

@@ -362,6 +362,8 @@ def _no_recommendation(comparison: Comparison, metric: Metric, top: Entry, basel
             "The reference does beat it, so that the columns bear on the target: transformed columns, or products of "
             "them, may help."
         )
+    elif comparison.settings.get("splits") == "forward in time":
+        remedy = "Add columns that bear on the target, such as its values in earlier rows, or rows."
     else:
         remedy = "Add columns that bear on the target, or rows; repeats (--repeats 5) show smaller differences."
     return [sentence, remedy]

@@ -35,7 +35,7 @@ MOST_SPLIT_COLUMNS = 100
 #: rows of the rarest class from which boosting stops early
 STOPPED_EARLY = 20
 #: rows of a leaf: usually 20, and fewer in small tables, of which trees would otherwise have no split
-FEWEST_IN_LEAF, MOST_IN_LEAF, LEAVES = 3, 20, 10
+FEWEST_IN_LEAF, MOST_IN_LEAF, LEAVES = 3, 20, 4
 #: levels of a category, the rest counting as missing, and words of a text
 MOST_LEVELS, MOST_WORDS = 254, 30
 
