@@ -163,6 +163,16 @@ def test_clock_times_are_refused_where_they_could_not_be_read_again(run: Run, pe
     assert run("predict", people.with_suffix(".best"), people, "-q").exit_code == 0
 
 
+def test_a_baseline_predicts_for_columns_of_any_kind(run: Run, people: Path) -> None:
+    words = [f"a long remark on row {i} and nothing else,{'uv'[i % 2]},{'abb'[i % 3]}" for i in range(60)]
+    people.write_text("\n".join(["remark,code,y", *words]))
+    model = people.with_suffix(".mercer")
+    assert run("fit", people, "--target", "y", "--model", "DummyClassifier", "-o", model, "-q").exit_code == 0
+    found = run("predict", model, people, "-q")
+    assert found.exit_code == 0
+    assert {line.split(",")[0] for line in found.stdout.splitlines()[1:]} == {"b"}
+
+
 def test_a_row_that_is_refused_is_named_by_its_place_in_the_file(
     run: Run, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
 from mercer._errors import ColumnMismatchError
 from mercer._suggest import did_you_mean, listed
 from mercer.data import Kind, Table
@@ -28,7 +30,7 @@ def reader_of(model: Any) -> Any:
 
 
 def columns_of(model: Any) -> list[str] | None:
-    """Names of the columns that a fitted model reads; None where it does not know any."""
+    """Names of the columns that a fitted model reads; None where there are no names."""
     reader = reader_of(model)
     named = hasattr(reader, "_used") or hasattr(reader, "feature_names_in_")
     return names_read(reader) if named else None
@@ -72,8 +74,8 @@ def refuse_unknown(wanted: list[str], names: list[str]) -> None:
 
 def held_by(model: Any) -> dict[str, Held]:
     """What each column held where the model was fitted, so that the same is read from another file."""
-    if columns_of(model) is None:
-        return {}
+    if columns_of(model) is None or isinstance(reader_of(model), DummyClassifier | DummyRegressor):
+        return {}  # a baseline predicts the same for every row, whatever its columns hold
     held = {column.name: _held(column) for column in columns_of_fit(reader_of(model))}
     return {name: what for name, what in held.items() if what is not None}
 

@@ -265,3 +265,10 @@ def test_libraries_of_frames_agree(library: str) -> None:
 def test_what_parts_the_classes_comes_first() -> None:
     told = explain_rows(GaussianNB().fit(X[TWO], SPECIES[TWO]), X[TWO])
     assert told.strongest(2) == ["x2", "x3"]  # length and width of the petals
+
+
+def test_a_pipeline_of_one_step_is_explained_as_its_model() -> None:
+    plain = LogisticRegression().fit(X, SPECIES)
+    found = explain_rows(make_pipeline(LogisticRegression()).fit(X, SPECIES), X[:3])
+    assert found.method == "exact"
+    np.testing.assert_allclose(found.contributions, explain_rows(plain, X[:3]).contributions)

@@ -51,6 +51,8 @@ def evidence_of(model: Any, X: Any) -> Evidence:
     """The scores of a model's classes, or its linear predictor, as sums over columns (and words)."""
     if isinstance(model, Pipeline):
         before, last = model[:-1], model[-1]
+        if not len(before):
+            return evidence_of(last, X)
         found = evidence_of(last, before.transform(X))
         return _by_column(_named_features(model, found), before, X)
     check_is_fitted(model)
