@@ -250,6 +250,25 @@ def test_a_check_that_breaks_is_among_the_problems(monkeypatch: pytest.MonkeyPat
     assert "could not be made: ZeroDivisionError: nothing to divide by" in found.sentence
 
 
+def test_the_check_of_guessing_agrees_with_the_verdict() -> None:
+    """Losses that differ much between splits, and little from those of the baseline on the same splits."""
+    found = comparison(plain(), classes())
+    losses = np.array([0.2, 0.9, 0.4, 0.7])
+
+    def entry(name: str, kind: str, values: Any) -> Entry:
+        return replace(found.entries[0], name=name, kind=kind, scores={**found.entries[0].scores, "log_loss": values})
+
+    better = entry("better", "discriminative", losses)
+    guess = entry("guess", "baseline", losses + np.array([0.1, 0.11, 0.1, 0.09]))
+    clear = replace(found, entries=(better, guess))
+    assert clear.interval("better").high > guess.mean("log_loss")
+    assert clear.verdict().best is better
+    assert "MRC306" not in codes(clear)
+    unclear = replace(found, entries=(better, entry("guess", "baseline", losses[::-1] + 0.05)))
+    assert unclear.verdict().best is None
+    assert "MRC306" in codes(unclear)
+
+
 def test_codes_are_unique_and_each_is_documented_once_with_its_name_and_severity() -> None:
     written = re.findall(r"^\| (MRC\d{3}) \| ([^|]+) \| (\w+) \|", DOCUMENT.read_text("utf-8"), flags=re.M)
     assert written == [(each.code, each.name, each.severity) for each in CHECKS]

@@ -129,9 +129,15 @@ def probabilities_off(view: View) -> Iterator[Found]:
 
 
 def no_better_than_guessing(view: View) -> Iterator[Found]:
-    """Whether the best model beats one that knows nothing of the columns, beyond its interval."""
-    best = view.best()
+    """Whether the best model beats one that does not read the columns.
+
+    With a baseline this is the verdict, which compares both on the same splits; without one, the interval of the best
+    score decides.
+    """
+    best, verdict = view.best(), view.comparison.verdict()
     if best is None or best.kind == "baseline":  # no model was judged: there is nothing to say of the columns
+        return
+    if verdict.baseline is not None and verdict.best is not None:
         return
     metric, known = view.comparison.task.metric, _of_knowing_nothing(view)
     mean, low, high = view.comparison.interval(best.name)
@@ -139,7 +145,7 @@ def no_better_than_guessing(view: View) -> Iterator[Found]:
         return
     worst = low if metric.larger_is_better else high
     worst = mean if np.isnan(worst) else worst
-    if metric.gain(worst) <= metric.gain(known):
+    if verdict.baseline is not None or metric.gain(worst) <= metric.gain(known):
         yield Found(
             f"{best.name} is not surely better than knowing nothing of the columns: {metric.heading} {mean:.4g}, and "
             f"{known:.4g} for always giving the same answer.",

@@ -81,10 +81,14 @@ def _summary(view: View, verdict: Verdict) -> str:
         counts = np.bincount(comparison.task.truth)
         label = view.labels[int(counts.argmax())]
         near = entry.mean("within_one") if comparison.task.name == "ordered" else math.nan
-        beside = "" if math.isnan(near) else f", and is at most one class off for {near:.1%}"
+        beside = beside_guess = ""
+        if not math.isnan(near):
+            beside = f", and is at most one class off for {near:.1%}"
+            around = counts[max(0, counts.argmax() - 1) : counts.argmax() + 2].sum() / counts.sum()
+            beside_guess = f", and at most one class off for {around:.1%}"
         return (
             f"{name} predicts the right class for {right:.1%} of rows that it was not fitted to{beside}. Always "
-            f"answering “{label}” is right for {counts.max() / counts.sum():.1%}."
+            f"answering “{label}” is right for {counts.max() / counts.sum():.1%}{beside_guess}."
         )
     measures = {metric.name for metric in comparison.task.metrics}
     if "mae" not in measures or math.isnan(entry.mean("mae")):
