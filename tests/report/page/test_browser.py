@@ -111,6 +111,28 @@ def test_a_leaderboard_fits_without_scrolling(browser: Any, tmp_path: Path, widt
     tab.context.close()
 
 
+def test_long_names_break_at_underscores_before_a_table_scrolls(browser: Any, tmp_path: Path) -> None:
+    fields = (*(Field(name) for name in ("column", "kind")), *(Field(f"m{j}", "s") for j in range(7)), Field("values"))
+    row = ("months_since_last_credit_inquiry", "category", *("123,456",) * 7, "Residential_Low_Density 78%, other 16%")
+    path = tmp_path / "names.html"
+    path.write_text(page_html(Page("t", "", (Section("a", "A", (Grid("", fields, (row,)),)),))), encoding="utf-8")
+    tab = Tab(browser, path, 1280)
+    assert tab.page.locator(".box").evaluate("box => box.scrollWidth - box.clientWidth") <= 1
+    tab.context.close()
+
+
+def test_of_a_long_table_the_first_rows_are_printed(browser: Any, tmp_path: Path) -> None:
+    grid = Grid("", (Field("row"),), tuple((f"name {j}",) for j in range(80)))
+    path = tmp_path / "long.html"
+    path.write_text(page_html(Page("t", "", (Section("a", "A", (grid,)),))), encoding="utf-8")
+    tab = Tab(browser, path, 1280)
+    seen = "rows => rows.filter(row => row.checkVisibility()).length"
+    assert tab.page.locator("tbody tr").evaluate_all(seen) == 80
+    tab.page.emulate_media(media="print")
+    assert tab.page.locator("tbody tr").evaluate_all(seen) == 30
+    tab.context.close()
+
+
 #: how far text stands out from what is behind it, of every piece of text that is seen
 CONTRASTS = """() => {
   const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
