@@ -112,6 +112,13 @@ def test_evidence_decides(y: Any, table: Table, name: str) -> None:
     assert task.reason.startswith("it is read as ")
 
 
+def test_a_scale_from_0_may_be_counts_and_labels_may_have_an_order() -> None:
+    assert task_for(RATINGS - 1, N, X=TABLE).reason.endswith("Use --task counts if they are counts.")
+    assert task_for(RATINGS, N, X=TABLE).reason.endswith("Use --task classification to treat them as classes.")
+    assert "--order" in task_for(["a", "b", "c"], 3).reason
+    assert "--order" not in task_for(["a", "b", "b"], 3).reason
+
+
 def test_the_order_of_the_rows_and_units_do_not_change_a_decision() -> None:
     order = RNG.permutation(N)
     table = Table.of(COLUMNS[order])

@@ -288,7 +288,8 @@ def _decide_whole(y: Array, X: Table | None) -> TaskDecision:
             )
         return TaskDecision("counts", f"{found}, of which larger ones are rarer", _CLASSES)
     if found.is_scale and order.supports_order:
-        return TaskDecision("ordered", f"{found} that rise or fall with the columns", _CLASSES)
+        other = "Use --task counts if they are counts." if found.low == 0 else _CLASSES
+        return TaskDecision("ordered", f"{found} that rise or fall with the columns", other)
     if found.is_usual_scale:
         return TaskDecision("ordered", f"{found}, a usual scale", _CLASSES)
     if n > 10 and (found.smooth or order.supports_order):
