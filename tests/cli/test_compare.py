@@ -205,7 +205,7 @@ def test_sections_for_which_there_is_no_time_are_named_on_the_page(
     report = tmp_path / "report.html"
     assert run("compare", "iris", *QUICK, "--time-limit", "99", "--report", report).exit_code == 0
     page = report.read_text()
-    assert "overview: not made, because the time limit was reached (not begun)." in page
+    assert "columns: not made, because the time limit was reached (not begun)." in page
     assert "curves: not made, because the time limit was reached (not begun)." in page
     assert "Which model" in page
 
