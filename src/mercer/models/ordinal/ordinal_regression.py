@@ -26,9 +26,9 @@ from mercer._errors import DataError, FitInterrupted
 from mercer._gpu import is_tensor, to_numpy
 from mercer._warn import warn
 from mercer.data.labels import encode_labels
-from mercer.models._finite import refuse_not_finite
+from mercer.models._finite import refuse_not_finite, refuse_too_wide
 from mercer.models._refusal import refuse_no_target, refuse_one_class
-from mercer.models.base import Array, Plan, checked, checked_weight, is_sparse, old_state_on_failure
+from mercer.models.base import Array, Plan, checked, checked_weight, column_names, is_sparse, old_state_on_failure
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate
 
@@ -134,7 +134,9 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
             refuse_one_class(self.classes_)
             refuse_not_finite(self, X)
             weight = checked_weight(sample_weight, X)
-            problem = ProportionalOdds(X, codes, np.ones(len(codes)) if weight is None else weight, 1 / self.C)
+            weight = np.ones(len(codes)) if weight is None else weight
+            refuse_too_wide(_sums_of_squares(X, weight), column_names(self))
+            problem = ProportionalOdds(X, codes, weight, 1 / self.C)
             self._minimise(problem)
         if not self.certificate_.holds:
             warn(
@@ -269,6 +271,12 @@ class OrdinalCoefficients(NamedTuple):
         return OrdinalCoefficients(self.coef + length * step[:p], self.thresholds + length * step[p:])
 
 
+def _sums_of_squares(X: Any, weight: Array) -> Array:
+    """Σ w x² of each column, which bounds the curvature; not finite where it overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray((X.multiply(X) if is_sparse(X) else np.square(X)).T @ weight).ravel()
+
+
 class ProportionalOdds:
     """Σ weight · −log p(y|x) + ½ l2 ‖β‖², with its gradient and products with its Hessian."""
 
@@ -302,9 +310,11 @@ errors."""
         # slopes and curvatures of the two logistic losses of a row
         slope_up, slope_low = self.weight * expit(-upper), self.weight * expit(lower)
         bend_up, bend_low = slope_up * expit(upper), slope_low * expit(-lower)
+        # slope and curvature of −log(1 − e^−δ): 1/(e^δ − 1) and e^δ/(e^δ − 1)², without e^δ, which may overflow
         gaps = np.diff(point.thresholds)
-        grown = np.expm1(gaps)
-        pull, stiffness = self.sizes[1:-1] / grown, self.sizes[1:-1] * np.exp(gaps) / np.square(grown)
+        apart = -np.expm1(-gaps)
+        pull = self.sizes[1:-1] * np.exp(-gaps) / apart
+        stiffness = pull / apart
 
         gradient = np.concatenate(
             [
