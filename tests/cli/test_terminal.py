@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ def started(*arguments: str, folder: Path, width: int = 160) -> Any:
         encoding="utf-8",
         timeout=120,
         env={**around, "TERM": "xterm"},
+        # a shell that runs tests in the background has its programs ignore Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
