@@ -7,18 +7,22 @@
 #   make fuzz       random inputs for every law, for MINUTES=30
 #   make coverage   which lines of families, kernels, stats and solvers the tests reach
 #   make bench      the race against other libraries; WORKLOAD=name for one of them
+#   make constraints  write constraints.txt anew with the newest versions
 #   make dist       wheel and source archive; make smoke tries the wheel in an empty environment
 #   make clean      remove .venv and caches
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+# every environment gets the versions of constraints.txt, for building too; make CONSTRAINTS= … takes the newest
+CONSTRAINTS := constraints.txt
+PIP := -m pip --quiet --disable-pip-version-check
+INSTALL := PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) $(BIN)/python $(PIP) install --editable
 
 # without bytecode, each program that a test starts would read all sources anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow lint format docs fuzz coverage bench dist smoke clean
+.PHONY: demo test test-slow lint format docs fuzz coverage bench constraints dist smoke clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/demo.installed
@@ -63,6 +67,12 @@ docs: $(VENV)/docs.installed
 bench: $(VENV)/bench.installed
 	$(BIN)/python -m bench $(WORKLOAD)
 
+# without torch's build (2.13.0+cpu): indexes differ in what they call it
+constraints:
+	rm -rf build/constraints && $(PYTHON) -m venv build/constraints
+	build/constraints/bin/python $(PIP) install --editable '.[test,lint]'
+	build/constraints/bin/python $(PIP) freeze --exclude mercer | sed 's/+.*//' > constraints.txt
+
 dist: $(VENV)/release.installed
 	rm -rf dist
 	$(BIN)/hatchling build
@@ -70,19 +80,19 @@ dist: $(VENV)/release.installed
 # from build/, where no sources are to be found; what is compiled goes there too, as on a machine that never saw mercer
 smoke: dist
 	rm -rf build/smoke && $(PYTHON) -m venv build/smoke
-	build/smoke/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	build/smoke/bin/python $(PIP) install dist/*.whl
 	cd build && NUMBA_CACHE_DIR=smoke/numba smoke/bin/python ../tests/release/smoke.py
 
 clean:
 	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
 	find src tests bench -name __pycache__ -prune -exec rm -rf {} +
 
-# The stamps are remade when pyproject.toml changes; the installation is editable, so that sources need none.
-$(VENV)/demo.installed: pyproject.toml | $(BIN)/python
+# The stamps are remade when pyproject.toml or the versions change; the installation is editable, so that sources need none.
+$(VENV)/demo.installed: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
 	$(INSTALL) .
 	@touch $@
 
-$(VENV)/%.installed: pyproject.toml | $(BIN)/python
+$(VENV)/%.installed: pyproject.toml $(CONSTRAINTS) | $(BIN)/python
 	$(INSTALL) '.[$*]'
 	@touch $@
 

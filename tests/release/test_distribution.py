@@ -74,7 +74,16 @@ def test_extras_are_those_the_sentences_name(wheel: zipfile.ZipFile) -> None:
 
 
 def test_the_source_archive_holds_what_its_tests_need(archived: set[str]) -> None:
-    wanted = {"pyproject.toml", "Makefile", "README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "docs/upgrading.md"}
+    wanted = {
+        "pyproject.toml",
+        "Makefile",
+        "constraints.txt",
+        "README.md",
+        "CHANGELOG.md",
+        "CITATION.cff",
+        "LICENSE",
+        "docs/upgrading.md",
+    }
     assert wanted | {"tests/conftest.py", "tests/release/public_names.txt", "bench/results.json"} <= archived
 
 

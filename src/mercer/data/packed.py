@@ -26,5 +26,5 @@ class Packed:
 
 @lru_cache(maxsize=16)
 def _unpacked(packed: bytes) -> Any:
-    kind, parts = pickle.loads(zlib.decompress(packed))
+    kind, parts = pickle.loads(zlib.decompress(packed))  # noqa: S301 – reached only from within another pickle
     return kind(*parts)

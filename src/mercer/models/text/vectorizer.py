@@ -23,7 +23,7 @@ from mercer.features.text.terms import (
 )
 from mercer.models.text._documents import documents_of
 
-TOKEN_PATTERN = r"(?u)\b\w\w+\b"
+TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # noqa: S105 – splits words
 ACCENTS: dict[str, Callable[[str], str]] = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
 _CHARACTERS: dict[str, Callable[[int, int], Any]] = {"char": CharNgrams, "char_wb": WordCharNgrams}
 
