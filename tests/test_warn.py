@@ -17,7 +17,7 @@ def calling(inner: Any, module: str) -> Any:
     return inside["outer"]
 
 
-@pytest.mark.parametrize("around", ["mercer.models.linear.ridge", "sklearn.pipeline", "joblib.parallel"])
+@pytest.mark.parametrize("around", ["mercer.models.linear.ridge", "sklearn.pipeline", "joblib.parallel", "numba.core"])
 def test_lines_of_mercer_and_of_who_calls_it_for_somebody_are_passed_over(around: str) -> None:
     fit = calling(_warning_of("mercer.solvers"), around)
     with pytest.warns(MercerWarning, match="careful") as told:

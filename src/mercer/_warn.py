@@ -6,7 +6,7 @@ import sys
 import warnings
 
 #: packages that are passed through on the way out: a pipeline that calls our `fit` was called by somebody
-INSIDE = ("mercer", "sklearn", "joblib", "contextlib", "functools")
+INSIDE = ("mercer", "sklearn", "joblib", "numba", "contextlib", "functools")
 
 
 def warn(message: str | Warning, category: type[Warning] | None = None) -> None:

@@ -6,6 +6,29 @@ import os
 import subprocess
 import sys
 
+HELPER = """
+from mercer._jit import jit
+
+@jit
+def helper(x):
+    return x + {constant}
+"""
+CALLER = """
+from mercer._jit import jit
+from mercer._jit.helper import helper
+
+@jit
+def caller(x):
+    return 10 * helper(x)
+"""
+RUN = """
+import json
+from mercer._jit.caller import caller
+value = caller(1.0)
+stats = getattr(caller.dispatcher, "stats", None)
+print(json.dumps([value, sum(stats.cache_hits.values()) if stats else 0]))
+"""
+
 
 def printed(script: str, **environment: str) -> str:
     """What a script prints in a process with these variables beside the usual ones."""

@@ -16,30 +16,7 @@ import mercer._jit
 from mercer._jit import jit, wide_vectors
 from mercer.families import Multinomial, Poisson
 from mercer.stats import ColumnMoments, ColumnSums, ScatterMoments, ValueCounts, VectorSums
-from tests._jit._process import printed
-
-HELPER = """
-from mercer._jit import jit
-
-@jit
-def helper(x):
-    return x + {constant}
-"""
-CALLER = """
-from mercer._jit import jit
-from mercer._jit.helper import helper
-
-@jit
-def caller(x):
-    return 10 * helper(x)
-"""
-RUN = """
-import json
-from mercer._jit.caller import caller
-value = caller(1.0)
-stats = getattr(caller.dispatcher, "stats", None)
-print(json.dumps([value, sum(stats.cache_hits.values()) if stats else 0]))
-"""
+from tests._jit._process import HELPER, RUN, printed
 
 WIDE = """
 from mercer._jit import jit, wide_vectors
@@ -49,18 +26,6 @@ def caller(x):
     wide_vectors()
     return 20 * x
 """
-
-
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    """A package with the decorator and two loops, one calling the other, in files of their own."""
-    folder = tmp_path / "mercer" / "_jit"
-    folder.mkdir(parents=True)
-    (tmp_path / "mercer" / "__init__.py").touch()
-    shutil.copy(mercer._jit.__file__, folder / "__init__.py")
-    (folder / "helper.py").write_text(HELPER.format(constant=1.0))
-    (folder / "caller.py").write_text(CALLER)
-    return tmp_path
 
 
 def test_an_edit_in_one_file_reaches_the_cached_loops_of_others(package: Path) -> None:
@@ -186,3 +151,27 @@ def test_loops_with_wide_vectors_are_cached(package: Path) -> None:
     environment = {"PYTHONPATH": str(package), "NUMBA_CACHE_DIR": str(package / "cache")}
     assert json.loads(printed(RUN, **environment)) == [20.0, 0]
     assert json.loads(printed(RUN, **environment)) == [20.0, 1]
+
+
+FORKS = """
+import os, signal, threading, time
+from mercer._jit.caller import caller
+from mercer._jit.helper import helper
+
+helper(0.0)
+compiling = threading.Thread(target=lambda: [caller(x) for x in (1.0, 1, 1j, True)])
+compiling.start()
+children = []
+while compiling.is_alive():
+    time.sleep(0.05)
+    if (child := os.fork()) == 0:
+        signal.alarm(20)
+        os._exit(0 if helper(2.0) == 3.0 and helper(1j) == 1 + 1j else 3)
+    children.append(child)
+print({os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children})
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only forked processes find locks of other threads")
+def test_a_process_forked_while_a_thread_compiles_can_compile(package: Path) -> None:
+    assert printed(FORKS, PYTHONPATH=str(package), NUMBA_CACHE_DIR=str(package / "cache")).strip() == "{0}"

@@ -5,7 +5,7 @@
 * numba is imported when the first loop is called, not when mercer is (it costs a third of a second);
 * machine code is cached on disk under a stamp that hashes *all* sources of this package, so that an edit
   in one file never revives stale code in another that calls it;
-* where no cache directory is writable the loop is compiled anew in each process, without an error.
+* cached code is verified before it is loaded, and where the cache is damaged, full or absent, the loop is compiled.
 
 Loops lie in the folder of the room that calls them, if several do of the lowest one; what loops of several folders
 share lies here.
@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -37,6 +39,11 @@ USUAL: dict[str, Any] = {"fastmath": set(SUMS_MAY_BE_REORDERED), "error_model": 
 
 # Two threads may call a loop for the first time at once; nested because compiling a caller compiles its callees.
 _compiling = threading.RLock()
+
+if hasattr(os, "register_at_fork"):  # no child finds it held by a thread that it does not have
+    os.register_at_fork(
+        before=_compiling.acquire, after_in_parent=_compiling.release, after_in_child=_compiling.release
+    )
 
 
 @functools.cache
@@ -90,22 +97,32 @@ def _with_intrinsics(function: Any) -> Any:
     return functools.wraps(function)(FunctionType(function.__code__, names, function.__name__))
 
 
+@functools.cache
+def _compile_before_forks() -> None:
+    """Let forks wait for a compilation: a child would find numba's lock held forever, and its compiler halfway."""
+    from numba.core.compiler_lock import global_compiler_lock as lock
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+
 def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     import numba
     from numba.extending import typeof_impl
 
+    _compile_before_forks()
     # A compiled loop that calls another finds a `Loop` under its global name; tell numba what it stands for.
     if Loop not in typeof_impl.registry:
         typeof_impl.register(Loop)(lambda loop, context: typeof_impl(loop.dispatcher, context))
     while _untold:
         _untold.pop()()
     dispatcher = numba.njit(nogil=True, **options)(_with_intrinsics(function))
-    try:
-        dispatcher.enable_caching()
-        # Private to numba, hence the test in tests/_jit: the stamp decides whether a cached file is current.
-        dispatcher._cache._cache_file._source_stamp = source_stamp()
-    except (RuntimeError, AttributeError):  # no writable directory, NUMBA_DISABLE_JIT, or a changed numba
-        pass
+    if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        from mercer._jit._cache import CheckedCache
+
+        with suppress(RuntimeError, OSError):  # no writable directory
+            # Private to numba, hence the tests in tests/_jit.
+            dispatcher._cache = CheckedCache(dispatcher.py_func, source_stamp())
     return dispatcher
 
 
