@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -114,3 +116,28 @@ def test_an_error_of_whoever_makes_the_content_stays_what_it_is(tmp_path: Path) 
     with pytest.raises(MissingModelFileError, match="shard"):
         write_atomically(tmp_path / "model", parts())
     assert not os.listdir(tmp_path)
+
+
+KILLED = """
+import sys, time
+from mercer._atomic import write_atomically
+
+def parts():
+    yield b"new" * 100_000
+    print("half of it is written", flush=True)
+    time.sleep(60)
+
+write_atomically(sys.argv[1], parts())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="only Linux has files without a name")
+def test_a_process_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("old")
+    writer = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path / "model")], stdout=subprocess.PIPE)
+    assert writer.stdout is not None
+    writer.stdout.readline()
+    writer.kill()
+    writer.communicate()
+    assert os.listdir(tmp_path) == ["model"]
+    assert (tmp_path / "model").read_text() == "old"

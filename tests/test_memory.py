@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,3 +72,21 @@ def test_what_does_not_fit_is_refused_with_the_numbers(machine: Path) -> None:
 def test_the_error_is_caught_as_either_kind() -> None:
     assert issubclass(TooLargeError, DataError)
     assert issubclass(TooLargeError, MemoryError)
+
+
+LIMITED = """
+import resource
+import sys
+from mercer._memory import available_bytes
+
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(getattr(resource, sys.argv[1]), (size + 2**30, resource.RLIM_INFINITY))
+print(available_bytes())
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="nothing tells how much the process has")
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_a_limit_of_the_process_counts(limit: str) -> None:
+    told = subprocess.run([sys.executable, "-c", LIMITED, limit], check=True, capture_output=True, text=True)
+    assert int(told.stdout) <= (2**30 if limit == "RLIMIT_AS" else 2**31)

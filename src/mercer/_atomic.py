@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mercer._errors import MercerError, WriteError
 
 #: letters of a name that its temporary file has too: with more, a long name would have none
 LETTERS = 40
+#: names of the open files of this process, on Linux
+OPEN_FILES = "/proc/self/fd"
 
 
 def write_atomically(path: str | Path, content: str | bytes | Iterable[bytes]) -> None:
@@ -37,17 +40,55 @@ def write_atomically(path: str | Path, content: str | bytes | Iterable[bytes]) -
 def _replace(path: Path, parts: Iterable[bytes]) -> None:
     mode = _mode_of(path)
     beside = path.with_name(f".{path.name[:LETTERS]}.{secrets.token_hex(4)}.part")
+    number, is_named = _new_file(path.parent, beside, mode or 0o666)
     try:
-        with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, mode or 0o666)) as file:
+        with open(number, "wb") as file:
             file.writelines(parts)
             file.flush()
+            if mode is not None:
+                os.chmod(file.fileno() if os.chmod in os.supports_fd else beside, mode)  # what the umask took away
             os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(beside, mode)  # what the umask took away
+            if not is_named:
+                _give_name(file.fileno(), beside)
         os.replace(beside, path)
+        _sync_folder(path.parent)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def _new_file(folder: Path, name: Path, mode: int) -> tuple[int, bool]:
+    """Open a new file for writing; return its descriptor, and whether it has its name already.
+
+    Where the system can, it gets its name when all of it is written, so that a process that is killed leaves nothing.
+    """
+    if hasattr(os, "O_TMPFILE") and os.path.isdir(OPEN_FILES):
+        try:
+            return os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, mode), False
+        except OSError as error:  # old kernels take the flag for that of a folder
+            if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT):
+                raise
+    return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode), True
+
+
+def _give_name(number: int, name: Path) -> None:
+    folder = os.open(name.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:  # with the descriptor of a folder, os.link follows the link to the open file
+        os.link(f"{OPEN_FILES}/{number}", name.name, src_dir_fd=folder, dst_dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Write the entries of a folder to the disk, where the system can: the new name survives a power failure."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    with suppress(OSError):  # the file is in its place, and some file systems cannot
+        number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
 
 
 def _is_stream(path: Path) -> bool:

@@ -37,11 +37,11 @@ _last: _Look | None = None
 
 
 def available_bytes() -> int:
-    """Bytes this process can still get: free memory of the machine, or less where a container's limit is nearer."""
+    """Return the bytes this process can still get: free memory of the machine, or of its container or limits if less."""
     global _last
     now, last = time.monotonic(), _last
     if last is None or now - last.at > FRESH or last.places != (PROC, CGROUPS):
-        _last = last = _Look(min([_of_machine(), *_of_groups()]), now, (PROC, CGROUPS))
+        _last = last = _Look(min([_of_machine(), *_of_groups(), *_of_limits()]), now, (PROC, CGROUPS))
     return last.left
 
 
@@ -91,6 +91,20 @@ def _of_group(folder: Path, limit: str, used: str, cache: str) -> Iterator[int]:
     if most is not None and now is not None:
         spare = [int(line.split()[1]) for line in _lines(folder / "memory.stat") if line.startswith(f"{cache} ")]
         yield max(0, most - now + sum(spare))
+
+
+def _of_limits() -> Iterator[int]:
+    """Return what is left of the address space and of the data that the process may have (`ulimit -v`, `ulimit -d`)."""
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return
+    # in pages: size, resident, shared, text, lib, data
+    pages = [int(field) for line in _lines(PROC / "self" / "statm") for field in line.split()]
+    for limit, field in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
+        most, _ = resource.getrlimit(limit)
+        if most != resource.RLIM_INFINITY and len(pages) > field:
+            yield max(0, most - pages[field] * resource.getpagesize())
 
 
 def _number(file: Path) -> int | None:
