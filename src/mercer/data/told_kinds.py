@@ -30,12 +30,12 @@ def with_kinds(frame: Any, kinds: Mapping[str, Kind]) -> Any:
     >>> Schema.infer(frame), Schema.infer(with_kinds(frame, {"stars": Kind.NUMBER}))
     (Schema(stars: code of 5), Schema(stars: number))
     """
-    for name, kind in kinds.items():
-        if name not in frame.column_names:
-            raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, frame.column_names)}")
-        position = frame.column_names.index(name)
-        frame = _with_metadata(frame, position, {KEY: kind.value})
-    return frame
+    names = frame.column_names if kinds else ()
+    positions = {name: position for position, name in reversed([*enumerate(names)])}
+    for name in kinds:
+        if name not in positions:
+            raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, names)}")
+    return _with_metadata(frame, {positions[name]: {KEY: kind.value} for name, kind in kinds.items()})
 
 
 def with_marks(frame: Any, decimal: str | None, dates: str | None, likely: str | None = None) -> Any:
@@ -45,15 +45,20 @@ def with_marks(frame: Any, decimal: str | None, dates: str | None, likely: str |
     """
     given = ((DECIMAL, decimal), (DATES, dates), (LIKELY, likely))
     marks = {key: mark for key, mark in given if mark is not None}
-    for position in range(len(frame.column_names)) if marks else ():
-        frame = _with_metadata(frame, position, marks)
-    return frame
+    return _with_metadata(frame, dict.fromkeys(range(frame.num_columns) if marks else (), marks))
 
 
-def _with_metadata(frame: Any, position: int, words: Mapping[bytes, str]) -> Any:
-    field = frame.schema.field(position)
-    known = {**(field.metadata or {}), **{key: word.encode() for key, word in words.items()}}
-    return frame.set_column(position, field.with_metadata(known), frame.column(position))
+def _with_metadata(frame: Any, words: Mapping[int, Mapping[bytes, str]]) -> Any:
+    """A pyarrow table with more words in the metadata of its fields, by their positions."""
+    if not words:
+        return frame
+    import pyarrow as pa
+
+    fields = list(frame.schema)
+    for position, added in words.items():
+        known = {**(fields[position].metadata or {}), **{key: word.encode() for key, word in added.items()}}
+        fields[position] = fields[position].with_metadata(known)
+    return pa.Table.from_arrays(frame.columns, schema=pa.schema(fields, frame.schema.metadata))
 
 
 def kind_told(table: Table, position: int) -> Kind | None:

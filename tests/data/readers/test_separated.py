@@ -6,11 +6,12 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import mercer.data
 from mercer._errors import DataError
-from mercer.data import Reading, read_table
+from mercer.data import Kind, Reading, read_table
 from mercer.data.readers import separated
 from mercer.data.readers.separated import LONGEST_HEADER
 
@@ -121,3 +122,27 @@ def test_a_row_longer_than_is_read_at_a_time_is_refused_with_a_remedy(
     path = write("a.csv", 'a,b\n1,"x\ny"\n2,' + "z" * 1000 + "\n")
     with pytest.raises(DataError, match=r"'a\.csv' has a row longer than 400 bytes.*Parquet"):
         list(separated.Separated(path, Reading()).parts(["a", "b"]))
+
+
+@pytest.mark.parametrize("text", ["a,b\n1, NA\n2,3\n", "a,b\n1,NA \n2,3\n", 'a,b\n1," NA"\n2,3\n', "a,b\n2,3\n1,NA "])
+def test_a_gap_with_blanks_anywhere_leaves_numbers_numbers(tmp_path: Path, text: str) -> None:
+    """Words with blanks are looked for only in files that have blanks where fields begin or end."""
+    (tmp_path / "rows.csv").write_text(text)
+    assert sorted(read_table(tmp_path / "rows.csv")["b"].to_pylist(), key=str) == [3, None]
+    (tmp_path / "rows.csv").write_text(text.partition("\n")[2])
+    assert pa.types.is_integer(read_table(tmp_path / "rows.csv", header=False).schema.types[1])
+
+
+def test_eight_thousand_columns(tmp_path: Path) -> None:
+    """Half of them words, two with a kind: it takes a second, not half a minute."""
+    names = [f"c{j}" for j in range(8000)]
+    rows = [[str(i + j) if j % 2 else f"word {i}" for j in range(8000)] for i in range(3)]
+    (tmp_path / "wide.csv").write_text("\n".join(map(",".join, [names, *rows])) + "\n")
+    reading = Reading(
+        decimal=".", held=dict.fromkeys(names[:2], "text"), kinds={"c3": Kind.COUNTS}, missing=("word 1",)
+    )
+    table = read_table(tmp_path / "wide.csv", reading=reading)
+    assert table.column_names == names
+    assert table["c1"].to_pylist() == ["1", "2", "3"]
+    assert table["c7999"].to_pylist() == [7999, 8000, 8001]
+    assert table["c7998"].to_pylist() == ["word 0", None, "word 2"]

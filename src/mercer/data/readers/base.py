@@ -14,6 +14,7 @@ from mercer.data.coding import MISSING_WORDS
 from mercer.data.formats import NumberFormat, detect_format
 from mercer.data.kinds import Kind
 from mercer.data.readers.arrow_types import without_views
+from mercer.data.select import set_columns
 from mercer.data.told_kinds import with_kinds, with_marks
 
 #: what a caller may say that a column holds, whatever it looks like; "verbatim" is handed on as it is written
@@ -117,8 +118,9 @@ class Rows(ABC):
         """Refuse what was said about columns that are not there."""
         said = (*self.reading.held, *self.reading.kinds)
         names = self.names_among(said)
+        known = frozenset(names)
         for name in said:
-            if name not in names:
+            if name not in known:
                 raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, names)}")
 
     @abstractmethod
@@ -129,7 +131,8 @@ class Rows(ABC):
         """Rows with what the caller said about missing values and columns."""
         table = self._with_gaps(without_views(table))
         typed = _typed(table, self.reading.held, self.path)
-        kinds = {name: kind for name, kind in self.reading.kinds.items() if name in table.column_names}
+        names = frozenset(table.column_names)
+        kinds = {name: kind for name, kind in self.reading.kinds.items() if name in names}
         return with_marks(with_kinds(typed, kinds), self.reading.decimal, self.reading.dates, self.likely_decimal)
 
     @property
@@ -139,26 +142,27 @@ class Rows(ABC):
 
     def _with_gaps(self, table: Any) -> Any:
         """Missing where the caller says so, but in columns that are handed on."""
-        given = {name: table[name] for name in self.reading.verbatim if name in table.column_names}
+        given, verbatim = table.columns, frozenset(self.reading.verbatim)
         table = without_markers(table, self.reading.missing)
-        for name, column in given.items():
-            table = table.set_column(table.column_names.index(name), name, column)
-        return table
+        names = enumerate(table.column_names if verbatim else ())
+        return set_columns(table, {j: (name, given[j]) for j, name in names if name in verbatim})
 
 
 def held_types(held: Mapping[str, Held], columns: Sequence[str]) -> dict[str, Any]:
     """pyarrow types in which those of these columns that something is said about are read from text."""
     import pyarrow as pa
 
-    return {name: pa.float64() if what == "number" else pa.string() for name, what in held.items() if name in columns}
+    among = frozenset(columns)
+    return {name: pa.float64() if what == "number" else pa.string() for name, what in held.items() if name in among}
 
 
 def same_columns(names: Sequence[str], expected: Sequence[str], place: str, first: str) -> None:
     """Refuse a file or frame whose columns are not those of the first."""
     remedy = "They are read as one table: give them the same columns, or leave one of them out."
-    if absent := [name for name in expected if name not in names]:
+    given, wanted = frozenset(names), frozenset(expected)
+    if absent := [name for name in expected if name not in given]:
         raise DataError(f"{place!r} has no column {absent[0]!r}, which {first!r} beside it has. {remedy}")
-    if extra := [name for name in names if name not in expected]:
+    if extra := [name for name in names if name not in wanted]:
         raise DataError(f"{place!r} has columns that {first!r} beside it has not: {listed(extra)}. {remedy}")
 
 
@@ -195,6 +199,7 @@ def without_markers(table: Any, markers: Sequence[str]) -> Any:
     import pyarrow.compute as pc
 
     numbers = [number for number in map(_as_number, markers) if number is not None]
+    changed: dict[int, tuple[str, Any]] = {}
     for position, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             words = pa.array(markers, column.type)
@@ -202,11 +207,10 @@ def without_markers(table: Any, markers: Sequence[str]) -> Any:
             words, column = pa.array(numbers, pa.float64()), pc.cast(column, pa.float64(), safe=False)
         else:
             continue
-        kept = pc.if_else(
-            pc.is_in(column, value_set=words), pa.scalar(None, table.column(position).type), table.column(position)
-        )
-        table = table.set_column(position, name, kept)
-    return table
+        given = table.column(position)
+        kept = pc.if_else(pc.is_in(column, value_set=words), pa.scalar(None, given.type), given)
+        changed[position] = (name, kept)
+    return set_columns(table, changed)
 
 
 def _as_number(word: str) -> float | None:
@@ -220,17 +224,18 @@ def _typed(table: Any, held: Mapping[str, Held], path: Path) -> Any:
     """Columns as what the caller says they hold; decimals, which no model computes with, as floats."""
     import pyarrow as pa
 
+    changed: dict[int, tuple[str, Any]] = {}
     for position, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
         if name not in held and not pa.types.is_decimal(column.type):
             continue
         try:
-            table = table.set_column(position, name, _as_held(column, held.get(name, "number")))
+            changed[position] = (name, _as_held(column, held.get(name, "number")))
         except pa.ArrowException as failure:
             what = "numbers" if held.get(name, "number") == "number" else "text"
             raise DataError(
                 f"Column {name!r} of {path.name!r} is to hold {what}, but does not: {what_failed(failure)}."
             ) from None
-    return table
+    return set_columns(table, changed)
 
 
 def _as_held(column: Any, what: Held) -> Any:

@@ -20,6 +20,7 @@ from mercer._suggest import quoted
 from mercer.data.packed import Packed
 from mercer.data.readers.base import TOO_LARGE, Part, Reading, Rows, held_types, spells_numbers, what_failed
 from mercer.data.readers.first_record import Record, first_record, lines_in, most_frequent, unclosed_quote
+from mercer.data.select import set_columns
 
 #: ending -> characters that may separate fields; the one that the first line holds most often does
 SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".tab": "\t"}
@@ -29,6 +30,8 @@ NAMED = {",": "commas", ";": "semicolons", "\t": "tabs", " ": "spaces", "|": "ba
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 #: spaces on either side of a word for a missing value, and one more, among which numbers are still numbers
 MOST_SPACES = 5
+#: bytes that are searched for blanks in the time in which pyarrow learns the words with blanks for one column
+BYTES_PER_COLUMN = 1 << 20
 #: bytes in which the first line of a file must end
 LONGEST_HEADER = 1 << 20
 #: how pyarrow complains of a value
@@ -50,6 +53,8 @@ class Dialect(Packed):
     encoding: str
     #: words that stand for missing values
     missing: tuple[str, ...]
+    #: whether there may be blanks around them: pyarrow takes milliseconds for each column to learn the words with these
+    spaced: bool = True
 
     def options(self, columns: Sequence[str], types: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         """What pyarrow is told, to read some columns (none: all of them) that are of known types."""
@@ -62,8 +67,8 @@ class Dialect(Packed):
         missing = [
             " " * before + word + " " * after
             for word in self.missing
-            for before in range(MOST_SPACES)
-            for after in range(MOST_SPACES)
+            for before in range(MOST_SPACES if self.spaced else 1)
+            for after in range(MOST_SPACES if self.spaced else 1)
         ]
         convert = arrow_csv.ConvertOptions(
             null_values=missing,
@@ -82,6 +87,8 @@ class Dialect(Packed):
         import pyarrow.compute as pc
 
         types = table.schema.types  # once: pyarrow makes the list of all columns anew
+        handed_on = frozenset(() if reading is None else reading.verbatim)
+        changed: dict[int, tuple[str, Any]] = {}
         for position, name in enumerate(table.column_names):
             if pa.types.is_binary(types[position]):
                 raise DataError(
@@ -90,12 +97,11 @@ class Dialect(Packed):
                 )
             if pa.types.is_string(types[position]):
                 written = table.column(position)
-                verbatim = reading is not None and name in reading.verbatim
-                text = written if verbatim else pc.utf8_trim_whitespace(written)
+                text = written if name in handed_on else pc.utf8_trim_whitespace(written)
                 gaps = self.missing if reading is None else reading.markers_in(name)
                 absent = pc.is_in(text, value_set=pa.array(gaps, pa.string()))
-                table = table.set_column(position, name, pc.if_else(absent, pa.scalar(None, pa.string()), text))
-        return table
+                changed[position] = (name, pc.if_else(absent, pa.scalar(None, pa.string()), text))
+        return set_columns(table, changed)
 
 
 @dataclass(frozen=True)
@@ -117,9 +123,13 @@ class Separated(Rows):
         return "," if self._separator == ";" else None
 
     def names(self) -> list[str]:
+        return list(self._names)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
         if self._named:
-            return [name.strip() for name in self._record(names=True).fields]
-        return [f"x{j}" for j in range(len(self._record().fields))]
+            return tuple(name.strip() for name in self._record(names=True).fields)
+        return tuple(f"x{j}" for j in range(len(self._record().fields)))
 
     def table(self) -> Any:
         types = held_types(self.reading.held, self.names())
@@ -159,10 +169,13 @@ class Separated(Rows):
         if not fields:
             return table
         strings = self._read({**types, **{field.name: pa.string() for field in fields}})
-        for field in fields:
-            if spells_numbers(column := strings.column(field.name), ","):
-                table = table.set_column(table.column_names.index(field.name), field.name, column)
-        return table
+        spelled = {field.name for field in fields}
+        changed = {
+            position: (name, column)
+            for position, (name, column) in enumerate(zip(table.column_names, strings.columns, strict=True))
+            if name in spelled and spells_numbers(column, ",")
+        }
+        return set_columns(table, changed)
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         for table, share in self.stream(columns, held_types(self.reading.held, columns)):
@@ -236,6 +249,25 @@ class Separated(Rows):
         return is_utf8 and _decodes(decoder, b"", final=True), size
 
     @cached_property
+    def _may_be_spaced(self) -> bool:
+        """Whether there are blanks where fields begin or end; True where a search would take longer than it saves."""
+        import pyarrow as pa
+
+        separator, blank = self._separator.encode(self._encoding, "replace"), b" "
+        if " ".encode(self._encoding) != blank or self._scan[1] > len(self.names()) * BYTES_PER_COLUMN:
+            return True
+        marks = [blank + end for end in (separator, b"\r", b"\n", b'"')]
+        marks += [end + blank for end in (separator, b"\r", b"\n", b'"', codecs.BOM_UTF8)]
+        last = b"\n"
+        with suppress(OSError), pa.input_stream(str(self.path)) as stream:
+            while block := bytes(stream.read(BLOCK)):
+                octets = last + block
+                if blank in octets and any(mark in octets for mark in marks):
+                    return True
+                last = octets[-len(codecs.BOM_UTF8) :]
+        return last.endswith(blank)
+
+    @cached_property
     def _text(self) -> str:
         """How the file begins, without a mark of its encoding."""
         start = self._start.decode(self._encoding, errors="replace").removeprefix("\ufeff")
@@ -287,7 +319,13 @@ class Separated(Rows):
     def dialect(self) -> Dialect:
         """All that it takes to read any line."""
         return Dialect(
-            self.path.name, tuple(self.names()), self._separator, self._quoted, self._encoding, self.reading.markers
+            self.path.name,
+            tuple(self.names()),
+            self._separator,
+            self._quoted,
+            self._encoding,
+            self.reading.markers,
+            self._may_be_spaced,
         )
 
     @property
