@@ -37,7 +37,7 @@ _last: _Look | None = None
 
 
 def available_bytes() -> int:
-    """Return the bytes this process can still get: free memory of the machine, or of its container or limits if less."""
+    """Return the bytes this process can still get: what the machine, its container and its own limits leave."""
     global _last
     now, last = time.monotonic(), _last
     if last is None or now - last.at > FRESH or last.places != (PROC, CGROUPS):

@@ -18,11 +18,11 @@ class Note(NamedTuple):
 class Notes(dict[int, Note]):
     """Keeps all that it is given, by the number of the pass."""
 
-    def finished(self, number: int) -> Any:
+    def finished(self, number: int, source: Any) -> Any:
         return self[number].result if number in self and self[number].finished else None
 
-    def begun(self, number: int) -> Any:
+    def begun(self, number: int, source: Any) -> Any:
         return self[number].result if number in self and not self[number].finished else None
 
-    def keep(self, number: int, result: Any, *, finished: bool) -> None:
+    def keep(self, number: int, source: Any, result: Any, *, finished: bool) -> None:
         self[number] = Note(result, finished)

@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mercer import CountVectorizer, GaussianNB, LogisticRegression, RandomFourierFeatures, checkpointed
+from mercer import CountVectorizer, GaussianNB, LogisticRegression, RandomFourierFeatures, checkpointed, load, save
 from mercer._errors import CheckpointError, CheckpointWarning, WriteError
 from mercer.data import open as open_source
 from mercer.data.sources.memory import InMemory
 from mercer.engines import fold
-from mercer.engines.checkpoints import LEDGER, Checkpoint
+from mercer.engines.checkpoints import LEDGER, LOCK, Checkpoint
 
 ROWS = 100
 
@@ -102,31 +102,45 @@ def test_kill_9(rows, tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "answer.npy"), np.concatenate([whole.theta_, whole.var_]))
 
 
+SOURCE = InMemory(np.eye(2))
+
+
 def test_results_of_passes_come_back(tmp_path):
-    journal = Checkpoint(tmp_path / "fit", every=0.0)
-    assert journal.finished(0) is None
-    assert journal.begun(0) is None
-    journal.keep(0, ({"sum": np.arange(3.0)}, 3), finished=False)
-    result, pieces = Checkpoint(tmp_path / "fit").begun(0)
-    assert pieces == 3
-    np.testing.assert_array_equal(result["sum"], np.arange(3.0))
-    journal.keep(0, 7.5, finished=True)
-    assert Checkpoint(tmp_path / "fit").finished(0) == 7.5
-    assert journal.begun(0) is None
+    with Checkpoint(tmp_path / "fit", every=0.0) as journal:
+        assert journal.finished(0, SOURCE) is None
+        assert journal.begun(0, SOURCE) is None
+        journal.keep(0, SOURCE, ({"sum": np.arange(3.0)}, 3), finished=False)
+    with Checkpoint(tmp_path / "fit") as journal:
+        result, pieces = journal.begun(0, SOURCE)
+        assert pieces == 3
+        np.testing.assert_array_equal(result["sum"], np.arange(3.0))
+        journal.keep(0, SOURCE, 7.5, finished=True)
+    with Checkpoint(tmp_path / "fit") as journal:
+        assert journal.finished(0, SOURCE) == 7.5
+        assert journal.begun(0, SOURCE) is None
+
+
+def test_results_of_passes_over_other_data_or_of_another_fit_do_not_come_back(tmp_path):
+    with Checkpoint(tmp_path / "fit") as journal:
+        journal.keep(0, SOURCE, 7.5, finished=True)
+    with Checkpoint(tmp_path / "fit") as journal:
+        assert journal.finished(0, InMemory(2 * np.eye(2))) is None
+        journal.enter(GaussianNB(), SOURCE)
+        assert journal.finished(0, SOURCE) is None
 
 
 def test_what_goes_on_is_written_now_and_then_only(tmp_path):
-    journal = Checkpoint(tmp_path / "fit", every=1000.0)
-    journal.keep(0, 1.0, finished=False)
-    assert journal.begun(0) is None
-    journal.keep(0, 1.0, finished=True)
-    assert journal.finished(0) == 1.0
+    with Checkpoint(tmp_path / "fit", every=1000.0) as journal:
+        journal.keep(0, SOURCE, 1.0, finished=False)
+        assert journal.begun(0, SOURCE) is None
+        journal.keep(0, SOURCE, 1.0, finished=True)
+        assert journal.finished(0, SOURCE) == 1.0
 
 
 def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path):
     """Bytes are really written up to the limit of the file size, as on a disk without room."""
     journal = Checkpoint(tmp_path / "fit", every=0.0)
-    journal.keep(0, (np.arange(10.0), 1), finished=False)
+    journal.keep(0, SOURCE, (np.arange(10.0), 1), finished=False)
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -134,19 +148,18 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path):
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
         with pytest.warns(CheckpointWarning, match="the last one stays"):
-            journal.keep(0, (np.arange(10_000.0), 2), finished=False)
-        journal.keep(0, (np.arange(10_000.0), 3), finished=False)  # and says so once
+            journal.keep(0, SOURCE, (np.arange(10_000.0), 2), finished=False)
+        journal.keep(0, SOURCE, (np.arange(10_000.0), 3), finished=False)  # and says so once
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
-    result, pieces = Checkpoint(tmp_path / "fit").begun(0)
+    result, pieces = journal.begun(0, SOURCE)
     assert pieces == 1
     np.testing.assert_array_equal(result, np.arange(10.0))
-    assert {file.name for file in (tmp_path / "fit").iterdir()} <= {"pass-0000-begun.mercer", LEDGER}
+    assert {file.name for file in (tmp_path / "fit").iterdir()} <= {"pass-0000-begun.mercer", LEDGER, LOCK}
 
 
 def test_a_folder_that_somebody_takes_away_does_not_end_the_fit(rows, tmp_path):
-    """As a second process does that was given the same folder, and is done first."""
     X, y = rows
     source = InMemory(X, y, rows=10)
     model = LogisticRegression()
@@ -252,3 +265,103 @@ def test_several_passes_are_told_apart(rows, tmp_path):
     for _ in range(2):
         with pytest.raises(Killed), checkpointed(tmp_path / "fit"):
             two_passes(rows[0])
+
+
+OTHER = """
+import sys
+import numpy as np
+from mercer import LogisticRegression, checkpointed
+from mercer.data.sources.memory import InMemory
+
+rng = np.random.default_rng(int(sys.argv[2]))
+X = rng.normal(size=(100, 3))
+source = InMemory(X, (X[:, 0] > 0).astype(int), rows=10)
+with checkpointed(sys.argv[1], every=0.0):
+    print("in", flush=True)
+    sys.stdin.readline()
+    print(LogisticRegression().fit(source).coef_.tolist(), flush=True)
+"""
+
+
+def test_a_second_process_in_the_same_folder_is_refused_until_the_first_is_done(rows, tmp_path):
+    def begun(seed):
+        command = [sys.executable, "-c", OTHER, str(tmp_path / "fit"), str(seed)]
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    first = begun(0)
+    assert first.stdout.readline() == "in\n"
+    second = begun(1)
+    told = second.communicate("\n")[1]
+    assert second.returncode == 1
+    assert f"The checkpoint in {str(tmp_path / 'fit')!r} is in use by process {first.pid}." in told
+    with pytest.raises(CheckpointError, match=f"in use by process {first.pid}"), checkpointed(tmp_path / "fit"):
+        pass
+    first.communicate("\n")
+    assert first.returncode == 0
+    with checkpointed(tmp_path / "fit"):
+        GaussianNB().fit(InMemory(*rows))
+
+
+def test_a_folder_is_used_once_in_a_process(tmp_path):
+    with checkpointed(tmp_path / "fit"):
+        with (
+            pytest.raises(CheckpointError, match="in use by another fit of this process"),
+            checkpointed(tmp_path / "fit"),
+        ):
+            pass
+        assert (tmp_path / "fit" / LEDGER).exists()
+
+
+def test_a_folder_that_was_taken_by_another_is_left_alone(rows, tmp_path):
+    """Somebody removed it while it was in use, and another process has begun there."""
+    with checkpointed(tmp_path / "fit"):
+        shutil.rmtree(tmp_path / "fit")
+        other = Checkpoint(tmp_path / "fit")
+        other.keep(0, SOURCE, 7.5, finished=True)
+        with pytest.warns(CheckpointWarning, match="goes on without"):
+            GaussianNB().fit(InMemory(*rows))
+    assert (tmp_path / "fit" / LOCK).exists()
+    assert other.finished(0, SOURCE) == 7.5
+
+
+def test_files_that_are_not_ours_stay(rows, tmp_path):
+    with checkpointed(tmp_path / "run"):
+        model = GaussianNB().fit(InMemory(*rows))
+        save(model, tmp_path / "run" / "model.mercer")
+    assert [file.name for file in (tmp_path / "run").iterdir()] == ["model.mercer"]
+    np.testing.assert_array_equal(load(tmp_path / "run" / "model.mercer").theta_, model.theta_)
+
+
+@pytest.mark.parametrize("change", ["value", "target", "frame"])
+def test_one_other_value_is_other_data(rows, tmp_path, change):
+    """Also in a row between those of a sample."""
+    X, y = np.tile(rows[0], (100, 1)), np.tile(rows[1], 100)
+
+    def opened(X, y):
+        return (
+            open_source(pa.table([*X.T, y], [*"abc", "y"]), target="y", rows=10)
+            if change == "frame"
+            else InMemory(X, y)
+        )
+
+    dies, _ = killed_after(0)
+    with pytest.raises(Killed):
+        GaussianNB().fit(opened(X, y).map(dies), checkpoint=tmp_path / "fit")
+    X, y = X.copy(), y.copy()
+    if change == "target":
+        y[4321] = 1 - y[4321]
+    else:
+        X[4321, 1] += 1e-3
+    lives, _ = killed_after(10**9)
+    with pytest.raises(CheckpointError, match="other data"):
+        GaussianNB().fit(opened(X, y).map(lives), checkpoint=tmp_path / "fit")
+
+
+def test_passes_without_a_fit_are_of_their_data(rows, tmp_path):
+    X = rows[0]
+    with pytest.raises(Killed), checkpointed(tmp_path / "fit"):
+        two_passes(X)
+    with checkpointed(tmp_path / "fit"):
+        assert fold(total, InMemory(2 * X, rows=30), operator.add) == pytest.approx(2 * X.sum())

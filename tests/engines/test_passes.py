@@ -76,9 +76,9 @@ class Given(Notes):
         super().__init__()
         self.calls = list[Any]()
 
-    def keep(self, number: int, result: Any, *, finished: bool) -> None:
+    def keep(self, number: int, source: Any, result: Any, *, finished: bool) -> None:
         self.calls.append((number, result, finished))
-        super().keep(number, result, finished=finished)
+        super().keep(number, source, result, finished=finished)
 
 
 def test_a_journal_is_given_plain_tuples_of_all_that_came_so_far() -> None:

@@ -31,7 +31,7 @@ def fitted(max_iter: int = 20) -> Any:
 def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     """The folder of a fit that was killed at its end, and the model."""
     folder = tmp_path_factory.mktemp("kept") / "fit"
-    with running(Run(journal=Checkpoint(folder, every=0.0))):
+    with Checkpoint(folder, every=0.0) as journal, running(Run(journal=journal)):
         model = fitted()
     return folder, model
 

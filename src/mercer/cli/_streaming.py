@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from glob import has_magic
 from pathlib import Path
@@ -90,31 +90,31 @@ def opened_source(data: str, *, target: str | None, drop: Sequence[str], reading
 
 
 def fitted_streamed(
-    name: str, source: Source, settings: dict[str, Any], asked: Asked, bars: Any, quiet: bool
+    name: str,
+    source: Source,
+    settings: dict[str, Any],
+    asked: Asked,
+    journal: Checkpoint | None,
+    bars: Any,
+    quiet: bool,
 ) -> Prepared:
     """The model, with its passes told to the bars."""
     from mercer.cli._printing import remark
     from mercer.engines.running import Run, running
     from mercer.using.fitting import expected, fitted_source
 
-    run = Run()
+    run = Run(journal=journal)
     run.told = lambda number, pieces: bars.tell(f"pass {number + 1}", run.rows, source.n_rows)
     if not quiet and (source.n_bytes or 0) > LONG:
         remark(f"Expected: {expected(name, source, settings)}")
-    run.journal = _journal(asked)
     with _engine(asked), running(run):
         return fitted_source(name, source, settings=settings)
 
 
-def forget_checkpoint(asked: Asked) -> None:
-    """Remove what was kept, once the model is in its file: a full disk does not cost the whole fit."""
-    if (journal := _journal(asked)) is not None:
-        journal.remove()
-
-
-def _journal(asked: Asked) -> Checkpoint | None:
+def checkpoint_of(asked: Asked) -> AbstractContextManager[Checkpoint | None]:
+    """Return the journal of --checkpoint, whose folder is no other process's until the end of the `with` block."""
     if asked.checkpoint is None:
-        return None
+        return nullcontext()
     from mercer.engines.checkpoints import Checkpoint
 
     return Checkpoint(asked.checkpoint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -103,7 +104,7 @@ def fit(
     from mercer.cli._first_run import remark_first_run
     from mercer.cli._printing import called, check_places, remark, remark_columns
     from mercer.cli._progress import stages
-    from mercer.cli._streaming import Asked, fitted_streamed, forget_checkpoint, opened_source, why_streamed
+    from mercer.cli._streaming import Asked, checkpoint_of, fitted_streamed, opened_source, why_streamed
     from mercer.comparison.fitting import fit_named
     from mercer.files import save
 
@@ -111,27 +112,34 @@ def fit(
     asked = Asked(stream, engine, scheduler, checkpoint, skip_damaged)
     asked.check()
     aside: dict[str, Any] = {"calibrate": calibrate, "conformal": conformal}
-    if (why := why_streamed(data, asked)) is None:
-        problem = _read(data, target, drop or [], reading, quiet)
-        remark_first_run(quiet)
-        found = fit_named(model, problem.X, problem.y, task=task, settings=setting_of(settings), **aside, seed=seed)
-        card = _card(found, data, problem.X, problem.y, problem.target, len(problem.y), whole=True, unit=problem.unit)
-    else:
-        _refuse_aside(aside | {"task": None if task == "auto" else task})
-        source = opened_source(data, target=target, drop=drop or (), reading=reading, asked=asked)
-        remark(
-            f"{called(data)}: {source.described}, read piece by piece ({why}); target {source.columns.target!r}.", quiet
-        )
-        remark_first_run(quiet)
-        with stages(quiet, progress) as bars:
-            found = fitted_streamed(model, source, setting_of(settings), asked, bars, quiet)
-        head = source.head()
-        card = _card(found, data, head.X, head.y, str(source.columns.target), source.n_rows, whole=False)
-    remark_columns(found.schema, quiet)
-    for note in found.notes:
-        remark(note, quiet)
-    save(found.model, output, card=card)
-    forget_checkpoint(asked)
+    with ExitStack() as until_saved:
+        journal = None
+        if (why := why_streamed(data, asked)) is None:
+            problem = _read(data, target, drop or [], reading, quiet)
+            remark_first_run(quiet)
+            found = fit_named(model, problem.X, problem.y, task=task, settings=setting_of(settings), **aside, seed=seed)
+            card = _card(
+                found, data, problem.X, problem.y, problem.target, len(problem.y), whole=True, unit=problem.unit
+            )
+        else:
+            _refuse_aside(aside | {"task": None if task == "auto" else task})
+            source = opened_source(data, target=target, drop=drop or (), reading=reading, asked=asked)
+            remark(
+                f"{called(data)}: {source.described}, read piece by piece ({why}); target {source.columns.target!r}.",
+                quiet,
+            )
+            remark_first_run(quiet)
+            journal = until_saved.enter_context(checkpoint_of(asked))
+            with stages(quiet, progress) as bars:
+                found = fitted_streamed(model, source, setting_of(settings), asked, journal, bars, quiet)
+            head = source.head()
+            card = _card(found, data, head.X, head.y, str(source.columns.target), source.n_rows, whole=False)
+        remark_columns(found.schema, quiet)
+        for note in found.notes:
+            remark(note, quiet)
+        save(found.model, output, card=card)
+        if journal is not None:  # only now: a full disk does not cost the whole fit
+            journal.remove()
     remark(f"The model is in {output}.", quiet)
     if (again := missing_again(reading)) is not None:
         remark(again, quiet)

@@ -4,6 +4,8 @@ A fit is a sequence of passes over the data, and what is done between two passes
 the results are all that has to be kept: a fit that was killed is simply begun again, finds the results of the passes
 it had finished, reads on in the middle of the one it had not, and comes to the same answer, to the last bit. No solver
 knows of it.
+
+A folder belongs to one process at a time, and every file of a pass carries whose it is: the fits so far and the data.
 """
 
 from __future__ import annotations
@@ -12,17 +14,19 @@ import copy
 import functools
 import hashlib
 import json
-import shutil
+import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 from mercer._atomic import write_atomically
 from mercer._errors import CheckpointError, CheckpointWarning, UnsavableError, WriteError
 from mercer._warn import warn
 from mercer.data.sources.base import Mapped, Source
+from mercer.engines._folder_lock import FolderInUseError, FolderLock
 from mercer.engines.running import Run, running
 from mercer.files import load, save
 from mercer.files.model_files import fingerprint
@@ -31,18 +35,68 @@ from mercer.files.model_files import fingerprint
 EVERY = 30.0
 #: what tells a folder of ours from any other
 LEDGER = "checkpoint.json"
+#: who uses the folder
+LOCK = "checkpoint.lock"
+#: files that are ours; those that were never finished among them (see `write_atomically`)
+OWN = re.compile(
+    r"(pass-\d{4,}(-begun)?\.mercer|checkpoint\.(json|lock))"
+    r"|\.(pass-\d{4,}(-begun)?\.mercer|checkpoint\.json)\.[0-9a-f]{8}\.part"
+)
 
 
 class Checkpoint:
-    """The journal of a fit in a folder: a file for each pass, and a ledger of whose passes they are."""
+    """The journal of a fit in a folder: a file for each pass, and a ledger of whose passes they are.
+
+    It belongs to this process until it is closed.
+    """
 
     def __init__(self, folder: str | Path, *, every: float = EVERY) -> None:
         self._folder, self._every, self._written = Path(folder).expanduser(), every, time.monotonic()
-        self._known = self._read_ledger()
+        self._lock = self._locked()
+        try:
+            self._known = self._read_ledger()
+        except BaseException:
+            self.close()
+            raise
         self._entered = 0
         self._warned = False
         #: whether the ledger could not be written: whose passes would follow is then not known to anyone
         self._lost = False
+        #: of the rows of a source: a stream can be asked once
+        self._rows: WeakKeyDictionary[Source, str] = WeakKeyDictionary()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let others use the folder; what was kept stays."""
+        self._lock.release()
+
+    def _locked(self) -> FolderLock:
+        """Make the folder if there is none, and take it."""
+        try:
+            self._folder.mkdir(exist_ok=True)
+            # what is not ours is not touched, so that nothing of it is lost
+            if not (self._folder / LEDGER).exists() and not all(_is_own(file) for file in self._folder.iterdir()):
+                raise CheckpointError(
+                    f"{str(self._folder)!r} is there and holds no checkpoint; name a new or an empty folder for one."
+                )
+            return FolderLock(self._folder / LOCK)
+        except FolderInUseError as owner:
+            raise CheckpointError(
+                f"The checkpoint in {str(self._folder)!r} is in use by {owner}. Wait until that is done, or name "
+                "another folder."
+            ) from None
+        except FileExistsError:
+            raise CheckpointError(
+                f"{str(self._folder)!r} is a file, and no folder for a checkpoint; name another place."
+            ) from None
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise WriteError(f"The folder {str(self._folder)!r} cannot be made for a checkpoint: {reason}.") from None
 
     # Whose passes.
 
@@ -56,7 +110,7 @@ class Checkpoint:
             "version": __version__,
             "model": type(model).__name__,
             "parameters": _parameters(model),
-            "data": _digest(rows.identity),
+            "data": self._data(rows),
             "features": _digest(features),
         }
         if self._entered < len(self._known):
@@ -89,19 +143,7 @@ class Checkpoint:
 
     def _read_ledger(self) -> list[dict[str, str]]:
         ledger = self._folder / LEDGER
-        if not self._folder.exists():
-            try:
-                self._folder.mkdir()
-            except OSError as error:
-                reason = (error.strerror or str(error)).lower()
-                raise WriteError(
-                    f"The folder {str(self._folder)!r} cannot be made for a checkpoint: {reason}."
-                ) from None
         if not ledger.exists():
-            if not self._folder.is_dir() or not all(map(_is_unfinished, self._folder.iterdir())):
-                raise CheckpointError(
-                    f"{str(self._folder)!r} is there and holds no checkpoint; name a new or an empty folder for one."
-                )
             self._write_ledger([])
         try:
             fits = json.loads(ledger.read_text())["fits"]
@@ -117,26 +159,41 @@ class Checkpoint:
 
     # Results of passes.
 
-    def finished(self, number: int) -> Any:
-        """The result of that pass, if it was done before; else None."""
-        return self._kept(self._file(number))
+    def finished(self, number: int, source: Source) -> Any:
+        """The result of that pass over these rows, if it was done before; else None."""
+        return self._kept(self._file(number), source)
 
-    def begun(self, number: int) -> Any:
+    def begun(self, number: int, source: Source) -> Any:
         """The result of its first pieces, if some were done before; else None."""
-        return self._kept(self._file(number, part=True))
+        return self._kept(self._file(number, part=True), source)
 
-    def _kept(self, file: Path) -> Any:
-        return load(file) if file.exists() else None
+    def _kept(self, file: Path, source: Source) -> Any:
+        """What a file holds; None where it is that of other passes, to be written over."""
+        kept = load(file) if file.exists() else None
+        return kept["result"] if isinstance(kept, dict) and kept.get("of") == self._identity(source) else None
 
-    def keep(self, number: int, result: Any, *, finished: bool) -> None:
+    def _identity(self, source: Source) -> str:
+        """Of a pass: the models, parameters, data and features of the fits so far, and the rows that it reads."""
+        rows, _ = _rows_and_features(source)
+        return _digest(json.dumps([self._known[: self._entered], self._data(rows)], sort_keys=True))
+
+    def _data(self, rows: Source) -> str:
+        if rows not in self._rows:
+            self._rows[rows] = _digest(rows.identity)
+        return self._rows[rows]
+
+    def keep(self, number: int, source: Source, result: Any, *, finished: bool) -> None:
         """Write the result of a pass: at its end, and now and then on the way.
 
         A disk that is full is no reason to lose the fit: it goes on, the last checkpoint stays, and a warning says so.
         """
         if self._lost or (not finished and time.monotonic() - self._written < self._every):
             return
+        if not self._lock.is_held:
+            self._warn(WriteError(f"The folder {str(self._folder)!r} was removed or taken by another process."))
+            return
         try:
-            save(result, self._file(number, part=not finished))
+            save({"of": self._identity(source), "result": result}, self._file(number, part=not finished))
         except (WriteError, UnsavableError) as error:
             self._warn(error)
         else:
@@ -153,15 +210,25 @@ class Checkpoint:
         return self._folder / f"pass-{number:04d}{'-begun' if part else ''}.mercer"
 
     def remove(self) -> None:
-        """The fit is done, and nothing is left to go on with."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        """Remove what was kept, once the fit is done, and the folder if it holds nothing else."""
+        if not self._lock.is_held:  # the folder is gone, or another's
+            self.close()
+            return
+        with suppress(OSError):
+            for file in [each for each in self._folder.iterdir() if _is_own(each) and each.name != LOCK]:
+                file.unlink(missing_ok=True)
+        self._lock.release(remove=True)
+        with suppress(OSError):  # other files stay
+            self._folder.rmdir()
 
 
 @contextmanager
 def checkpointed(path: str | Path, *, every: float = EVERY) -> Iterator[None]:
     """Keep on disk the passes of all fits inside the `with` block, so that they survive being killed.
 
-    Run the same fits again after a crash, and they continue where they were. The folder is removed when all are done.
+    Run the same fits again after a crash, and they continue where they were. When all are done, the files of the
+    checkpoint are removed, and the folder unless it holds others. Another process that is given the same folder
+    meanwhile gets a `CheckpointError`.
 
     Parameters
     ----------
@@ -179,15 +246,14 @@ def checkpointed(path: str | Path, *, every: float = EVERY) -> Iterator[None]:
     >>> with tempfile.TemporaryDirectory() as folder, mercer.checkpointed(f"{folder}/fit"):
     ...     model = mercer.GaussianNB().fit(source)
     """
-    journal = Checkpoint(path, every=every)
-    with running(Run(journal=journal)):
-        yield
-    journal.remove()
+    with Checkpoint(path, every=every) as journal:
+        with running(Run(journal=journal)):
+            yield
+        journal.remove()
 
 
-def _is_unfinished(file: Path) -> bool:
-    """Whether somebody was killed while writing it: see `write_atomically`."""
-    return file.name.startswith(".") and file.suffix == ".part"
+def _is_own(file: Path) -> bool:
+    return OWN.fullmatch(file.name) is not None
 
 
 def _parameters(model: Any) -> str:

@@ -72,10 +72,10 @@ class Pass:
             source = source.source
         self.fold, self.source, self.number = Fold(fold.summarise, fold.merge, (*maps, *fold.maps)), source, number
         self._run = run
-        kept = None if run.journal is None else run.journal.finished(number)
+        kept = None if run.journal is None else run.journal.finished(number, source)
         self.finished = kept is not None
         if run.journal is not None and not self.finished:
-            kept = run.journal.begun(number)
+            kept = run.journal.begun(number, source)
         #: what came of the first pieces
         self.total = Part(None, 0, [], 0) if kept is None else Part(*kept)
         run.pieces, run.rows = self.total.pieces, self.total.rows
@@ -111,4 +111,4 @@ class Pass:
 
     def _keep(self) -> None:
         if self._run.journal is not None:
-            self._run.journal.keep(self.number, tuple(self.total), finished=self.finished)
+            self._run.journal.keep(self.number, self.source, tuple(self.total), finished=self.finished)

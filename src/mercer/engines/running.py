@@ -21,13 +21,13 @@ class Journal(Protocol):
     def enter(self, model: Any, source: Any) -> None:
         """Whose passes follow."""
 
-    def finished(self, number: int) -> Any:
-        """The result of that pass, if it was done before; else None."""
+    def finished(self, number: int, source: Any) -> Any:
+        """The result of that pass over these rows, if it was done before; else None."""
 
-    def begun(self, number: int) -> Any:
+    def begun(self, number: int, source: Any) -> Any:
         """The result of its first pieces, if some were done before; else None."""
 
-    def keep(self, number: int, result: Any, *, finished: bool) -> None:
+    def keep(self, number: int, source: Any, result: Any, *, finished: bool) -> None:
         """The result of a pass so far."""
 
 

@@ -11,8 +11,8 @@ from mercer.data.readers.base import same_columns
 from mercer.data.readers.merging import merged
 from mercer.data.sources.asking import Asked
 from mercer.data.sources.base import Chunk, Piece, digest
+from mercer.data.sources.contents import contents_digest
 from mercer.data.sources.layout import Layout
-from mercer.data.sources.memory import sampled
 from mercer.data.sources.streams import table_of
 from mercer.data.sources.tabular import Tabular
 
@@ -53,10 +53,9 @@ class Frames(Tabular):
     def described(self) -> str:
         return f"{self.n_rows} rows in {len(self._tables)} frames" if len(self._tables) > 1 else f"{self.n_rows} rows"
 
-    @property
+    @cached_property
     def identity(self) -> str:
-        rows = [table.take(sampled(table.num_rows)).to_pylist() for table in self._tables]
-        return f"{self.described}, {digest(rows, [table.num_rows for table in self._tables], self._asked)}"
+        return f"{self.described}, {digest(contents_digest(*self._tables), self._asked)}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,8 @@ from scipy import sparse
 from mercer._errors import DataError
 from mercer._threads import row_blocks
 from mercer.data.sources.base import CHUNK_BYTES, Array, Chunk, Columns, Piece, Source, digest
+from mercer.data.sources.contents import contents_digest
 from mercer.data.sources.files.stamps import Stamp
-
-#: rows that are looked at to tell data apart
-SAMPLED = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,17 +126,11 @@ class InMemory(Source):
 
     @cached_property
     def identity(self) -> str:
-        """By some of the rows: all of them would take as long as a pass."""
-        sample = sampled(self.n_rows)
-        X = self._all.X if self._frame is None else self._frame
-        looked_at = [getattr(X, "dtype", None), *(_shown(X, int(row)) for row in sample)]
-        beside = [None if part is None else (part.dtype.str, part[sample].tolist()) for part in self._all[1:]]
-        return f"{self.described}, {digest(self.columns, self._rows, looked_at, beside)}"
-
-
-def sampled(n_rows: int) -> Array:
-    """Some rows from the first to the last, by number."""
-    return np.unique(np.linspace(0, n_rows - 1, min(SAMPLED, n_rows)).astype(int))
+        """By all values: a pass over them takes longer. A file that is mapped is not read for it."""
+        held = None if self._stamp is not None else self._all.X
+        return (
+            f"{self.described}, {digest(self.columns, self._rows, self._stamp, contents_digest(held, *self._all[1:]))}"
+        )
 
 
 def _table(X: Any) -> Any:
@@ -150,15 +142,3 @@ def _table(X: Any) -> Any:
 def _is_whole_map(X: Any) -> bool:
     """Whether all of a memory map is meant: a part of one does not know where in the file it is."""
     return isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap) and X.filename is not None and X.mode != "c"
-
-
-def _shown(X: Any, row: int) -> Any:
-    if isinstance(X, np.ndarray):
-        return X[row].tolist()
-    if hasattr(X, "indptr"):
-        cut = slice(X.indptr[row], X.indptr[row + 1])
-        return X.indices[cut].tolist(), X.data[cut].tolist()
-    from mercer.data.storages.frame import as_frame
-
-    frame: Any = as_frame(X.rows(slice(row, row + 1)).native)
-    return frame.rows()
