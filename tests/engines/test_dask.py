@@ -361,8 +361,8 @@ def test_a_plan_says_that_a_fit_ran_on_a_cluster(client: Client) -> None:
     source = InMemory(ROWS, y=ROWS[:, 0] > 0, rows=200)
     with engine(client):
         spread = LogisticRegression().fit(source)
-    assert spread.plan_.cluster == "a Dask cluster of 2 thread(s)"
-    assert str(spread.plan_).endswith("on a Dask cluster of 2 thread(s)")
+    assert spread.plan_.cluster == "a Dask cluster of 2 threads"
+    assert str(spread.plan_).endswith("on a Dask cluster of 2 threads")
     assert LogisticRegression().fit(source).plan_.cluster is None
 
 

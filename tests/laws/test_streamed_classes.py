@@ -86,7 +86,7 @@ def test_streamed_is_in_memory(model, data, rows):
     np.testing.assert_array_equal(streamed.classes_, np.unique(y))
     np.testing.assert_allclose(scores(streamed, X), expected, rtol=1e-9, atol=1e-9)
     assert streamed.plan_.source == f"{ROWS} rows in memory"
-    assert f"1 pass(es) over {ROWS} rows in memory of " in str(streamed.plan_)
+    assert f"1 pass over {ROWS} rows in memory of " in str(streamed.plan_)
 
 
 @pytest.mark.parametrize(("model", "data"), MODELS[:3] + MODELS[-2:-1], ids=told)

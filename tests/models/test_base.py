@@ -13,7 +13,7 @@ from mercer.models.base import Plan, checked_weight, first_where, old_state_on_f
 
 
 def test_a_plan_says_which_path_was_taken():
-    assert str(Plan("one pass", "float32", 3, 2)) == "one pass; exact, float32, 3 block(s) on 2 thread(s), cpu"
+    assert str(Plan("one pass", "float32", 3, 2)) == "one pass; exact, float32, 3 blocks on 2 threads, cpu"
     assert "approximate" in str(Plan("grid", "float64", 1, 1, exact=False))
 
 

@@ -173,7 +173,7 @@ def test_what_is_not_finite_is_named():
 
 def test_a_plan_says_where():
     plan = tensor_plan("one pass", X, blocks=3)
-    assert str(plan) == "one pass; exact, float32, 3 block(s) on 1 thread(s), cpu"
+    assert str(plan) == "one pass; exact, float32, 3 blocks on 1 thread, cpu"
 
 
 @pytest.mark.parametrize("model", [LinearSVC(), LinearThreshold(), MultinomialNB(), NaiveBayes(), SVC()], ids=repr)

@@ -18,6 +18,7 @@ from mercer.decide._training import Training, cv_constraint, folds_of, is_prefit
 from mercer.decide.conformal import ROUNDING, exact_rank
 from mercer.decide.wrapped import WrapsModel, plan_of, refuse_unfitted
 from mercer.families.draws import as_generator
+from mercer.report.wording import counted
 from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]
@@ -91,7 +92,7 @@ class HoldsOut(WrapsModel):
         """What is promised, how we know, and which path was taken."""
         self.guaranteed_coverage_, self.guarantee_ = promised
         self.certificate_ = Certificate.closed_form(f"ranks among {ranks} of rows held out")
-        parts = f"{self._n_held_out} rows held out in {len(self.models_)} part(s)"
+        parts = f"{self._n_held_out} rows held out in {counted(len(self.models_), 'part')}"
         self.plan_ = plan_of(self.model_, f"{path} of {parts}")
 
 
@@ -154,8 +155,8 @@ def warn_if_too_few(n: int, coverage: float, consequence: str) -> None:
     if exact_rank(n, coverage) > n:
         needed = ceil(coverage / (1 - coverage) - ROUNDING)
         warn(
-            f"{n} row(s) held out are too few for a coverage of {coverage:g}: {consequence}. Hold out {needed:,} or "
-            "more (give more rows, a larger share with calibration=…, or cv=5, which holds out all of them in turn), "
-            "or ask for a lower coverage.",
+            f"{counted(n, 'held-out row')} cannot give a coverage of {coverage:g}: {consequence}. Hold out "
+            f"{needed:,} or more (give more rows, a larger share with calibration=…, or cv=5, which holds out all "
+            "of them in turn), or ask for a lower coverage.",
             CalibrationWarning,
         )

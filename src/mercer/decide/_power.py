@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer._errors import CalibrationWarning
 from mercer._warn import warn
 from mercer.decide.conformal import least_p_value
+from mercer.report.wording import counted
 
 Array = NDArray[Any]
 
@@ -19,7 +20,7 @@ def warn_of_idle_fit(calibration: Array, fdr: float) -> None:
     """Say so where no row will ever be flagged."""
     if (least := least_p_value(calibration)) > fdr:
         _warn(
-            f"no row can be flagged: among {len(calibration)} row(s) to compare with the smallest p-value is "
+            f"no row can be flagged: among {counted(len(calibration), 'row')} to compare with the smallest p-value is "
             f"{least:.3g}, which is above fdr={fdr:g}.",
             calibration,
             ceil(1 / fdr) - 1,

@@ -13,6 +13,7 @@ from mercer._errors import CalibrationWarning, CostError, DataError
 from mercer._warn import warn
 from mercer.decide.conformal import exact_level, threshold
 from mercer.decide.costs import Costs, implied_threshold
+from mercer.report.wording import counted
 
 Array = NDArray[Any]
 
@@ -116,8 +117,8 @@ def bounded_threshold(
         )
     if np.isinf(cut):
         warn(
-            f"{n} negative row(s) cannot show that at most {rate:g} of them are called positive, so that none is: give "
-            f"{needed:,} or more, or allow a higher rate.",
+            f"{counted(n, 'negative row')} cannot show that at most {rate:g} of them are called positive, so that none "
+            f"is: give {needed:,} or more, or allow a higher rate.",
             CalibrationWarning,
         )
     return measured(min(float(cut), 1.0), p, positive, costs, weight, promise)

@@ -18,6 +18,7 @@ from mercer.data.sources.base import Chunk, Piece
 from mercer.data.sources.collections import Collection, Partition, current_client
 from mercer.data.sources.memory import HeldPiece
 from mercer.engines.passes import Fold, Part, Pass, joined
+from mercer.report.wording import counted
 
 #: seconds after which a scheduler counts as out of reach, and a cluster as one without workers
 REACHED, MANNED = 10.0, 60.0
@@ -90,7 +91,7 @@ class Dask:
     @property
     def described(self) -> str:
         """See `Engine.described`; workers may come and go."""
-        return f"a Dask cluster of {sum(self._client.nthreads().values())} thread(s)"
+        return f"a Dask cluster of {counted(sum(self._client.nthreads().values()), 'thread')}"
 
     def fold(self, going: Pass) -> None:
         """See `Engine.fold`."""

@@ -11,6 +11,7 @@ from typing import Any
 from mercer._errors import BinsError, DataError
 from mercer.families._axis import Axis, Lattice, refuse_too_many
 from mercer.families._bin_rules import Sample, number_of_bins, rule_named
+from mercer.report.wording import counted
 
 __all__ = ["Axis", "Sample", "Width", "axis_from", "bins_in_words", "bins_per_column", "refuse_too_many"]
 
@@ -97,7 +98,7 @@ def bins_per_column(bins: Any, columns: int) -> list[Any]:
         return [bins]
     if len(entries) != columns or (numbers and not all(isinstance(entry, Integral) for entry in entries)):
         raise BinsError(
-            f"bins has {len(entries)} entries for {columns} column(s); give one rule, number, Width or sequence of "
-            "edges per column, e.g. bins=[10, [0.0, 0.5, 2.0]]."
+            f"bins has {len(entries)} entries for {counted(columns, 'column')}; give one rule, number, Width or "
+            "sequence of edges per column, e.g. bins=[10, [0.0, 0.5, 2.0]]."
         )
     return entries

@@ -31,6 +31,7 @@ from mercer.data.table import Table
 from mercer.designs.encoded import Encoded
 from mercer.models._encoded_rows import checked_encoded, encoded_table
 from mercer.models._refusal import explained, refuse_spoilt_target
+from mercer.report.wording import counted
 
 Array = NDArray[Any]
 
@@ -59,11 +60,12 @@ class Plan:
 
     def __str__(self) -> str:
         kind = "exact" if self.exact else "approximate"
-        said = f"{self.path}; {kind}, {self.dtype}, {self.blocks} block(s) on {self.threads} thread(s), {self.device}"
+        where = f"{counted(self.blocks, 'block')} on {counted(self.threads, 'thread')}"
+        said = f"{self.path}; {kind}, {self.dtype}, {where}, {self.device}"
         if self.source is not None:
             size = "" if self.bytes is None else f" of {gigabytes(self.bytes)}"
             where = "" if self.cluster is None else f" on {self.cluster}"
-            said += f"; {self.passes} pass(es) over {self.source}{size}{where}"
+            said += f"; {counted(self.passes, 'pass')} over {self.source}{size}{where}"
         return said + (f"; skipped {', '.join(self.skipped)}" if self.skipped else "")
 
 

@@ -11,10 +11,11 @@ def counted(number: int, thing: str) -> str:
 
     Examples
     --------
-    >>> counted(1, "row"), counted(1200, "column")
-    ('1 row', '1,200 columns')
+    >>> counted(1, "row"), counted(1200, "column"), counted(2, "pass")
+    ('1 row', '1,200 columns', '2 passes')
     """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    plural = "es" if thing.endswith("s") else "s"
+    return f"{number:,} {thing}{'' if number == 1 else plural}"
 
 
 def in_full(value: float, digits: int = 4) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from mercer._errors import DataError
+from mercer.report.wording import counted
 from mercer.smoothing.density import Density
 
 Array = NDArray[Any]
@@ -64,7 +65,7 @@ class HighestDensityRegion:
         if rows.ndim == 1 and columns == 1:
             rows = rows[:, None]
         if rows.ndim != 2 or rows.shape[1] != columns:
-            raise DataError(f"the region is one of {columns} column(s), and X has the shape {rows.shape}.")
+            raise DataError(f"the region is one of {counted(columns, 'column')}, and X has the shape {rows.shape}.")
         return np.asarray(self.density.log_density(rows) >= self.log_level - ROUNDING)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from mercer._errors import BandwidthError, SupportError
+from mercer.report.wording import counted
 
 Array = NDArray[Any]
 Boundary = Literal["reflect", "transform"]
@@ -156,8 +157,8 @@ def _pairs(given: Any, columns: int, names: Sequence[str]) -> list[Any]:
         return [pairs] * columns
     if len(pairs) != columns:
         raise SupportError(
-            f"support has {len(pairs)} entries for {columns} column(s); give (low, high) for all, or one such pair or "
-            "None for each."
+            f"support has {len(pairs)} entries for {counted(columns, 'column')}; give (low, high) for all, or one such "
+            "pair or None for each."
         )
     return pairs
 

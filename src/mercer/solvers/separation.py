@@ -33,6 +33,7 @@ from scipy.optimize import linprog
 
 from mercer._errors import TooManyColumnsError
 from mercer.designs import Observations
+from mercer.report.wording import counted
 from mercer.solvers._cone import Against, Cone, Signed, Unmoved, refused_beyond_range
 from mercer.solvers.certificate import Certificate
 
@@ -284,8 +285,8 @@ class _Search:
         rest = self._reduced(self._cone.transposed_times(self._multipliers))
         value = float(np.abs(rest).max(initial=0.0) / self._multipliers.sum())
         sentence = (
-            f"how far {int(self._left.sum())} row(s) are from balancing under positive weights, which proves that no "
-            "hyperplane separates them"
+            f"distance of {counted(int(self._left.sum()), 'row')} from balancing under positive weights, which proves "
+            "that no hyperplane separates them"
         )
         return Certificate("no separation", np.inf if wrong else value, BALANCED, sentence)
 

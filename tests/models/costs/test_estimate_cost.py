@@ -194,7 +194,7 @@ def test_a_source_is_estimated_by_its_first_chunk():
     cost = estimate_cost(GaussianNB(), InMemory(X, y, rows=100))
     assert cost.seconds > 0
     assert cost.bytes == (thread_count() + 2) * 100 * 3 * 8
-    assert "1 pass(es) over 900 rows in memory" in cost.sentence
+    assert "1 pass over 900 rows in memory" in cost.sentence
     assert cost.fits
 
 

@@ -70,7 +70,7 @@ def test_weights_that_would_fill_the_memory_are_let_go(monkeypatch: pytest.Monke
 
 
 def test_it_describes_itself() -> None:
-    assert "3 pass(es), 6 mistakes" in repr(written())
+    assert "3 passes, 6 mistakes" in repr(written())
     assert repr(Log().history()) == "<nothing learnt yet>"
 
 

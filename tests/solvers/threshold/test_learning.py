@@ -66,7 +66,7 @@ def test_then_it_keeps_the_weights_with_the_fewest_mistakes() -> None:
     solution = taught(X, codes, "perceptron", incremental())
     w, b, history, _ = solution.value
     mistakes = int(((X @ w[0] + b[0] >= 0) != (codes == 1)).sum())
-    assert f"{mistakes} mistake(s)" in solution.certificate.sentence
+    assert f"{mistakes} mistakes" in solution.certificate.sentence
     assert history.coefficients is not None
     assert history.intercepts is not None
     after = [

@@ -14,6 +14,7 @@ from mercer._threads import thread_count
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.sources.memory import InMemory
 from mercer.models.costs._cost import Cost
+from mercer.report.wording import counted
 
 T = TypeVar("T")
 
@@ -35,9 +36,9 @@ def source_cost(model: Any, source: Source) -> Cost:
     seconds = of_chunk * rows / first.n_rows
     held, left = (thread_count() + AHEAD) * _bytes(first), available_bytes()
     sentence = (
-        f"{type(model).__name__}: {passes} pass(es) over {source.described}{_size(source)}, about {seconds:.2g} s"
-        f"{'' if source.n_rows is not None else ' at least'}, with {gigabytes(held)} of rows in memory at a time, of "
-        f"which {gigabytes(left)} are left."
+        f"{type(model).__name__}: {counted(passes, 'pass')} over {source.described}{_size(source)}, about "
+        f"{seconds:.2g} s{'' if source.n_rows is not None else ' at least'}, with {gigabytes(held)} of rows in memory "
+        f"at a time, of which {gigabytes(left)} are left."
     )
     return Cost(seconds, held, held <= SHARE * left, sentence)
 

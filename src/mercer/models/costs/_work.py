@@ -20,6 +20,7 @@ from mercer.models._kernel_choice import is_precomputed, plain_kernel, sample_of
 from mercer.models.comparisons import count, take
 from mercer.models.kernel_features.named_features import named_features
 from mercer.models.kernel_models.ridge_kernel import WIDTHS, is_several, ridge_kernel
+from mercer.report.wording import counted
 from mercer.solvers.machines.feature_machine import COPIES
 from mercer.solvers.span.kernel_products import MOST_PIVOTS
 from mercer.solvers.span.kernel_products import SHARE as IN_MEMORY
@@ -93,7 +94,7 @@ def kernel_ridge(model: Any, X: Any) -> Work:
     if kernel is not None and (features := _features(model, X)) is not None:
         return on_features(X, kernel, features, SQUARED, several if tuned else 0)
     if tuned:
-        path, memory = f"{several} eigendecomposition(s) of the kernel matrix", 8 * SQUARES * n**2
+        path, memory = f"{counted(several, 'eigendecomposition')} of the kernel matrix", 8 * SQUARES * n**2
         return Work(path, memory, 4 * several * n**3, several * n**2, several * 4 / 3 * n**3, kernel)
     few = few_features(kernel, int(n), X.shape[1]) if n >= MANY_ROWS and kernel is not None and kernel.numeric else None
     if few is not None and np.min(model.alpha) > 0:

@@ -26,6 +26,7 @@ from mercer.models.inference.bread import Bread, bread_of
 from mercer.models.inference.covariance import Covariance, dispersion_of
 from mercer.models.inference.fitted import Fitted
 from mercer.models.inference.restricted import Face, unit_rows, warn_if_far
+from mercer.report.wording import counted
 from mercer.solvers.certificate import Solution
 
 Array = NDArray[Any]
@@ -73,14 +74,16 @@ def hypothesis_of(names: Sequence[str], about: str | Sequence[str] | Array, valu
         matrix, told = np.eye(len(names))[positions], ", ".join(about)
     else:
         matrix = np.atleast_2d(np.asarray(about, dtype=float))
-        told = f"{len(matrix)} linear combination(s)"
+        told = counted(len(matrix), "linear combination")
     if matrix.shape[1] != len(names) or not len(matrix):
         raise InferenceError(
             f"each row of a hypothesis has one number per coefficient, {len(names)}; this one has shape {matrix.shape}."
         )
     values = np.asarray(values, dtype=float)
     if values.ndim > 1 or values.size not in (1, len(matrix)):
-        raise InferenceError(f"a hypothesis of {len(matrix)} row(s) has one value, or one for each; got {values.size}.")
+        raise InferenceError(
+            f"a hypothesis of {counted(len(matrix), 'row')} has one value, or one for each; got {values.size}."
+        )
     if not (np.isfinite(matrix).all() and np.isfinite(values).all()):
         raise InferenceError("a hypothesis is of finite numbers only; correct those that are NaN or infinite.")
     values = np.broadcast_to(values, len(matrix))

@@ -13,6 +13,7 @@ from mercer._errors import DataError, FitInterrupted
 from mercer.models.base import Array, is_sparse
 from mercer.models.linear._coordinate_gram import usable_gram
 from mercer.models.linear._coordinate_points import WORKING_SETS, Point, Task, Terms, points, warn_of
+from mercer.report.wording import counted
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.least_squares.direct import Rows
 from mercer.solvers.least_squares.fit import LinearFit
@@ -91,8 +92,8 @@ def starts_of(start: Any, rows: Rows) -> list[Array | None]:
     begin = np.atleast_2d(np.asarray(start, dtype=np.float64))
     if begin.shape != (rows.targets, rows.shape[1]):
         raise DataError(
-            f"warm_start=True, but coef_ has shape {np.shape(start)} and the new data have {rows.targets} target(s) "
-            f"and {rows.shape[1]} columns; set warm_start=False."
+            f"warm_start=True, but coef_ has shape {np.shape(start)} and the new data have "
+            f"{counted(rows.targets, 'target')} and {rows.shape[1]} columns; set warm_start=False."
         )
     return list(begin)
 

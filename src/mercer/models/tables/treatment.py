@@ -16,6 +16,7 @@ from mercer._suggest import did_you_mean, quoted
 from mercer._warn import warn
 from mercer.data.table import Table
 from mercer.designs.encoded import NumberPart, Part
+from mercer.report.wording import counted
 
 #: features come in this order, so that numbers are one block
 NUMBERS, LEVELS, WORDS = 0, 1, 2
@@ -56,7 +57,7 @@ class Unseen:
     def warn(self) -> None:
         """Say once what was found in all columns."""
         if self.found:
-            more = f" Nor were values of {len(self.found) - 1} more column(s)." if len(self.found) > 1 else ""
+            more = f" Nor were values of {counted(len(self.found) - 1, 'more column')}." if len(self.found) > 1 else ""
             warn(
                 f"{self.found[0]}{more} Such values say nothing to the model; fit again on rows that show them, or "
                 "silence this with unseen='ignore'.",

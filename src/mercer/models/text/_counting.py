@@ -22,6 +22,7 @@ from mercer.features.text.terms import WordNgrams, Words
 from mercer.features.text.weights import normalised
 from mercer.models.base import Plan
 from mercer.models.text.vectorizer import ACCENTS, TextVectorizer
+from mercer.report.wording import counted
 from mercer.stats.vocabulary import Vocabulary
 
 
@@ -79,7 +80,7 @@ def plan(vectorizer: Any, by_python: int = 0) -> Plan:
     how, dtype = _analysis(vectorizer), np.dtype(vectorizer.dtype).name
     if isinstance(how, str):
         return Plan(f"terms by Python ({how})", dtype, blocks=1, threads=1)
-    aside = f", lower case or accents of {by_python} document(s) by Python" if by_python else ""
+    aside = f", lower case or accents of {counted(by_python, 'document')} by Python" if by_python else ""
     return Plan(f"terms by a compiled scanner{aside}", dtype, blocks=1, threads=thread_count())
 
 

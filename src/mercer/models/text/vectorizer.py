@@ -22,6 +22,7 @@ from mercer.features.text.terms import (
     strip_accents_unicode,
 )
 from mercer.models.text._documents import documents_of
+from mercer.report.wording import counted
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # noqa: S105 – splits words
 ACCENTS: dict[str, Callable[[str], str]] = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
@@ -221,8 +222,9 @@ class TextVectorizer:
         names = [str(name) for name in _column_names(documents)]
         if names:
             raise TextError(
-                f"documents are expected, but this is a table of {len(names)} column(s), {', '.join(names[:5])}; give "
-                f"one column, X[{names[0]!r}], or several through a ColumnTransformer with one vectorizer for each."
+                f"documents are expected, but this is a table of {counted(len(names), 'column')}, "
+                f"{', '.join(names[:5])}; give one column, X[{names[0]!r}], or several through a ColumnTransformer "
+                "with one vectorizer for each."
             )
         if getattr(documents, "ndim", 1) == 2 and self._analyzes_strings():
             shape = tuple(documents.shape)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import BandwidthError, NonFiniteError
 from mercer.families.quartiles import quartile_distance
+from mercer.report.wording import counted
 
 Array = NDArray[Any]
 #: quartiles of a Gaussian are so many standard deviations apart
@@ -103,8 +104,8 @@ class Spread:
     def _refuse_no_spread(self) -> None:
         if len(self.X) < 2:
             raise BandwidthError(
-                f"a bandwidth cannot be chosen from {len(self.X)} point(s) of positive weight: there is no spread to "
-                "go by. Give more points, or the bandwidth as a number."
+                f"a bandwidth cannot be chosen from {counted(len(self.X), 'point')} of positive weight: there is no "
+                "spread to go by. Give more points, or the bandwidth as a number."
             )
         constant = np.flatnonzero((self.X[0] == self.X).all(axis=0))
         if constant.size:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from mercer._errors import FitInterrupted
 from mercer._jit.solvers.box_descent import row_scores
 from mercer._threads import blas_for
+from mercer.report.wording import counted
 from mercer.solvers.certificate import Solution
 from mercer.solvers.machines._working_set import Scores, is_free
 from mercer.solvers.machines.box_problem import BoxPoint, BoxProblem, Progress, balanced
@@ -223,7 +224,7 @@ class _Machine:
         judgement = Judgement(best.judgement.primal * units, best.judgement.gap * units)
         weights = best.w * (unit / self._rows.size)
         point = BoxPoint(best.beta / self._of_beta, best.intercept * unit, best.scores * unit, self.steps, weights)
-        certificate = judgement.certificate(self._asked, f"{self.steps} Newton step(s) on features")
+        certificate = judgement.certificate(self._asked, f"{counted(self.steps, 'Newton step')} on features")
         if self._is_held_by_lower_bounds(best.beta):
             sentence = f"rows have coefficients beyond {BELOW * HIGHEST / self._of_beta:.2g}: C is too high for them"
             certificate = replace(certificate, value=np.inf, sentence=sentence)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.report.wording import counted
 from mercer.solvers.certificate import Solution
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.krylov import newton_direction
@@ -184,5 +185,5 @@ class MarginNewton:
         ).value
 
     def solution(self) -> Solution:
-        certificate = self.judgement.certificate(self._asked, f"{self.n_iter} Newton step(s)")
+        certificate = self.judgement.certificate(self._asked, counted(self.n_iter, "Newton step"))
         return Solution(MarginPoint(self.here.w, self.here.answers.beta, self.n_iter), certificate, tuple(self.trace))

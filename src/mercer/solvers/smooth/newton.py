@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.report.wording import counted
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem, Slope, look
@@ -199,8 +200,9 @@ class Descent:
 
     def _certificate(self) -> Certificate:
         sentence = (
-            f"distance to the optimum in standard errors, √(gᵀH⁻¹g), after {len(self.trace) - 1} Newton step(s); the "
-            f"objective is within {0.5 * (self.length * self._problem.unit(self.here.value)) ** 2:.1g} of its minimum"
+            f"distance to the optimum in standard errors, √(gᵀH⁻¹g), after "
+            f"{counted(len(self.trace) - 1, 'Newton step')}; the objective is within "
+            f"{0.5 * (self.length * self._problem.unit(self.here.value)) ** 2:.1g} of its minimum"
         )
         return Certificate("gradient norm", self.length, self._tolerance, sentence)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.report.wording import counted
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.krylov import conjugate_gradient
 from mercer.solvers.problem import Problem, Product, Smooth, look
@@ -150,8 +151,8 @@ class _Descent:
 
     def solution(self) -> Solution:
         sentence = (
-            f"distance to the optimum in standard errors, √(gᵀH⁻¹g), after {len(self._trace) - 1} Newton step(s) by "
-            f"{self._products} conjugate gradients"
+            f"distance to the optimum in standard errors, √(gᵀH⁻¹g), after "
+            f"{counted(len(self._trace) - 1, 'Newton step')} by {self._products} conjugate gradients"
         )
         certificate = Certificate("gradient norm", self._length, self._tolerance, sentence)
         return Solution(self._w, certificate, tuple(self._trace))

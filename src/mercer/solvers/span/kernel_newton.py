@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError
 from mercer._threads import blas_for
+from mercer.report.wording import counted
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.krylov import Direction, newton_direction
 from mercer.solvers.smooth.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway
@@ -256,7 +257,7 @@ class Descent:
     def solution(self) -> Solution:
         sentence = (
             f"distance to the optimum in standard errors, √(ρᵀK(λI + WK)⁻¹ρ) with ρ = λα + slopes, after "
-            f"{len(self.trace) - 1} Newton step(s)"
+            f"{counted(len(self.trace) - 1, 'Newton step')}"
         )
         certificate = Certificate("gradient norm", self.length, self._tolerance, sentence)
         return Solution(Expansion(self.alpha, self.intercept, self.eta), certificate, tuple(self.trace))

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.designs.mapped import MappedDesign
+from mercer.report.wording import counted
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.krylov import Direction, newton_direction
 from mercer.solvers.smooth.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway
@@ -306,7 +307,7 @@ class Descent:
     def solution(self) -> Solution:
         sentence = (
             f"distance to the optimum of the approximate problem in standard errors, √(gᵀH⁻¹g), after "
-            f"{max(0, len(self.trace) - 1)} Newton step(s)"
+            f"{counted(max(0, len(self.trace) - 1), 'Newton step')}"
         )
         if self._at.rounded > 0:
             sentence += told(self._at.rounded / self._unit)

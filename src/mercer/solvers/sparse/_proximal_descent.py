@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer._threads import blas_for
 from mercer.designs.squares import column_squares
 from mercer.families.response import Slopes
+from mercer.report.wording import counted
 from mercer.solvers.certificate import Certificate, Progress, Solution
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem
@@ -196,7 +197,7 @@ class ProximalDescent:
         return Solution(self.w, self._certificate(), tuple(self.trace))
 
     def _certificate(self) -> Certificate:
-        here, steps = self.here, f"after {len(self.trace) - 1} proximal Newton step(s)"
+        here, steps = self.here, f"after {counted(len(self.trace) - 1, 'proximal Newton step')}"
         if not self._losses.dual:
             length = float(np.sqrt(2 * here.distance)) / self._problem.unit(here.smooth)
             sentence = f"length of the shortest subgradient in standard errors, √(gᵀD⁻¹g), {steps}"

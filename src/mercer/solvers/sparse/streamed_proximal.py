@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.report.wording import counted
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem
@@ -216,7 +217,7 @@ class _Descent:
     def solution(self) -> Solution:
         sentence = (
             "length of the shortest subgradient in standard errors, √(gᵀD⁻¹g), after "
-            f"{len(self.trace) - 1} proximal Newton step(s)"
+            f"{counted(len(self.trace) - 1, 'proximal Newton step')}"
         )
         certificate = Certificate("KKT", self.here.length, self._tolerance, sentence)
         return Solution(self._losses.coefficients(self.here.u), certificate, tuple(self.trace))

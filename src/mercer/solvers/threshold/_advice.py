@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mercer.report.wording import counted
 from mercer.solvers.threshold.lesson import Lesson
 from mercer.solvers.threshold.rules import Rule
 
@@ -23,8 +24,8 @@ def diverged(rate: float, loss: Sequence[float]) -> str:
     """That LMS ran away, with the losses that show it."""
     what = f"rose from {loss[0]:.3g} to {loss[-1]:.3g}" if np.isfinite(loss[-1]) else "left the range of numbers"
     return (
-        f"LMS has diverged: with rate={rate:.3g} the mean loss {what} in {len(loss)} pass(es); the weights with the "
-        "lowest are kept."
+        f"LMS has diverged: with rate={rate:.3g} the mean loss {what} in {counted(len(loss), 'pass')}; the weights "
+        "with the lowest are kept."
     )
 
 

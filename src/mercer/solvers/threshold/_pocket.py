@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import NotConvergedWarning
+from mercer.report.wording import counted
 from mercer.solvers import separation
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.separation import Separation
@@ -90,7 +91,7 @@ class Pocket:
         which = "the classes" if self._lesson.units == 1 else f"any of classes_[{hopeless}] from the others"
         sentence = (
             f"distance at which weighted means of the rows of both sides meet, so that no hyperplane separates "
-            f"{which}; {self.mistakes} mistake(s) at best so far"
+            f"{which}; {counted(self.mistakes, 'mistake')} at best so far"
         )
         return Certificate("no separation", worst.value, worst.tolerance, sentence)
 
@@ -102,8 +103,8 @@ class Pocket:
         if self.weights is None or self.certificate().holds:
             return None
         evidence = (
-            f"the perceptron has found no separating hyperplane: {self.mistakes} mistake(s) are left after {passes} "
-            "passes."
+            f"the perceptron has found no separating hyperplane: {counted(self.mistakes, 'mistake')} left after "
+            f"{counted(passes, 'pass')}."
         )
         return NotConvergedWarning(f"{evidence} {_advice.no_hyperplane(self._lesson, self._doubt())}")
 

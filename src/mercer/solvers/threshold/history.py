@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.data.frame_like import frame_like
 from mercer.report.axes import matplotlib
+from mercer.report.wording import counted
 
 Array = NDArray[Any]
 
@@ -81,7 +82,7 @@ class History:
         if not len(self):
             return "<nothing learnt yet>"
         return (
-            f"<{len(self)} pass(es), {int(self.mistakes.sum())} mistakes: loss {self.loss[0]:.4g} … "
+            f"<{counted(len(self), 'pass')}, {int(self.mistakes.sum())} mistakes: loss {self.loss[0]:.4g} … "
             f"{self.loss[-1]:.4g}, error {self.error[0]:.4g} … {self.error[-1]:.4g}>"
         )
 

@@ -29,6 +29,7 @@ from mercer.models.generative.parts.gaussian_vector import GaussianVectorPart
 from mercer.models.generative.parts.numbers import NumbersPart
 from mercer.models.generative.parts.vector import VectorPart
 from mercer.models.generative.parts.windows import WindowsPart
+from mercer.report.wording import counted
 from mercer.smoothing import Parzen
 
 FAMILY_OF: dict[Kind, Family] = {
@@ -102,7 +103,7 @@ def _warn_of_text(table: Table, columns: list[int]) -> None:
     """Texts differ from row to row: as categories they tell nothing about any other row."""
     some = table.rows(slice(0, SOME_ROWS))
     if texts := [table.names[j] for j in columns if look_at(some, j, MAX_CODES).kind is Kind.TEXT]:
-        more = f", like those of {len(texts) - 1} more column(s)," if len(texts) > 1 else ""
+        more = f", like those of {counted(len(texts) - 1, 'more column')}," if len(texts) > 1 else ""
         different = len(some.coded(table.position(texts[0])).labels)
         warn(
             f"Column {texts[0]!r} holds free text, {different} different values in {some.n_rows} rows, which{more} "
