@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy.special import expit, logit, softmax
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
@@ -33,6 +34,7 @@ from mercer import (
 )
 from mercer._errors import NoExplanationError
 from mercer.data.frame_like import frame_like
+from mercer.using.explaining.drivers import drivers
 from mercer.using.explaining.explanation import ENUMERATED, explain_rows
 
 EXACTLY = 1e-9
@@ -272,3 +274,31 @@ def test_a_pipeline_of_one_step_is_explained_as_its_model() -> None:
     found = explain_rows(make_pipeline(LogisticRegression()).fit(X, SPECIES), X[:3])
     assert found.method == "exact"
     np.testing.assert_allclose(found.contributions, explain_rows(plain, X[:3]).contributions)
+
+
+def test_words_of_texts_are_named_where_a_model_is_not_a_sum_over_them() -> None:
+    random = np.random.default_rng(0)
+    filler = ["the", "house", "near", "a", "quiet", "lake", "and", "road"]
+    good = random.random(120) < 0.5
+    texts = [
+        " ".join([*random.choice(filler, 5), "Splendid" if yes else "dreadful", *random.choice(filler, 2)])
+        for yes in good
+    ]
+    size = random.normal(size=120)
+    frame = pa.table({"said": texts, "size": size})
+    y = np.where(good, "yes", "no")
+    features = TableFeatures(kinds={"said": "text"}, output="array")
+    model = make_pipeline(features, SVC()).fit(frame, y)
+    told = explain_rows(model, frame.slice(0, 12), background=frame)
+    p = model.predict_proba(frame.slice(0, 12))[:, 1]
+    np.testing.assert_allclose(told.totals[:, 0], np.log(p / (1 - p)), rtol=1e-6)
+    words = [name for name in told.names if name.startswith("said[")]
+    strongest = sorted(words, key=lambda name: -np.abs(told.contributions[:, told.names.index(name), 0]).max())
+    assert set(strongest[:2]) == {"said[splendid]", "said[dreadful]"}
+    splendid = told.contributions[:, told.names.index("said[splendid]"), 0]
+    assert (splendid[good[:12]] > 0).all()
+    assert (splendid[~good[:12]] == 0).all()
+    assert "words are named" in told.details
+    driver = next(each for each in drivers(model, frame) if each.column == "said")
+    assert "'splendid'" in driver.direction.partition(";")[0]
+    assert "'dreadful'" in driver.direction.partition(";")[2]

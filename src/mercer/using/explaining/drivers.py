@@ -302,8 +302,9 @@ def _of_words(parts: Array, names: Sequence[str], effect: _Effect) -> str:
         return f"moves {effect.moved}"
     # a word that does not occur adds nothing; a frequent one need not add as much each time as a rare one
     weight = np.sign(parts.mean(axis=0)) * np.sqrt(np.square(parts).mean(axis=0))
-    words = [repr(name.partition("[")[2].rstrip("]") or name) for name in names]
-    order = np.argsort(-weight, kind="stable").tolist()
+    words = [repr(name.partition("[")[2].rstrip("]")) for name in names]
+    # what a text adds beside its words, of models that are not sums, is none of them
+    order = [j for j in np.argsort(-weight, kind="stable").tolist() if words[j] != "''"]
     raising = [words[j] for j in order[:MOST_WORDS] if weight[j] > 0]
     lowering = [words[j] for j in order[::-1][:MOST_WORDS] if weight[j] < 0]
     return effect.of_words(raising, lowering)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,8 @@ from mercer.using.explaining.outputs import (
     relative,
 )
 from mercer.using.explaining.shapley import shapley_values
-from mercer.using.reading import columns_of, read_rows
+from mercer.using.explaining.words import DETAILS, text_columns, word_effects
+from mercer.using.reading import columns_of, read_rows, reader_of
 
 Array = NDArray[Any]
 
@@ -37,6 +39,8 @@ Array = NDArray[Any]
 AGREES = 1e-7
 #: rows of X that are a background by themselves
 LEAST_BACKGROUND = 10
+#: of the evaluations for Shapley values, one in this many is added for words of texts
+WORDS_SHARE = 2
 EXACT, ENUMERATED, SAMPLED = "exact", "Shapley values, exact over the background", "Shapley values, sampled"
 
 
@@ -96,7 +100,8 @@ def explain_rows(
 
     Other models (kernel machines, smoothers, trees, …) have Shapley values: the mean change of the output as the
     columns of a background row are replaced by those of the row, one after the other, over background rows and orders.
-    They are exact where all orders can be evaluated; otherwise orders are sampled, and there are standard errors.
+    They are exact where all orders can be evaluated; otherwise orders are sampled, and there are standard errors. The
+    value of a text is divided between the words whose omission changes the output most and the rest of the text.
 
     Parameters
     ----------
@@ -192,7 +197,31 @@ def _of_shapley(model: Any, X: Any, background: Any, max_evaluations: int, rando
         f"Contributions are Shapley values: the mean change of the {what} as the columns of {against} are replaced by "
         f"those of the row, one after the other{how}.{clipped}"
     )
-    return Explanation(what, outputs, found.base, names, found.values, method, found.error, details)
+    explanation = Explanation(what, outputs, found.base, names, found.values, method, found.error, details)
+    return _with_words(explanation, model, function, table, max_evaluations)
+
+
+def _with_words(
+    found: Explanation, model: Any, function: Callable[[Any], Array], table: Table, max_evaluations: int
+) -> Explanation:
+    """Divide the value of each column of text between the words that matter most and the rest of the text."""
+    before = found.names
+    positions = [j for j in text_columns(reader_of(model), table) if table.names[j] in found.names]
+    for position in positions:
+        column = table.names[position]
+        words, effects = word_effects(
+            function, table, position, max_evaluations=max_evaluations // (WORDS_SHARE * len(positions))
+        )
+        if not words:
+            continue
+        contributions = np.concatenate([found.contributions, effects], axis=1)
+        contributions[:, found.names.index(column)] -= effects.sum(axis=1)
+        error = None if found.error is None else np.concatenate([found.error, np.zeros_like(effects)], axis=1)
+        names = (*found.names, *(f"{column}[{word}]" for word in words))
+        found = replace(found, names=names, contributions=contributions, error=error)
+    if found.names != before:
+        return replace(found, details=found.details + DETAILS.format(what=found.what))
+    return found
 
 
 def _of_scores(model: Any, X: Any, found: Evidence) -> Explanation:
