@@ -177,5 +177,5 @@ def test_numbers_written_with_a_unit_keep_it() -> None:
     assert found.unit == "$"
     assert found.described() == "$1000 to $4960, median $3000"
     assert str(Score("MAE", 24850.3, 24256.0, 25444.0, 90000.0, "$")) == (
-        "MAE $24,850 (95 % interval $24,256 to $25,444); baseline $90,000"
+        "MAE $24,850 (95% interval $24,256 to $25,444); baseline $90,000"
     )

@@ -58,7 +58,7 @@ def test_a_row_is_filled_in_and_predicted(browser: Any, width: int, scheme: str)
         page.wait_for_selector("#answer")
         row = pd.DataFrame({NASTY: [2.5], "city": [NASTY], "smokes": [True]})
         assert page.inner_text("#answer") == MODEL.predict(row)[0]
-        assert f"{100 * MODEL.predict_proba(row).max():.1f} %" in page.inner_text("#result")
+        assert f"{100 * MODEL.predict_proba(row).max():.1f}%" in page.inner_text("#result")
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 30)"
         assert dark == (scheme == "dark")
@@ -89,7 +89,7 @@ def test_the_page_names_the_question_and_begins_with_a_typical_row(browser: Any)
         row = pd.DataFrame({name: [value] for name, value in typical.items()})
         label = MODEL.predict(row)[0]
         assert page.inner_text("#answer") == label
-        words = f"{NASTY} is predicted to be {label}, with probability {100 * MODEL.predict_proba(row).max():.1f} %."
+        words = f"{NASTY} is predicted to be {label}, with probability {100 * MODEL.predict_proba(row).max():.1f}%."
         assert page.inner_text(".words") == words
         assert page.locator("#why .weight").count() >= 3  # a bar for each column that adds something, and the sum
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -21,7 +21,7 @@ from mercer.data.dates import days_of_labels
 from mercer.data.frame_like import frame_like
 from mercer.data.schema import Column
 from mercer.report import Field, Grid
-from mercer.report.wording import counted, in_full, plainly, shortened, with_unit
+from mercer.report.wording import counted, in_full, plainly, share_of, shortened, with_unit
 
 Array = NDArray[Any]
 Value = str | int | float | bool | None
@@ -39,7 +39,7 @@ NOT_MEASURED = "not measured"
 
 @dataclass(frozen=True)
 class Score:
-    """A measure of held-out predictions: its mean, its 95 % interval, what the baseline reaches, and its unit."""
+    """A measure of held-out predictions: its mean, its 95% interval, what the baseline reaches, and its unit."""
 
     name: str
     mean: float
@@ -53,7 +53,7 @@ class Score:
             None if value is None else with_unit(plainly(value, ".4g"), self.unit)
             for value in (self.mean, self.low, self.high, self.baseline)
         )
-        interval = "" if low is None or high is None else f" (95 % interval {low} to {high})"
+        interval = "" if low is None or high is None else f" (95% interval {low} to {high})"
         return f"{self.name} {mean}{interval}" + ("" if baseline is None else f"; baseline {baseline}")
 
 
@@ -94,7 +94,7 @@ class ColumnSummary:
     def described(self) -> str:
         """The values in a few words."""
         if self.levels is not None:
-            shown = ", ".join(f"{shortened(value)} {share:.0%}" for value, share in self.levels[:4])
+            shown = ", ".join(f"{shortened(value)} {share_of(share)}" for value, share in self.levels[:4])
             more = (self.distinct or 0) - 4
             return f"{shown} and {more:,} more" if more > 0 else shown
         if self.quantiles:

@@ -38,11 +38,27 @@ def plainly(value: float, form: str) -> str:
     ('24,987', '0.3128', '2.5e-09')
     >>> plainly(1405.2, "#.4g"), plainly(14407.0, "+.3g")
     ('1,405', '+14,407')
+    >>> plainly(760.0, ".2g")
+    '760'
     """
     shown = format(value, form).rstrip(".")
-    if 1000 <= abs(value) < 1e9 and ("e+" in shown or "." not in shown):
+    if abs(value) < 1e9 and ("e+" in shown or (abs(value) >= 1000 and "." not in shown)):
         return f"{value:{'+' if form.startswith('+') else ''},.0f}"
     return shown
+
+
+def share_of(part: float) -> str:
+    """Return a share as a whole percentage, where only none is 0% and only all is 100%.
+
+    Examples
+    --------
+    >>> share_of(0.37), share_of(0.001), share_of(0.999), share_of(1.0)
+    ('37%', '<1%', '>99%', '100%')
+    """
+    shown = f"{part:.0%}"
+    if shown == "0%" and part > 0:
+        return "<1%"
+    return ">99%" if shown == "100%" and part < 1 else shown
 
 
 def with_unit(number: str, unit: str) -> str:
@@ -51,12 +67,12 @@ def with_unit(number: str, unit: str) -> str:
     Examples
     --------
     >>> with_unit("24,850", "$"), with_unit("-3.5", "€"), with_unit("12", "%"), with_unit("7", "")
-    ('$24,850', '-€3.5', '12 %', '7')
+    ('$24,850', '-€3.5', '12%', '7')
     """
     if not unit or not number:
         return number
     if unit == "%":
-        return f"{number} %"
+        return f"{number}%"
     return f"-{unit}{number[1:]}" if number.startswith("-") else f"{unit}{number}"
 
 
@@ -92,8 +108,10 @@ def shortened(value: Any, most: int = 24) -> str:
     --------
     >>> shortened("a line\\n of many words", most=10)
     'a line of…'
+    >>> shortened(3.200000047683716)  # as float32 stores 3.2
+    '3.2'
     """
-    text = " ".join(str(value).split())
+    text = f"{value:.7g}" if isinstance(value, float) else " ".join(str(value).split())
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -111,6 +111,28 @@ def test_a_leaderboard_fits_without_scrolling(browser: Any, tmp_path: Path, widt
     tab.context.close()
 
 
+def test_a_table_of_many_columns_is_a_list_on_a_phone(browser: Any, tmp_path: Path) -> None:
+    names = ("log loss", "accuracy", "calibration error", "fit s", "size")
+    grid = Grid("Models", (Field("model"), *(Field(name, "s") for name in names)), (
+        ("kernelize(LogisticRegression(C=10), RBF(gamma=1))", "0.016 ± 0.020", "0.9942 ± 0.0148", None, "0.6", "9 kB"),
+        ("SVC", "0.027", "0.9884", "0.007 (0.000–0.010)", "0.3", "8 kB"),
+    ))  # fmt: skip
+    path = tmp_path / "phone.html"
+    path.write_text(page_html(Page("t", "", (Section("a", "A", (grid,)),))), encoding="utf-8")
+    tab = Tab(browser, path, 390)
+    box = tab.page.locator(".box")
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+    first, second = (row.inner_text().splitlines() for row in box.locator("tbody tr").all())
+    assert "calibration error" not in " ".join(first)  # it has no value
+    labels = box.locator("tbody tr").nth(1).locator("td").evaluate_all("cells => cells.map(c => c.dataset.label)")
+    assert labels == list(names)
+    assert second[0] == "SVC"
+    tab.page.get_by_role("button", name="log loss").click()
+    tab.page.get_by_role("button", name="log loss").click()
+    assert box.locator("tbody tr").first.inner_text().splitlines()[0] == "SVC"
+    tab.context.close()
+
+
 def test_long_names_break_at_underscores_before_a_table_scrolls(browser: Any, tmp_path: Path) -> None:
     fields = (*(Field(name) for name in ("column", "kind")), *(Field(f"m{j}", "s") for j in range(7)), Field("values"))
     row = ("months_since_last_credit_inquiry", "category", *("123,456",) * 7, "Residential_Low_Density 78%, other 16%")
@@ -316,7 +338,7 @@ def test_rows_can_be_looked_at_one_by_one(tab: Tab) -> None:
         total = rows.models[0].base + sum(rows.models[0].contributions[i])
         assert explorer.locator("tfoot td.number").all_inner_texts()[-1] == f"{total:+.2f}".replace("-", "−")
         assert explorer.locator(".verdict").inner_text() == (
-            f"NaiveBayes says {rows.models[0].predicted[i]}; the truth is {rows.truth[i]}."
+            f"NaiveBayes predicts {rows.models[0].predicted[i]}; the truth is {rows.truth[i]}."
         )
         chances = [float(text) for text in explorer.locator(".chances .number").all_inner_texts()]
         assert chances == pytest.approx(rows.models[0].probabilities[i], abs=6e-4)

@@ -135,12 +135,28 @@ def test_nothing_to_draw_is_said(mark: Mark) -> None:
     assert figure.findtext("p") == "There is nothing to draw: no value is finite."
 
 
-def test_long_names_are_cut_and_there_as_a_whole_for_those_who_point() -> None:
+def test_long_names_beside_an_axis_go_on_in_the_next_line() -> None:
     name = "a very long name of a column that nobody can read"
     figure = drawn(Bars("a", (name, "b"), [1, 2]))
     (tick,) = [tick for tick in of_class(figure, "tick") if tick.find("title") is not None]
     assert tick.findtext("title") == name
+    assert " ".join(each.text or "" for each in tick.iter() if each.tag.endswith("tspan")) == name
+
+
+def test_names_too_long_for_three_lines_are_cut_and_there_as_a_whole_for_those_who_point() -> None:
+    name = "a_very_long_name_" * 6
+    figure = drawn(Bars("a", (name, "b"), [1, 2]))
+    (tick,) = [tick for tick in of_class(figure, "tick") if tick.find("title") is not None]
+    assert tick.findtext("title") == name
     assert "".join(tick.itertext()).endswith("…")
+
+
+def test_bars_are_further_apart_where_names_have_several_lines() -> None:
+    heights = [
+        float(drawn(Bars("a", (name, "b"), [1, 2])).find(".//{*}svg").get("viewBox").split()[-1])
+        for name in ("short", "kernelize(LogisticRegression(C=10), RBF(gamma=0.17))")
+    ]
+    assert heights[1] > heights[0] + 30
 
 
 def test_a_long_label_of_an_axis_stays_on_the_drawing() -> None:

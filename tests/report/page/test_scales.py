@@ -77,6 +77,7 @@ def test_names_are_at_whole_numbers() -> None:
     [
         (0.12345, ".3g", "0.123"), (-0.5, ".2f", "−0.50"), (12345.6, ".3g", "12,346"), (1.5e-7, ".3g", "1.5 × 10⁻⁷"),
         (math.nan, ".3g", "–"), (-math.inf, ".1f", "−∞"), (3.0, "d", "3"), (0.25, ".0%", "25%"),
+        (297.2, "#.3g", "297"),
     ],
 )  # fmt: skip
 def test_numbers_are_written_as_people_read_them(value: float, form: str, words: str) -> None:

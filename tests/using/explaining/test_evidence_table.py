@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
-from mercer import GaussianNB
+from mercer import SVR, GaussianNB
 from mercer.using.explaining.evidence_table import MOST_CLASSES, evidence_grid
 from mercer.using.explaining.explanation import explain_rows
 from mercer.using.fitting import fitted
@@ -45,3 +47,14 @@ def test_evidence_of_a_row_adds_up(most: int) -> None:
     assert sum(added[:-1]) == pytest.approx(added[-1])
     assert ("x", "1") in [line[:2] for line in grid.rows]
     assert grid.notes[0].startswith("Prediction: a (a: ")
+
+
+def test_predictions_of_thousands_and_their_errors_are_written_in_full() -> None:
+    X = RNG.normal(size=(60, 14))
+    model = SVR(C=1e5).fit(X, 200_000 + 30_000 * X[:, 0] * X[:, 1] + 9_000 * X[:, 2])
+    grid = evidence_grid(model, X[:1], explain_rows(model, X[:1], background=X, max_evaluations=2_000))
+    said = " ".join(map(" ".join, grid.written())) + " ".join(grid.notes)
+    assert "e+" not in said
+    assert re.search(r"Prediction: \d{3},\d{3}\.", grid.notes[-1])
+    base = grid.written()[0][2]
+    assert re.fullmatch(r"\+\d{3},\d{3}", base)

@@ -126,7 +126,7 @@ def _chart(view: View, verdict: Verdict) -> Chart | None:
     better = "Higher is better" if metric.larger_is_better else "Lower is better"
     who = "; ".join(f"{role}: {entry.name}" for role, entry in shown)
     meaning = f"{metric.meaning}. " if metric.meaning else ""
-    caption = f"{meaning}{better}; the lines are 95 % intervals. {_capitalised(who)}."
+    caption = f"{meaning}{better}; the lines are 95% intervals. {_capitalised(who)}."
     axis = Axis(heading_of(view.comparison, metric), form="#.3g" if np.nanmax(np.abs(mean)) < 1000 else ".3g")
     return Chart(f"{_capitalised(metric.heading)} on held-out rows", axis, Axis(""), (bars,), caption)
 

@@ -39,7 +39,7 @@ def calibration(view: View) -> Section | None:
         Axis("predicted probability", low=0, high=1),
         Axis("observed frequency", low=0, high=1),
         (diagonal, *(mark for curve in curves for mark in curve)),
-        "Rows in bins of about equal size. On the dashed line probabilities are frequencies; the bars are 95 % "
+        "Rows in bins of about equal size. On the dashed line probabilities are frequencies; the bars are 95% "
         "intervals for the observed frequency.",
     )
     # as the leaderboard has it

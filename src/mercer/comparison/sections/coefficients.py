@@ -81,7 +81,7 @@ def _lead(view: View, entry: Entry, model: Any, last: Any, intervals: bool) -> s
     what = added_to(last) if view.classification else _moved(view, entry, model)
     if hasattr(last, "thresholds_"):
         what = "log odds of a higher class"
-    bars = "; bars are 95 % intervals" if intervals else ""
+    bars = "; bars are 95% intervals" if intervals else ""
     return f"A coefficient says how much a feature changes the {what}, the others staying as they are{bars}."
 
 

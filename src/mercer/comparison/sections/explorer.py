@@ -87,7 +87,7 @@ def _drivers(view: View, entry: Entry) -> list[Any]:
     names = [driver.column for driver in kept]
     bars = Bars("moves by", names, sizes, low=np.maximum(sizes - 2 * errors, 0), high=sizes + 2 * errors)
     more = f" The {len(found) - len(kept):,} other columns move it less." if len(kept) < len(found) else ""
-    caption = f"Mean distance of what a column adds to the {of} from its average over rows, with 95 % intervals.{more}"
+    caption = f"Mean distance of what a column adds to the {of} from its average over rows, with 95% intervals.{more}"
     fields = (Field("column"), Field("direction"), Field("moves by", ".3g"))
     lines = tuple((driver.column, driver.direction, driver.size) for driver in kept)
     return [

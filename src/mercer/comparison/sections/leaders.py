@@ -40,7 +40,7 @@ def leaders(view: View) -> Section:
         "All models and their scores",
         tuple(blocks),
         "Every model was fitted to a part of the rows and scored on the rest. Scores are means over the splits with "
-        "95 % intervals.",
+        "95% intervals.",
     )
 
 

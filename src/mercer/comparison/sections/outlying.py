@@ -35,7 +35,7 @@ def outlying(view: View) -> Section | None:
         "Unusual rows",
         (Grid("The most unusual rows", fields, tuple(rows), notes),),
         "Rows of low density: typing errors, other populations, or the interesting ones. Columns are named where the "
-        "value is among the rarest 5 % of its column.",
+        "value is among the rarest 5% of its column.",
     )
 
 

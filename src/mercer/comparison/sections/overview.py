@@ -13,7 +13,7 @@ from mercer.comparison.view import View
 from mercer.data import Kind
 from mercer.data.schema import Column
 from mercer.report import Axis, Bars, Chart, Field, Grid, Line, Note, Section
-from mercer.report.wording import counted, in_full, shortened
+from mercer.report.wording import counted, in_full, share_of, shortened
 
 Array = NDArray[Any]
 
@@ -116,7 +116,7 @@ def _values(column: Column, coded: Any, known: Array) -> str:
         return f"{np.mean(lengths):.0f} words on average"
     counts = np.bincount(known, minlength=len(coded.labels))
     order = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
-    shares = [f"{shortened(coded.labels[k])} {counts[k] / len(known):.0%}" for k in order.tolist() if counts[k]]
+    shares = [f"{shortened(coded.labels[k])} {share_of(counts[k] / len(known))}" for k in order.tolist() if counts[k]]
     return ", ".join(shares) + (", …" if (counts > 0).sum() > len(order) else "")
 
 

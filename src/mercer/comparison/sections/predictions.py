@@ -51,7 +51,7 @@ def _against(predicted: Array, truth: Array) -> Chart:
             Points("rows", predicted[rows], truth[rows]),
             Points("mean observed", x, y, labels, low=below, high=above),
         ),
-        "Means in bins of equally many rows, with 95 % intervals. On the dashed line, observed equals predicted."
+        "Means in bins of equally many rows, with 95% intervals. On the dashed line, observed equals predicted."
         f"{sampled}",
     )
 
@@ -75,7 +75,7 @@ def _residuals(predicted: Array, truth: Array) -> Chart:
 
 
 def binned_means(by: Array, values: Array) -> tuple[Array, Array, Array, Array, list[int]]:
-    """In bins of equally many rows: mean of `by`, mean of `values` with its 95 % interval, and rows."""
+    """In bins of equally many rows: mean of `by`, mean of `values` with its 95% interval, and rows."""
     order = np.argsort(by, kind="stable")
     parts = [part for part in np.array_split(order, min(BINS, max(1, len(by) // 5))) if len(part)]
     x = np.array([by[part].mean() for part in parts])

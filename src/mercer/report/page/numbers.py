@@ -17,6 +17,7 @@ def written(value: float, form: str = ".3g") -> str:
         return "∞" if value > 0 else "−∞"
     shown = f"{value:,.0f}" if form == ".3g" and 1000 <= abs(value) < 1e6 else _formatted(value, form)
     mantissa, _, power = shown.partition("e")
+    mantissa = mantissa.removesuffix(".")  # "#.3g" writes 297.
     if power:
         mantissa = f"{mantissa} × 10{str(int(power)).translate(_RAISED)}"
     return mantissa.replace("-", "−")

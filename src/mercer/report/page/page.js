@@ -401,7 +401,7 @@
         make("span", { className: "number", textContent: written(chance ?? NaN, 3) }));
     }));
     const verdict = (from, i) => {
-      const words = make("p", { className: "verdict" }, `${from.model} says `, make("strong", { textContent: from.predicted[i] }));
+      const words = make("p", { className: "verdict" }, `${from.model} predicts `, make("strong", { textContent: from.predicted[i] }));
       if (told.truth.length) words.append("; the truth is ", make("strong", { textContent: told.truth[i] }));
       words.append(".");
       return words;

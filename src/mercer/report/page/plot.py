@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -17,6 +18,9 @@ from mercer.report.records import Axis, Bars, Chart, Heat, Mark
 #: the size that they have on a phone
 WIDTH, SMALL_WIDTH, LETTER = 480.0, 320.0, 14.0
 _LONGEST = 26
+#: where a name may go on in the next line, best places first, how many lines there are at most, and their height
+_BREAKS = re.compile(r"[(\[]| +"), re.compile(r"[_=:/,-]|(?<=[a-z])(?=[A-Z])")
+_MOST_LINES, _LINE = 3, 13.0
 #: about how wide a letter is: nobody can ask a font here
 _EACH = 0.56 * LETTER
 
@@ -53,7 +57,7 @@ def laid_out(chart: Chart) -> Plot:
     upside_down = y_axis.scale == "category"
     ends = (top, top + inner) if upside_down else (top + inner, top)
     y = scale_of(_with_edges(chart, y_axis, "y"), values_along(chart.marks, "y"), *ends)
-    left = 14.0 + max((width_of(tick.label) for tick in y.ticks(6)), default=0.0)
+    left = 14.0 + max((width_of(line) for tick in y.ticks(6) for line in in_lines(tick.label)), default=0.0)
     width = SMALL_WIDTH if chart.small else WIDTH
     right = width - (_room_for_values(chart) if _bars_alone(chart) else 16.0)
     x = scale_of(_with_edges(chart, x_axis, "x"), values_along(chart.marks, "x"), min(left, 0.45 * width), right)
@@ -106,12 +110,17 @@ def _with_edges(chart: Chart, axis: Axis, side: str) -> Axis:
 def _inner_height(chart: Chart, y: Axis) -> float:
     groups = sum(isinstance(mark, Bars) for mark in chart.marks)
     if groups:
-        return max(len(y.names) * (24.0 if groups == 1 else 10.0 + 11.0 * groups), 40.0)
+        each = max(24.0 if groups == 1 else 10.0 + 11.0 * groups, _height_of_names(y))
+        return max(len(y.names) * each, 40.0)
     if any(isinstance(mark, Heat) for mark in chart.marks):
         return min(max(len(y.names) * 34.0, 110.0), 380.0) if y.scale == "category" else 330.0
     if y.scale == "category":
-        return max(len(y.names) * 24.0, 60.0)
+        return max(len(y.names) * max(24.0, _height_of_names(y)), 60.0)
     return 150.0 if chart.small else 250.0
+
+
+def _height_of_names(y: Axis) -> float:
+    return 7.0 + _LINE * max((len(in_lines(name)) for name in y.names), default=1)
 
 
 def _bars_alone(chart: Chart) -> bool:
@@ -132,6 +141,23 @@ def width_of(words: str) -> float:
 
 def cut(words: str, most: int = _LONGEST) -> str:
     return words if len(words) <= most else words[: most - 1].rstrip() + "…"
+
+
+def in_lines(words: str) -> list[str]:
+    """Words beside an axis, in up to three lines where they are long; what is left over is cut.
+
+    Examples
+    --------
+    >>> in_lines("kernelize(LogisticRegression(C=10), RBF(gamma=0.17))")
+    ['kernelize(', 'LogisticRegression(C=10),', 'RBF(gamma=0.17))']
+    """
+    lines: list[str] = []
+    while len(words) > _LONGEST and len(lines) < _MOST_LINES - 1:
+        places = [[found.end() for found in rule.finditer(words, 0, _LONGEST + 1)] for rule in _BREAKS]
+        place = next((each[-1] for each in places if each and each[-1] > _LONGEST // 4), _LONGEST)
+        lines.append(words[:place].rstrip())
+        words = words[place:]
+    return [*lines, cut(words)]
 
 
 def axes_svg(plot: Plot) -> Markup:
@@ -172,19 +198,19 @@ def _below(plot: Plot, tick: Tick) -> Markup:
 def _y_axis(plot: Plot) -> list[Markup]:
     ticks = plot.y.ticks(max(2, round((plot.bottom - plot.top) / 48)))
     lines = _grid(plot, "y", [tick.value for tick in ticks], plot.y.minor())
-    labels = [
-        tag(
-            "text",
-            *_whole(tick.label, cut(tick.label)),
-            x=plot.left - 8,
-            y=plot.y.place(tick.value) + 4,
-            class_="tick end",
-        )
-        for tick in ticks
-    ]
+    labels = [_beside(plot, tick) for tick in ticks]
     label = cut(plot.y.axis.label, int(plot.width / _EACH) - 1)
     words = _whole(plot.y.axis.label, label)
     return [lines, *labels, *([tag("text", *words, x=2.0, y=14.0, class_="label")] if label else [])]
+
+
+def _beside(plot: Plot, tick: Tick) -> Markup:
+    lines, x, y = in_lines(tick.label), plot.left - 8, plot.y.place(tick.value) + 4
+    if len(lines) == 1:
+        return tag("text", lines[0], x=x, y=y, class_="tick end")
+    first = y - _LINE * (len(lines) - 1) / 2
+    words = (tag("tspan", line, x=x, y=first + i * _LINE) for i, line in enumerate(lines))
+    return tag("text", tag("title", tick.label), *words, class_="tick end")
 
 
 def _whole(label: str, shown: str) -> tuple[object, ...]:

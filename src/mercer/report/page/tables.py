@@ -17,6 +17,8 @@ _INTERVAL = re.compile(r"(\S+) (± .+|\(.+\))")
 _CALL = re.compile(r"(?<=\w)\(")
 #: a table with more rows scrolls in a box of its own
 _TALL = 16
+#: a table with more columns is a list of rows on a phone, where each value has its heading before it
+_MOST_ON_A_PHONE = 4
 #: words that are longer are broken into lines: everywhere, and on a phone
 _LONG, _WIDE = 44, 18
 
@@ -27,8 +29,13 @@ def table_html(grid: Grid, limits: Limits) -> Markup:
     head = joined(tag("th", field.heading, scope="col", class_=_side(field)) for field in grid.fields)
     body = joined(_row(grid.fields, row, numeric, limits) for row in shown)
     caption = tag("caption", tag("span", grid.title)) if grid.title else Markup()
-    table = tag("table", caption, tag("thead", tag("tr", head)), tag("tbody", body), class_="sortable")
+    kinds = "sortable stacked" if _is_stacked(grid.fields) else "sortable"
+    table = tag("table", caption, tag("thead", tag("tr", head)), tag("tbody", body), class_=kinds)
     return joined((scrolling(table, grid.title or "Table", tall=len(shown) > _TALL), *_notes(grid, len(shown))))
+
+
+def _is_stacked(fields: tuple[Field, ...]) -> bool:
+    return len(fields) > _MOST_ON_A_PHONE
 
 
 def scrolling(table: Markup, name: str, *, tall: bool = False) -> Markup:
@@ -37,23 +44,28 @@ def scrolling(table: Markup, name: str, *, tall: bool = False) -> Markup:
 
 
 def _row(fields: tuple[Field, ...], row: tuple[Cell, ...], numeric: list[bool], limits: Limits) -> Markup:
-    return tag("tr", *(_cell(j, fields[j], cell, numeric[j], limits) for j, cell in enumerate(row)))
+    headings = [field.heading if _is_stacked(fields) else None for field in fields]
+    cells = (_cell(j, fields[j], cell, numeric[j], limits, headings[j]) for j, cell in enumerate(row))
+    return tag("tr", *cells)
 
 
-def _cell(j: int, field: Field, cell: Cell, numeric: bool, limits: Limits) -> Markup:
+def _cell(j: int, field: Field, cell: Cell, numeric: bool, limits: Limits, heading: str | None) -> Markup:
     words = field.write(cell) if isinstance(cell, str) else field.write(cell).replace("-", "−")
     if len(words) > limits.characters:
         words = words[: limits.characters - 1] + "…"
     number = _number(cell) if numeric else None
     kinds = (
         _side(field),
-        "none" if words == NOTHING else "",
+        "none" if words in ("", NOTHING) else "",
         "long" if len(words) > _LONG else "wide" if len(words) > _WIDE else "",
     )
     names = " ".join(filter(None, kinds))
     kind, scope = ("th", "row") if j == 0 and not field.numeric else ("td", None)
     told = breaking(text(words)) if kind == "th" else _margin_apart(words) if number is not None else words
-    return tag(kind, told, scope=scope, class_=names or None, data_v=None if number is None else repr(number))
+    value = None if number is None else repr(number)
+    label = heading if kind == "td" else None
+    inside = told if label is None else tag("span", told)  # one box, beside the heading
+    return tag(kind, inside, scope=scope, class_=names or None, data_v=value, data_label=label)
 
 
 def _margin_apart(words: str) -> Markup:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from mercer.report import Field, Grid
+from mercer.report.wording import plainly
 from mercer.using.explaining.explanation import EXACT, Explanation
+from mercer.using.explaining.outputs import PREDICTION
 from mercer.using.explaining.values import row_texts
 
 #: classes that have a column each; of more, those that may be meant
@@ -40,7 +42,8 @@ def evidence_grid(model: Any, row: Any, explanation: Explanation, most: int = 20
         others = f"({len(left)} other{'s' if len(left) > 1 else ''})"
         rows.append((others, "", *explanation.contributions[0, left].sum(axis=0).tolist(), _error(explanation, left)))
     rows.append(("(all together)", "", *explanation.totals[0].tolist(), ""))
-    fields = (Field("column"), Field("value"), *(Field(name, "+.4f") for name in explanation.outputs), Field("±"))
+    form = "+.4g" if explanation.what == PREDICTION else "+.4f"
+    fields = (Field("column"), Field("value"), *(Field(name, form) for name in explanation.outputs), Field("±"))
     if not beside:
         rows, fields = [line[:-1] for line in rows], fields[:-1]
     return Grid(
@@ -53,16 +56,21 @@ def evidence_grid(model: Any, row: Any, explanation: Explanation, most: int = 20
 
 def _error(explanation: Explanation, columns: list[int]) -> str:
     """The standard error of a contribution, or of a sum of them."""
-    return "" if explanation.error is None else f"{np.sqrt(np.square(explanation.error[0, columns, 0]).sum()):.2g}"
+    if explanation.error is None:
+        return ""
+    return plainly(float(np.sqrt(np.square(explanation.error[0, columns, 0]).sum())), ".2g")
 
 
 def _method(explanation: Explanation, beside: bool) -> tuple[str, ...]:
     """How contributions that are not terms of the model were computed."""
     if explanation.method == EXACT:
         return ()
-    errors = "" if explanation.error is None else f" Standard errors are at most {explanation.error[0].max():.2g}."
-    beside_them = " Standard errors are beside them (±)." if beside else errors
-    return (f"{explanation.details}{beside_them}",)
+    errors = ""
+    if beside:
+        errors = " Standard errors are beside them (±)."
+    elif explanation.error is not None:
+        errors = f" Standard errors are at most {plainly(float(explanation.error[0].max()), '.2g')}."
+    return (f"{explanation.details}{errors}",)
 
 
 def _of_few_classes(explanation: Explanation) -> tuple[Explanation, tuple[str, ...]]:
@@ -83,7 +91,7 @@ def _of_few_classes(explanation: Explanation) -> tuple[Explanation, tuple[str, .
 def _conclusion(model: Any, row: Any) -> str:
     predicted = np.asarray(model.predict(row)).tolist()[0]
     if not hasattr(model, "predict_proba"):
-        return f"Prediction: {f'{predicted:.6g}' if isinstance(predicted, float) else predicted}."
+        return f"Prediction: {plainly(predicted, '.6g') if isinstance(predicted, float) else predicted}."
     proba = np.asarray(model.predict_proba(row))[0]
     kept = np.sort(np.argsort(-proba, kind="stable")[:MOST_CLASSES])
     shares = [f"{label}: {share:.4f}" for label, share in zip(model.classes_[kept].tolist(), proba[kept], strict=True)]
