@@ -17,7 +17,7 @@ from mercer.data.kinds import Kind
 from mercer.data.side_by_side import fill_rows
 from mercer.data.storages.frame_columns import FrameColumn, SeriesColumn, ViewedColumn, column_of
 from mercer.data.storages.pandas_columns import typed
-from mercer.data.storages.plain_columns import plain_columns
+from mercer.data.storages.plain_columns import plain_columns, side_by_side
 from mercer.data.storages.time_columns import DATES, TIMES, TimeColumn
 
 Array = NDArray[Any]
@@ -49,7 +49,8 @@ class FrameStorage:
     @classmethod
     def of(cls, frame: nw.DataFrame[Any], *, dates: bool = False) -> tuple[Self, tuple[Kind, ...]]:
         """The rows of a frame, and the kinds of its columns: by type alone, but for those of Python objects."""
-        plain = plain_columns(frame.to_native())
+        native = side_by_side(frame.to_native())
+        frame, plain = nw.from_native(native, eager_only=True), plain_columns(native)
         found = (
             _column(frame.get_column(name), dates) if values is None else (ViewedColumn(values), _plain_kind(values))
             for name, values in zip(frame.columns, plain, strict=True)

@@ -13,6 +13,29 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
+def side_by_side(native: Any, *, fewest: int = 50) -> Any:
+    """Return a wide pandas frame with the columns of one type in one block of memory, copied where they are apart.
+
+    `read_csv` leaves every column by itself: of thousands of them pandas takes rows far faster from one block.
+
+    Parameters
+    ----------
+    native : data frame
+        Of any library; only those of pandas are copied.
+    fewest : int, default=50
+        Columns of one type from which they are put together.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(native, pandas.DataFrame) or native.shape[1] < fewest:
+        return native
+    for positions in _by_type(native.dtypes.tolist()).values():
+        if len(positions) >= fewest:
+            first, last = (native.iloc[:, position].to_numpy() for position in (positions[0], positions[-1]))
+            if first.base is None or first.base is not last.base:
+                return native.copy()
+    return native
+
+
 def plain_columns(native: Any, *, fewest: int = 50) -> list[Array | None]:
     """Return the values of each column of integers or floats without nulls, and None for every other column.
 
