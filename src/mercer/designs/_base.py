@@ -60,6 +60,11 @@ class Design(ABC):
 
     coordinates: Coordinates
 
+    @functools.cached_property
+    def kept(self) -> dict[str, Any]:
+        """What was computed of these rows once and serves all fits to them."""
+        return {}
+
     @property
     @abstractmethod
     def n_rows(self) -> int: ...

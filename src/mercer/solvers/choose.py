@@ -11,7 +11,7 @@ from mercer._errors import UnsuitableSolverError
 from mercer.solvers.certificate import Progress, Solution
 from mercer.solvers.least_squares.least_squares_problem import has_closed_form, solve_least_squares
 from mercer.solvers.problem import Problem
-from mercer.solvers.smooth import gradient, lbfgs, newton, newton_cg, online, softmax
+from mercer.solvers.smooth import gradient, lbfgs, newton, newton_cg, online, row_space, softmax
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.solvers.sparse import proximal, softmax_lasso, streamed_proximal
 
@@ -35,6 +35,7 @@ SOLVERS = {
 
 OF_ONE_PREDICTOR: dict[str, Callable[..., Solution]] = {
     "newton": newton.solve,
+    "row-space": row_space.solve,
     "newton-cg": newton_cg.solve,
     "lbfgs": lbfgs.solve,
     "gradient": gradient.solve,
@@ -99,12 +100,21 @@ def choose(problem: AnyProblem, asked: str = "auto") -> Choice:
         return Choice("proximal", "the penalty has absolute values")
     if isinstance(problem, SoftmaxProblem):
         many = f"{problem.n_columns} coefficients of all classes"
-        return Choice("newton", f"{many}, few") if softmax.by_newton(problem) else Choice("lbfgs", many)
+        if softmax.by_newton(problem):
+            return Choice("newton", f"{many}, few")
+        return _of_rows(problem) if row_space.suits(problem) else Choice("lbfgs", many)
     if has_closed_form(problem):
         return Choice("direct", "least squares have a closed form")
+    if row_space.suits(problem):
+        return _of_rows(problem)
     if problem.n_columns <= NEWTON_COLUMNS:
         return Choice("newton", f"{problem.n_columns} columns, few enough for Hessians")
     return Choice("lbfgs", f"{problem.n_columns} columns, too many for Hessians")
+
+
+def _of_rows(problem: AnyProblem) -> Choice:
+    rows, columns = len(problem.observations), problem.observations.design.n_columns
+    return Choice("row-space", f"{rows} rows span the space of the coefficients of {columns} columns")
 
 
 def _solve_classes(problem: SoftmaxProblem, by: str, start: Array | None, options: dict[str, Any]) -> Solution:
@@ -118,6 +128,8 @@ def _solve_classes(problem: SoftmaxProblem, by: str, start: Array | None, option
 
 
 def _solve_for_point(problem: SoftmaxProblem, by: str, start: Array | None, options: dict[str, Any]) -> Solution:
+    if by == "row-space":
+        return row_space.solve(problem, start, **options)
     if by == "lbfgs":
         return softmax.by_lbfgs(problem, start, **options)
     if by == "newton-cg":

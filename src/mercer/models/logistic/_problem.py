@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from mercer.models.base import Array
 from mercer.solvers.problem import Problem, Slope
-from mercer.solvers.smooth import lbfgs, newton, sampled_scaling, softmax
+from mercer.solvers.smooth import lbfgs, newton, row_space, sampled_scaling, softmax
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.solvers.sparse import proximal, softmax_lasso, streamed_proximal
 from mercer.stats.quadratic import HESSIAN
@@ -66,9 +66,13 @@ def solver_for(problem: Problem | SoftmaxProblem) -> tuple[Any, str]:
     if isinstance(problem, SoftmaxProblem):
         if not problem.strengths.smooth:
             return softmax_lasso, "L-BFGS-B"
-        return softmax, NEWTON if softmax.by_newton(problem) else "L-BFGS"
+        if softmax.by_newton(problem):
+            return softmax, NEWTON
+        return softmax, row_space.NAME if row_space.suits(problem) else "L-BFGS"
     if not problem.strengths.smooth:
         return proximal, "proximal Newton"
+    if row_space.suits(problem):
+        return row_space, row_space.NAME
     n, p = len(problem.observations), problem.n_columns
     if p <= NEWTON_COLUMNS or (p <= sampled_scaling.MOST_WHITENED and n >= ROWS_PER_COLUMN * p):
         return newton, NEWTON

@@ -22,7 +22,7 @@ from mercer.families.penalties import Strengths
 from mercer.families.softmax import SoftmaxResponse
 from mercer.solvers.certificate import Progress, Solution
 from mercer.solvers.problem import Product, Slope, product_at_hand, standard_error, summed
-from mercer.solvers.smooth import lbfgs, newton, sampled_scaling
+from mercer.solvers.smooth import lbfgs, newton, row_space, sampled_scaling
 from mercer.solvers.smooth.sampled_scaling import blown_up, fit_to_sample, sample_size, sampled_hessian, typical_rows
 from mercer.solvers.smooth.scaling import FewRows, Repeated, Scaling, Standardising, Whitening
 from mercer.stats.quadratic import GRADIENT, HESSIAN
@@ -197,7 +197,7 @@ def solve(
     most_steps: int = MOST_STEPS,
     progress: Progress | None = None,
 ) -> Solution:
-    """Minimise a smooth problem: by Newton's method where there are few coefficients, else by L-BFGS.
+    """Minimise a smooth problem: by Newton's method where coefficients or rows are few, else by L-BFGS.
 
     Parameters
     ----------
@@ -244,6 +244,8 @@ def by_newton(problem: SoftmaxProblem) -> bool:
 def _solve(problem: SoftmaxProblem, start: Array | None, **options: Any) -> Solution:
     if by_newton(problem):
         return newton.solve(cast(Any, problem), start, **options)
+    if row_space.suits(problem):
+        return row_space.solve(problem, start, **options)
     return by_lbfgs(problem, start, **options)
 
 
