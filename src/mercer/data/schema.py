@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 
 from mercer._errors import ColumnMismatchError
@@ -131,10 +132,14 @@ class Schema:
         return iter(self.columns)
 
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, self.names)}")
+        if name not in self._by_name:
+            raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, self.names)}")
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        """Columns by their names; of two with the same name, the first."""
+        return {column.name: column for column in reversed(self.columns)}
 
     def grid(self) -> Grid:
         """The schema as a record to print."""

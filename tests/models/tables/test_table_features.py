@@ -445,3 +445,24 @@ def test_real_tables(real_data: Any) -> None:
 
 def test_a_deviation_below_all_floats_is_the_smallest_one() -> None:
     assert_array_equal(TableFeatures().fit_transform(np.array([[-1e-323], [-5e-324]])).ravel(), [0.0, 1.0])
+
+
+def test_many_columns_of_numbers_are_what_each_is_by_itself() -> None:
+    """Enough of them are read and computed together; gaps, huge values and labels keep their own way."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(5, 3, (40, 80))).rename(columns=lambda j: f"x{j}")
+    frame.loc[3, "x7"] = np.nan
+    frame["x9"] = 1.5e308 + 1e306 * rng.normal(size=40)
+    frame["x11"] = ["a", "b"] * 20
+    new = frame.head(10).copy()
+    new.loc[5, "x20"] = np.nan
+    together = TableFeatures(output="array").fit(frame)
+    for rows in (frame, new):
+        alone = [TableFeatures(output="array").fit(frame[[name]]).transform(rows[[name]]) for name in frame]
+        found = pd.DataFrame(together.transform(rows), columns=together.get_feature_names_out())
+        for name, values in zip(frame, alone, strict=True):
+            own = [column for column in found.columns if column == name or column.startswith(f"{name}[")]
+            assert_array_equal(found[own].to_numpy(), values)
+    new.loc[2, "x30"] = np.inf
+    with pytest.raises(NonFiniteError, match="Column 'x30' is inf in row 2"):
+        together.transform(new)

@@ -10,6 +10,7 @@ from mercer._errors import TargetLeakError, TargetLeakWarning
 from mercer._warn import warn
 from mercer.data.coding import Coded, code_array
 from mercer.data.table import Table
+from mercer.models.base import Array
 
 #: rows in which a column has to be the target itself, and those in which it has to be another name for it
 ROWS_ALIKE, ROWS_RENAMED = 3, 20
@@ -33,9 +34,23 @@ def guard_target(table: Table, positions: list[int], y: Any, on_leak: str) -> No
     renamed = table.n_rows >= ROWS_RENAMED and 2 * distinct <= table.n_rows
     rows = np.unique(np.linspace(0, table.n_rows - 1, SOME_ROWS).astype(np.int64))
     few, some = table.take(rows), Coded(target.codes[rows], target.labels)
-    for position in positions:
+    for position in _as_constant(few, some.codes, positions):
         if _alike(some, few.coded(position), renamed) and (how := _alike(target, table.coded(position), renamed)):
             _tell(table.names[position], how, on_leak)
+
+
+def _as_constant(table: Table, codes: Array, positions: list[int]) -> list[int]:
+    """Leave out columns of numbers that differ in two rows in which the target does not: by far the most."""
+    order = np.argsort(codes, kind="stable")
+    alike = np.flatnonzero(np.diff(codes[order]) == 0)
+    numeric = [position for position in positions if table.kinds[position].numeric]
+    if not len(alike) or not numeric:
+        return positions
+    first, second = (
+        table.rows(slice(row, row + 1)).numbers(numeric)[0] for row in order[alike[0] : alike[0] + 2].tolist()
+    )
+    differing = {position for position, differs in zip(numeric, first != second, strict=True) if differs}
+    return [position for position in positions if position not in differing]
 
 
 def _tell(column: str, how: str, on_leak: str) -> None:

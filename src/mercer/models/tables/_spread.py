@@ -21,8 +21,13 @@ class Scale(NamedTuple):
     mean: float
     deviation: float
 
+    @property
+    def plain(self) -> bool:
+        """Whether no difference from the mean can overflow."""
+        return abs(self.mean) <= HUGE
+
     def units(self, values: Array) -> Array:
-        half = 0.5 if abs(self.mean) > HUGE else 1.0  # the largest floats lie farther apart than a float can say
+        half = 1.0 if self.plain else 0.5  # the largest floats lie farther apart than a float can say
         with np.errstate(over="ignore"):  # a new value beside which the deviation is nothing: models refuse infinity
             return np.asarray((values * half - self.mean * half) / (self.deviation * half))
 

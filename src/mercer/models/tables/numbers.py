@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -15,6 +16,9 @@ from mercer.models.base import Array
 from mercer.models.tables._reading import labels_of, numbers_of, refuse_gaps
 from mercer.models.tables._spread import Scale
 from mercer.models.tables.treatment import NUMBERS, Slot, Treatment, Unseen
+
+#: columns from which numbers are read and computed together
+FEWEST_AT_ONCE = 50
 
 
 class Gaps(NamedTuple):
@@ -76,6 +80,26 @@ class Number(Treatment):
         self.gaps.refuse(self.column, gaps)
         units, mean = (self.scale.units(values), 0.0) if self.scaled else (values, self.scale.mean)
         return self.gaps.filled(units, gaps, mean)
+
+
+def numbers_at_once(numbers: Sequence[Number], table: Table) -> dict[str, list[Part]]:
+    """Return the parts of columns of numbers, read and computed together: of thousands, one by one takes a while.
+
+    Left out are columns that have to be read by themselves: what is not a number here, infinite or huge values, gaps.
+    """
+    plain = [
+        each
+        for each in numbers
+        if each.scaled and not each.gaps.told and each.scale.plain and table.kinds[table.positions[each.column]].numeric
+    ]
+    if len(plain) < FEWEST_AT_ONCE:
+        return {}
+    values = np.asarray(table.numbers([table.positions[each.column] for each in plain]), dtype=np.float64)
+    mean, deviation = np.array([each.scale for each in plain]).T
+    with np.errstate(over="ignore"):
+        units = (values - mean) / deviation
+    finite = np.atleast_1d(np.isfinite(values).all(axis=0))
+    return {each.column: [NumberPart(units[:, [j]])] for j, each in enumerate(plain) if finite[j]}
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from mercer.models.tables._leak import guard_target
 from mercer.models.tables._reading import absent_columns, refuse_sparse, without
 from mercer.models.tables.dates import Date
 from mercer.models.tables.formula_features import FormulaFeatures
-from mercer.models.tables.numbers import Number
+from mercer.models.tables.numbers import Number, numbers_at_once
 from mercer.models.tables.source import learn_source
 from mercer.models.tables.treatment import LEVELS, NUMBERS, LeftOut, Slot, Treatment, Unseen, distinct, side_by_side
 from mercer.report import Field, Grid
@@ -401,6 +401,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         if self._formula is not None:
             encoded = Encoded.of([NumberPart(self._formula.read(table, unseen))], names=self._names)
         else:
+            numbers = [made_by for name in self._used if isinstance(made_by := self._treatments[name], Number)]
+            made = {**numbers_at_once(numbers, table), **made}
             parts = [
                 part
                 for name in self._used
