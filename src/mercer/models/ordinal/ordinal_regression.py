@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, FitInterrupted
 from mercer._gpu import is_tensor, to_numpy
+from mercer._threads import blas_for
 from mercer._warn import warn
 from mercer.data.labels import encode_labels
 from mercer.models._finite import refuse_not_finite, refuse_too_wide
@@ -379,10 +380,11 @@ def _solve(hessian: Array | None, product: Callable[[Array], Array], right: Arra
     if hessian is not None:
         from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
-        try:
-            return np.asarray(cho_solve(cho_factor(hessian), right))
-        except LinAlgError:
-            return np.asarray(lstsq(hessian, right)[0])
+        with blas_for(len(hessian)):
+            try:
+                return np.asarray(cho_solve(cho_factor(hessian), right))
+            except LinAlgError:
+                return np.asarray(lstsq(hessian, right)[0])
     from scipy.sparse.linalg import LinearOperator, cg
 
     operator = LinearOperator((len(right), len(right)), matvec=product)
