@@ -27,9 +27,9 @@ SURELY = 0.01
 SKEWED, HEAVY = 0.5, 1.0
 #: correlation within classes that naive Bayes should not be deaf to
 STRONG = 0.6
-#: features of the linear programme that looks for separation, and rows × features up to which all rows are asked: in a
-#: sample a rare level is seen with one class, though it comes with both
-SEPARATION_COLUMNS, SEPARATION_ENTRIES = 200, 20_000_000
+#: coefficients of the linear programme that looks for separation (of several classes each has its own), and rows ×
+#: features up to which all rows are asked: in a sample a rare level is seen with one class, though it comes with both
+SEPARATION_COEFFICIENTS, SEPARATION_ENTRIES = 200, 20_000_000
 #: columns of covariances, and rows of a class for each
 MOST_COLUMNS, ROWS_PER_COLUMN = 40, 2
 
@@ -87,8 +87,10 @@ def _features(view: View) -> tuple[Array, list[str], Array]:
         raise NotAsked("the rows are a sparse matrix.")
     made = TableFeatures(output="sparse", unseen="ignore", on_leak="ignore").fit(view.comparison.table.native)
     names = [str(name) for name in made.get_feature_names_out()]
-    if len(names) > SEPARATION_COLUMNS:
-        raise NotAsked(f"there are {len(names):,} features, and {SEPARATION_COLUMNS} can be looked at.")
+    classes = len(view.labels)
+    if len(names) * (classes if classes > 2 else 1) > SEPARATION_COEFFICIENTS:
+        each = f" for each of {classes:,} classes" if classes > 2 else ""
+        raise NotAsked(f"there are {len(names):,} features{each}, and {SEPARATION_COEFFICIENTS} can be looked at.")
     few = view.comparison.table.n_rows * len(names) <= SEPARATION_ENTRIES
     table, target = (view.comparison.table, view.comparison.task.truth) if few else (view.table, view.target)
     return np.asarray(made.transform(table.native).toarray(), dtype=float), names, np.asarray(target)
