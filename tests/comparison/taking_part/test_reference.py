@@ -86,3 +86,22 @@ def test_its_trees_split_small_tables() -> None:
     found = reference_for(Table.of(small), task_for(y, 30, "regression"))
     assert found is not None
     assert np.abs(found.model.fit(small, y).predict(small) - y).mean() < 3
+
+
+def test_of_too_many_numbers_those_with_the_highest_F_are_used_and_the_label_says_so() -> None:
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, 60)
+    wide = pd.DataFrame(rng.normal(size=(60, 700))).rename(columns=lambda j: f"x{j}")
+    wide.iloc[:, [5, 600]] += y[:, None]
+    wide.iloc[3, 5], wide["still"] = np.nan, 1.0
+    wide["colour"] = rng.choice(["red", "green", "blue"], 60)
+    for target, task, name in ((y.astype(str), "classification", "Classifier"), (y * 1.5, "regression", "Regressor")):
+        found = reference_for(Table.of(wide), task_for(target, 60, task))
+        assert found is not None
+        assert found.name == f"HistGradientBoosting{name} on the 500 columns of highest F"
+        model = found.model.fit(wide, target)
+        assert len(model[0].kept_) == 500
+        assert {"x5", "x600"} <= set(model[0].kept_)
+        assert model[-1].n_features_in_ == 501
+        assert model[-1].is_categorical_.tolist() == [True] + [False] * 500
+        assert len(model.predict(wide.head(3))) == 3
