@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,20 +144,20 @@ def _write_out(content: bytes) -> None:
         rest = rest[sys.stdout.buffer.write(rest) :]
 
 
-def check_places(*paths: str | Path | None, kept: tuple[str, ...] = ()) -> None:
-    """Refuse, before anything is computed, places where nothing can be written, and files that are to be kept.
+def check_places(*paths: str | Path | None, kept: Iterable[str | None] = (), deep: bool = False) -> None:
+    """Refuse, before anything is computed, places where nothing can be written, and files that are read.
 
-    A `Path` is one of a file; "-" is standard output where it is a string.
+    A `Path` is one of a file; "-" is standard output where it is a string. What is `kept` is the name of a table, a
+    model or another file, or None; `deep` says that folders and patterns are read as by `mercer.data.open`.
     """
-    import os
-
     from mercer._errors import DataError, WriteError
 
     if Path("-") in [path for path in paths if isinstance(path, Path)]:
         raise DataError("What is written here is no text for standard output (-). Name a file.")
     files = [path for path in paths if path is not None and str(path) != "-"]
+    inputs = list(_files_read(kept, deep=deep)) if files else []
     for number, path in enumerate(files):
-        if any(Path(each).exists() and _same(path, each) for each in kept):
+        if Path(path).exists() and any(os.path.samestat(os.stat(path), each) for each in inputs):
             raise DataError(f"{str(path)!r} is read, and is not written over. Name another place.")
         if any(_same(path, each) for each in files[:number]):
             raise DataError(f"{str(path)!r} is named for two things. Name another place for one of them.")
@@ -165,6 +168,18 @@ def check_places(*paths: str | Path | None, kept: tuple[str, ...] = ()) -> None:
             raise WriteError(f"{str(path)!r} cannot be written: it is a folder. Name a file in it.")
         if not os.access(path if Path(path).exists() else folder, os.W_OK):
             raise WriteError(f"{str(path)!r} cannot be written: permission denied. Name another place.")
+
+
+def _files_read(kept: Iterable[str | None], *, deep: bool) -> Iterator[os.stat_result]:
+    """Which files are read, by what the system knows them by: a link and its target are one file."""
+    from mercer.data.sources.files.finding import input_files
+
+    for name in kept:
+        if name is None:
+            continue
+        with suppress(OSError, ValueError):  # no file of the system, or no name of one
+            found = [sys.stdin.fileno()] if name == "-" else input_files(name, deep=deep)
+            yield from (each for each in map(os.stat, found) if stat.S_ISREG(each.st_mode))
 
 
 def _same(path: str | Path, other: str | Path) -> bool:

@@ -108,7 +108,7 @@ def fit(
     from mercer.comparison.fitting import fit_named
     from mercer.files import save
 
-    check_places(output, kept=(data,))
+    check_places(output, kept=(data,), deep=True)
     asked = Asked(stream, engine, scheduler, checkpoint, skip_damaged)
     asked.check()
     aside: dict[str, Any] = {"calibrate": calibrate, "conformal": conformal}

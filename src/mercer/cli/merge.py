@@ -33,7 +33,7 @@ def merge(
     from mercer.cli._printing import check_places, remark
     from mercer.files import save
 
-    check_places(output, kept=tuple(models))
+    check_places(output, kept=models)
     if len(models) < 2:
         raise MergeError("Merging takes two models or more: mercer merge A B -o C.")
     first, *others = (usable(path, predicts=False) for path in models)

@@ -61,7 +61,7 @@ def outliers(
     from mercer.using.shown import Shown
 
     form = None if output is None else format_of(output)
-    check_places(output, kept=(data,) if usual is None else (data, usual))
+    check_places(output, kept=(data, usual))
     rows = open_data(data, reading)
     remark(f"{called(data)}: {rows.described}.", quiet)
     frame = _read(rows)

@@ -84,7 +84,7 @@ def predict(
     if intervals and (costs is not None or priors is not None):
         raise DataError("--intervals are those of the model as it was fitted: leave them out, or --costs and --priors.")
     form = format_of(output)
-    check_places(output, kept=(model, data))
+    check_places(output, kept=(model, data, costs, priors, trained_priors))
     loaded = usable(model)
     rows = rows_for(loaded, data, reading, keep or ())
     loaded = decided(

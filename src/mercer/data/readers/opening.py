@@ -163,10 +163,21 @@ def _file(path: Path, reading: Reading) -> Rows:
     return rows
 
 
+def files_of_folder(path: Path) -> list[Path]:
+    """The files that are read for a folder: those in it, or of Parquet alone those in its folders, too."""
+    if _is_parquet(path):
+        return [file for file in path.rglob("*") if ending_of(file) in PARQUET and not is_hidden(file, path)]
+    return [path / name for name in _files_in(path)]
+
+
+def _is_parquet(folder: Path) -> bool:
+    return _holds_parquet(folder) and not _files_in(folder, besides=PARQUET)
+
+
 def _folder(path: Path, reading: Reading) -> Rows:
-    if _holds_parquet(path) and not _files_in(path, besides=PARQUET):
+    if _is_parquet(path):
         return Parquet(path, reading)
-    files = [path / name for name in _files_in(path)]
+    files = files_of_folder(path)
     if not files:
         raise DataError(
             f"{str(path)!r} is a folder without data: no file in it ends in {listed(_endings())}. Name another folder, "

@@ -58,12 +58,16 @@ def plain_file(path: str | os.PathLike[str]) -> Path:
     if str(path) == STANDARD_INPUT:
         return copied_input()
     path = Path(path)
-    archive = next((parent for parent in path.parents if parent.suffix.lower() == ".zip" and parent.is_file()), None)
-    if archive is not None:
+    if (archive := archive_of(path)) is not None:
         return _copied(archive, str(path.relative_to(archive).as_posix()), *_version(archive))
     if path.suffix.lower() in (".zip", ".xz") and path.is_file():
         return _copied(path, None, *_version(path))
     return path
+
+
+def archive_of(path: Path) -> Path | None:
+    """Return the zip archive whose file is meant; None where `path` is not in one."""
+    return next((parent for parent in path.parents if parent.suffix.lower() == ".zip" and parent.is_file()), None)
 
 
 #: copies of what was read from standard input, which can be read once

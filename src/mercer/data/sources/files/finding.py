@@ -12,8 +12,16 @@ from urllib.parse import unquote
 from mercer._errors import DataError, DataNotFoundError
 from mercer._suggest import listed
 from mercer.data.readers.base import Reading
-from mercer.data.readers.opening import CALLED, SVMLIGHT, ending_of, format_of, is_hidden, nothing_at
-from mercer.data.readers.unpacking import STANDARD_INPUT, plain_file
+from mercer.data.readers.opening import (
+    CALLED,
+    SVMLIGHT,
+    ending_of,
+    files_of_folder,
+    format_of,
+    is_hidden,
+    nothing_at,
+)
+from mercer.data.readers.unpacking import STANDARD_INPUT, archive_of, plain_file
 
 #: the folder of rows whose value is missing, in folders named by values
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -40,6 +48,25 @@ def find(what: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], readin
             f"{listed([file.name for file, _ in pairs])}. Name files of one format."
         )
     return Found(tuple(file for file, _ in pairs), formats[0], tuple(values for _, values in pairs))
+
+
+def input_files(what: str, *, deep: bool = False) -> list[Path]:
+    """The files on the disk that are read for a table, so that none of them is written over.
+
+    An archive stands for what is in it. A folder is read as by `read_table`, or, where `deep`, as by
+    `mercer.data.open`, which takes patterns, too. There are none where nothing of that name is.
+    """
+    path = Path(os.path.expanduser(what) if deep else what)
+    if (archive := archive_of(path)) is not None:
+        return [archive]
+    if path.is_dir() and not deep:
+        return files_of_folder(path)
+    if path.is_file():
+        return [path]
+    try:
+        return [file for file, _ in _files(path)] if deep else []
+    except DataError:
+        return []
 
 
 def format_or_refuse(file: Path, reading: Reading) -> str:
