@@ -59,9 +59,9 @@ def plain_file(path: str | os.PathLike[str]) -> Path:
         return copied_input()
     path = Path(path)
     if (archive := archive_of(path)) is not None:
-        return _copied(archive, str(path.relative_to(archive).as_posix()), *_version(archive))
+        return _copied(archive, str(path.relative_to(archive).as_posix()), file_version(archive))
     if path.suffix.lower() in (".zip", ".xz") and path.is_file():
-        return _copied(path, None, *_version(path))
+        return _copied(path, None, file_version(path))
     return path
 
 
@@ -133,7 +133,7 @@ def workbook_ending(path: Path) -> str | None:
 
 
 @cache
-def _copied(path: Path, member: str | None, size: int, written: int) -> Path:
+def _copied(path: Path, member: str | None, version: tuple[int, ...]) -> Path:
     """Return the temporary copy of a file in an archive, one for each version of the archive."""
     if path.suffix.lower() == ".zip":
         return _unzipped(path, member)
@@ -238,6 +238,10 @@ def _start(path: Path) -> bytes:
         return file.read(64)
 
 
-def _version(path: Path) -> tuple[int, int]:
+def file_version(path: str | os.PathLike[str]) -> tuple[int, int, int, int]:
+    """Return what changes with a file: its size, when it was written last, its inode, and when that was changed.
+
+    The last two change where another file of the same size, with the time of the first, is moved into its place.
+    """
     status = os.stat(path)
-    return status.st_size, status.st_mtime_ns
+    return status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +239,19 @@ def test_a_ragged_line_is_named_or_left_out_whatever_ends_it(tmp_path: Path, end
     X, skipped = table_of(mercer.data.open(path, on_error="skip"))
     assert X.to_pydict() == {"a": [1, 6], "b": [2, 7]}
     assert len(skipped) == 1
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_file_of_the_same_size_and_time_is_another(tmp_path: Path, moved: bool) -> None:
+    """Moved into the place of the first, or written over it."""
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n1,2\n3,4\n")
+    source = mercer.data.open(path, target="y")
+    before, identity = path.stat(), source.identity
+    other = tmp_path / "b.csv" if moved else path
+    other.write_text("x,y\n5,6\n7,8\n")
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    other.replace(path)
+    with pytest.raises(SourceChangedError, match=r"a\.csv' was written to since it was opened"):
+        list(source)
+    assert mercer.data.open(path, target="y").identity != identity

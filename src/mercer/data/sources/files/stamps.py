@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from mercer._errors import SourceChangedError
+from mercer.data.readers.unpacking import file_version
 from mercer.data.sources.base import digest
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """A file, its size, and when it was written last; the same on every machine that shares the file."""
+    """A file and its version; the same on every machine that shares the file."""
 
     path: str
-    size: int
-    written_ns: int
+    #: its size, when it was written last, its inode, and when that was changed
+    version: tuple[int, int, int, int]
     #: of pyarrow, where it is not that of this machine
     filesystem: Any = None
     #: how the name of its log ends, to which a database writes first; with the size of the log, and when it was written
@@ -29,7 +30,11 @@ class Stamp:
         """As it is now; by its full path, so that a process in another folder finds it."""
         if filesystem is None:
             path = os.path.abspath(path)
-        return cls(str(path), *_now(path, filesystem), filesystem, log, _logged(str(path), log))
+        return cls(str(path), _now(path, filesystem), filesystem, log, _logged(str(path), log))
+
+    @property
+    def size(self) -> int:
+        return self.version[0]
 
     @property
     def name(self) -> str:
@@ -44,7 +49,7 @@ class Stamp:
                 f"{self.path!r} is gone since it was opened, or not to be seen from this machine. Put it back where "
                 "every machine that reads it finds it, or open what there is now."
             ) from None
-        if now != (self.size, self.written_ns) or _logged(self.path, self.log) != self.logged:
+        if now != self.version or _logged(self.path, self.log) != self.logged:
             grown = f": it had {self.size} bytes, now {now[0]}" if now[0] != self.size else ""
             raise SourceChangedError(
                 f"{self.path!r} was written to since it was opened{grown}. Passes over it would not agree: open it "
@@ -59,18 +64,17 @@ def described(stamps: Sequence[Stamp], called: str) -> str:
 
 def identity(stamps: Sequence[Stamp], called: str, asked: object) -> str:
     """Another text as soon as a file is written to, or something else is asked of them."""
-    files = [(stamp.path, stamp.size, stamp.written_ns) for stamp in stamps]
+    files = [(stamp.path, stamp.version) for stamp in stamps]
     return f"{described(stamps, called)}, {digest(files, asked)}"
 
 
-def _now(path: str | os.PathLike[str], filesystem: Any) -> tuple[int, int]:
+def _now(path: str | os.PathLike[str], filesystem: Any) -> tuple[int, int, int, int]:
     if filesystem is None:
-        status = os.stat(path)
-        return status.st_size, status.st_mtime_ns
+        return file_version(path)
     found = filesystem.get_file_info(str(path))
     if not found.is_file:
         raise FileNotFoundError(path)
-    return int(found.size), int(found.mtime_ns or 0)
+    return int(found.size), int(found.mtime_ns or 0), 0, 0
 
 
 def _logged(path: str, log: str) -> tuple[int, int]:
