@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mercer._suggest import listed
+from mercer.report.wording import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,13 +51,18 @@ def show(grid: Grid) -> None:
 
 def say(text: str) -> None:
     """Print a sentence."""
-    console().print(text, markup=False, highlight=False)
+    console().print(printable(text), markup=False, highlight=False)
+
+
+def print_text(text: str, end: str = "\n") -> None:
+    """Print lines as they are."""
+    print(printable(text), end=end)
 
 
 def remark(text: str, quiet: bool = False) -> None:
     """Something worth knowing that is not what was asked for."""
     if not quiet:
-        print(wrapped(text), file=sys.stderr)
+        print(wrapped(printable(text)), file=sys.stderr)
 
 
 def wrapped(text: str) -> str:
@@ -115,7 +121,7 @@ def _notable(schema: Schema) -> dict[str, list[str]]:
 
 def _show_columns(schema: Schema) -> None:
     if not sys.stderr.isatty():
-        print(schema, file=sys.stderr)
+        print(printable(str(schema)), file=sys.stderr)
         return
     from rich.console import Console
 
@@ -131,7 +137,7 @@ def write(content: str | bytes | Iterable[bytes], path: str | Path) -> None:
 
         write_atomically(path, content)
     elif isinstance(content, str):
-        print(content)
+        print(printable(content) if sys.stdout.isatty() else content)
     else:
         for piece in (content,) if isinstance(content, bytes) else content:
             _write_out(piece)

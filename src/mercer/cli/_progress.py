@@ -19,9 +19,11 @@ class Stages:
         """So much of a stage is done."""
         if self._display is None:
             return
+        from mercer.report.wording import printable
+
         if stage not in self._bars:
             self._bars[stage] = self._display.add_task(stage, total=total, doing="")
-        self._display.update(self._bars[stage], completed=done, total=total, doing=doing)
+        self._display.update(self._bars[stage], completed=done, total=total, doing=printable(doing))
 
 
 @contextmanager

@@ -24,7 +24,7 @@ def describe(
     mercer describe patients.mercer
     mercer describe patients.mercer --markdown > card.md
     """
-    from mercer.cli._printing import as_json
+    from mercer.cli._printing import as_json, print_text, write
     from mercer.files import describe as describe_file
     from mercer.files import load
     from mercer.using.explaining.described import described
@@ -36,11 +36,12 @@ def describe(
     lines = list(described(load(model), columns=file.card is None))
     if json:
         record: dict[str, Any] = file._asdict()
-        print(as_json({**record, "card": None if file.card is None else file.card.to_dict(), "described": lines}))
+        card = None if file.card is None else file.card.to_dict()
+        write(as_json({**record, "card": card, "described": lines}), "-")
         return
     if file.card is not None:
-        print(file.card.markdown() if markdown else file.card.text(), end="\n\n")
+        print_text(file.card.markdown() if markdown else file.card.text(), end="\n\n")
     if markdown:
         print("## Model file" if file.card is not None else "# Model file", end="\n\n")
     for line in (about, *lines):
-        print(f"- {line}" if markdown and "\n" not in line else line)
+        print_text(f"- {line}" if markdown and "\n" not in line else line)

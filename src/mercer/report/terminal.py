@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mercer.report.grid import Grid
+from mercer.report.wording import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,12 +24,12 @@ def print_grid(grid: Grid, console: Console) -> None:
     from rich.text import Text
 
     if grid.title:
-        console.print(Text(grid.title, style="bold"))
+        console.print(Text(printable(grid.title), style="bold"))
     widths = _least_widths(grid)
     for positions in _blocks(widths, console.width):
         _print_columns(grid, positions, widths, console)
     for note in grid.notes:
-        console.print(Text(note, style="dim"))
+        console.print(Text(printable(note), style="dim"))
 
 
 def _print_columns(grid: Grid, positions: list[int], widths: list[int], console: Console) -> None:
@@ -40,13 +41,13 @@ def _print_columns(grid: Grid, positions: list[int], widths: list[int], console:
     for position in positions:
         field = grid.fields[position]
         table.add_column(
-            Text(field.heading),
+            Text(printable(field.heading)),
             justify="right" if field.numeric else "left",
             min_width=widths[position],
             overflow="fold",
         )
     for row in grid.written():
-        table.add_row(*(Text(row[position]) for position in positions))
+        table.add_row(*(Text(printable(row[position])) for position in positions))
     console.print(table)
 
 
@@ -54,7 +55,7 @@ def _least_widths(grid: Grid) -> list[int]:
     """Numbers are read digit by digit, and so are names; headings and other words may go on in the next line."""
     widths = []
     for position, field in enumerate(grid.fields):
-        cells = [row[position] for row in grid.written()]
+        cells = [printable(row[position]) for row in grid.written()]
         whole = cells if field.numeric or position == 0 else [word for cell in cells for word in cell.split()]
         longest = max(map(len, [*field.heading.split(), *whole]), default=0)
         widths.append(longest if field.numeric else min(longest, LONGEST_NAME))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -99,6 +100,21 @@ def chance(p: float) -> str:
     ('p = 0.031', 'p < 1e-16')
     """
     return f"p = {p:.2g}" if p > 1e-16 else "p < 1e-16"
+
+
+#: characters that a terminal obeys, or that turn the order of others: all controls but line ends and tabs
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """Return a text that a terminal shows and does not obey: names and values of a table may hold escape sequences.
+
+    Examples
+    --------
+    >>> print(printable("age\x1b[2J"))
+    age\\x1b[2J
+    """
+    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def shortened(value: Any, most: int = 24) -> str:

@@ -1,0 +1,46 @@
+"""What names and values of a table hold is shown, and no terminal obeys it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, table_of
+
+NAME, VALUE = "height\x1b[2J", "Ulm\x1b]0;owned\x07\x9b31m"
+COMMANDS = [
+    ["compare", "t.csv", "--target", "size", "--models", "NaiveBayes", "--folds", "2"],
+    ["compare", "t.csv", "--target", "siz\x1b[2Je"],
+    ["fit", "t.csv", "--target", "size", "--model", "NaiveBayes", "-o", "other.mercer"],
+    ["fit", "t.csv", "--target", "size", "--set", f"{NAME}=1", "-o", "other.mercer"],
+    ["describe", "t.mercer"],
+    ["describe", "t.mercer", "--markdown"],
+    ["describe", "t.mercer", "--json"],
+    ["explain", "t.mercer"],
+    ["explain", "t.mercer", "0", "--data", "t.csv"],
+    ["outliers", "t.csv", "--keep", "city"],
+    ["predict", "t.mercer", "no\x1b[2J.csv"],
+]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(table_of(60).replace("height", NAME).replace("Ulm", VALUE))
+    ended = run("fit", "t.csv", "--target", "size", "--model", "NaiveBayes", "-o", "t.mercer")
+    assert ended.exit_code == 0, ended.stderr
+
+
+@pytest.mark.usefixtures("place")
+def test_no_escape_reaches_the_terminal(run: Run) -> None:
+    shown = ""
+    for command in COMMANDS:
+        ended = run(*command)
+        printed = ended.stdout + ended.stderr
+        assert printed.strip()
+        found = {letter for letter in printed if ord(letter) < 32 or 127 <= ord(letter) < 160} - {"\n", "\t"}
+        assert not found or command[-1] == "--json", command
+        assert "\x1b" not in printed
+        shown += printed
+    assert "height\\x1b[2J" in shown
