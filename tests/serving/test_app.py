@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -254,6 +255,40 @@ def test_too_many_at_once_are_told_to_come_back() -> None:
         assert client.post("/predict", json=[{"x": 1}]).status_code == 200
 
 
+def test_slow_requests_take_the_place_of_no_other() -> None:
+    with served(MODEL, max_concurrency=1) as client, ExitStack() as stack:
+        for _ in range(5):
+            slow = stack.enter_context(connection(client))
+            slow.sendall(b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n[")
+        assert client.post("/predict", json=ROWS).status_code == 200
+
+
+def test_where_memory_is_short_the_oldest_slow_request_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "ANSWER_BYTES", 1)
+    monkeypatch.setattr(gate, "BUFFERS", 2)
+    head = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 60000\r\n\r\n"
+    with served(MODEL, max_body_bytes=60_000) as client, connection(client) as first, connection(client) as second:
+        for slow in (first, second):
+            slow.sendall(head + b" " * 55_000)
+            assert client.get("/health").status_code == 200
+        assert client.post("/predict", content=b" " * 55_000 + b"[]", headers=JSON).status_code == 422
+        assert first.recv(4096).startswith(b"HTTP/1.1 408")
+        second.sendall(b" " * 5_000)
+        assert second.recv(4096).startswith(b"HTTP/1.1 415")  # it was read to its end
+
+
+def test_answers_are_bounded() -> None:
+    many = Slow()
+    many.classes_ = np.array([f"{'long name' * 100}{j}" for j in range(1000)])  # type: ignore[attr-defined]
+    many.go.set()
+    with served(many) as client:
+        most = client.get("/schema").json()["limits"]["rows"]
+        assert 1 <= most < 100
+        response = client.post("/predict", json=[{"x": 1}] * (most + 1))
+        assert response.status_code == 413
+        assert f"at most {most} are taken" in response.json()["detail"]
+
+
 def test_health_is_answered_while_all_threads_predict() -> None:
     slow = Slow()
     with served(slow) as client, ThreadPoolExecutor(50) as pool:
@@ -321,7 +356,7 @@ def test_the_schema(client: httpx.Client) -> None:
     )
     assert [column["type"] for column in schema["columns"]] == ["number", "string", "boolean", "number"]
     assert schema["columns"][1]["levels"] == ["Köln", "Ulm", "東京"]
-    assert schema["limits"] == {"body_bytes": 100_000, "rows": 100, "concurrency": 64}
+    assert schema["limits"] == {"body_bytes": 100_000, "rows": 100, "concurrency": 512}
 
 
 def test_openapi_describes_rows(client: httpx.Client) -> None:

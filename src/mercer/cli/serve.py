@@ -24,7 +24,7 @@ def serve(
     ] = False,
     max_rows: Annotated[int, typer.Option(min=1, help="The most rows of a request.")] = 10_000,
     max_body_bytes: Annotated[int, typer.Option(min=1, help="The most bytes of a request.")] = 8_000_000,
-    max_concurrency: Annotated[int, typer.Option(min=1, help="The most requests at a time.")] = 64,
+    max_concurrency: Annotated[int, typer.Option(min=1, help="The most requests at a time.")] = 512,
     quiet: Quiet = False,
 ) -> None:
     """Serve a model over HTTP until Ctrl-C.

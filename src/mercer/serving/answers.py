@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mercer.models.reader import steps_of
 
 Array = NDArray[Any]
 
@@ -29,6 +32,16 @@ def answers(model: Any, X: Any) -> list[dict[str, Any]]:
         for row, ends in zip(rows, _ends(model.predict_interval(X)), strict=True):
             row["interval"] = plain(ends)
     return rows
+
+
+def bytes_per_row(model: Any) -> int:
+    """Return about the bytes of the answer to a row: a number and twice the name for each class, or for each pair."""
+    if not hasattr(model, "classes_"):
+        return 150
+    names = [len(json.dumps(label_name(label))) for label in model.classes_.tolist()]
+    last = steps_of(model)[-1] if hasattr(model, "steps") else model
+    pairs = len(names) ** 2 // 2 if getattr(last, "decision_function_shape", None) == "ovo" else 0
+    return 150 + sum(25 + 2 * length for length in names) + 25 * pairs
 
 
 def _ends(interval: Any) -> list[list[float]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 import logging
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from mercer import __version__
@@ -18,7 +20,7 @@ from mercer.files import ModelCard, attach_card, card_of
 from mercer.serving import answers
 from mercer.serving.described import body_schema, described, response_schema
 from mercer.serving.explanations import MOST_ROWS, explain
-from mercer.serving.gate import Gate, Limits
+from mercer.serving.gate import ANSWER_BYTES, Gate, Limits
 from mercer.serving.inputs import Inputs, model_name
 from mercer.serving.page import PAGE, PAGE_HEADERS
 from mercer.serving.refusals import Refusal
@@ -34,7 +36,7 @@ def make_app(
     token: str | None = None,
     max_body_bytes: int = 8_000_000,
     max_rows: int = 10_000,
-    max_concurrency: int = 64,
+    max_concurrency: int = 512,
     hosts: frozenset[str] | None = None,
     card: ModelCard | None = None,
 ) -> Any:
@@ -54,9 +56,10 @@ def make_app(
     token : str, default=None
         If given, every request but that for /health needs the header `Authorization: Bearer TOKEN`.
     max_body_bytes, max_rows : int
-        Larger requests are refused (413), the bytes while they come in.
-    max_concurrency : int, default=64
-        Requests answered at a time; others get 503 and may come back in a second.
+        Larger requests are refused (413), the bytes while they come in. Fewer rows are taken of a model with so many
+        classes that the answer would have more than 32 MB; `GET /schema` has the number.
+    max_concurrency : int, default=512
+        Requests that are answered or wait for their turn at a time; others get 503 and may come back in a second.
     hosts : frozenset of str, default=None
         If given, names by which the server may be called: other sites cannot reach it under theirs.
     card : ModelCard, default=None
@@ -82,6 +85,7 @@ def make_app(
     limits = Limits(max_body_bytes, max_rows, max_concurrency)
     limits.check()
     inputs = Inputs.of(model, schema)
+    limits = limits._replace(rows=min(max_rows, max(ANSWER_BYTES // answers.bytes_per_row(model), 1)))
     app = fastapi.FastAPI(
         title=f"mercer: {model_name(model)}",
         version=__version__,
@@ -126,9 +130,12 @@ class _Service:
         except (MercerError, ValueError, TypeError) as error:
             raise Refusal(422, " ".join(str(error).split())) from error
 
-    def schema(self) -> dict[str, Any]:
+    @cached_property
+    def schema(self) -> bytes:
+        """As JSON, made once: there may be many levels."""
         description = described(self.model, self.inputs, self.card)
-        return {"model": model_name(self.model), **description, "limits": self.limits._asdict()}
+        content = {"model": model_name(self.model), **description, "limits": self.limits._asdict()}
+        return json.dumps(content, allow_nan=False).encode()
 
 
 def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
@@ -165,7 +172,7 @@ def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
 
     # without a thread, so that they are answered while all threads predict
     async def schema() -> Any:
-        return responses.JSONResponse(service.schema())
+        return responses.Response(service.schema, media_type="application/json")
 
     async def health() -> Any:
         return responses.JSONResponse({"status": "ok"})

@@ -1,4 +1,4 @@
-"""What is asked of every request before any of it is read: who sends it, where to, how large it is, how many there are.
+"""Checks and limits of every request before the application reads it: sender, address, size and number.
 
 Plain ASGI, so that it stands before everything else, and nothing behind it can forget it.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from mercer._errors import DataError
@@ -22,6 +23,10 @@ Send = Callable[[Message], Awaitable[None]]
 OPEN = "/health"
 #: seconds after which a client that has not sent all of its request is let go
 PATIENCE = 60.0
+#: bytes of an answer at most, and how many times the largest request or answer all of them together may have
+ANSWER_BYTES, BUFFERS = 32_000_000, 8
+#: bytes of an answer that are handed to the server at a time
+PART = 1 << 18
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -43,6 +48,46 @@ class Limits(NamedTuple):
                 raise DataError(f"max_{name} is {most}, and nothing could be asked. Give at least 1.")
 
 
+class Held:
+    """The bytes of one request or answer in memory; `client` is the time limit while the client has to act."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.client: asyncio.Timeout | None = None
+
+
+class Buffers:
+    """The bytes of all requests and answers, which stay below a limit.
+
+    A client that sends or reads slowly holds memory and nothing else: where others need it, the slowest one is let go.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most, self.bytes = most, 0
+        self.held: dict[Held, None] = {}
+
+    @contextmanager
+    def hold(self) -> Iterator[Held]:
+        held = Held()
+        self.held[held] = None
+        try:
+            yield held
+        finally:
+            self.resize(held, 0)
+            self.held.pop(held, None)
+
+    def resize(self, held: Held, size: int) -> None:
+        self.bytes += size - held.bytes
+        held.bytes = size
+        while self.bytes > self.most and size:
+            slow = next((each for each in self.held if each.client and each.bytes and each is not held), None)
+            if slow is None:
+                raise Refusal(503, "Requests under way hold all the memory they may; try again in a second.")
+            if slow.client is not None and not slow.client.expired():
+                slow.client.reschedule(0)
+            self.resize(slow, 0)
+
+
 class Gate:
     """An ASGI application in front of another."""
 
@@ -50,38 +95,58 @@ class Gate:
         self.app, self.limits, self.hosts = app, limits, hosts
         self.token = None if token is None else token.encode()
         self.busy = 0
+        self.buffers = Buffers(BUFFERS * max(limits.body_bytes, ANSWER_BYTES))
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":  # nobody behind it talks that way
+        if scope["type"] == "websocket":  # nothing behind it talks that way
             await send({"type": "websocket.close"})
             return
         if scope["type"] != "http":  # the start and the end of the server
             await self.app(scope, receive, send)
             return
-        guarded = _with_headers(send)
+        reply = Reply(send)
         try:
             self._check_host(scope)
             if scope["path"] == OPEN:
-                await self.app(scope, receive, guarded)
+                await self.app(scope, receive, reply)
                 return
             self._check_token(scope)
-            await self._counted(scope, receive, guarded)
+            with self.buffers.hold() as held:
+                await self._answer(scope, receive, reply, held)
         except Refusal as refusal:
-            await self._refuse(scope, refusal, guarded)
+            await self._refuse(scope, refusal, reply)
         except asyncio.CancelledError:  # by the server, which ends and has waited long enough
-            await self._refuse(scope, Refusal(503, "The server is being stopped."), guarded)
+            if not reply.started:
+                await self._refuse(scope, Refusal(503, "The server is being stopped."), reply)
 
-    async def _counted(self, scope: Any, receive: Receive, send: Send) -> None:
+    async def _answer(self, scope: Any, receive: Receive, reply: Reply, held: Held) -> None:
+        """Read, answer, and send: slow clients delay the first and the last, and only the second is counted."""
+        body = await self._read(scope, receive, held)
         if self.busy >= self.limits.concurrency:
-            raise Refusal(
-                503, f"{self.busy} requests are being answered, and no more are taken; try again in a second."
-            )
+            # the request has been read: the connection may stay, which is cheaper for both than the next one
+            busy = Refusal(503, f"{self.busy} requests are being answered; try again in a second.")
+            await self._refuse(scope, busy, reply, close=False)
+            return
+        messages: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            messages.append(message)
+
         self.busy += 1
         try:
-            body = await self._read(scope, receive)
-            await self.app(scope, _replayed(body, receive), send)
+            await self.app(scope, _replayed(body, receive), keep)
         finally:
             self.busy -= 1
+        answer = b"".join(message.get("body", b"") for message in messages)
+        self.buffers.resize(held, len(answer))
+        try:
+            async with asyncio.timeout(None) as held.client:
+                await reply(messages[0])
+                for start in range(0, max(len(answer), 1), PART):
+                    part, more = answer[start : start + PART], start + PART < len(answer)
+                    await reply({"type": "http.response.body", "body": part, "more_body": more})
+        except TimeoutError:  # the server closes a connection whose answer is not complete
+            return
 
     def _check_host(self, scope: Any) -> None:
         """A page of another site must not reach a server on this machine under a name of its own."""
@@ -100,26 +165,30 @@ class Gate:
         if not (hmac.compare_digest(given.strip(), self.token) and kind.lower() == b"bearer"):
             raise Refusal(401, "A token is needed: send the header 'Authorization: Bearer TOKEN'.")
 
-    async def _read(self, scope: Any, receive: Receive) -> bytes:
+    async def _read(self, scope: Any, receive: Receive, held: Held) -> bytes:
         """The whole body, or a refusal as soon as it is known to be too large."""
         declared = _header(scope, b"content-length")
         if declared.isdigit():
             self._check_size(int(declared))
         try:
-            async with asyncio.timeout(PATIENCE):
-                return await self._body(receive)
+            async with asyncio.timeout(PATIENCE) as held.client:
+                return await self._body(receive, held)
         except TimeoutError:
-            raise Refusal(408, f"The rest of the request did not come within {PATIENCE:g} seconds.") from None
+            raise Refusal(
+                408, f"The rest of the request did not come in time ({PATIENCE:g} seconds at most); send it again."
+            ) from None
+        finally:
+            held.client = None
 
-    async def _body(self, receive: Receive) -> bytes:
-        parts, size = [], 0
+    async def _body(self, receive: Receive, held: Held) -> bytes:
+        parts = []
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise Refusal(400, "The client has gone.")
             parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            self._check_size(size)
+            self._check_size(held.bytes + len(parts[-1]))
+            self.buffers.resize(held, held.bytes + len(parts[-1]))
             if not message.get("more_body", False):
                 return b"".join(parts)
 
@@ -128,8 +197,10 @@ class Gate:
         if size > most:
             raise Refusal(413, f"The request is larger than {most:,} bytes; send fewer rows at a time.")
 
-    async def _refuse(self, scope: Any, refusal: Refusal, send: Send) -> None:
-        headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    async def _refuse(self, scope: Any, refusal: Refusal, reply: Reply, close: bool = True) -> None:
+        headers = [(b"content-type", b"application/json")]
+        if close:  # the rest of the request is not read
+            headers.append((b"connection", b"close"))
         body = refusal.body()
         if refusal.status == 401:
             headers.append((b"www-authenticate", b"Bearer"))
@@ -140,8 +211,8 @@ class Gate:
         if refusal.status == 503:
             headers.append((b"retry-after", b"1"))
         headers.append((b"content-length", str(len(body)).encode()))
-        await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        await reply({"type": "http.response.start", "status": refusal.status, "headers": headers})
+        await reply({"type": "http.response.body", "body": body})
 
 
 def _header(scope: Any, name: bytes) -> bytes:
@@ -162,10 +233,14 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def _with_headers(send: Send) -> Send:
-    async def sent(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", []), *HEADERS]
-        await send(message)
+class Reply:
+    """`send` with the headers that every answer has."""
 
-    return sent
+    def __init__(self, send: Send) -> None:
+        self.send, self.started = send, False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            message["headers"] = [*message.get("headers", []), *HEADERS]
+        await self.send(message)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mercer._errors import ServeError
 from mercer._optional import require
 from mercer.serving.app import make_app
 from mercer.serving.connections import timely_protocol
+from mercer.serving.logs import OncePerCause
 
 #: by which a server on this machine may be called
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
-#: connections that wait to be taken
-BACKLOG = 2048
+#: connections at a time, where the system allows as many files
+MOST_CONNECTIONS = 2000
 #: seconds that requests under way have after Ctrl-C
 FAREWELL = 5
 
@@ -79,18 +82,49 @@ def serve(
         )
     options.setdefault("hosts", LOCAL_NAMES | {_in_url(host)} if loopback and token is None else None)
     app = make_app(model, token=token, **options)
-    with _listening(host, port) as taken:
+    connections, backlog = _connections()
+    with _listening(host, port, backlog) as taken:
         if ready is not None:
             ready(_address(host, taken.getsockname()[1]))
         config = uvicorn.Config(
             app,
-            http=timely_protocol(),
+            http=timely_protocol(most=connections),
+            ws="none",
+            backlog=backlog,
+            limit_concurrency=connections + 1,  # of requests at that, where all connections have one
             log_level=log_level,
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=FAREWELL,
         )
-        uvicorn.Server(config).run(sockets=[taken])
+        with _calm_logs():
+            uvicorn.Server(config).run(sockets=[taken])
+
+
+@contextmanager
+def _calm_logs() -> Iterator[None]:
+    once, loggers = OncePerCause(), [logging.getLogger(name) for name in ("mercer.serving", "uvicorn.error", "asyncio")]
+    for logger in loggers:
+        logger.addFilter(once)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(once)
+
+
+def _connections() -> tuple[int, int]:
+    """Return how many connections there may be, and how many may wait: fewer than the files a process may open.
+
+    All that wait are taken at once, four times before the first can be closed in favour of another.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return MOST_CONNECTIONS, MOST_CONNECTIONS
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    files = 4 * MOST_CONNECTIONS if files == resource.RLIM_INFINITY else files
+    return min(MOST_CONNECTIONS, max(files // 2, 1)), min(MOST_CONNECTIONS, max(files // 16, 1))
 
 
 def _is_loopback(host: str) -> bool:
@@ -100,7 +134,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listening(host: str, port: int, backlog: int) -> socket.socket:
     """A socket that listens, taken before anything else is done, so that nobody else can take it meanwhile."""
     if not 0 <= port < 2**16:
         raise ServeError(f"{port} is no port; give a number from 1 to 65535, or 0 for any that is free.")
@@ -112,7 +146,7 @@ def _listening(host: str, port: int) -> socket.socket:
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind(address)
-        taken.listen(BACKLOG)
+        taken.listen(backlog)
     except OSError as error:
         taken.close()
         raise ServeError(_refusal(host, port, error)) from error
