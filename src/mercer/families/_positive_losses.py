@@ -16,7 +16,7 @@ from mercer._jit.families.losses import GammaLog, NegativeBinomialLog, PoissonLo
 from mercer.families._link import Array, Interval, Link
 from mercer.families._row_loss import SMALLEST, RowLoss, Rows
 from mercer.families._saddle import deviance
-from mercer.families.power_links import Log
+from mercer.families.power_links import Log, LogOdds, exponent_of
 
 #: below this |log μ/y| (times the powers) the loss is a series, beyond the second its terms may overflow
 NEAR, FAR = 0.5, 600.0
@@ -77,6 +77,17 @@ class PowerLoss(PositiveLoss):
         if self.power in (1, 2):
             return PoissonLog() if self.power == 1 else GammaLog()
         return TweedieLog.of(self.power)
+
+    def is_convex(self, link: Link) -> bool:
+        """With η = μᵏ and m = 1/k, ∂²/∂η² = m (am − 1) ηᵃᵐ⁻² + m (1 − bm) y ηᵇᵐ⁻²; with η = log μ, a e^aη − b y e^bη.
+
+        No coefficient is negative where 1 − p ≤ k ≤ 2 − p, with k = 0 for the logarithm. Responses below 0, of a power
+        below 0, leave only k = 1 − p, where the second one vanishes.
+        """
+        k = exponent_of(link)
+        if k is None:
+            return False
+        return k == 1 - self.power if self.power <= 0 else 1 - self.power <= k <= 2 - self.power
 
     def variance(self, mean: Array) -> Array:
         return np.asarray(np.power(mean, self.power))
@@ -166,6 +177,10 @@ class OverdispersedLoss(PositiveLoss):
 
     def lower(self, link: Link) -> Any:
         return NegativeBinomialLog(float(self.r), float(np.log(self.r))) if link == Log() else None
+
+    def is_convex(self, link: Link) -> bool:
+        """(y + r) log(r + e^η) − yη, and of the canonical link −yη − r log(1 − e^η)."""
+        return link in (Log(), LogOdds(self.r))
 
     def variance(self, mean: Array) -> Array:
         return np.asarray(mean + np.square(mean) / self.r)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._jit.families.losses import GaussianIdentity
 from mercer.families._link import Array, Interval, Link
-from mercer.families.power_links import Identity
+from mercer.families.power_links import Identity, exponent_of
 
 #: means and probabilities below this may have lost digits to underflow
 SMALLEST = float(np.finfo(float).tiny)
@@ -60,6 +60,13 @@ class RowLoss(ABC):
     def observed(self, y: Array, eta: Array, link: Link) -> Array:
         """∂²loss/∂η² at the response that was seen."""
 
+    @abstractmethod
+    def is_convex(self, link: Link) -> bool:
+        """Whether the loss is known to be convex in η, for every response of the support, on an interval of η.
+
+        Only then is a point without a gradient the minimum. The laws are in `tests/families/test_convexity.py`.
+        """
+
     def level(self, y: Array, offset: Array, weight: Array | None, link: Link) -> float:
         """The b for which Σ weight · loss is least at η = b + offset; NaN where it has no closed form."""
         return np.nan
@@ -73,6 +80,10 @@ class SquaredLoss(RowLoss):
 
     def lower(self, link: Link) -> Any:
         return GaussianIdentity() if link == Identity() else None
+
+    def is_convex(self, link: Link) -> bool:
+        """(μ − y)²: only of η itself, as μ' ² + (μ − y) μ'' is negative for some y unless μ'' = 0."""
+        return exponent_of(link) == 1
 
     def variance(self, mean: Array) -> Array:
         return np.ones(np.shape(mean))

@@ -12,7 +12,8 @@ from mercer._jit.families.losses import BernoulliLogit
 from mercer.families._link import Array, Interval, Link
 from mercer.families._row_loss import SMALLEST, RowLoss, Rows
 from mercer.families._saddle import deviance
-from mercer.families.share_links import Logit
+from mercer.families.power_links import exponent_of
+from mercer.families.share_links import ComplementaryLogLog, Logit, Probit
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class ShareLoss(RowLoss):
 
     def lower(self, link: Link) -> Any:
         return BernoulliLogit() if self.binary and link == Logit() else None
+
+    def is_convex(self, link: Link) -> bool:
+        """Where log p and log(1 − p) are both concave: for p = η^(1/k) if 0 ≤ k ≤ 1, with k = 0 for the logarithm."""
+        k = exponent_of(link)
+        return isinstance(link, Logit | Probit | ComplementaryLogLog) if k is None else 0 <= k <= 1
 
     @property
     def means(self) -> Interval:

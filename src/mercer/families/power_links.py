@@ -128,3 +128,14 @@ class LogOdds(Link):
         eta = np.where(eta < 0, eta, np.nan)
         rest = -np.expm1(eta)  # 1 − e^η = r/(μ+r)
         return Curve(np.log(self.r) + eta - np.log(rest), 1 / rest, np.exp(eta) / np.square(rest))
+
+
+def exponent_of(link: Link) -> float | None:
+    """The k of η = μᵏ, 0 for the logarithm; None for other links.
+
+    >>> exponent_of(Identity()), exponent_of(Log()), exponent_of(Power(0.5)), exponent_of(LogOdds(2.0))
+    (1.0, 0.0, 0.5, None)
+    """
+    if isinstance(link, Power):
+        return link.exponent
+    return 1.0 if link == Identity() else 0.0 if link == Log() else None

@@ -68,6 +68,16 @@ class Response:
         reached = self.link.means
         return self.link.predictors == (-np.inf, np.inf) and low <= reached[0] and reached[1] * self.whole <= high
 
+    @property
+    def is_convex(self) -> bool:
+        """Whether the loss is known to be a convex function of η, for every response that the family allows.
+
+        >>> from mercer.families import LOG, Gamma, InverseGaussian
+        >>> Response(Gamma(), LOG).is_convex, Response(InverseGaussian(), LOG).is_convex
+        (True, False)
+        """
+        return self.family.row_loss.is_convex(self.link)
+
     def mean(self, eta: Array) -> Array:
         if is_tensor(eta):
             means = on_tensors.mean(type(self.link).__name__, eta)
@@ -149,7 +159,10 @@ class Response:
 
     @silent
     def curvature(self, y: Array, eta: Array, weight: Array | None = None) -> Array:
-        """weight · ∂²loss/∂η² as observed; `slopes` has what is expected. It may be negative."""
+        """weight · ∂²loss/∂η² as observed; `slopes` has what is expected. It may be negative. Of tensors, a tensor."""
+        if is_tensor(eta):
+            weight = None if weight is None else to_numpy(weight)
+            return like(self.curvature(to_numpy(y), to_numpy(eta), weight), eta)  # type: ignore[no-any-return]
         row_loss = self.family.row_loss
         loss, second = row_loss.losses(y, eta, self.link), row_loss.observed(y, eta, self.link)
         return _settled(eta, weight, loss, second if weight is None else weight * second)[1]

@@ -42,6 +42,11 @@ class SoftmaxResponse:
     reference: int | None = None
 
     @property
+    def is_convex(self) -> bool:
+        """Whether the loss is a convex function of η: log Σ e^η − η of the class is."""
+        return True
+
+    @property
     def columns(self) -> int:
         """Columns of η."""
         return self.levels - (self.reference is not None)

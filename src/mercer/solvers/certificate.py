@@ -9,13 +9,21 @@ from typing import Any, Self
 
 from mercer._errors import FitInterrupted
 
+#: kind of a certificate that the gradient vanishes where the objective is not convex: a local claim
+STATIONARY = "stationary point"
+#: what it does not claim
+ELSEWHERE = "the objective is not convex, so that this is about points nearby, and a lower one may exist elsewhere"
+
 #: called after each step with its number, the objective and the distance to the optimum
 Progress = Callable[[int, float, float], None]
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """A number that is zero exactly at the optimum, how small it is, and how small it had to be.
+    """A number that is zero at the optimum, how small it is, and how small it had to be.
+
+    Of an objective that is not convex it is zero at every stationary point: the kind is then "stationary point", and
+    `is_global` is False.
 
     Examples
     --------
@@ -23,7 +31,8 @@ class Certificate:
     True
     """
 
-    #: "closed form", "gradient norm", "duality gap" or "KKT"; of hyperplanes "separation" or "no separation"
+    #: "closed form", "gradient norm", "duality gap" or "KKT"; "stationary point" where the objective is not convex; of
+    #: hyperplanes "separation" or "no separation"
     kind: str
     value: float
     tolerance: float
@@ -37,6 +46,15 @@ class Certificate:
     @property
     def holds(self) -> bool:
         return bool(self.value <= self.tolerance)  # a value may be NumPy's
+
+    @property
+    def is_global(self) -> bool:
+        """Whether it holds and is about the best of all points, rather than the best of those nearby.
+
+        >>> Certificate("stationary point", 1e-9, 1e-8, "the gradient vanishes").is_global
+        False
+        """
+        return self.holds and self.kind != STATIONARY
 
     def __str__(self) -> str:
         if self.kind == "closed form":
@@ -61,3 +79,39 @@ def keeping(solution: Callable[[], Any], what: str = "the best coefficients foun
         yield
     except KeyboardInterrupt:
         raise FitInterrupted(f"stopped by the user; {what}.", solution()) from None
+
+
+def gradient_certificate(
+    length: float, tolerance: float, how: str, *, is_convex: bool, fall: float | None = None, of: str = "the optimum"
+) -> Certificate:
+    """The certificate of a gradient whose length is measured in standard errors.
+
+    Parameters
+    ----------
+    length, tolerance : float
+        √(gᵀH⁻¹g), and how small it had to become.
+    how : str
+        How it was measured, after how many steps.
+    is_convex : bool
+        Whether the objective is: else the claim is about points nearby.
+    fall : float, optional
+        How much the objective can still fall by, if that is known.
+    of : str
+        What is near.
+    """
+    if not is_convex:
+        return Certificate(
+            STATIONARY, length, tolerance, f"length of the gradient in standard errors, {how}; {ELSEWHERE}"
+        )
+    sentence = f"distance to {of} in standard errors, {how}"
+    if fall is not None and length <= tolerance:  # by the curvature here, which says little of a minimum far away
+        sentence += f"; the objective is within {fall:.1g} of its minimum"
+    return Certificate("gradient norm", length, tolerance, sentence)
+
+
+def subgradient_certificate(length: float, tolerance: float, steps: str, *, is_convex: bool) -> Certificate:
+    """The certificate of the shortest subgradient, measured in standard errors by the diagonal of the Hessian."""
+    sentence = f"length of the shortest subgradient in standard errors, √(gᵀD⁻¹g), {steps}"
+    if is_convex:
+        return Certificate("KKT", length, tolerance, sentence)
+    return Certificate(STATIONARY, length, tolerance, f"{sentence}; {ELSEWHERE}")

@@ -52,6 +52,12 @@ class Curvature:
         """√(gᵀH⁻¹g)."""
         return float(np.sqrt(np.maximum(0.0, gradient @ self.solve(gradient))))  # NaN stays NaN
 
+    def norm(self, w: Array) -> float:
+        """√(wᵀHw)."""
+        w = np.divide(w, self.scale, out=np.zeros(len(w)), where=self.scale > 0)
+        image = self.factor.T @ w
+        return float(np.linalg.norm(image if self.definite else image / np.square(self.factor).sum(axis=0)))
+
     def share(self, l2: Array) -> float:
         """tr H⁻¹ diag(l2): what a penalty that is a part of H has of it."""
         # H is at least the penalty, so that these are at most 1 where neither square would be a number

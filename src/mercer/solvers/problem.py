@@ -39,6 +39,9 @@ class Slope(NamedTuple):
 class Smooth(Protocol):
     """What can be minimised: a value and a gradient at each point, and products with the Hessian there."""
 
+    @property
+    def is_convex(self) -> bool: ...
+
     def at(self, w: Array, order: int) -> Slope: ...
 
     def unit(self, value: float) -> float: ...
@@ -110,6 +113,11 @@ class Problem:
         return replace(self, observations=some, strengths=self.strengths.times(len(some) / len(self.observations)))
 
     @property
+    def is_convex(self) -> bool:
+        """Whether a point without a gradient is known to be the minimum; penalties are convex."""
+        return self.response.is_convex
+
+    @property
     def exact_hessian(self) -> bool:
         """Whether the expected Hessian is the Hessian itself: that of the canonical link."""
         return self.response.link == self.response.family.response_link
@@ -169,13 +177,16 @@ class Problem:
         return Slope(value, gradient, hessian)
 
     def row_curvatures(self, w: Array) -> Any:
-        """The expected curvature of the loss of each row in memory, at `w`."""
+        """The curvature of the loss of each row in memory, at `w`: where it may be negative, the expected one."""
         design, y, weight, offset = self.observations.batch(slice(None))
         eta = design.times(w)
-        return self.response.slopes(y, eta if offset is None else eta + offset, weight).second
+        eta = eta if offset is None else eta + offset
+        if self.is_convex and not self.exact_hessian:
+            return self.response.curvature(y, eta, weight)
+        return self.response.slopes(y, eta, weight).second
 
     def hessian_product(self, w: Array) -> Product:
-        """v ↦ H v for the expected Hessian at `w`, which is never formed; of a source, as the rows at hand tell it."""
+        """v ↦ H v at `w`, by `row_curvatures`: H is never formed; of a source, as the rows at hand tell it."""
         if self.observations.streamed:
             return product_at_hand(self, w)
         design, h = self.observations.design, self.row_curvatures(w)

@@ -104,6 +104,8 @@ def test_an_interruption_keeps_the_best_point() -> None:
 class Valley:
     """A smooth function that is none of ours: Rosenbrock's."""
 
+    is_convex = False
+
     def at(self, w: np.ndarray, order: int) -> Slope:
         x, y = w
         value = (1 - x) ** 2 + 100 * (y - x**2) ** 2

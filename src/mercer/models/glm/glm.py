@@ -155,6 +155,24 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, where they had any.
 
+    Notes
+    -----
+    The objective is convex, so that the certificate is about the minimum of all coefficients, for these links:
+
+    - gaussian: identity
+    - bernoulli: identity, log, logit, probit, cloglog, sqrt
+    - binomial: identity, log, logit, probit, cloglog, sqrt
+    - categorical: softmax
+    - poisson: identity, log, sqrt
+    - gamma: log, inverse
+    - inverse_gaussian: inverse, inverse_squared
+    - negative_binomial: log, and its canonical link
+    - Tweedie(p) with 1 ≤ p ≤ 2: log; with any p: μᵏ for 1 − p ≤ k ≤ 2 − p (k = 1 − p for p ≤ 0)
+
+    With other links, and where r is estimated, several minima may exist. The fit then begins at up to 30 starts, fewer
+    the larger the data are (one with a kernel), and keeps the lowest end; the kind of the certificate is "stationary
+    point", it is about points nearby, and `certificate_.is_global` is False.
+
     Examples
     --------
     >>> import numpy as np

@@ -23,7 +23,7 @@ from mercer.families.response import Response
 from mercer.models._progress import Progress
 from mercer.models.base import Array
 from mercer.models.glm.solve import Limits, Solved, solve
-from mercer.solvers.certificate import Certificate
+from mercer.solvers.certificate import STATIONARY, Certificate
 from mercer.solvers.problem import Problem
 
 #: a named tuple with a `solution`
@@ -52,7 +52,10 @@ def solve_with_r(
 
     def fitted(family: Family, last: Solved | None) -> Solved:
         current = replace(problem, response=Response(family, problem.response.link))
-        return solve(current, solver, limits, start=start if last is None else last.solution.value, progress=progress)
+        begin = start if last is None else last.solution.value
+        # from the second family on, which is no longer a Poisson, rounds go on from the last one's minimum
+        explore = last is None or isinstance(last.problem.response.family, Poisson)
+        return solve(current, solver, limits, start=begin, progress=progress, explore=explore)
 
     return in_turn(fitted, lambda solved: best_theta(solved.problem, solved.solution.value), "coefficients")
 
@@ -78,11 +81,17 @@ def in_turn(fitted: Callable[[Family, F | None], F], theta_of: Callable[[F], flo
         change = abs(np.log(theta / before)) if before > 0 and theta > 0 else abs(theta - before)
         if change <= CLOSE:
             break
-    solution = replace(fit.solution, trace=trace)
+    certificate = fit.solution.certificate
     if change > CLOSE:
         sentence = f"change of log r in the last of {MOST_ROUNDS} rounds of {what} and r in turn"
-        solution = replace(solution, certificate=Certificate("gradient norm", float(change), CLOSE, sentence))
-    return fit._replace(solution=solution)  # type: ignore[no-any-return]
+        certificate = Certificate(STATIONARY, float(change), CLOSE, sentence)
+    else:
+        sentence = (
+            f"at the r that was found, {certificate.sentence}; {what} and r, each likeliest for the other, were found "
+            "in turn, and others may be likelier together"
+        )
+        certificate = replace(certificate, kind=STATIONARY, sentence=sentence)
+    return fit._replace(solution=replace(fit.solution, trace=trace, certificate=certificate))  # type: ignore[no-any-return]
 
 
 def best_theta(problem: Problem, w: Array) -> float:

@@ -10,11 +10,15 @@ import numpy as np
 from mercer._errors import FitInterrupted, NonFiniteError, NotConvergedWarning
 from mercer.models._progress import Progress
 from mercer.models.base import Array
+from mercer.solvers import several_starts
 from mercer.solvers.certificate import Solution
 from mercer.solvers.choose import AnyProblem, Choice, choose
 from mercer.solvers.problem import Problem, look
 from mercer.solvers.start import feasible_start
 from mercer.stats.quadratic import LOSS
+
+#: standard errors from a minimum at which one of several starts is known to lead there
+ROUGH = 1e-3
 
 
 class Limits(NamedTuple):
@@ -45,16 +49,31 @@ class SolveInterrupted(FitInterrupted):
 
 
 def solve(
-    problem: AnyProblem, solver: str, limits: Limits, *, start: Array | None = None, progress: Progress | None = None
+    problem: AnyProblem,
+    solver: str,
+    limits: Limits,
+    *,
+    start: Array | None = None,
+    progress: Progress | None = None,
+    explore: bool = True,
 ) -> Solved:
-    """Minimise a problem by the solver asked for, or the one that suits it."""
+    """Minimise a problem by the solver asked for, or the one that suits it.
+
+    One that is not convex is minimised from several starts, unless the one given is enough (`explore`).
+    """
     choice = choose(problem, solver)
+
+    def descend(rows: AnyProblem, begin: Array | None, rough: bool = False) -> Solution:
+        tolerance, shown = (max(ROUGH, limits.tolerance), None) if rough else (limits.tolerance, progress)
+        return choice.solve(rows, begin, tolerance=tolerance, most_steps=limits.most_steps, progress=shown)
+
     if isinstance(problem, Problem):
         start = _begin(problem, start)
     try:
-        solution = choice.solve(
-            problem, start, tolerance=limits.tolerance, most_steps=limits.most_steps, progress=progress
-        )
+        if isinstance(problem, Problem) and explore and not problem.is_convex:
+            solution = several_starts.solve(problem, descend, [*([] if start is None else [start]), problem.start()])
+        else:
+            solution = descend(problem, start)
     except FitInterrupted as stop:
         raise SolveInterrupted(str(stop), Solved(problem, stop.solution, choice)) from None
     if not np.isfinite(solution.certificate.value):

@@ -46,6 +46,10 @@ class Restricted:
     def n_columns(self) -> int:
         return int(self.basis.shape[1])
 
+    @property
+    def is_convex(self) -> bool:
+        return self.fitted.rows.predictors > 1 or self.fitted.problem.is_convex
+
     def unit(self, value: float) -> float:
         if self.fitted.rows.predictors == 1:
             return self.fitted.problem.unit(value)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from mercer._errors import DataError, FitInterrupted, NotConvergedWarning
 from mercer._warn import warn
 from mercer.solvers.anderson import Anderson
-from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.certificate import STATIONARY, Certificate, Solution
 from mercer.solvers.gaps._gaps import Point
 from mercer.solvers.gaps.em_step import Position, Problem, Pull, Shrinkage, Words, least_spread
 from mercer.stats import PatternMoments, ScatterMoments
@@ -186,10 +186,11 @@ class Climb:
 
     def solution(self) -> Solution:
         certificate = Certificate(
-            "gradient norm",
+            STATIONARY,
             self.gradient,
             self._tolerance,
-            f"size of the gradient of the observed log likelihood per unit weight after {self._steps} steps of EM",
+            f"size of the gradient of the observed log likelihood per unit weight after {self._steps} steps of EM; "
+            "with values missing it is not concave, so that a higher point may exist elsewhere",
         )
         return Solution(self._problem.completed(self._here), certificate, (*self._trace, self._end.log_likelihood))
 

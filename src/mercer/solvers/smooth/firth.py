@@ -28,7 +28,7 @@ from mercer.engines.reducing import reduce
 from mercer.families import LOG, LOGIT, Bernoulli, Binomial, Poisson
 from mercer.families.collinear import cholesky
 from mercer.families.response import Response
-from mercer.solvers.certificate import Certificate, Solution, keeping
+from mercer.solvers.certificate import Solution, gradient_certificate, keeping
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem
 
@@ -148,11 +148,9 @@ class Descent:
             return None
 
     def solution(self, tolerance: float) -> Solution:
-        sentence = (
-            "distance to the optimum of Firth's penalised likelihood in standard errors, √(gᵀH⁻¹g), after "
-            f"{len(self._trace) - 1} steps"
-        )
-        certificate = Certificate("gradient norm", self._length, tolerance, sentence)
+        # Jeffreys' prior is unimodal, but its logarithm is not concave, and neither is its sum with the likelihood's
+        how = f"√(gᵀH⁻¹g), of Firth's penalised likelihood after {len(self._trace) - 1} steps"
+        certificate = gradient_certificate(self._length, tolerance, how, is_convex=False)
         return Solution(self._here.w, certificate, tuple(self._trace))
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mercer._jit.solvers import online as loops
 from mercer.designs import Design
 from mercer.engines.reducing import reduce
-from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
+from mercer.solvers.certificate import Progress, Solution, gradient_certificate, keeping
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem, Slope
 from mercer.solvers.threshold.lesson import Lesson
@@ -141,8 +141,8 @@ class _Descent:
     def solution(self, tolerance: float) -> Solution:
         self._measure()
         steps = len(self._trace) - 1
-        sentence = f"distance to the optimum in standard errors after {steps} steps along the gradient"
-        certificate = Certificate("gradient norm", self._distance(), tolerance, sentence)
+        how = f"√(gᵀH⁻¹g), after {steps} steps along the gradient"
+        certificate = gradient_certificate(self._distance(), tolerance, how, is_convex=self._problem.is_convex)
         return Solution(self._w, certificate, tuple(self._trace))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._threads import blas_for
-from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
+from mercer.solvers.certificate import Progress, Solution, gradient_certificate, keeping
 from mercer.solvers.krylov import newton_direction
 from mercer.solvers.measured import Measured
 from mercer.solvers.problem import Problem, Smooth, product_of_some
@@ -233,8 +233,9 @@ class Descent:
     def solution(self) -> Solution:
         told = "" if _enough_rows(self._problem) is None else " with H as some of the rows tell it"
         steps = f"after {len(self.trace) - 1} steps of L-BFGS"
-        sentence = f"distance to the optimum in standard errors, √(gᵀH⁻¹g){told}, {steps}"
-        certificate = Certificate("gradient norm", self.measured(), self._tolerance, sentence)
+        certificate = gradient_certificate(
+            self.measured(), self._tolerance, f"√(gᵀH⁻¹g){told}, {steps}", is_convex=self._problem.is_convex
+        )
         return Solution(self.here.w, certificate, tuple(self.trace))
 
 

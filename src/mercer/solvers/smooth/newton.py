@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.report.wording import counted
-from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
+from mercer.solvers.certificate import Certificate, Progress, Solution, gradient_certificate, keeping
 from mercer.solvers.curvature import Curvature
+from mercer.solvers.krylov import newton_direction
 from mercer.solvers.problem import Problem, Slope, look
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
@@ -45,8 +46,11 @@ POOR_STEP = 0.2
 #: pairs of steps and changes of the gradient that correct a stale Hessian
 MEMORY = 8
 MOST_HALVINGS = 40
+#: the Hessian that is not the expected one is solved to this portion, in so many products
+ROUGHLY, MOST_PRODUCTS = 0.1, 100
 #: an objective that is higher by this portion is not higher
 ROUNDING = 1e-13
+EPSILON = float(np.finfo(float).eps)
 #: steps in a row that neither lower the objective nor all together halve the gradient: rounding is all that is left
 MOST_IN_VAIN = 5
 
@@ -164,12 +168,43 @@ class Descent:
             return
         headway = Headway(self.length)
         for number in range(1, most_steps + 1):
-            if self.arrived or headway.none or not (self._advance() or self.refresh()):
+            if self._confirmed() or headway.none or not (self._advance() or self.refresh() or self._advance_truly()):
                 break
             headway.note(self.trace[-1], self.here.value, self.length)
             self.trace.append(self.here.value)
             if self._progress is not None:
                 self._progress(number, self.here.value, self.length)
+        self._confirmed()
+
+    def _confirmed(self) -> bool:
+        """Whether it has arrived by the Hessian itself, too, where that is positive and not the expected one.
+
+        Rows that fit badly may have next to no curvature, however much is expected of them.
+        """
+        if self.arrived and self._expected and self._problem.is_convex:
+            self._measure_truly()
+        return self.arrived
+
+    def _measure_truly(self) -> None:
+        """The step and the length of the gradient by the Hessian itself, known by its products."""
+        product = self._problem.hessian_product(self.w)
+        with np.errstate(over="ignore", invalid="ignore"):
+            step = newton_direction(
+                lambda v, _: product(v),
+                self.curvature.solve,
+                -self.here.gradient,
+                tolerance=lambda length: ROUGHLY,
+                most_steps=MOST_PRODUCTS,
+            )
+            squared = abs(float(self.here.gradient @ step.value)) + step.left
+        self.length, self._step = float(np.sqrt(squared)) / self._problem.unit(self.here.value), step.value
+
+    def _advance_truly(self) -> bool:
+        """A step by the Hessian itself, where one by the expected Hessian does not lead down."""
+        if not (self._expected and self._problem.is_convex):
+            return False
+        self._measure_truly()
+        return self._advance()
 
     def _advance(self) -> bool:
         """One step, halved until the objective does not rise; False if it always does."""
@@ -199,12 +234,14 @@ class Descent:
         return Solution(self.w, self._certificate(), tuple(self.trace))
 
     def _certificate(self) -> Certificate:
-        sentence = (
-            f"distance to the optimum in standard errors, √(gᵀH⁻¹g), after "
-            f"{counted(len(self.trace) - 1, 'Newton step')}; the objective is within "
-            f"{0.5 * (self.length * self._problem.unit(self.here.value)) ** 2:.1g} of its minimum"
+        how, value = f"√(gᵀH⁻¹g), after {counted(len(self.trace) - 1, 'Newton step')}", self.here.value
+        with np.errstate(over="ignore", invalid="ignore"):
+            # slopes are known to the rounding of η and of the losses, and the objective to its own
+            rounded = EPSILON * np.hypot(self.curvature.norm(self.w), np.sqrt(2 * abs(value)))
+            fall = 0.5 * (self.length * self._problem.unit(value) + rounded) ** 2 + EPSILON * abs(value)
+        return gradient_certificate(
+            self.length, self._tolerance, how, is_convex=self._problem.is_convex, fall=float(fall)
         )
-        return Certificate("gradient norm", self.length, self._tolerance, sentence)
 
 
 class Headway:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.report.wording import counted
-from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
+from mercer.solvers.certificate import Progress, Solution, gradient_certificate, keeping
 from mercer.solvers.krylov import conjugate_gradient
 from mercer.solvers.problem import Problem, Product, Smooth, look
 from mercer.solvers.smooth.newton import Headway
@@ -150,9 +150,8 @@ class _Descent:
         return False
 
     def solution(self) -> Solution:
-        sentence = (
-            f"distance to the optimum in standard errors, √(gᵀH⁻¹g), after "
-            f"{counted(len(self._trace) - 1, 'Newton step')} by {self._products} conjugate gradients"
+        steps = f"after {counted(len(self._trace) - 1, 'Newton step')} by {self._products} conjugate gradients"
+        certificate = gradient_certificate(
+            self._length, self._tolerance, f"√(gᵀH⁻¹g), {steps}", is_convex=self._problem.is_convex
         )
-        certificate = Certificate("gradient norm", self._length, self._tolerance, sentence)
         return Solution(self._w, certificate, tuple(self._trace))

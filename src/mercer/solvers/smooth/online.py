@@ -16,7 +16,7 @@ from mercer._jit.solvers import online as loops
 from mercer._threads import row_blocks
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.designs.dense import is_block
-from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
+from mercer.solvers.certificate import Progress, Solution, gradient_certificate, keeping
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem, Slope
 from mercer.solvers.threshold.lesson import Lesson
@@ -162,8 +162,8 @@ class _Descent:
 
     def solution(self, tolerance: float) -> Solution:
         passes = len(self._trace) - 1
-        sentence = f"distance to the optimum in standard errors after {passes} passes of stochastic gradient descent"
-        certificate = Certificate("gradient norm", self._distance(), tolerance, sentence)
+        how = f"√(gᵀH⁻¹g), after {passes} passes of stochastic gradient descent"
+        certificate = gradient_certificate(self._distance(), tolerance, how, is_convex=self._problem.is_convex)
         return Solution(self._best.w, certificate, tuple(self._trace))
 
 

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from mercer._errors import FitInterrupted
 from mercer.designs import Coordinates, DenseDesign, Observations
 from mercer.families.penalties import Strengths
-from mercer.solvers.certificate import Certificate, Progress, Solution
+from mercer.report.wording import counted
+from mercer.solvers.certificate import Progress, Solution, gradient_certificate
 from mercer.solvers.curvature import Curvature
-from mercer.solvers.problem import Slope, look
+from mercer.solvers.problem import Product, Slope, look
 from mercer.solvers.smooth import newton
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 
@@ -179,8 +180,16 @@ class _Reduced:
     def exact_hessian(self) -> bool:
         return bool(getattr(self._inner, "exact_hessian", True))
 
+    @property
+    def is_convex(self) -> bool:
+        return bool(self._inner.is_convex)
+
     def start(self) -> Array:
         return np.asarray(self._inner.start())
+
+    def hessian_product(self, v: Array) -> Product:
+        product: Product = self._inner.hessian_product(v)
+        return product
 
     def unit(self, value: float) -> float:
         return float(self._inner.unit(value))
@@ -212,11 +221,9 @@ class _Reduced:
             finite = np.isfinite(squared) and np.isfinite(inside).all() and np.isfinite(hessian).all()
             squared += abs(float(inside @ Curvature.of(hessian).solve(inside))) if finite else np.inf
         length, steps = float(np.sqrt(squared)) / self._outer.unit(here.value), len(solution.trace) - 1
-        sentence = (
-            f"distance to the optimum in standard errors, √(gᵀH⁻¹g) of all columns, after {steps} Newton step(s) in "
-            "the space of the rows"
-        )
-        return Solution(w, Certificate("gradient norm", length, tolerance, sentence), solution.trace)
+        how = f"√(gᵀH⁻¹g) of all columns, after {counted(steps, 'Newton step')} in the space of the rows"
+        certificate = gradient_certificate(length, tolerance, how, is_convex=self.is_convex)
+        return Solution(w, certificate, solution.trace)
 
 
 def _penalised(problem: Any) -> int:

@@ -101,6 +101,10 @@ class SoftmaxProblem:
             W[-1] += level - level.mean() if reference is None else np.delete(level - level[reference], reference)
         return self.vector(W)
 
+    @property
+    def is_convex(self) -> bool:
+        return self.response.is_convex
+
     def unit(self, value: float) -> float:
         """What makes lengths of gradients standard errors; less where rows weigh less than 1: see `Problem.unit`."""
         weight = self.observations.mean_weight

@@ -134,6 +134,11 @@ class RowLosses(ABC):
         """What makes lengths of gradients standard errors; see `Problem.unit`."""
 
     @property
+    @abstractmethod
+    def is_convex(self) -> bool:
+        """Whether a point without a gradient is known to be the minimum."""
+
+    @property
     def quadratic(self) -> bool:
         """Whether one Newton step is all it takes."""
         return False
@@ -201,6 +206,10 @@ class OfResponse(Losses):
         return max(null.unit(value / self.outputs) for null in self.nulls)
 
     @property
+    def is_convex(self) -> bool:
+        return self.response.is_convex
+
+    @property
     def quadratic(self) -> bool:
         return isinstance(self.response.family, Gaussian) and self.response.link == IDENTITY
 
@@ -243,6 +252,10 @@ class OfClasses(Losses):
 
     def unit(self, value: float) -> float:
         return self._null.unit(value)
+
+    @property
+    def is_convex(self) -> bool:
+        return self.response.is_convex
 
 
 def constant(y: Array, weight: Array | None, offset: Array | None) -> Observations:

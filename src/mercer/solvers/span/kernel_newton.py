@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from mercer._errors import DegenerateDataError
 from mercer._threads import blas_for
 from mercer.report.wording import counted
-from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
+from mercer.solvers.certificate import Progress, Solution, gradient_certificate, keeping
 from mercer.solvers.krylov import Direction, newton_direction
 from mercer.solvers.smooth.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway
 from mercer.solvers.span.kernel_losses import Bend, Losses, OfResponse
@@ -255,11 +255,9 @@ class Descent:
         return True
 
     def solution(self) -> Solution:
-        sentence = (
-            f"distance to the optimum in standard errors, √(ρᵀK(λI + WK)⁻¹ρ) with ρ = λα + slopes, after "
-            f"{counted(len(self.trace) - 1, 'Newton step')}"
-        )
-        certificate = Certificate("gradient norm", self.length, self._tolerance, sentence)
+        how = f"√(ρᵀK(λI + WK)⁻¹ρ) with ρ = λα + slopes, after {counted(len(self.trace) - 1, 'Newton step')}"
+        is_convex = self._problem.losses.is_convex
+        certificate = gradient_certificate(self.length, self._tolerance, how, is_convex=is_convex)
         return Solution(Expansion(self.alpha, self.intercept, self.eta), certificate, tuple(self.trace))
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mercer.designs.mapped import MappedDesign
 from mercer.report.wording import counted
-from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
+from mercer.solvers.certificate import Progress, Solution, gradient_certificate, keeping
 from mercer.solvers.krylov import Direction, newton_direction
 from mercer.solvers.smooth.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway
 from mercer.solvers.span._mapped_rounding import is_even, rounding, told
@@ -305,17 +305,20 @@ class Descent:
         return True
 
     def solution(self) -> Solution:
-        sentence = (
-            f"distance to the optimum of the approximate problem in standard errors, √(gᵀH⁻¹g), after "
-            f"{counted(max(0, len(self.trace) - 1), 'Newton step')}"
-        )
+        how = f"√(gᵀH⁻¹g), after {counted(max(0, len(self.trace) - 1), 'Newton step')}"
         if self._at.rounded > 0:
-            sentence += told(self._at.rounded / self._unit)
+            how += told(self._at.rounded / self._unit)
         tolerance = self._tolerance
         if self._stuck and tolerance < self.length <= UNSEEN:
             tolerance = UNSEEN
-            sentence += f"; {self._tolerance:.2g} was asked for, but rounding of float64 leads no further"
-        certificate = Certificate("gradient norm", self.length, tolerance, sentence)
+            how += f"; {self._tolerance:.2g} was asked for, but rounding of float64 leads no further"
+        certificate = gradient_certificate(
+            self.length,
+            tolerance,
+            how,
+            is_convex=self._problem.losses.is_convex,
+            of="the optimum of the approximate problem",
+        )
         return Solution(MappedFit(self._at.w, self._at.eta), certificate, tuple(self.trace))
 
 

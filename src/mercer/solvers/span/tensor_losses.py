@@ -77,6 +77,10 @@ class OnDevice(RowLosses):
         return self.of.outputs
 
     @property
+    def is_convex(self) -> bool:
+        return self.of.is_convex
+
+    @property
     def quadratic(self) -> bool:
         return self.of.quadratic
 

@@ -12,7 +12,7 @@ from mercer._threads import blas_for
 from mercer.designs.squares import column_squares
 from mercer.families.response import Slopes
 from mercer.report.wording import counted
-from mercer.solvers.certificate import Certificate, Progress, Solution
+from mercer.solvers.certificate import Certificate, Progress, Solution, subgradient_certificate
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth.newton import ALWAYS_HESSIAN, MOST_HALVINGS, ROUNDING
@@ -200,8 +200,7 @@ class ProximalDescent:
         here, steps = self.here, f"after {counted(len(self.trace) - 1, 'proximal Newton step')}"
         if not self._losses.dual:
             length = float(np.sqrt(2 * here.distance)) / self._problem.unit(here.smooth)
-            sentence = f"length of the shortest subgradient in standard errors, √(gᵀD⁻¹g), {steps}"
-            return Certificate("KKT", length, self._tolerance, sentence)
+            return subgradient_certificate(length, self._tolerance, steps, is_convex=self._problem.is_convex)
         size = max(abs(here.value), np.finfo(float).tiny)
         sentence = f"the objective, {here.value:.10g}, can fall by no more than this portion of it, {steps}"
         if len(self._free):

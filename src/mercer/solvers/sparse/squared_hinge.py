@@ -23,6 +23,7 @@ class SquaredHinge:
     """The loss as a response; it is its own family, without a dispersion to be estimated."""
 
     known_dispersion: ClassVar[float] = 1.0
+    is_convex: ClassVar[bool] = True
 
     @property
     def family(self) -> SquaredHinge:

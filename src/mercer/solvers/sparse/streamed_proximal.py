@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.report.wording import counted
-from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
+from mercer.solvers.certificate import Progress, Solution, keeping, subgradient_certificate
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway
@@ -215,9 +215,7 @@ class _Descent:
         return model.w
 
     def solution(self) -> Solution:
-        sentence = (
-            "length of the shortest subgradient in standard errors, √(gᵀD⁻¹g), after "
-            f"{counted(len(self.trace) - 1, 'proximal Newton step')}"
-        )
-        certificate = Certificate("KKT", self.here.length, self._tolerance, sentence)
+        steps = f"after {counted(len(self.trace) - 1, 'proximal Newton step')}"
+        is_convex = self._losses.problem.is_convex
+        certificate = subgradient_certificate(self.here.length, self._tolerance, steps, is_convex=is_convex)
         return Solution(self._losses.coefficients(self.here.u), certificate, tuple(self.trace))

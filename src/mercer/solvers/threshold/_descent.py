@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DivergedWarning, NotConvergedWarning
-from mercer.solvers.certificate import Certificate
+from mercer.solvers.certificate import STATIONARY, Certificate
 from mercer.solvers.smooth.gradient import Errors
 from mercer.solvers.threshold import _advice
 from mercer.solvers.threshold.lesson import Lesson
@@ -106,7 +106,8 @@ class Descent:
             sentence = "rows on the wrong side; where there are none the loss has no minimum, it falls for ever"
             return Certificate("separation", 0.0, 0.0, sentence)
         value = np.inf if self._diverged() or self._overshot() else self.gradient
-        return Certificate("gradient norm", value, self._tolerance, GRADIENTS[self._rule.name])
+        kind = STATIONARY if self._rule.name == "sigmoid" else "gradient norm"
+        return Certificate(kind, value, self._tolerance, GRADIENTS[self._rule.name])
 
     def _perfect(self) -> bool:
         return self._look is not None and not self._look.mistakes.any()
