@@ -83,9 +83,9 @@ def test_the_page_names_the_question_and_begins_with_a_typical_row(browser: Any)
     with served(MODEL, card=card) as client:
         page, complaints = opened(browser, str(client.base_url), viewport={"width": 375, "height": 812})
         page.wait_for_selector(".weight.sum")
-        assert page.inner_text("h1") == f"Predict {NASTY}"
+        assert page.inner_text("h1") == card.question.replace("`", "")
         typical = card.typical()
-        assert float(page.get_by_label(NASTY).input_value()) == typical[NASTY]
+        assert float(page.get_by_label(NASTY).input_value()) == pytest.approx(typical[NASTY], rel=1e-6)
         row = pd.DataFrame({name: [value] for name, value in typical.items()})
         label = MODEL.predict(row)[0]
         assert page.inner_text("#answer") == label
@@ -93,4 +93,20 @@ def test_the_page_names_the_question_and_begins_with_a_typical_row(browser: Any)
         assert page.inner_text(".words") == words
         assert page.locator("#why .weight").count() >= 3  # a bar for each column that adds something, and the sum
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert complaints == []
+
+
+def test_numbers_of_a_typical_row_have_no_digits_of_rounding(browser: Any) -> None:
+    rate = np.float32(np.arange(60) % 9 / 10 + 3.1).astype(float)
+    species = np.repeat(["ash", "elm", "oak"], 20)
+    frame = pd.DataFrame({"rate": rate, "size": np.arange(60.0) / 7})
+    model = make_pipeline(m.TableFeatures(), m.LogisticRegression()).fit(frame, species)
+    card = make_card(model, Table.of(frame), species, task="classification", target="tree")
+    with served(model, card=card) as client:
+        page, complaints = opened(browser, str(client.base_url))
+        page.wait_for_selector(".weight.sum")
+        shown = [page.get_by_label("size").input_value(), *page.locator(".weight small").all_inner_texts()]
+        assert max(map(len, shown)) <= 9
+        assert re.fullmatch(r"Why: .* log odds of \w+ against the average class", page.inner_text("#why h2"))
+        assert page.inner_text("h1") == "Predict tree: ash, elm or oak"
         assert complaints == []

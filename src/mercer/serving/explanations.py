@@ -35,7 +35,7 @@ def _row(found: Explanation, row: int, output: int) -> dict[str, Any]:
     named = order[:MOST_NAMED]
     classes = found.what not in ("prediction", "log of the prediction", "linear predictor")
     return {
-        "of": f"{found.what} of {found.outputs[output]}" if classes else found.what,
+        "of": _of_class(found.what, found.outputs[output]) if classes else found.what,
         "base": plain(float(found.base[output])),
         "contributions": [
             {
@@ -51,3 +51,9 @@ def _row(found: Explanation, row: int, output: int) -> dict[str, Any]:
         "method": found.method,
         "details": found.details,
     }
+
+
+def _of_class(what: str, label: str) -> str:
+    """Return what contributions add up to: "log odds of a against the average class"."""
+    name, against, rest = what.partition(" against ")
+    return f"{name} of {label}{against}{rest}"
