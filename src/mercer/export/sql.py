@@ -104,30 +104,56 @@ def to_sql(
     """
     formula = lower(model, missing=missing)
     check_formula(formula)
-    has_text = any(isinstance(value, TermSum) for value in walk(formula.said.outputs))
-    if has_text and dialect not in ("duckdb", "postgresql"):
-        raise ExportError(
-            f"{formula.model} reads text, which neither standard SQL nor SQLite can split into words. Export it for "
-            "DuckDB or PostgreSQL, with dialect='duckdb' or dialect='postgresql'."
-        )
-    if dialect == "standard" and (escaping := _with_backslash(formula)) is not None:
-        raise ExportError(
-            f"The value {escaping!r} has a backslash, by which some databases end a text too late. Name the database "
-            "that is to read it: dialect='duckdb', 'postgresql' or 'sqlite'."
-        )
-    commas = [each.name for each in formula.columns if getattr(each.format, "decimal", ".") == ","]
-    if dialect == "standard" and commas:
-        raise ExportError(
-            f"Column {commas[0]!r} has decimal commas, and standard SQL cannot tell its texts from numbers. Name the "
-            "database: dialect='duckdb', 'postgresql' or 'sqlite' (on the command line --dialect duckdb)."
-        )
+    _check_dialect(formula, dialect)
     if materialized is None:
         # a stage with text is read twice, and its rows have to have the same numbers
-        materialized = has_text or dialect in ("postgresql", "sqlite")
+        materialized = _has_text(formula) or dialect in ("postgresql", "sqlite")
     tables, kept = ([each] if isinstance(each, str) else list(each) for each in (table, keep))
     if not tables:
         raise ExportError("There is no table to read from. Give its name, or (schema, table).")
     return _Statement(formula, tables, kept, "AS MATERIALIZED" if materialized else "AS", dialect).text()
+
+
+def least_dialect(model: Any) -> Dialect:
+    """Return "standard" where all databases can run the SQL of a fitted model, else one that can.
+
+    Examples
+    --------
+    >>> from mercer import LinearRegression
+    >>> least_dialect(LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0]))
+    'standard'
+    """
+    try:
+        _check_dialect(lower(model), "standard")
+    except ExportError:
+        return "duckdb"
+    return "standard"
+
+
+def _has_text(formula: Formula) -> bool:
+    return any(isinstance(value, TermSum) for value in walk(formula.said.outputs))
+
+
+def _check_dialect(formula: Formula, dialect: Dialect) -> None:
+    """Raise an `ExportError` for a formula that needs a database of another kind."""
+    if _has_text(formula) and dialect not in ("duckdb", "postgresql"):
+        raise ExportError(
+            f"{formula.model} reads text, which neither standard SQL nor SQLite can split into words. Export it for "
+            "DuckDB or PostgreSQL, with dialect='duckdb' or 'postgresql' (on the command line --dialect duckdb)."
+        )
+    if dialect != "standard":
+        return
+    if (escaping := _with_backslash(formula)) is not None:
+        raise ExportError(
+            f"The value {escaping!r} has a backslash, by which some databases end a text too late. Name the database "
+            "that is to read it: dialect='duckdb', 'postgresql' or 'sqlite' (on the command line --dialect duckdb)."
+        )
+    commas = [each.name for each in formula.columns if getattr(each.format, "decimal", ".") == ","]
+    if commas:
+        raise ExportError(
+            f"Column {commas[0]!r} has decimal commas, and standard SQL cannot tell its texts from numbers. Name the "
+            "database: dialect='duckdb', 'postgresql' or 'sqlite' (on the command line --dialect duckdb)."
+        )
 
 
 def check_formula(formula: Formula) -> None:

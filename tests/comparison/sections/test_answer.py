@@ -12,6 +12,7 @@ from sklearn.dummy import DummyRegressor
 from mercer import Ridge, compare
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.sections.whole import page
+from mercer.export import to_sql
 from mercer.report import Bars, Note, Page
 
 
@@ -101,3 +102,18 @@ def test_dates_have_a_typical_value_in_charts_along_other_columns() -> None:
     made = page(compare(X, X["a"] + rng.normal(size=90), models=models, cv=3))
     assert "left-out" not in {section.id for section in made.sections}
     assert "regions" in {section.id for section in made.sections}
+
+
+def test_the_step_that_exports_names_a_database_where_standard_sql_is_not_enough() -> None:
+    random = np.random.default_rng(0)
+    size = random.normal(10, 3, 80)
+    X = pd.DataFrame({"size": [f"{value:.2f}".replace(".", ",") for value in size]})
+    found = compare(X, 3 * size + random.normal(size=80), models=["LassoCV"], reference=False)
+    answer = page(found).answer
+    assert answer is not None
+    (step,) = [step for step in answer.steps if "to_sql" in step.command]
+    assert step.command == 'mercer.export.to_sql(comparison.best_, dialect="duckdb")'
+    assert to_sql(found.best_, dialect="duckdb").startswith("WITH")
+    typed = page(replace(found, settings={**found.settings, "command": "mercer compare t.csv"})).answer
+    assert typed is not None
+    assert "mercer export best.mercer --to sql --dialect duckdb -o model.sql" in [step.command for step in typed.steps]

@@ -11,10 +11,12 @@ import numpy as np
 
 from mercer.comparison.checking.checks import CHECKS
 from mercer.comparison.entry import Entry
+from mercer.comparison.racing.simplicity import without_search
 from mercer.comparison.results.leaderboard import heading_of
 from mercer.comparison.results.verdict import ROUNDING, Verdict, measured
 from mercer.comparison.sections.findings import LEVELS
 from mercer.comparison.view import View
+from mercer.export.sql import least_dialect
 from mercer.report import Axis, Bars, Chart, FirstScreen, Influence, NextStep, Note, Section
 from mercer.report.wording import counted, enumerated
 from mercer.using.explaining.drivers import Driver
@@ -187,10 +189,19 @@ def _steps(view: View, verdict: Verdict) -> tuple[NextStep, ...]:
     )
     settings = view.comparison.settings
     command = settings.get("command")
-    return _commands(str(command), best, doubtful) if command else _code(best, doubtful)
+    dialect = _dialect(view, best)
+    return _commands(str(command), dialect, doubtful) if command else _code(dialect, doubtful)
 
 
-def _commands(command: str, best: Entry, doubtful: list[str]) -> tuple[NextStep, ...]:
+def _dialect(view: View, best: Entry) -> str | None:
+    """The kind of database that the model is exported to; None where it is not."""
+    if best.obstacle is not None:
+        return None
+    model = view.fitted(best)
+    return "standard" if model is None else least_dialect(without_search(model))
+
+
+def _commands(command: str, dialect: str | None, doubtful: list[str]) -> tuple[NextStep, ...]:
     words = shlex.split(command)
     saved = next((words[place + 1] for place, word in enumerate(words[:-1]) if word == "--save"), None)
     model = shlex.quote(saved or MODEL)
@@ -209,19 +220,22 @@ def _commands(command: str, best: Entry, doubtful: list[str]) -> tuple[NextStep,
     steps += [
         NextStep("Read the model card", f"mercer describe {model}"),
     ]
-    if best.obstacle is None:
-        steps.append(NextStep("Export it to SQL (or ONNX, Python)", f"mercer export {model} --to sql -o model.sql"))
+    if dialect is not None:
+        option = "" if dialect == "standard" else f" --dialect {dialect}"
+        export = f"mercer export {model} --to sql{option} -o model.sql"
+        steps.append(NextStep("Export it to SQL (or ONNX, Python)", export))
     steps.append(NextStep("Try it in a browser", f"mercer serve {model}"))
     return tuple(steps)
 
 
-def _code(best: Entry, doubtful: list[str]) -> tuple[NextStep, ...]:
+def _code(dialect: str | None, doubtful: list[str]) -> tuple[NextStep, ...]:
     steps = [NextStep(WITHOUT, f"mercer.compare(X.drop(columns={doubtful!r}), y)")] if doubtful else []
     steps += [
         NextStep("Save the model, fitted to all rows, with its card", f'mercer.save(comparison, "{MODEL}")'),
         NextStep("Predict new rows", "comparison.best_.predict(X_new)"),
         NextStep("Explain predictions", "mercer.explain_rows(comparison.best_, X_new)"),
     ]
-    if best.obstacle is None:
-        steps.append(NextStep("Export it to SQL (or ONNX, Python)", "mercer.export.to_sql(comparison.best_)"))
+    if dialect is not None:
+        option = "" if dialect == "standard" else f', dialect="{dialect}"'
+        steps.append(NextStep("Export it to SQL (or ONNX, Python)", f"mercer.export.to_sql(comparison.best_{option})"))
     return tuple(steps)
