@@ -17,8 +17,8 @@ _INTERVAL = re.compile(r"(\S+) (± .+|\(.+\))")
 _CALL = re.compile(r"(?<=\w)\(")
 #: a table with more rows scrolls in a box of its own
 _TALL = 16
-#: a table with more columns is a list of rows on a phone, where each value has its heading before it
-_MOST_ON_A_PHONE = 4
+#: pixels for a table on a phone, for a letter, and around a cell; letters after which words may go on in the next line
+_PHONE, _LETTER, _AROUND, _BREAKS = 350, 7.4, 16, 15
 #: words that are longer are broken into lines: everywhere, and on a phone
 _LONG, _WIDE = 44, 18
 
@@ -27,15 +27,21 @@ def table_html(grid: Grid, limits: Limits) -> Markup:
     shown = grid.rows[: max(limits.cells // max(len(grid.fields), 1), 1)]
     numeric = [_ordered_by_number(field, [row[j] for row in shown]) for j, field in enumerate(grid.fields)]
     head = joined(tag("th", field.heading, scope="col", class_=_side(field)) for field in grid.fields)
-    body = joined(_row(grid.fields, row, numeric, limits) for row in shown)
+    stacked = _is_stacked(grid.fields, shown)
+    body = joined(_row(grid.fields, row, numeric, limits, stacked) for row in shown)
     caption = tag("caption", tag("span", grid.title)) if grid.title else Markup()
-    kinds = "sortable stacked" if _is_stacked(grid.fields) else "sortable"
+    kinds = "sortable stacked" if stacked else "sortable"
     table = tag("table", caption, tag("thead", tag("tr", head)), tag("tbody", body), class_=kinds)
     return joined((scrolling(table, grid.title or "Table", tall=len(shown) > _TALL), *_notes(grid, len(shown))))
 
 
-def _is_stacked(fields: tuple[Field, ...]) -> bool:
-    return len(fields) > _MOST_ON_A_PHONE
+def _is_stacked(fields: tuple[Field, ...], rows: tuple[tuple[Cell, ...], ...]) -> bool:
+    """Whether a table is wider than a phone, about, where it is a list: each value beside its heading."""
+    if len(fields) < 3:
+        return False
+    cells = (max((len(field.write(row[j])) for row in rows), default=0) for j, field in enumerate(fields))
+    letters = sum(max(len(field.heading) + 2, min(most, _BREAKS)) for field, most in zip(fields, cells, strict=True))
+    return letters * _LETTER + len(fields) * _AROUND > _PHONE
 
 
 def scrolling(table: Markup, name: str, *, tall: bool = False) -> Markup:
@@ -43,8 +49,10 @@ def scrolling(table: Markup, name: str, *, tall: bool = False) -> Markup:
     return tag("div", table, class_="box tall" if tall else "box", role="region", aria_label=name, tabindex="0")
 
 
-def _row(fields: tuple[Field, ...], row: tuple[Cell, ...], numeric: list[bool], limits: Limits) -> Markup:
-    headings = [field.heading if _is_stacked(fields) else None for field in fields]
+def _row(
+    fields: tuple[Field, ...], row: tuple[Cell, ...], numeric: list[bool], limits: Limits, stacked: bool
+) -> Markup:
+    headings = [field.heading if stacked else None for field in fields]
     cells = (_cell(j, fields[j], cell, numeric[j], limits, headings[j]) for j, cell in enumerate(row))
     return tag("tr", *cells)
 
