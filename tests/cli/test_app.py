@@ -192,3 +192,20 @@ def test_a_reader_that_goes_away_is_no_failure(model: Path) -> None:
     told = shell("MERCER predict people.mercer many.csv -q | head -1; echo ${PIPESTATUS[0]}", folder)
     assert told.stdout.splitlines()[-1] == "141"
     assert told.stderr == ""
+
+
+def test_files_are_written_whoever_reads_what_is_printed(model: Path) -> None:
+    """A pipe whose reader has gone, or a full disk, costs what is printed and nothing else."""
+    folder = model.parent
+    told = shell(
+        """
+        for to in page saved; do echo old > $to; done
+        (MERCER compare people.csv --target size --models NaiveBayes --report page --save saved --json found -q; echo $? > code) | true
+        cat code
+        MERCER compare people.csv --target size --models NaiveBayes --markdown full.md --report full.html -q > /dev/full; echo $?
+        """,
+        folder,
+    )
+    assert told.stdout.splitlines() == ["141", "3"]
+    assert (folder / "page").read_text().startswith("<!")
+    assert all((folder / name).stat().st_size > 100 for name in ("saved", "found", "full.md", "full.html"))

@@ -146,7 +146,7 @@ def compare(
         found, stopped = _compared(problem.X, problem.y, **options, time_limit=budget, progress=bars.tell)
     found.source, found.unit = rows.path.name, problem.unit
     found.notes = (*found.notes, *left_out)
-    _tell(found, json, markdown)
+    unread = _tell(found, json, markdown)
     if stopped:
         raise KeyboardInterrupt
     if not found.done:
@@ -155,6 +155,8 @@ def compare(
         _save_best(found, save, reading, quiet, progress)
     if report is not None:
         _write_page(found, report, budget.whole(), quiet, progress)
+    if unread is not None:
+        raise unread
 
 
 def _save_best(found: Comparison, path: Path, reading: Reading, quiet: bool, progress: bool | None) -> None:
@@ -235,16 +237,34 @@ def _nothing_done(found: Comparison) -> str:
     return " ".join(["No model could be fitted.", *(reasons or found.notes)[:1]])
 
 
-def _tell(found: Comparison, json: str | None, markdown: str | None) -> None:
-    """What was found, where it is asked for; on standard output one form of it."""
+def _tell(found: Comparison, json: str | None, markdown: str | None) -> OSError | None:
+    """Write what was found to files, and print one form of it.
+
+    Returns the error of printing, such as that of a pipe whose reader has gone: files that come later are still
+    written.
+    """
     from mercer.cli._printing import as_json, write
 
-    if "-" not in (json, markdown):
-        _print(found)
-    if json is not None:
-        write(as_json(found.json()), json)
-    if markdown is not None:
-        write(found.markdown(), markdown)
+    def written() -> Iterator[tuple[str, str]]:
+        if json is not None:
+            yield as_json(found.json()), json
+        if markdown is not None:
+            yield found.markdown(), markdown
+
+    forms = list(written())
+    for text, path in forms:
+        if path != "-":
+            write(text, path)
+    try:
+        if "-" not in (json, markdown):
+            _print(found)
+        for text, path in forms:
+            if path == "-":
+                write(text, path)
+        sys.stdout.flush()
+    except OSError as error:
+        return error
+    return None
 
 
 def _print(found: Comparison) -> None:
