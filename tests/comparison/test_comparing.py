@@ -300,3 +300,10 @@ def test_a_short_repr() -> None:
     assert title.startswith("Comparison of 'ill': 60 rows × 1 column, 2 classes")
     assert recommended.startswith("  recommended: GaussianNB (log loss 0.")
     assert counts == "  models: 1; problems: 1"
+
+
+@pytest.mark.parametrize("empty", [None, np.nan, "", 7.0])
+def test_columns_without_values_that_differ_are_refused(empty: Any) -> None:
+    frame = pd.DataFrame({"a": [empty] * 40, "b": [empty] * 40, "y": [0, 1] * 20})
+    with pytest.raises(EmptyDataError, match=r"nothing to learn from: 'a' and 'b' have no values, or the same one"):
+        compare(frame, "y")

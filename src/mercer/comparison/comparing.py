@@ -28,11 +28,12 @@ from mercer.comparison.taking_part.entrants import (
 from mercer.comparison.taking_part.inner import Inner, InnerFolds
 from mercer.comparison.taking_part.question import Question
 from mercer.comparison.taking_part.reference import reference_for
-from mercer.data import Table
+from mercer.data import Kind, Table
 from mercer.data.infer import number_format, read_formats, read_numbers
 from mercer.data.select import names_of
 from mercer.data.target import Problem, split_target
-from mercer.report.wording import counted
+from mercer.report.wording import counted, enumerated
+from mercer.using.shown import Shown
 from mercer.using.tasks import Task
 from mercer.using.which_task import task_for
 
@@ -151,7 +152,7 @@ def compare(
     if models is None:
         entrants = by_expected_cost(entrants)
     tell("data", 1, 1, "")
-    race = Race(question, dealing.splits, budget, tell, inner)
+    race = Race(question, dealing.splits, dealing.units, budget, tell, inner)
     size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
     comparison = Comparison(
         title=f"{size}, {question.described()}; {dealing.described}",
@@ -217,6 +218,7 @@ def _invited(
     else:
         if models is None:
             _check_finite(table)
+            _check_informative(table)
         invitation = entrants_for(table, Question.of(question, inner))
         if models is not None:
             invitation = chosen(models, invitation, table, question)
@@ -242,6 +244,18 @@ def _check_finite(table: Table) -> None:
                 f"Column {name!r} is {values[row]} in row {row}. Replace it by a number, or by NaN if it is unknown, "
                 f"or leave the column out (on the command line --drop {name})."
             )
+
+
+def _check_informative(table: Table) -> None:
+    """Raise `EmptyDataError` where columns are all empty or constant, from which no model learns anything."""
+    schema = [] if table.library == "scipy" else list(Shown.of(table).schema)
+    if schema and all(column.kind is Kind.CONSTANT for column in schema):
+        names = enumerated([repr(column.name) for column in schema], 3)
+        verb = "has" if len(schema) == 1 else "have"
+        raise EmptyDataError(
+            f"There is nothing to learn from: {names} {verb} no values, or the same one in every row. Give columns "
+            "besides the target whose values differ."
+        )
 
 
 def _finished(comparison: Comparison, race: Race, entrants: list[Entrant], notes: list[str]) -> Comparison:

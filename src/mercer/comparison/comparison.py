@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean
 from mercer.comparison.entry import Entry
-from mercer.comparison.measuring.paired import Interval, interval_of, overlap_of
+from mercer.comparison.measuring.judging import score_interval
+from mercer.comparison.measuring.paired import Interval, overlap_of
 from mercer.comparison.taking_part.inner import InnerFolds
 from mercer.data import Table
 from mercer.report import Grid, grid_html
@@ -163,9 +164,12 @@ class Comparison:
         return self.task.metrics[names.index(name)]
 
     def interval(self, name: str, metric: str | None = None) -> Interval:
-        """Mean of a measure (by default that which models are ranked by) over the splits, and its 95% interval."""
+        """Mean of a measure (by default that which models are ranked by) over the splits, and its 95% interval.
+
+        Rows (or groups, or blocks of time) are the observations; of a median, the splits are.
+        """
         entry, chosen = self.entry(name), self.metric(metric)
-        return interval_of(entry.scores[chosen.name], overlap_of(self.splits), chosen.low, chosen.high)
+        return score_interval(entry, chosen, overlap_of(self.splits))
 
     def leaderboard(self) -> Grid:
         """What each model reached, as a table."""

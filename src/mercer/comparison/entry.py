@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -46,6 +46,9 @@ class Entry:
         Name of its counterpart in the list: the other half of a generative-discriminative pair.
     scores : mapping from measure to array of shape (n_splits,)
         NaN where there is nothing to report.
+    by_unit, signal : mapping from measure to array of shape (n_units,)
+        The part of each unit of rows in a measure (see `measuring.units`), and in the covariance of the target with
+        the forecasts. Without them differences are judged by the splits alone.
     held_out : array of shape (n_rows, n_classes) or (n_rows,)
         Probabilities, with a column for each label of the task, or predictions, by models that had not seen the row;
         the mean over repeats; NaN where a row was never held out. A classifier without probabilities has the share
@@ -94,6 +97,8 @@ class Entry:
     additive: bool = False
     impossible: int = 0
     obstacle: str | None = None
+    by_unit: Mapping[str, Array] = field(default_factory=dict)
+    signal: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def answered(self) -> Array:

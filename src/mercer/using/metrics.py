@@ -41,7 +41,16 @@ class Outcome(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """A measure: its name in `scores`, its heading, its format, which way is better, its bounds, and its meaning."""
+    """A measure: its name in `scores`, its heading, its format, which way is better, its bounds, and its meaning.
+
+    `by_row` has the part of each row in the measure: numbers whose mean is the measure, and whose variance divided by
+    their number is that of the measure (to first order, where it is not a mean of rows). NaN for rows that are left
+    out. None where there are no such numbers, as of a median.
+
+    `pairing` has columns Y of the truth and G of the forecast such that the loss of row i is aᵢ + bᵢ − Yᵢ·Gᵢ, where aᵢ
+    depends on the forecast and bᵢ on the truth alone; the sign is turned where more is better. None where the measure
+    has no such form.
+    """
 
     name: str
     heading: str
@@ -56,6 +65,8 @@ class Metric(NamedTuple):
     meaning: str = ""
     #: whether it has the unit of the target
     in_units: bool = False
+    by_row: Callable[[Outcome], Array | None] | None = None
+    pairing: Callable[[Outcome], tuple[Array, Array] | None] | None = None
 
     @property
     def field(self) -> Field:
@@ -75,12 +86,7 @@ def log_loss(outcome: Outcome) -> float:
 
     Rows of a class that no training row has are left out: no model can give them a probability.
     """
-    if (log_proba := outcome.forecast.log_proba) is None:
-        return math.nan
-    of_truth = log_proba[np.arange(len(outcome.truth)), outcome.truth]
-    if outcome.seen is not None:
-        of_truth = of_truth[outcome.seen[outcome.truth]]
-    return -float(np.maximum(of_truth, LEAST_LOG_PROBABILITY).mean()) if len(of_truth) else math.nan
+    return _mean(_log_losses(outcome))
 
 
 def ranked_probability_score(outcome: Outcome) -> float:
@@ -88,59 +94,31 @@ def ranked_probability_score(outcome: Outcome) -> float:
 
     It is proper, finite, and grows with the distance between the predicted and the true class.
     """
-    forecast, truth = outcome.forecast, outcome.truth
-    if forecast.log_proba is None:
-        return rank_error(outcome)
-    below = np.cumsum(np.exp(forecast.log_proba), axis=1)[:, :-1]
-    happened = truth[:, None] <= np.arange(below.shape[1])
-    return float(np.square(below - happened).sum(axis=1).mean())
+    return _mean(_ranked_scores(outcome))
 
 
 def rank_error(outcome: Outcome) -> float:
     """Mean distance between the decided and the true class, in ranks."""
-    return float(np.abs(outcome.forecast.decisions - outcome.truth).mean())
+    return _mean(_distances(outcome))
 
 
 def within_one(outcome: Outcome) -> float:
     """Share of the rows whose decided class is the true one or next to it."""
-    return float((np.abs(outcome.forecast.decisions - outcome.truth) <= 1).mean())
+    return _mean(_near(outcome))
 
 
 def accuracy(outcome: Outcome) -> float:
-    return float((outcome.forecast.decisions == outcome.truth).mean())
+    return _mean(_right(outcome))
 
 
 def auc(outcome: Outcome) -> float:
     """Area under the ROC curve; of more than two classes the mean over one-against-the-rest of those that occur."""
-    log_proba, scores = outcome.forecast.log_proba, outcome.forecast.scores
-    ranking = scores if log_proba is None else log_proba
-    if ranking is None:
-        return math.nan
-    classes = [1] if ranking.shape[1] == 2 else range(ranking.shape[1])
-    areas = [_area(outcome.truth == k, ranking[:, k]) for k in classes]
-    return float(np.mean([area for area in areas if not math.isnan(area)] or [math.nan]))
-
-
-def _area(positive: Array, ranking: Array) -> float:
-    """The share of pairs in which the positive row ranks higher, ties counting half."""
-    from scipy.stats import rankdata
-
-    n, n_positive = len(positive), int(positive.sum())
-    if n_positive in (0, n):
-        return math.nan
-    above = rankdata(ranking)[positive].sum() - n_positive * (n_positive + 1) / 2
-    return float(above / (n_positive * (n - n_positive)))
+    return _mean(_areas(outcome))
 
 
 def brier(outcome: Outcome) -> float:
     """Mean squared distance of the probabilities from what happened; of two classes, of the second only."""
-    if (log_proba := outcome.forecast.log_proba) is None:
-        return math.nan
-    proba = np.exp(log_proba)
-    happened = np.zeros_like(proba)
-    happened[np.arange(len(outcome.truth)), outcome.truth] = 1
-    squared = np.square(proba - happened).sum(axis=1).mean()
-    return float(squared / 2 if proba.shape[1] == 2 else squared)
+    return _mean(_squared_distances(outcome))
 
 
 def rmse(outcome: Outcome) -> float:
@@ -148,12 +126,12 @@ def rmse(outcome: Outcome) -> float:
 
 
 def mae(outcome: Outcome) -> float:
-    return float(np.abs(outcome.truth - outcome.forecast.decisions).mean())
+    return _mean(_distances(outcome))
 
 
 def poisson_deviance(outcome: Outcome) -> float:
     """Mean Poisson deviance; a prediction of 0 or less, which has none, counts as `outcome.lowest`."""
-    return _poisson(outcome.truth, np.maximum(outcome.forecast.decisions, outcome.lowest))
+    return _mean(_deviances(outcome))
 
 
 def relative_error(outcome: Outcome) -> float:
@@ -167,31 +145,171 @@ def relative_error(outcome: Outcome) -> float:
 
 def explained(outcome: Outcome) -> float:
     """The share of the squared error about the mean of the training rows that the model takes away: R²."""
-    return _share(_squares, outcome)
+    return _share(_squares, outcome)[0]
 
 
 def explained_deviance(outcome: Outcome) -> float:
     """The same with Poisson deviances."""
-    return _share(_poisson, outcome, outcome.lowest)
+    return _share(_poisson, outcome, outcome.lowest)[0]
 
 
-def _share(deviance: Callable[[Array, Array], float], outcome: Outcome, lowest: float = -math.inf) -> float:
+# The part of each row in a measure.
+
+
+def _mean(rows: Array | None) -> float:
+    """Mean of the rows that count; NaN where none does."""
+    if rows is None:
+        return math.nan
+    counted = rows[~np.isnan(rows)]
+    return float(counted.mean()) if len(counted) else math.nan
+
+
+def _log_losses(outcome: Outcome) -> Array | None:
+    if (log_proba := outcome.forecast.log_proba) is None:
+        return None
+    losses = -np.maximum(log_proba[np.arange(len(outcome.truth)), outcome.truth], LEAST_LOG_PROBABILITY)
+    return losses if outcome.seen is None else np.where(outcome.seen[outcome.truth], losses, np.nan)
+
+
+def _ranked_scores(outcome: Outcome) -> Array:
+    if outcome.forecast.log_proba is None:
+        return _distances(outcome)
+    below, happened = _cumulative(outcome)
+    return np.asarray(np.square(below - happened).sum(axis=1))
+
+
+def _distances(outcome: Outcome) -> Array:
+    return np.abs(outcome.truth - outcome.forecast.decisions).astype(float)
+
+
+def _near(outcome: Outcome) -> Array:
+    return (_distances(outcome) <= 1).astype(float)
+
+
+def _right(outcome: Outcome) -> Array:
+    return np.asarray(outcome.forecast.decisions == outcome.truth, dtype=float)
+
+
+def _squared_distances(outcome: Outcome) -> Array | None:
+    if (log_proba := outcome.forecast.log_proba) is None:
+        return None
+    proba = np.exp(log_proba)
+    squared = np.square(proba - _happened(outcome, proba.shape[1])).sum(axis=1)
+    return np.asarray(squared / 2 if proba.shape[1] == 2 else squared)
+
+
+def _areas(outcome: Outcome) -> Array | None:
+    """AUC by rows (DeLong, DeLong and Clarke-Pearson 1988), the mean over classes."""
+    log_proba, scores = outcome.forecast.log_proba, outcome.forecast.scores
+    ranking = scores if log_proba is None else log_proba
+    if ranking is None:
+        return None
+    classes = [1] if ranking.shape[1] == 2 else range(ranking.shape[1])
+    areas = [_area(outcome.truth == k, ranking[:, k]) for k in classes]
+    known = [area for area in areas if area is not None]
+    return np.asarray(np.mean(known, axis=0)) if known else None
+
+
+def _area(positive: Array, ranking: Array) -> Array | None:
+    """The share of pairs in which the positive row ranks higher, ties counting half, by rows."""
+    from scipy.stats import rankdata
+
+    n, n_positive = len(positive), int(positive.sum())
+    if n_positive in (0, n):
+        return None
+    # of the rows of the other class, the share that a row is above (positive) or below (negative)
+    within = np.empty(n)
+    within[positive], within[~positive] = rankdata(ranking[positive]), rankdata(ranking[~positive])
+    beaten = rankdata(ranking) - within
+    places = np.where(positive, beaten / (n - n_positive), 1 - beaten / n_positive)
+    area = float(places[positive].mean())
+    return area + (places - area) * np.where(positive, n / n_positive, n / (n - n_positive))
+
+
+def _roots(outcome: Outcome) -> Array:
+    """RMSE by rows: √m + (eᵢ² − m)/(2√m), where m is the mean of the squared errors eᵢ²."""
+    squares = np.square(outcome.truth - outcome.forecast.decisions)
+    root = math.sqrt(squares.mean())
+    return root + (squares - root**2) / (2 * root) if root > 0 else squares
+
+
+def _deviances(outcome: Outcome) -> Array:
+    return _poisson(outcome.truth, np.maximum(outcome.forecast.decisions, outcome.lowest))
+
+
+def _explained_rows(outcome: Outcome) -> Array:
+    return _share(_squares, outcome)[1]
+
+
+def _explained_deviances(outcome: Outcome) -> Array:
+    return _share(_poisson, outcome, outcome.lowest)[1]
+
+
+def _share(
+    deviance: Callable[[Array, Array], Array], outcome: Outcome, lowest: float = -math.inf
+) -> tuple[float, Array]:
+    """1 − L/A, where A and L are the mean deviances about the mean and of the forecast; and the same by rows."""
     about_mean = deviance(outcome.truth, np.full(len(outcome.truth), max(outcome.baseline, lowest)))
     left = deviance(outcome.truth, np.maximum(outcome.forecast.decisions, lowest))
-    if about_mean == 0:
-        return 1.0 if left == 0 else -math.inf
-    return 1 - left / about_mean
+    total, rest = float(about_mean.mean()), float(left.mean())
+    if total == 0 or not math.isfinite(rest):
+        share = 1.0 if rest == 0 else -math.inf
+        return share, np.full(len(left), share)
+    share = 1 - rest / total
+    return share, share - (left - rest) / total + rest / total**2 * (about_mean - total)
 
 
-def _squares(y: Array, mean: Array) -> float:
-    return float(np.square(y - mean).mean())
+def _squares(y: Array, mean: Array) -> Array:
+    return np.square(y - mean)
 
 
-def _poisson(y: Array, mean: Array) -> float:
+def _poisson(y: Array, mean: Array) -> Array:
     from mercer.families import Poisson
 
     possible = (mean > 0) | ((mean == 0) & (y == 0))
-    return float(Poisson().unit_deviance(y, mean).mean()) if possible.all() else math.inf
+    return np.where(possible, Poisson().unit_deviance(y, np.where(possible, mean, 1.0)), math.inf)
+
+
+# Truth and forecast, paired.
+
+
+def _happened(outcome: Outcome, classes: int) -> Array:
+    return np.equal.outer(outcome.truth, np.arange(classes)).astype(float)
+
+
+def _cumulative(outcome: Outcome) -> tuple[Array, Array]:
+    """P(class ≤ k) and whether the true class is at most k, for every k but the last."""
+    assert outcome.forecast.log_proba is not None
+    below = np.cumsum(np.exp(outcome.forecast.log_proba), axis=1)[:, :-1]
+    return below, (outcome.truth[:, None] <= np.arange(below.shape[1])).astype(float)
+
+
+def _pair_log_loss(outcome: Outcome) -> tuple[Array, Array] | None:
+    if (log_proba := outcome.forecast.log_proba) is None:
+        return None
+    return _happened(outcome, log_proba.shape[1]), np.maximum(log_proba, LEAST_LOG_PROBABILITY)
+
+
+def _pair_decisions(outcome: Outcome) -> tuple[Array, Array]:
+    classes = int(max(outcome.truth.max(), outcome.forecast.decisions.max())) + 1
+    return _happened(outcome, classes), np.equal.outer(outcome.forecast.decisions, np.arange(classes)).astype(float)
+
+
+def _pair_ranks(outcome: Outcome) -> tuple[Array, Array] | None:
+    if outcome.forecast.log_proba is None:
+        return None
+    below, happened = _cumulative(outcome)
+    return happened, 2 * below
+
+
+def _pair_squares(outcome: Outcome) -> tuple[Array, Array]:
+    return outcome.truth[:, None], outcome.forecast.decisions[:, None]
+
+
+def _pair_counts(outcome: Outcome) -> tuple[Array, Array] | None:
+    """The Poisson deviance is 2(y log y − y − y log μ + μ)."""
+    mean = np.maximum(outcome.forecast.decisions, outcome.lowest)
+    return (outcome.truth[:, None], np.log(mean)[:, None]) if (mean > 0).all() else None
 
 
 _LOG_LOSS = Metric(
@@ -200,30 +318,45 @@ _LOG_LOSS = Metric(
     "#.4g",
     log_loss,
     meaning="The log loss is the mean of −log p, where p is the probability that was given to the true class",
+    by_row=_log_losses,
+    pairing=_pair_log_loss,
 )
-_ACCURACY = Metric("accuracy", "accuracy", ".4f", accuracy, True, 0, 1)
-_AUC = Metric("auc", "AUC", ".4f", auc, True, 0, 1)
-_BRIER = Metric("brier", "Brier", ".4f", brier, False, 0, 2, shown=False)
-_RMSE = Metric("rmse", "RMSE", "#.4g", rmse, meaning="RMSE is the root of the mean squared error", in_units=True)
-_MAE = Metric("mae", "MAE", "#.4g", mae, in_units=True)
-_EXPLAINED = Metric("explained", "share explained", ".4f", explained, True, -math.inf, 1)
+_ACCURACY = Metric("accuracy", "accuracy", ".4f", accuracy, True, 0, 1, by_row=_right, pairing=_pair_decisions)
+_AUC = Metric("auc", "AUC", ".4f", auc, True, 0, 1, by_row=_areas)
+_BRIER = Metric("brier", "Brier", ".4f", brier, False, 0, 2, shown=False, by_row=_squared_distances)
+_RMSE = Metric(
+    "rmse",
+    "RMSE",
+    "#.4g",
+    rmse,
+    meaning="RMSE is the root of the mean squared error",
+    in_units=True,
+    by_row=_roots,
+    pairing=_pair_squares,
+)
+_MAE = Metric("mae", "MAE", "#.4g", mae, in_units=True, by_row=_distances)
+_EXPLAINED = Metric("explained", "share explained", ".4f", explained, True, -math.inf, 1, by_row=_explained_rows)
 _DEVIANCE = Metric(
     "deviance",
     "deviance",
     "#.4g",
     poisson_deviance,
     meaning="The deviance is the mean Poisson deviance of a row, 0 for a perfect prediction",
+    by_row=_deviances,
+    pairing=_pair_counts,
 )
-_SHARE = _EXPLAINED._replace(measure=explained_deviance)
+_SHARE = _EXPLAINED._replace(measure=explained_deviance, by_row=_explained_deviances)
 _RPS = Metric(
     "rps",
     "RPS",
     "#.4g",
     ranked_probability_score,
     meaning="The ranked probability score (RPS) counts a mistake by how many classes it is off",
+    by_row=_ranked_scores,
+    pairing=_pair_ranks,
 )
-_WITHIN_ONE = Metric("within_one", "within one class", ".4f", within_one, True, 0, 1)
-_RANK_ERROR = Metric("rank_error", "MAE in ranks", "#.4g", rank_error)
+_WITHIN_ONE = Metric("within_one", "within one class", ".4f", within_one, True, 0, 1, by_row=_near)
+_RANK_ERROR = Metric("rank_error", "MAE in ranks", "#.4g", rank_error, by_row=_distances)
 _RELATIVE = Metric("relative_error", "median relative error", ".4f", relative_error, shown=False)
 
 #: the measures of each task; models are ranked by the first

@@ -315,12 +315,12 @@ class Amounts(Regression):
     def described(self) -> str:
         return f"amounts from {plainly(self.y.min(), '.4g')} to {plainly(self.y.max(), '.4g')}"
 
-    def remarks(self, forecasts: Sequence[Forecast], splits: Sequence[Split]) -> list[str]:
-        """Name amounts below 0, which are scored as they are: an error is an error on either side of 0."""
-        below = [int((forecast.decisions < 0).sum()) for forecast in forecasts]
-        if not any(below):
-            return []
-        return [f"the predicted amount of {counted(sum(below), 'row')} is below 0 ({name_folds(below)})"]
+    def impossible(self, forecast: Forecast, split: Split) -> int:
+        """Amounts below 0, which are scored as they are: an error is an error on either side of 0."""
+        return int((forecast.decisions < 0).sum())
+
+    def explain_impossible(self, rows: str, folds: str) -> str:
+        return f"the predicted amount of {rows} is below 0 ({folds})"
 
 
 @dataclass(frozen=True, eq=False)

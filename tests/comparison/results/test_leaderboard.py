@@ -26,9 +26,12 @@ def test_the_leaderboard_has_intervals(five: Comparison) -> None:
     ]
     rows = {row[0]: row for row in board.written()}
     mean, low, high = five.interval("bayes", "accuracy")
-    assert high == 1.0  # cut off there: the margin is that to the other side
+    assert mean - low == pytest.approx(high - mean)
     assert rows["bayes"][2] == f"{mean:.4f} ± {mean - low:.4f}"
-    assert rows["sure"][1] == "24.51 ± 0.00"
+    area = five.interval("bayes", "auc")
+    assert area.high == 1.0  # cut off there: the margin is that to the other side
+    assert rows["bayes"][3] == f"{area.mean:.4f} ± {area.mean - area.low:.4f}"
+    assert rows["sure"][1] == "24.51 ± 2.72"
     assert rows["ridge"][1] == rows["broken"][2] == "–"
     assert "broken: fold 1: ValueError: not | today" in board.notes
 

@@ -29,7 +29,7 @@ class TooSure(GaussianNB):  # type: ignore[misc]
 def reached(comparison: Comparison, name: str, losses: list[float], **what: Any) -> Entry:
     """An entry with these values of every measure."""
     scores = {metric.name: np.array(losses) for metric in comparison.task.metrics}
-    settings = {"calibration": None, "additive": True, "obstacle": None, **what}
+    settings = {"calibration": None, "additive": True, "obstacle": None, "by_unit": {}, "signal": {}, **what}
     return replace(comparison.entry("bayes"), name=name, scores=scores, **settings)
 
 

@@ -1,4 +1,4 @@
-"""How sure we are: intervals and paired tests from the scores of splits that share rows.
+"""How sure we are: intervals and paired tests of numbers that are independent, or are scores of splits that share rows.
 
 The variance of a mean over J splits is not s²/J, because the models of two splits were fitted to many of the same rows.
 Nadeau and Bengio (2003) put (1/J + n_test/n_train) s² in its place.
@@ -28,6 +28,8 @@ LEVEL = 0.05
 ROUNDING = 1e-10
 #: ratio of mean losses from which on their logarithms are tested, too
 FAR_APART = 1.25
+#: by how much rows that are forecast from each other raise the variance of the covariance of targets and forecasts
+DOUBLE = 2.0
 
 
 class Interval(NamedTuple):
@@ -79,19 +81,26 @@ def difference_of(one: Array, other: Array, overlap: float) -> Difference:
     """
     both = ~(np.isnan(one) | np.isnan(other))
     one, other = one[both], other[both]
+    found = paired_t(one, other, overlap)
+    if math.isnan(found.p):
+        return found
+    return found._replace(p=min(found.p, p_of_ratios(one, other, overlap)))
+
+
+def paired_t(one: Array, other: Array, overlap: float = 0.0) -> Difference:
+    """t-test of whether paired numbers have the same mean; with an overlap of 0, of independent pairs."""
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         differences = one - other
         # scores that are equal but for rounding are equal: their tiny differences may all have one sign
         scale = np.minimum(np.abs(one), np.abs(other))
         differences = np.where(np.abs(differences) <= ROUNDING * scale, 0.0, differences)
-    if np.isnan(differences).any():  # which is no lack of a measure
+    if np.isnan(differences).any():
         return Difference(math.nan, math.nan, math.nan, math.nan)
     mean, low, high = interval_of(differences, overlap)
-    p = _p_value(mean, _error(differences, overlap), len(differences))
-    return Difference(mean, low, high, min(p, _p_of_ratios(one, other, overlap)))
+    return Difference(mean, low, high, _p_value(mean, _error(differences, overlap), len(differences)))
 
 
-def _p_of_ratios(one: Array, other: Array, overlap: float) -> float:
+def p_of_ratios(one: Array, other: Array, overlap: float) -> float:
     """p-value of the logarithms of two losses (negative gains) whose means are far apart; 1 where they are not.
 
     A loss of 40,000 ± 50,000 against one of 1 is not larger by a t-test of the differences, although it is in every
@@ -107,6 +116,12 @@ def _p_of_ratios(one: Array, other: Array, overlap: float) -> float:
     p = _p_value(float(ratios.mean()), _error(ratios, overlap), len(ratios))
     agree = (ratios.mean() > 0) == (means[0] > means[1])
     return p if agree and not math.isnan(p) else 1.0
+
+
+def p_of_signal(parts: Array) -> float:
+    """Return the one-sided p-value of a positive mean of parts whose variance is that of independent ones, doubled."""
+    mean, error = float(parts.mean()), math.sqrt(DOUBLE) * _error(parts, 0.0)
+    return _p_value(mean, error, len(parts)) / 2 if mean > 0 else 1.0
 
 
 def measured(scores: Array) -> Array:

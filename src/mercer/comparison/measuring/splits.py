@@ -18,11 +18,15 @@ Array = NDArray[Any]
 
 
 class Dealing(NamedTuple):
-    """The splits, what they are called, and what a reader should know about them."""
+    """The splits, what they are called, what a reader should know about them, and the unit of each row.
+
+    Rows of different units are taken to be independent: rows by themselves, or whole groups, or blocks of time.
+    """
 
     splits: list[Split]
     described: str
     notes: list[str]
+    units: Array
 
 
 def deal(task: Task, folds: int, repeats: int, seed: int | None, groups: Any = None, times: Any = None) -> Dealing:
@@ -50,7 +54,8 @@ def _plain(task: Task, folds: int, repeats: int, seed: int | None) -> Dealing:
     kind = StratifiedKFold if classes else KFold
     splits = _repeated(kind, folds, repeats, seed, task.truth, None)
     notes = _rare(task, folds) + _lacking(task, splits)
-    return Dealing(splits, _called(folds, repeats, "stratified folds" if classes else "folds"), notes)
+    described = _called(folds, repeats, "stratified folds" if classes else "folds")
+    return Dealing(splits, described, notes, _few(np.arange(len(task.truth))))
 
 
 def _grouped(task: Task, folds: int, repeats: int, seed: int | None, groups: Array) -> Dealing:
@@ -69,7 +74,8 @@ def _grouped(task: Task, folds: int, repeats: int, seed: int | None, groups: Arr
     note = f"The {len(names)} groups are kept whole: no model is scored on a group that it has seen rows of."
     left = len(dealt) - len(splits)
     told = [f"{left} of {len(dealt)} splits were left out: their rows to learn from are of one class."] if left else []
-    return Dealing(splits, _called(folds, repeats, "folds of whole groups"), [note, *told, *_lacking(task, splits)])
+    notes = [note, *told, *_lacking(task, splits)]
+    return Dealing(splits, _called(folds, repeats, "folds of whole groups"), notes, _few(codes))
 
 
 def _forward(task: Task, folds: int, repeats: int, groups: Any, times: Any) -> Dealing:
@@ -96,7 +102,23 @@ def _forward(task: Task, folds: int, repeats: int, groups: Any, times: Any) -> D
             "No row comes after others from which something could be learnt; give times that differ, or leave them out."
         )
     note = "Every model is scored on rows that came later than all it was fitted to."
-    return Dealing(kept, f"{len(kept)} forward split{'s' if len(kept) > 1 else ''}", [note, *_lacking(task, kept)])
+    described = f"{len(kept)} forward split{'s' if len(kept) > 1 else ''}"
+    return Dealing(kept, described, [note, *_lacking(task, kept)], _blocks_of_time(ranks, kept))
+
+
+def _few(units: Array, most: int = 10_000) -> Array:
+    """At most so many units: where there are more, neighbours are put together."""
+    number = int(units.max()) + 1
+    return units if number <= most else units * most // number
+
+
+def _blocks_of_time(ranks: Array, splits: list[Split], blocks: int = 6) -> Array:
+    """Blocks of neighbouring moments within each split, because errors that follow each other are alike."""
+    units = np.zeros(len(ranks), dtype=int)
+    for number, (_, test) in enumerate(splits):
+        moments, places = np.unique(ranks[test], return_inverse=True)
+        units[test] = number * blocks + places * blocks // len(moments)
+    return units
 
 
 def _edges(ranks: Array, folds: int) -> list[int]:

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._errors import DataError, NotConvergedWarning, TargetLeakWarning
 from mercer.comparison.entry import Entry
+from mercer.comparison.measuring.units import scores_by_unit, signals_by_unit
 from mercer.comparison.racing.simplicity import Simplicity, simplicity_of
 from mercer.comparison.racing.size import size_of
 from mercer.comparison.taking_part.entrants import Entrant
@@ -49,12 +50,14 @@ def cross_validate(
     entrant: Entrant,
     task: Task,
     splits: list[Split],
+    units: Array,
     *,
     before_split: Callable[[], None],
     inner: InnerFolds | None = None,
 ) -> Entry:
     """Fit and score a model on every split. Whatever it fails of, or warns of, becomes a note of its entry.
 
+    `units` has the unit of each row: what is held out of one unit counts as one observation of the scores.
     `before_split` is called before each split; `inner` is given the rows of each fit.
     """
     trials: list[Trial] = []
@@ -78,7 +81,7 @@ def cross_validate(
     messages = [each.message for each in caught if not issubclass(each.category, TargetLeakWarning)]
     stopped = [each for each in messages if isinstance(each, NotConvergedWarning | ConvergenceWarning)]
     notes = _told(each for each in messages if each not in stopped)
-    entry = _entry(entrant, task, splits, trials, (*_stopped_early(entrant.model, stopped), *notes))
+    entry = _entry(entrant, task, splits, units, trials, (*_stopped_early(entrant.model, stopped), *notes))
     return replace(entry, additive=simplicity.additive, obstacle=simplicity.obstacle, converged=not stopped)
 
 
@@ -117,10 +120,17 @@ def _check(forecast: Forecast) -> None:
         raise ArithmeticError(f"the prediction is {kind} for {counted(rows, 'row')}")
 
 
-def _entry(entrant: Entrant, task: Task, splits: list[Split], trials: list[Trial], notes: tuple[str, ...]) -> Entry:
+def _entry(
+    entrant: Entrant, task: Task, splits: list[Split], units: Array, trials: list[Trial], notes: tuple[str, ...]
+) -> Entry:
     held_out = _mean_over_repeats(task, splits, trials)
     scores = {metric.name: np.array([trial.scores[metric.name] for trial in trials]) for metric in task.metrics}
     probabilistic = trials[0].forecast.log_proba is not None
+    outcomes = [task.outcome(trial.forecast, test, train) for trial, (train, test) in zip(trials, splits, strict=True)]
+    unit_of = [units[test] for _, test in splits]
+    with np.errstate(over="ignore", invalid="ignore"):  # as in the scores
+        by_unit = scores_by_unit(task.metrics, outcomes, unit_of)
+        signal = signals_by_unit(task.metrics, outcomes, unit_of)
     return Entry(
         name=entrant.name,
         model=entrant.model,
@@ -128,6 +138,8 @@ def _entry(entrant: Entrant, task: Task, splits: list[Split], trials: list[Trial
         kind=entrant.kind,
         partner=entrant.partner,
         scores=scores,
+        by_unit=by_unit,
+        signal=signal,
         held_out=held_out,
         # the lower median, because the first fit of a process may compile
         fit_seconds=median_low([trial.fit_seconds for trial in trials]),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
+
+from numpy.typing import NDArray
 
 from mercer.comparison.entry import Entry
 from mercer.comparison.racing.budget import Budget, OutOfTime
@@ -12,6 +15,8 @@ from mercer.comparison.racing.crossvalidation import cross_validate
 from mercer.comparison.taking_part.entrants import Entrant
 from mercer.comparison.taking_part.inner import InnerFolds
 from mercer.using.tasks import Split, Task
+
+Array = NDArray[Any]
 
 #: told the stage, how many of its steps are done, of how many, and what is next
 Progress = Callable[[str, int, int, str], None]
@@ -27,6 +32,7 @@ class Race:
 
     task: Task
     splits: list[Split]
+    units: Array
     budget: Budget
     tell: Progress
     inner: InnerFolds | None = None
@@ -78,4 +84,6 @@ class Race:
 
         self.budget.check_cost(entrant.model, entrant.table, self.splits)
         with self.budget.cutting():
-            return cross_validate(entrant, self.task, self.splits, before_split=before_split, inner=self.inner)
+            return cross_validate(
+                entrant, self.task, self.splits, self.units, before_split=before_split, inner=self.inner
+            )

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from mercer.comparison.entry import Entry
-from mercer.comparison.measuring.paired import LEVEL, difference_of, holm
+from mercer.comparison.measuring.judging import score_difference
+from mercer.comparison.measuring.paired import LEVEL, holm
 from mercer.decide.reliability import CALIBRATE
 from mercer.report.wording import enumerated
 from mercer.using.tasks import Classification, Task, name_folds
@@ -33,7 +34,7 @@ def ranked(entries: Sequence[Entry], task: Task, overlap: float) -> tuple[tuple[
     if not order or order[0].kind != "baseline" or not isinstance(task, Classification):
         return tuple(order), notes
     guess, *others = order
-    better = _decide_better(guess, others, overlap)
+    better = _decide_better(guess, others, task, overlap)
     if not better:
         return tuple(order), notes
     first = better[0]
@@ -62,9 +63,10 @@ def _without_measure(order: Sequence[Entry], task: Task) -> list[str]:
     return notes
 
 
-def _decide_better(guess: Entry, others: Sequence[Entry], overlap: float) -> list[Entry]:
+def _decide_better(guess: Entry, others: Sequence[Entry], task: Task, overlap: float) -> list[Entry]:
     """Models with probabilities that are right more often than guessing: on noise, half of them are so by chance."""
     able = [entry for entry in others if entry.probabilistic and not entry.failed]
-    found = [difference_of(entry.scores["accuracy"], guess.scores["accuracy"], overlap) for entry in able]
+    accuracy = next(metric for metric in task.metrics if metric.name == "accuracy")
+    found = [score_difference(entry, guess, accuracy, overlap) for entry in able]
     adjusted = holm([each.p for each in found])
     return [entry for entry, each, p in zip(able, found, adjusted, strict=True) if p < LEVEL and each.mean > 0]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer.comparison.measuring.paired import FAR_APART, LEVEL, Difference, difference_of, holm, overlap_of
+from mercer.comparison.measuring.judging import score_difference
+from mercer.comparison.measuring.paired import FAR_APART, LEVEL, Difference, holm, overlap_of
 from mercer.report import Field, Grid
 from mercer.report.grid import NOTHING
 from mercer.using.metrics import Metric
@@ -27,8 +28,7 @@ def against_best(comparison: Comparison) -> dict[str, Difference]:
     found = {}
     for entry in others:
         metric = shared_metric(comparison, best, entry)
-        of_best, of_entry = (metric.gain(each.scores[metric.name]) for each in (best, entry))
-        found[entry.name] = difference_of(of_best, of_entry, overlap)
+        found[entry.name] = score_difference(best, entry, metric, overlap)
     adjusted = holm([difference.p for difference in found.values()])
     return {
         name: difference._replace(adjusted=p) for (name, difference), p in zip(found.items(), adjusted, strict=True)
@@ -61,9 +61,10 @@ def differences(comparison: Comparison) -> Grid:
         Field("beyond chance"),
     )
     note = (
-        "Paired t-tests on the same splits, their variance corrected for the rows that splits share (Nadeau and Bengio "
-        f"2003), their p-values corrected for the number of tests (Holm 1979); beyond chance means below {LEVEL}. "
-        f"Losses that are at least {FAR_APART:g} times as large are tested by their logarithms, too."
+        "Paired t-tests of the held-out rows (of groups or blocks of time, where these split the rows), their p-values "
+        f"corrected for the number of tests (Holm 1979); beyond chance means below {LEVEL}. Against the baseline the "
+        "covariance of targets and forecasts within splits is tested, too, and of losses that are at least "
+        f"{FAR_APART:g} times as large the logarithms; the smallest p-value counts."
     )
     return Grid(f"Differences from the best score, that of {best.name}", fields, tuple(rows), (note,))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from mercer.comparison.measuring.paired import LEVEL, Difference, difference_of, overlap_of
+from mercer.comparison.measuring.judging import score_difference
+from mercer.comparison.measuring.paired import LEVEL, Difference, overlap_of
 from mercer.comparison.results.differences import against_best
 from mercer.comparison.results.verdict import apart, listed_models, unit_of
 
@@ -57,8 +58,7 @@ def _pair(comparison: Comparison, generative: Entry, partner: Entry, p: float | 
     metric, rows = comparison.task.metric, len(comparison.splits[0][0])
     ahead = metric.gain(generative.mean(metric.name)) > metric.gain(partner.mean(metric.name))
     first, second = (generative, partner) if ahead else (partner, generative)
-    one, other = (metric.gain(each.scores[metric.name]) for each in (first, second))
-    found = difference_of(one, other, overlap_of(comparison.splits))
+    found = score_difference(first, second, metric, overlap_of(comparison.splits))
     if math.isnan(found.mean):  # both are infinite somewhere
         return ""
     p = found.p if p is None else p

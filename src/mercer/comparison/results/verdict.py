@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mercer.comparison.measuring.paired import LEVEL, Difference, difference_of, holm, overlap_of
+from mercer.comparison.measuring.judging import score_difference
+from mercer.comparison.measuring.paired import LEVEL, Difference, holm, overlap_of
 from mercer.comparison.taking_part.kinds import uses_products
 from mercer.decide.reliability import CALIBRATE
 from mercer.models.diagnosis import Finding
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 #: share of the gain of the best score over the baseline that a simpler model may give up
 MARGIN = 0.1
+#: p-value of a difference of one standard error
+ONE_ERROR = 0.32
+#: share of that gain that does not matter, however sure the difference is
+TRIFLE = 0.01
 #: share of the baseline's score below which a score is rounding
 ROUNDING = 1e-10
 #: a model of more bytes than this many times those of the smallest is not as simple
@@ -29,10 +34,11 @@ LARGER = 10.0
 MOST_NAMED = 3
 RULE = (
     "The simplest model within chance of the best score is recommended: of the models that are not worse beyond chance "
-    f"and give up at most {MARGIN:.0%} of the gain over the baseline, sums over columns, which are explained "
+    f"and give up at most {MARGIN:.0%} of the gain over the baseline or one standard error of the difference, and of "
+    f"those that give up at most {TRIFLE:.0%} in any case, sums over columns, which are explained "
     f"exactly, then those that can be exported, then those at most {LARGER:g} times as large as the smallest; "
     "of these the best by score. A model with impossible predictions, such as counts below 0, is recommended only "
-    "where no other is within chance."
+    f"where every other is worse beyond chance and gives up more than {MARGIN:.0%} of the gain."
 )
 
 
@@ -94,7 +100,7 @@ def verdict_of(comparison: Comparison) -> Verdict:
     top = models[0]
     within = within_chance(comparison, metric)
     if not hasattr(comparison.task, "labels"):
-        within = possible(within) or possible(within_chance(comparison, metric, math.inf)) or within
+        within = possible(within) or possible(_near(comparison, metric)) or within
     able = [entry for entry in within if _beats(comparison, metric, entry, baseline)]
     best = simplest(able) if able and math.isfinite(top.mean(metric.name)) else None
     if best is None and (deciding := _deciding(comparison, models, baseline)):
@@ -138,12 +144,13 @@ def _deciding(comparison: Comparison, models: list[Entry], baseline: Entry | Non
     return [entry for entry in better if not _difference(comparison, metric, better[0], entry).p < LEVEL]
 
 
-def within_chance(comparison: Comparison, metric: Metric | None = None, margin: float = MARGIN) -> list[Entry]:
+def within_chance(comparison: Comparison, metric: Metric | None = None) -> list[Entry]:
     """Return the models that may be as good as the best by score, which comes first; baselines aside.
 
-    They are not worse beyond chance, lie within the interval of the best score, and give up at most the share `margin`
-    of its gain over the baseline: few splits show few differences, so that none being shown is not enough to recommend
-    a model.
+    They are not worse beyond chance, lie within the interval of the best score, and give up at most the share `MARGIN`
+    of its gain over the baseline, or one standard error: few rows show few differences, so that none being shown is
+    not enough to recommend a model. Of many rows the slightest difference is beyond chance, so that models that give
+    up at most the share `TRIFLE` are as good, too.
     """
     models = [entry for entry in comparison.done if entry.kind != "baseline"]
     metric = metric or _metric(comparison, models)
@@ -151,17 +158,37 @@ def within_chance(comparison: Comparison, metric: Metric | None = None, margin: 
         return []
     top, *others = models
     others = [entry for entry in others if not math.isnan(entry.mean(metric.name))]
-    adjusted = holm([_difference(comparison, metric, top, entry).p for entry in others])
+    p_values = [_difference(comparison, metric, top, entry).p for entry in others]
     found = comparison.interval(top.name, metric.name)
-    least = _least_gain(comparison, metric, top, margin)
+    gains = [metric.gain(entry.mean(metric.name)) for entry in others]
+    least, same = (_least_gain(comparison, metric, top, share) for share in (MARGIN, TRIFLE))
+    return [
+        top,
+        *(
+            entry
+            for entry, p, adjusted, gain in zip(others, p_values, holm(p_values), gains, strict=True)
+            if (
+                adjusted >= LEVEL
+                and found.low <= entry.mean(metric.name) <= found.high
+                and (gain >= least or p >= ONE_ERROR)
+            )
+            or gain >= same > -math.inf
+        ),
+    ]
+
+
+def _near(comparison: Comparison, metric: Metric) -> list[Entry]:
+    """Return the models that are not worse than the best beyond chance, or give up at most `MARGIN` of its gain."""
+    top, *others = [entry for entry in comparison.done if entry.kind != "baseline"]
+    least = _least_gain(comparison, metric, top, MARGIN)
+    others = [entry for entry in others if not math.isnan(entry.mean(metric.name))]
+    adjusted = holm([_difference(comparison, metric, top, entry).p for entry in others])
     return [
         top,
         *(
             entry
             for entry, p in zip(others, adjusted, strict=True)
-            if p >= LEVEL
-            and found.low <= entry.mean(metric.name) <= found.high
-            and metric.gain(entry.mean(metric.name)) >= least
+            if p >= LEVEL or metric.gain(entry.mean(metric.name)) >= least > -math.inf
         ),
     ]
 
@@ -187,8 +214,7 @@ def _metric(comparison: Comparison, models: list[Entry]) -> Metric:
 
 def _difference(comparison: Comparison, metric: Metric, one: Entry, other: Entry) -> Difference:
     """Return by how much the first is better."""
-    of_one, of_other = (metric.gain(entry.scores[metric.name]) for entry in (one, other))
-    return difference_of(of_one, of_other, overlap_of(comparison.splits))
+    return score_difference(one, other, metric, overlap_of(comparison.splits))
 
 
 def _least_gain(comparison: Comparison, metric: Metric, top: Entry, margin: float) -> float:
