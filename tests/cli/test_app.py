@@ -200,9 +200,9 @@ def test_files_are_written_whoever_reads_what_is_printed(model: Path) -> None:
     told = shell(
         """
         for to in page saved; do echo old > $to; done
-        (MERCER compare people.csv --target size --models NaiveBayes --report page --save saved --json found -q; echo $? > code) | true
-        cat code
-        MERCER compare people.csv --target size --models NaiveBayes --markdown full.md --report full.html -q > /dev/full; echo $?
+        compare="compare people.csv --target size --models NaiveBayes -q"
+        (MERCER $compare --report page --save saved --json found; echo $? > code) | true; cat code
+        MERCER $compare --markdown full.md --report full.html > /dev/full; echo $?
         """,
         folder,
     )

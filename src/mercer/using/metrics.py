@@ -179,7 +179,7 @@ def _ranked_scores(outcome: Outcome) -> Array:
 
 
 def _distances(outcome: Outcome) -> Array:
-    return np.abs(outcome.truth - outcome.forecast.decisions).astype(float)
+    return np.asarray(np.abs(outcome.truth - outcome.forecast.decisions).astype(float))
 
 
 def _near(outcome: Outcome) -> Array:
@@ -230,7 +230,7 @@ def _roots(outcome: Outcome) -> Array:
     """RMSE by rows: √m + (eᵢ² − m)/(2√m), where m is the mean of the squared errors eᵢ²."""
     squares = np.square(outcome.truth - outcome.forecast.decisions)
     root = math.sqrt(squares.mean())
-    return root + (squares - root**2) / (2 * root) if root > 0 else squares
+    return np.asarray(root + (squares - root**2) / (2 * root) if root > 0 else squares)
 
 
 def _deviances(outcome: Outcome) -> Array:
@@ -260,7 +260,7 @@ def _share(
 
 
 def _squares(y: Array, mean: Array) -> Array:
-    return np.square(y - mean)
+    return np.asarray(np.square(y - mean))
 
 
 def _poisson(y: Array, mean: Array) -> Array:
