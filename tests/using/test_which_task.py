@@ -104,6 +104,8 @@ NOMINAL = Table.of(CENTRES[CODES] + RNG.normal(size=(N, 2)))
         pytest.param(RNG.integers(26, size=N), TABLE, "classification", id="letters"),
         pytest.param((SCORE > 0).astype(int), TABLE, "classification", id="two values"),
         pytest.param(RNG.choice([101, 205, 317, 420, 999], N), TABLE, "classification", id="codes with gaps"),
+        pytest.param(1 + np.floor(RNG.gamma(1.5, 80, N) * np.exp(0.4 * SCORE)), TABLE, "amounts", id="days from 1"),
+        pytest.param(1 + RNG.poisson(np.exp(0.6 * SCORE + 3)), TABLE, "counts", id="large counts from 1"),
     ],
 )
 def test_evidence_decides(y: Any, table: Table, name: str) -> None:

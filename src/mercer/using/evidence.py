@@ -83,6 +83,14 @@ def log_scale_gain(features: Array, y: Array) -> float:
     return float(0.5 * np.log(normal) - 0.5 * np.log(lognormal) - logs.mean())
 
 
+def log_dispersion(features: Array, y: Array) -> float:
+    """Return the variance of log y about a held-out linear fit over that of Poisson counts of such a size; y ≥ 1.
+
+    The variance of the logarithm of a Poisson variable is 1/mean, to first order.
+    """
+    return _held_out_variance(features, np.log(y)) * float(y.mean())
+
+
 def orderliness(features: Array, codes: Array, n_classes: int) -> Orderliness:
     """Return how well classes are explained by scores of their own, and by one score with thresholds in their order."""
     membership = np.equal.outer(codes, np.arange(n_classes)).astype(float)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mercer._errors import DataError, EmptyDataError
 from mercer.data import Table
 from mercer.data.labels import declared_order, encode_labels
-from mercer.using.evidence import Orderliness, log_scale_gain, orderliness, quick_features, sample_rows
+from mercer.using.evidence import Orderliness, log_dispersion, log_scale_gain, orderliness, quick_features, sample_rows
 from mercer.using.tasks import Amounts, Classification, Counts, OrderedClasses, Regression, Task
 
 Array = NDArray[Any]
@@ -24,6 +24,8 @@ MOST_CLASSES = 30
 FEWEST_RECURRING = 3
 #: nats per row by which a log scale has to fit better to be preferred
 LEAST_GAIN = 0.03
+#: how many times as much as Poisson counts whole numbers spread that are measured
+DISPERSED = 3.0
 
 
 #: words of usual scales, lowest first
@@ -251,6 +253,17 @@ class WholeNumbers:
         zeros, small = int((self.y == 0).sum()), int(((self.y > 0) & (self.y <= 3)).sum())
         return zeros <= 0.05 * len(self.y) or small >= 0.1 * zeros
 
+    def measured_like(self, X: Table | None) -> bool:
+        """Whether they are days or concentrations rather than counts: none is 0, few are small, and they spread more.
+
+        More means: about the columns, on a log scale, `DISPERSED` times as much as Poisson counts.
+        """
+        if self.low < 1 or self.high < 50 or (self.y <= 3).mean() > 0.05:
+            return False
+        rows = sample_rows(len(self.y))
+        features = np.empty((len(rows), 0)) if X is None else quick_features(X, rows)
+        return log_dispersion(features, np.asarray(self.y[rows], dtype=float)) > DISPERSED
+
     def orderliness(self, X: Table | None) -> Orderliness:
         """How well classes are explained with and without the order of the numbers; nothing where there is no X."""
         if X is None or not X.n_columns:
@@ -304,10 +317,13 @@ def _decide_many(found: WholeNumbers, X: Table | None) -> TaskDecision:
     """Decide between counts, positive amounts and numbers of any sign."""
     if found.low < 0:
         return TaskDecision("regression", f"{found}", _CLASSES if found.few else "")
-    if found.begins_like_counts and not found.heaped:
-        return TaskDecision("counts", f"{found}, small ones among them", "Use --task amounts if they are measured.")
-    rounded = ", many of them round" if found.heaped else ""
-    return _decide_positive(found.y, X, f"{found}{rounded}")
+    if not found.begins_like_counts or found.heaped:
+        rounded = ", many of them round" if found.heaped else ""
+        return _decide_positive(found.y, X, f"{found}{rounded}")
+    if found.measured_like(X):
+        decision = _decide_positive(found.y, X, f"{found}, few of them small")
+        return decision._replace(otherwise="Use --task counts if they are counts.")
+    return TaskDecision("counts", f"{found}, small ones among them", "Use --task amounts if they are measured.")
 
 
 # Measured numbers.
