@@ -56,7 +56,7 @@ def leaks(*columns: str) -> tuple[tuple[str, frozenset[str]], ...]:
 TABLES = (
     Expected("AER", "DoctorVisits", "visits", "counts"),
     Expected("AER", "RecreationDemand", "trips", "counts"),
-    Expected("AER", "Affairs", "affairs", "counts", recommended=False),
+    Expected("AER", "Affairs", "affairs", "counts"),
     Expected("AER", "CreditCard", "card", "classification", problems=leaks("expenditure", "share")),
     Expected("AER", "HMDA", "deny", "classification"),
     Expected("AER", "BankWages", "job", "classification"),

@@ -206,3 +206,39 @@ def test_an_error_that_is_rounding_is_zero() -> None:
     found = compare(X, 3 * X[:, 0] + 1, models={"least squares": LinearRegression(), **REGRESSORS}, cv=3)
     sentence = next(each for each in found.verdict().sentences if each.startswith("Use"))
     assert sentence.startswith("Use least squares: RMSE 0 on rows")
+
+
+def test_a_model_with_impossible_predictions_gives_way_to_one_near_it() -> None:
+    """Amounts below 0 are impossible, too; where every other model is far behind, the next one without is named."""
+    rng = np.random.default_rng(0)
+    found = compare(rng.normal(size=(40, 2)), np.exp(rng.normal(size=40)), models=REGRESSORS, cv=3, task="amounts")
+
+    def amounts(name: str, losses: list[float], **what: Any) -> Entry:
+        scores = {metric.name: np.array(losses) for metric in found.task.metrics}
+        settings = {"additive": True, "obstacle": None, "impossible": 0, "by_unit": {}, "signal": {}, **what}
+        return replace(found.entry("ridge"), name=name, scores=scores, **settings)
+
+    guess = amounts("guess", [0.85, 0.86, 0.87], kind="baseline")
+    below = amounts("below", [0.20, 0.21, 0.22], impossible=3)
+    near, far = amounts("near", [0.25, 0.26, 0.27]), amounts("far", [0.50, 0.51, 0.52])
+    verdict = replace(found, entries=(below, near, guess)).verdict()
+    assert verdict.best is near
+    assert "all of its predictions are possible" in verdict.sentences[1]
+    verdict = replace(found, entries=(below, far, guess)).verdict()
+    assert verdict.best is below
+    assert verdict.sentences[-1] == (
+        "Its prediction is impossible for 3 of the held-out rows; far, the best model without such predictions, has "
+        "RMSE 0.510."
+    )
+
+
+def test_a_difference_that_does_not_matter_does_not_make_a_complex_model_necessary(five: Comparison) -> None:
+    """Of many rows it is beyond chance, and of few 10 % of the gain are less than its error."""
+    guess = reached(five, "guess", [0.85, 0.86, 0.87], kind="baseline")
+    complex_ = reached(five, "complex", [0.200, 0.210, 0.220], additive=False)
+    plain = reached(five, "plain", [0.203, 0.213, 0.223])
+    assert replace(five, entries=(complex_, plain, guess)).verdict().best is plain
+    assert five.differences().rows
+    noisy = reached(five, "noisy", [0.35, 0.10, 0.45], additive=False)
+    level = reached(five, "level", [0.37, 0.36, 0.38])
+    assert replace(five, entries=(noisy, level, guess)).verdict().best is level

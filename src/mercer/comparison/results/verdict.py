@@ -115,7 +115,7 @@ def verdict_of(comparison: Comparison) -> Verdict:
             _use(comparison, metric, best, baseline),
             _why(comparison, metric, best, top, runner_up, able),
             *_unsure(comparison, metric, best, baseline),
-            *_limits(best),
+            *_limits(comparison, metric, best),
         ]
     sentences = [*_doubt(problems), *sentences]
     if reference is not None:
@@ -351,7 +351,7 @@ def _unsure(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry
     return []
 
 
-def _limits(best: Entry) -> list[str]:
+def _limits(comparison: Comparison, metric: Metric, best: Entry) -> list[str]:
     """Return sentences on explanations, exports and predictions that the recommended model lacks."""
     limits = []
     if not best.additive:
@@ -360,7 +360,14 @@ def _limits(best: Entry) -> list[str]:
     if best.obstacle is not None:
         limits.append(best.obstacle)
     if best.impossible and not best.probabilistic:
-        limits.append(f"Its prediction is impossible for {best.impossible:,} of the held-out rows; the notes say why.")
+        other = next((entry for entry in possible(list(comparison.done)) if entry.kind != "baseline"), None)
+        why = (
+            "the notes say why"
+            if other is None
+            else f"{other.name}, the best model without such predictions, has {metric.heading} "
+            f"{measured(comparison, metric, other.mean(metric.name))}"
+        )
+        limits.append(f"Its prediction is impossible for {best.impossible:,} of the held-out rows; {why}.")
     return limits
 
 
