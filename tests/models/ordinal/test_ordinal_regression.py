@@ -76,7 +76,7 @@ def test_sparse_and_wide_rows_have_the_same_answer() -> None:
     sparse = OrdinalRegression().fit(sp.csr_array(X), Y)
     np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-8)
     wide = np.hstack([X, np.zeros((600, 1100))])  # more columns than are factored
-    by_products = OrdinalRegression().fit(wide, Y)
+    by_products = OrdinalRegression().fit(sp.csr_array(wide), Y)
     np.testing.assert_allclose(by_products.coef_[:4], dense.coef_, atol=1e-5)
     assert "conjugate gradients" in by_products.plan_.path
 
@@ -104,3 +104,18 @@ def test_explanations_are_exact_sums_to_the_log_odds_above_the_middle() -> None:
     assert (told.method, told.what, told.outputs) == ("exact", "log odds", ("a class above 1",))
     above = model.predict_proba(X[:5])[:, 2:].sum(axis=1)
     np.testing.assert_allclose(told.totals[:, 0], np.log(above / (1 - above)), rtol=1e-9)
+
+
+def test_fewer_rows_than_columns_are_fitted_in_the_space_of_the_rows() -> None:
+    """The answer is that of a sparse matrix of the same rows, which keeps all columns."""
+    rng = np.random.default_rng(0)
+    wide, y = rng.normal(2, 3, size=(40, 330)) * np.exp(rng.normal(size=330)), rng.integers(0, 4, 40)
+    weight = rng.random(40)
+    for C in (0.01, 1.0):
+        rows = OrdinalRegression(C=C).fit(wide, y, weight)
+        whole = OrdinalRegression(C=C).fit(sp.csr_array(wide), y, weight)
+        assert "space of the rows" in rows.plan_.path
+        assert "space of the rows" not in whole.plan_.path
+        assert rows.certificate_.holds
+        np.testing.assert_allclose(rows.coef_, whole.coef_, rtol=1e-8, atol=1e-8 * np.abs(whole.coef_).max())
+        np.testing.assert_allclose(rows.thresholds_, whole.thresholds_, rtol=1e-8)

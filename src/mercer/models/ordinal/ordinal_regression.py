@@ -32,6 +32,7 @@ from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models.base import Array, Plan, checked, checked_weight, column_names, is_sparse, old_state_on_failure
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate
+from mercer.solvers.smooth.row_space import FEW_COLUMNS, RowSpace
 
 #: columns up to which the Hessian is formed and factored; beyond, conjugate gradients need only products with it
 MOST_FACTORED = 1_000
@@ -175,12 +176,13 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
                     break
                 point, steps = following, steps + 1
         except KeyboardInterrupt:
-            self._store(point, steps, np.inf)
+            self._store(problem, point, steps, np.inf)
             raise FitInterrupted("stopped by the user; the best coefficients found so far are kept.", self) from None
-        self._store(point, steps, distance)
+        self._store(problem, point, steps, problem.distance(point, distance))
 
-    def _store(self, point: OrdinalCoefficients, steps: int, distance: float) -> None:
-        self.coef_, self.thresholds_, self.n_iter_ = point.coef, point.thresholds, max(1, steps)
+    def _store(self, problem: ProportionalOdds, point: OrdinalCoefficients, steps: int, distance: float) -> None:
+        self.coef_, self.thresholds_ = problem.lifted(point)
+        self.n_iter_ = max(1, steps)
         # below the square root of the rounding of the objective no step can be judged
         tolerance = max(self.tol, 1e-6)
         self.certificate_ = Certificate(
@@ -279,14 +281,39 @@ def _sums_of_squares(X: Any, weight: Array) -> Array:
 
 
 class ProportionalOdds:
-    """Σ weight · −log p(y|x) + ½ l2 ‖β‖², with its gradient and products with its Hessian."""
+    """Σ weight · −log p(y|x) + ½ l2 ‖β‖², with its gradient and products with its Hessian.
+
+    Where dense rows are fewer than columns, a penalised β is a combination of them, and points have its coefficients in
+    an orthonormal basis of the space that they span.
+    """
 
     def __init__(self, X: Any, codes: Array, weight: Array, l2: float) -> None:
+        n, p = X.shape
+        self._whole, self._space = X, None
+        if l2 > 0 and n < p > FEW_COLUMNS and not is_sparse(X):
+            self._space = RowSpace.of(X, np.ones(p))
+            X = self._space.rows
         self.X, self.codes, self.weight, self.l2 = X, codes, weight, l2
         self.sizes = np.bincount(codes, weights=weight)
         self.top = len(self.sizes) - 1
         self.factored = X.shape[1] <= MOST_FACTORED
-        self.described = f"Newton's method, {'with a factored Hessian' if self.factored else 'by conjugate gradients'}"
+        how = "with a factored Hessian" if self.factored else "by conjugate gradients"
+        self.described = f"Newton's method{'' if self._space is None else ' in the space of the rows'}, {how}"
+
+    def lifted(self, point: OrdinalCoefficients) -> OrdinalCoefficients:
+        """Return the point with a coefficient for each column."""
+        return point if self._space is None else point._replace(coef=self._space.lifted(point.coef))
+
+    def distance(self, point: OrdinalCoefficients, distance: float) -> float:
+        """Return the distance to the optimum in all columns, where that in the space of the rows is given.
+
+        Outside that space only the penalty has a curvature.
+        """
+        if self._space is None:
+            return distance
+        slope_up, slope_low = self._slopes(*self._edges(point))
+        gradient = np.asarray(self._whole.T @ (slope_up - slope_low)) + self.l2 * self.lifted(point).coef
+        return math.hypot(distance, math.sqrt(self._space.outside(gradient) / self.l2))
 
     def start(self) -> OrdinalCoefficients:
         """No coefficients, and the thresholds that give every class its share; an empty class has a small one."""
@@ -309,7 +336,7 @@ class ProportionalOdds:
 errors."""
         upper, lower = self._edges(point)
         # slopes and curvatures of the two logistic losses of a row
-        slope_up, slope_low = self.weight * expit(-upper), self.weight * expit(lower)
+        slope_up, slope_low = self._slopes(upper, lower)
         bend_up, bend_low = slope_up * expit(upper), slope_low * expit(-lower)
         # slope and curvature of −log(1 − e^−δ): 1/(e^δ − 1) and e^δ/(e^δ − 1)², without e^δ, which may overflow
         gaps = np.diff(point.thresholds)
@@ -333,6 +360,10 @@ errors."""
         edges = np.concatenate([[-np.inf], point.thresholds, [np.inf]])
         score = np.asarray(self.X @ point.coef)
         return edges[self.codes + 1] - score, edges[self.codes] - score
+
+    def _slopes(self, upper: Array, lower: Array) -> tuple[Array, Array]:
+        """Of the logistic losses of the edges above and below every row."""
+        return self.weight * expit(-upper), self.weight * expit(lower)
 
     def _by_threshold(self, above: Array, below: Array) -> Array:
         """Sums over the rows whose class ends at each threshold, and over those whose class begins there."""
