@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import narwhals as nw
@@ -66,7 +67,7 @@ class FrameStorage:
     def n_columns(self) -> int:
         return len(self.columns)
 
-    @property
+    @cached_property
     def library(self) -> str:
         return str(self.frame.implementation.value)
 
@@ -81,6 +82,9 @@ class FrameStorage:
         return type(self).of(self.frame[self.start : self.stop][rows], dates=True)[0]
 
     def numbers(self, columns: list[int]) -> Array:
+        if len(columns) == 1:
+            column = self.columns[columns[0]]
+            return np.array(column.floats(self.start, self.stop), dtype=column.float_type)[:, None]
         types = {self.columns[j].float_type for j in columns}
         out = np.empty((self.n_rows, len(columns)), dtype=types.pop() if len(types) == 1 else np.float64)
         # each is read once: to cut a few rows out of one that is no view takes longer than to read them
