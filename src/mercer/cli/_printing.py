@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mercer._suggest import listed
-from mercer.report.wording import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,16 +50,22 @@ def show(grid: Grid) -> None:
 
 def say(text: str) -> None:
     """Print a sentence."""
+    from mercer.report.wording import printable
+
     console().print(printable(text), markup=False, highlight=False)
 
 
 def print_text(text: str, end: str = "\n") -> None:
     """Print lines as they are."""
+    from mercer.report.wording import printable
+
     print(printable(text), end=end)
 
 
 def remark(text: str, quiet: bool = False) -> None:
     """Something worth knowing that is not what was asked for."""
+    from mercer.report.wording import printable
+
     if not quiet:
         print(wrapped(printable(text)), file=sys.stderr)
 
@@ -121,6 +126,8 @@ def _notable(schema: Schema) -> dict[str, list[str]]:
 
 def _show_columns(schema: Schema) -> None:
     if not sys.stderr.isatty():
+        from mercer.report.wording import printable
+
         print(printable(str(schema)), file=sys.stderr)
         return
     from rich.console import Console
@@ -137,6 +144,8 @@ def write(content: str | bytes | Iterable[bytes], path: str | Path) -> None:
 
         write_atomically(path, content)
     elif isinstance(content, str):
+        from mercer.report.wording import printable
+
         print(printable(content) if sys.stdout.isatty() else content)
     else:
         for piece in (content,) if isinstance(content, bytes) else content:
