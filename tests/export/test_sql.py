@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from contextlib import closing
 
 import duckdb
 import numpy as np
@@ -72,6 +73,41 @@ def test_a_backslash_needs_a_database_that_does_not_read_it_as_an_escape() -> No
     with pytest.raises(ExportError, match="Name the database"):
         to_sql(model)
     np.testing.assert_allclose(in_sql(model, frame).values, by_model(model, frame).values, atol=1e-9)
+
+
+def test_a_backslash_in_a_name_does_too() -> None:
+    """Some databases take names in quotation marks for texts."""
+    model = m.LinearRegression().fit(pd.DataFrame({"a\\": [0.0, 1.0], "b": [2.0, 5.0]}), [0, 1])
+    other = m.LinearRegression().fit([[0.0], [1.0]], [0, 1])
+    for call in (
+        lambda: to_sql(model),
+        lambda: to_sql(other, "t\\"),
+        lambda: to_sql(other, ("s\\", "t")),
+        lambda: to_sql(other, keep=["k\\"]),
+    ):
+        with pytest.raises(ExportError, match="has a backslash, by which some databases"):
+            call()
+    assert '"a\\"' in to_sql(model, dialect="sqlite")
+
+
+def test_a_backslash_for_postgresql_is_one_whatever_its_settings() -> None:
+    model = m.LogisticRegression().fit([[0.0], [1.0]], ["a\\' OR 1", "b"])
+    assert r"E'a\\'' OR 1'" in to_sql(model, dialect="postgresql")
+    with duckdb.connect() as connection:  # which reads such texts, too
+        assert connection.sql(rf"SELECT {literal(model.classes_[0], 'postgresql')}").fetchall() == [("a\\' OR 1",)]
+
+
+@pytest.mark.parametrize("table", ["s0", "S1", "s", "t", "p1", "d0", "s_0"])
+@pytest.mark.parametrize("viewed", [False, True])
+def test_tables_whose_names_are_like_those_of_stages(table: str, viewed: bool) -> None:
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    model = m.KernelRidge(kernel="rbf").fit(X, X[:, 0])
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f'CREATE TABLE "{table}" (x0 REAL, x1 REAL)')
+        connection.executemany(f'INSERT INTO "{table}" VALUES (?, ?)', X.tolist())
+        connection.execute(f'CREATE VIEW seen AS SELECT * FROM "{table}"')
+        got = connection.execute(to_sql(model, "seen" if viewed else table, dialect="sqlite")).fetchall()
+    np.testing.assert_allclose([row[0] for row in got], model.predict(X), atol=1e-9)
 
 
 def test_kept_columns_and_a_table_in_a_schema() -> None:

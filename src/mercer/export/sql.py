@@ -104,13 +104,13 @@ def to_sql(
     """
     formula = lower(model, missing=missing)
     check_formula(formula)
-    _check_dialect(formula, dialect)
-    if materialized is None:
-        # a stage with text is read twice, and its rows have to have the same numbers
-        materialized = _has_text(formula) or dialect in ("postgresql", "sqlite")
     tables, kept = ([each] if isinstance(each, str) else list(each) for each in (table, keep))
     if not tables:
         raise ExportError("There is no table to read from. Give its name, or (schema, table).")
+    _check_dialect(formula, dialect, *tables, *kept)
+    if materialized is None:
+        # a stage with text is read twice, and its rows have to have the same numbers
+        materialized = _has_text(formula) or dialect in ("postgresql", "sqlite")
     return _Statement(formula, tables, kept, "AS MATERIALIZED" if materialized else "AS", dialect).text()
 
 
@@ -134,7 +134,7 @@ def _has_text(formula: Formula) -> bool:
     return any(isinstance(value, TermSum) for value in walk(formula.said.outputs))
 
 
-def _check_dialect(formula: Formula, dialect: Dialect) -> None:
+def _check_dialect(formula: Formula, dialect: Dialect, *names: str) -> None:
     """Raise an `ExportError` for a formula that needs a database of another kind."""
     if _has_text(formula) and dialect not in ("duckdb", "postgresql"):
         raise ExportError(
@@ -143,9 +143,9 @@ def _check_dialect(formula: Formula, dialect: Dialect) -> None:
         )
     if dialect != "standard":
         return
-    if (escaping := _with_backslash(formula)) is not None:
+    if (escaping := _with_backslash(formula, *names)) is not None:
         raise ExportError(
-            f"The value {escaping!r} has a backslash, by which some databases end a text too late. Name the database "
+            f"{escaping!r} has a backslash, by which some databases end a text or a name too late. Name the database "
             "that is to read it: dialect='duckdb', 'postgresql' or 'sqlite' (on the command line --dialect duckdb)."
         )
     commas = [each.name for each in formula.columns if getattr(each.format, "decimal", ".") == ","]
@@ -172,9 +172,10 @@ def check_formula(formula: Formula) -> None:
         identifier(f"probability_{label}")
 
 
-def _with_backslash(formula: Formula) -> str | None:
-    """Return the first class or level with a backslash, or None."""
-    labels = [*formula.said.classes]
+def _with_backslash(formula: Formula, *names: str) -> str | None:
+    """Return the first name, class, level or word for a gap with a backslash, or None."""
+    labels: list[Label] = [*names, *formula.said.classes]
+    labels += [word for column in formula.columns for word in (column.name, *column.gaps)]
     labels += [label for value in walk(formula.said.outputs) if isinstance(value, Lookup) for label, _ in value.table]
     return next((label for label in labels if isinstance(label, str) and "\\" in label), None)
 
@@ -252,7 +253,8 @@ class _Statement(Printer):
             names += ["factor", "term"]
             numbers = np.column_stack([*weights, group.factors]).tolist()
             rows = [
-                ", ".join([*map(number, row), literal(term)]) for row, term in zip(numbers, group.terms, strict=True)
+                ", ".join([*map(number, row), literal(term, self.dialect)])
+                for row, term in zip(numbers, group.terms, strict=True)
             ]
         listed = ",\n    ".join(f"({row})" for row in rows)
         return f"{self._table_name(group)}({', '.join(names)}) {self.means} (\n  VALUES\n    {listed}\n)"
@@ -330,7 +332,7 @@ class _Statement(Printer):
         days = []
         for column in self.formula.columns:
             short = self.columns[column.name]
-            days.append(f"{_days(short, column)} AS {short}" if column.kind == "date" else short)
+            days.append(f"{_days(short, column, self.dialect)} AS {short}" if column.kind == "date" else short)
         return [*["r"] * self.numbered, *(f"k{j}" for j in range(1, len(self.keep) + 1)), *days]
 
     def _carried(self, later: list[list[Named]], before: list[list[Named]]) -> list[str]:
@@ -359,7 +361,7 @@ class _Statement(Printer):
             word = "probability" if said.probabilities else "score"
             names = [f"{word}_{label}" for label in said.classes]
             order = (1, 0) if said.second_wins else range(len(scores))  # the first of those that are as good
-            best = _greatest([decisive[k] for k in order], [literal(said.classes[k]) for k in order])
+            best = _greatest([decisive[k] for k in order], [literal(said.classes[k], self.dialect) for k in order])
             pairs = [(best, "prediction")]
             pairs += zip(scores, _distinct(names), strict=True)
         self._refuse_twice([name for _, name in (*kept, *pairs)])
@@ -409,7 +411,7 @@ class _Statement(Printer):
         of = self.factor(lookup.of)
         cases = [f"WHEN {of} IS NULL THEN {number(lookup.missing)}"]
         cases += [
-            f"WHEN {of} = {literal(label)} THEN {number(value)}"
+            f"WHEN {of} = {literal(label, self.dialect)} THEN {number(value)}"
             for label, value in lookup.table
             if value != lookup.other
         ]
@@ -440,7 +442,7 @@ def _check_terms(terms: TextTerms) -> None:
 def _read(column: Column, dialect: Dialect) -> str:
     """Expression by which a stage reads a column of the table."""
     name = _of_table(column.name)
-    gaps = ", ".join(map(literal, column.gaps))
+    gaps = ", ".join(literal(word, dialect) for word in column.gaps)
     if column.kind == "date":
         return f"TRIM(CAST({name} AS VARCHAR(40)))"
     if column.kind == "text":
@@ -470,13 +472,13 @@ def _spelled_number(name: str, gaps: str, form: NumberFormat, dialect: Dialect) 
     return f"CASE WHEN {kind} IN ({texts}) THEN {spelled} ELSE CAST({name} AS DOUBLE PRECISION) END"
 
 
-def _days(text: str, column: Column) -> str:
+def _days(text: str, column: Column, dialect: Dialect) -> str:
     """Days since 1970 of a date, a timestamp or a text: all are read as text, which all databases can do.
 
     A text is written as ISO 8601 does, or by two digits each of day and month in the order of the column. Any other is
     an error of the database; SQLite, which has none, gives NULL.
     """
-    gaps = ", ".join(map(literal, column.gaps))
+    gaps = ", ".join(literal(word, dialect) for word in column.gaps)
 
     def part(start: int, length: int) -> str:
         return f"CAST(SUBSTR({text}, {start}, {length}) AS INTEGER)"
@@ -537,8 +539,8 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(label: Label) -> str:
-    """A value as it is written in SQL."""
+def literal(label: Label, dialect: Dialect = "standard") -> str:
+    """Write a value in SQL; for PostgreSQL so that a backslash is one, whatever `standard_conforming_strings` is."""
     match label:
         case bool():
             return "TRUE" if label else "FALSE"
@@ -548,7 +550,8 @@ def literal(label: Label) -> str:
             return number(label)
     if "\0" in label:
         raise ExportError(f"The value {label!r} cannot be written in SQL. Replace it and fit again.")
-    return "'" + label.replace("'", "''") + "'"
+    written = "'" + label.replace("'", "''") + "'"
+    return "E" + written.replace("\\", "\\\\") if dialect == "postgresql" and "\\" in label else written
 
 
 def number(value: float) -> str:
