@@ -1,0 +1,356 @@
+"""Forge model files and load them in processes of their own: `python -m tests.fuzz.forge 300000`.
+
+Each forged file is loaded and, if it is taken, public methods of the model are called. Workers are forked from one
+process that has fitted the models and compiled their loops; each has bounded memory, and one that takes too long or
+goes down is replaced. A find has the number of its mutation; `--only NUMBER` repeats it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import inspect
+import json
+import mmap
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import mercer
+from mercer import families, kernels, smoothing
+from mercer._errors import MercerError
+from mercer.files import load, save
+from mercer.files._table import names as names_of
+from tests.files._cases import CASES, frame, numbers
+from tests.fuzz._forge import Template
+
+#: bytes that a worker may take beside what it has when it begins
+MEMORY = 1 << 30
+#: seconds that one file may take
+PATIENCE = 20.0
+#: seconds of a method of the whole model, beyond which it is called rarely
+QUICK = 0.01
+OUTCOMES = ("refused", "built", "foreign", "crashed", "hung")
+#: methods of Python, scikit-learn and displays that are not of the model
+SKIPPED = {"get_metadata_routing", "set_output", "fit_more", "set_params", "get_params", "set_callbacks"}
+LAST = ("partial_fit", "merge", "forget", "update", "subtract", "fit", "fit_transform", "fit_predict")
+#: the exceptions that answer a question
+ANSWERS = (MercerError, ValueError, MemoryError)
+
+
+class Subject(NamedTuple):
+    """A whole file with what its model is called with."""
+
+    template: Template
+    arguments: dict[str, Any]
+    #: methods by name with their seconds, and what they raise of the whole model
+    methods: dict[str, float]
+    raised: dict[str, type[BaseException]]
+
+
+class Find(NamedTuple):
+    """What went wrong with one forged file."""
+
+    number: int
+    name: str
+    outcome: str
+    detail: str
+
+
+VALUES: dict[str, Any] = {
+    "families": [families.NegativeBinomial(), families.Tweedie(1.5), families.Binomial(3), families.Histogram(4)],
+    "links": [families.CLOGLOG, families.power_link(0.3), families.NEGATIVE_INVERSE],
+    "penalties": [families.L2(0.5), families.L1([1.0, 2.0]), families.ElasticNet(1.0, 0.3)],
+    "kernels": [
+        kernels.Matern(length_scale=2.0) + kernels.RationalQuadratic(),
+        kernels.Normalised(kernels.Polynomial(3)) * 2.0,
+        kernels.Columns(kernels.RBF(1.0), [0, 2]),
+        kernels.Linear() ** 2 + 3 * kernels.Constant(2.0),
+    ],
+    "kernels of counts": [kernels.ChiSquared(), kernels.HistogramIntersection(), kernels.AdditiveChiSquared()],
+    "kernels of strings": [kernels.Spectrum(3), kernels.Subsequence(2), kernels.WeisfeilerLehman()],
+    "rules": [smoothing.Scott(), smoothing.PlugIn(), smoothing.LeastSquaresCV(), smoothing.Epanechnikov()],
+}
+
+
+def subjects(chosen: Callable[[str], bool] = lambda name: True) -> Iterator[Subject]:
+    """Fit the models, save them, and find out what they answer."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.mercer"
+        for case in CASES:
+            if chosen(case.name):
+                data = case.data()
+                save(case.fitted(), path)
+                yield _subject(case.name, path, _arguments(data.X, data.y))
+        for name, value in VALUES.items():
+            if chosen(name):
+                save(value, path)
+                yield _subject(name, path, _arguments(numbers().X, None))
+        if chosen("Schema"):
+            save(mercer.Schema.infer(frame().X), path)
+            yield _subject("Schema", path, _arguments(frame().X, None))
+
+
+def _arguments(X: Any, y: Any) -> dict[str, Any]:
+    few = X[:12] if not hasattr(X, "iloc") else X.iloc[:12]
+    Z = np.asarray(numbers().X[:4])
+    return {
+        "X": few,
+        "y": None if y is None else y[:12],
+        "Y": Z[:3],
+        "Z": Z[:3],
+        "x": Z[:, 0],
+        "values": Z[:, 0],
+        "raw_documents": few,
+        "n_samples": 3,
+        "random_state": 0,
+        "table": few,
+        "eta": Z[:, 0],
+        "mu": np.abs(Z[:, 0]),
+        "theta": Z[:, 0],
+        "n": 3,
+        "k": 2,
+        "column": 0,
+        "row": few[:1],
+        "q": 0.5,
+        "level": 0.9,
+        "data": few,
+    }
+
+
+def _subject(name: str, path: Path, arguments: dict[str, Any]) -> Subject:
+    octets = path.read_bytes()
+    model = load(path)
+    found, raised = {}, dict[str, type[BaseException]]()
+    for method in _methods(model):
+        for _ in range(2):  # the first call compiles
+            begin = time.perf_counter()
+            try:
+                _call(model, method, arguments)
+            except Exception as error:
+                raised[method] = type(error)
+            found[method] = time.perf_counter() - begin
+        if method in LAST:
+            model = load(path)
+    return Subject(Template(name, octets), arguments, found, raised)
+
+
+def _methods(model: Any) -> list[str]:
+    if isinstance(model, list):
+        return sorted({name for each in model for name in _methods(each)})
+    public = [name for name in dir(type(model)) if not name.startswith(("_", "set_")) and name not in SKIPPED]
+    return sorted(public, key=lambda name: (name in LAST, name))
+
+
+def _call(model: Any, name: str, arguments: dict[str, Any]) -> None:
+    """Call a method with what its parameters are called, or read the attribute of that name."""
+    if isinstance(model, list):
+        for each in model:
+            if name in dir(type(each)):
+                _call(each, name, arguments)
+        return
+    try:
+        method = getattr(model, name)
+    except AttributeError:  # it is not there, as `hasattr` says
+        return
+    if not callable(method):
+        return
+    if name in ("merge", "subtract"):
+        method(model)
+        return
+    given = {}
+    for parameter in inspect.signature(method).parameters.values():
+        required = parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+        if parameter.name in arguments and (required or parameter.name in ("X", "y", "random_state")):
+            given[parameter.name] = arguments[parameter.name]
+        elif required:
+            return
+    result = method(**given)
+    if inspect.isgenerator(result):
+        for _, _ in zip(range(10), result, strict=False):
+            pass
+
+
+def tried(subject: Subject, number: int, seed: int, path: Path, names: list[str]) -> tuple[str, str]:
+    """Forge a file, load it and call the model; return the outcome, and where it was not to be expected."""
+    rng = Random(f"{seed}:{number}")
+    path.write_bytes(subject.template.forged(rng, names))
+    try:
+        model = load(path)
+    except MercerError:
+        return "refused", ""
+    except Exception as error:
+        return "foreign", f"load: {_place(error)}"
+    every, part = rng.random() < 0.02, rng.random() < 0.8
+    for method, seconds in subject.methods.items():
+        if not every and (seconds > QUICK or (part and rng.random() < 0.7)):
+            continue
+        try:
+            _call(model, method, subject.arguments)
+        except ANSWERS:
+            continue
+        except Exception as error:
+            if not isinstance(error, subject.raised.get(method, ())):
+                return "foreign", f"{method}: {_place(error)}"
+    try:
+        if every:
+            repr(model)
+            save(model, path)
+    except ANSWERS:
+        pass
+    except Exception as error:
+        return "foreign", f"save: {_place(error)}"
+    return "built", ""
+
+
+def _place(error: Exception) -> str:
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "/mercer/" in f.filename]
+    where = f"{frames[-1].filename.rpartition('mercer/')[2]}:{frames[-1].lineno}" if frames else "?"
+    return f"{type(error).__name__} at {where}: {str(error)[:100]}"
+
+
+class Board:
+    """Memory that workers and their parent share: what each is at, since when, and how often it ended how."""
+
+    def __init__(self, workers: int, subjects: int) -> None:
+        self._map = mmap.mmap(-1, 8 * (2 * workers + subjects * len(OUTCOMES) * workers))
+        values = np.frombuffer(self._map, dtype=np.int64)
+        self.at = values[:workers]
+        self.since = values[workers : 2 * workers].view(np.float64)
+        self.counts = values[2 * workers :].reshape(workers, subjects, len(OUTCOMES))
+
+
+def run(found: list[Subject], count: int, seed: int, workers: int, folder: Path, patience: float = PATIENCE) -> Any:
+    """Try so many mutations; return counts by subject and outcome, and the finds."""
+    board = Board(workers, len(found))
+    names = sorted(names_of("class"))
+    running = {_forked(i, i, found, count, seed, workers, board, folder, names): i for i in range(workers)}
+    finds: list[Find] = []
+    while running:
+        time.sleep(0.05)
+        for worker in list(running.values()):
+            if board.since[worker] and time.monotonic() - board.since[worker] > patience:
+                pid = next(pid for pid, each in running.items() if each == worker)
+                os.kill(pid, signal.SIGABRT)
+                time.sleep(0.2)
+                os.kill(pid, signal.SIGKILL)
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            continue
+        worker = running.pop(pid)
+        if status == 0:
+            continue
+        number = int(board.at[worker])
+        hung = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGABRT)
+        hung = hung and time.monotonic() - board.since[worker] > patience
+        outcome = "hung" if hung else "crashed"
+        which = number % len(found)
+        board.counts[worker, which, OUTCOMES.index(outcome)] += 1
+        trace = (folder / f"trace{worker}").read_text(errors="replace")[-3000:]
+        finds.append(Find(number, found[which].template.name, outcome, f"status {status}\n{trace}"))
+        (folder / f"trace{worker}").write_text("")
+        running[_forked(number + workers, worker, found, count, seed, workers, board, folder, names)] = worker
+    for path in folder.glob("finds*"):
+        finds += [Find(*json.loads(line)) for line in path.read_text().splitlines()]
+    return board.counts.sum(axis=0), finds
+
+
+def _forked(
+    start: int,
+    worker: int,
+    found: list[Subject],
+    count: int,
+    seed: int,
+    workers: int,
+    board: Board,
+    folder: Path,
+    names: list[str],
+) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        trace = (folder / f"trace{worker}").open("w")
+        faulthandler.enable(trace)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, taken + MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        path = folder / f"{worker}.mercer"
+        with (folder / f"finds{worker}").open("a") as log:
+            for number in range(start, count, workers):
+                board.at[worker], board.since[worker] = number, time.monotonic()
+                which = number % len(found)
+                outcome, detail = tried(found[which], number, seed, path, names)
+                board.counts[worker, which, OUTCOMES.index(outcome)] += 1
+                if outcome == "foreign":
+                    log.write(json.dumps([number, found[which].template.name, outcome, detail]) + "\n")
+                    log.flush()
+        board.since[worker] = 0.0
+        status = 0
+    except BaseException:  # of the mutation itself
+        traceback.print_exc(file=trace)
+        trace.flush()
+    finally:
+        os._exit(status)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("count", type=int, nargs="?", default=3000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--only", type=int)
+    parser.add_argument("--json", type=Path, help="write counts and finds to this file")
+    parser.add_argument("--cases", default="", help="models whose name contains this")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    with mercer.engine(threads=1), tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        found = list(subjects(lambda name: options.cases in name))
+        if options.only is not None:
+            subject = found[options.only % len(found)]
+            path, names = options.json or Path("forged.mercer"), sorted(names_of("class"))
+            sys.stdout.write(f"{subject.template.name} {tried(subject, options.only, options.seed, path, names)}\n")
+            return
+        ready = time.perf_counter()
+        counts, finds = run(found, options.count, options.seed, options.workers, Path(folder))
+        seconds = time.perf_counter() - ready
+    if options.json is not None:
+        record = {
+            "mutations": options.count,
+            "counts": {
+                s.template.name: dict(zip(OUTCOMES, map(int, c), strict=True))
+                for s, c in zip(found, counts, strict=True)
+            },
+            "finds": [find._asdict() for find in finds],
+        }
+        options.json.write_text(json.dumps(record, indent=1))
+    total = dict(zip(OUTCOMES, map(int, counts.sum(axis=0)), strict=True))
+    sys.stdout.write(
+        f"{len(found)} models made in {ready - begin:.0f} s; {options.count} mutations in {seconds:.0f} s: {total}\n"
+    )
+    places = Counter(
+        (find.outcome, find.detail.split(": ")[1] if find.outcome == "foreign" else find.name) for find in finds
+    )
+    for (outcome, place), number in places.most_common(40):
+        sys.stdout.write(f"{number:6} {outcome} {place}\n")
+    sys.exit(bool(finds))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Forged files of every kind of model: no process goes down or hangs, and methods answer or explain."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.conftest import MINUTES
+
+ROOT = Path(__file__).parents[2]
+#: mutations in `make test`, and those that a process makes in a minute of `make fuzz`
+FEW, EACH_MINUTE = 2_000, 2_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked, and their memory is bounded as Linux has it")
+def test_forged_files_are_refused_or_answer(tmp_path: Path) -> None:
+    count = max(FEW, int(EACH_MINUTE * MINUTES / 4))
+    seed = "0" if not MINUTES else str(int.from_bytes(os.urandom(4)))
+    record = tmp_path / "found.json"
+    told = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz.forge", str(count), "--seed", seed, "--workers", "2", "--json", str(record)],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert record.exists(), told.stderr
+    found = json.loads(record.read_text())
+    assert found["finds"] == [], f"seed {seed}: {told.stdout}"
+    assert found["mutations"] == count
