@@ -8,6 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mercer import load, save
 from mercer.files._container import NO_DIGEST
 
@@ -48,3 +51,28 @@ def forged(octets: bytes, change: Callable[[Any], None]) -> bytes:
     change(described)
     header["__metadata__"]["model"] = json.dumps(described)
     return signed(header, data)
+
+
+def with_array(octets: bytes, owner: str, part: str, values: NDArray[Any]) -> bytes:
+    """The file with other numbers, or another shape, for an array of the first object of a class, and signed anew."""
+    header, described, data = taken_apart(octets)
+    place = record_of(described, owner)["state"][part]
+    if "object" in place:  # a sparse matrix
+        raise ValueError(f"{part} of {owner} is no array")
+    return rewritten(header, data, place["array"], values)
+
+
+def rewritten(header: dict[str, Any], data: bytes, name: str, values: NDArray[Any]) -> bytes:
+    """The file with another array of that name, of the same type."""
+    pieces, place = [], 0
+    for each, about in header.items():
+        if each == "__metadata__":
+            continue
+        begin, end = about["data_offsets"]
+        piece = np.ascontiguousarray(values).tobytes() if each == name else data[begin:end]
+        if each == name:
+            about["shape"] = list(values.shape)
+        about["data_offsets"] = [place, place + len(piece)]
+        place += len(piece)
+        pieces.append(piece)
+    return signed(header, b"".join(pieces))

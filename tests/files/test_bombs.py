@@ -128,3 +128,27 @@ def test_more_processes_than_computers_have(tmp_path: Path) -> None:
     octets = octets_of(model.set_params(columntransformer__n_jobs=-1), tmp_path)
     with pytest.raises(ModelFileError, match="n_jobs"):
         read(forged(octets, lambda d: d["objects"][0]["state"].update(n_jobs=10**6)), tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["set", "frozenset", "dict"])
+def test_keys_with_one_hash_are_refused(kind: str, small: bytes, tmp_path: Path) -> None:
+    """Python hashes whole numbers modulo 2⁶¹ − 1: to put many such in a set takes a time quadratic in their number."""
+    keys = [i * (2**61 - 1) for i in range(20_000)]
+    value = {kind: [keys, keys] if kind == "dict" else keys}
+    with pytest.raises(ModelFileError, match="have the same hash"):
+        read(forged(small, lambda d: d.update(model=value)), tmp_path)
+
+
+def test_missing_values_of_many_columns_are_counted_together(tmp_path: Path) -> None:
+    """A column of nulls takes no bytes, and 300 of a million rows became 2.4 GB."""
+    table = pa.table({f"x{j}": pa.nulls(1_000_000) for j in range(30)})
+    octets = octets_of(table, tmp_path)
+    assert len(octets) < 10_000
+    with pytest.raises(ModelFileError):
+        read(octets, tmp_path)
+
+
+def test_values_are_bounded_by_the_length_of_the_file(small: bytes, tmp_path: Path) -> None:
+    """Twenty-two objects that hold the one before twice are four million values in a kilobyte."""
+    objects = [{"value": {"tuple": [1, 2]}}, *map(pair, range(21))]
+    refused(objects, {"object": 21}, small, tmp_path)

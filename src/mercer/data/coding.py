@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._jit.data import labels as loops
+from mercer._stored import integers, stored, values
 
 Array = NDArray[Any]
 
@@ -27,6 +28,7 @@ INT64 = np.iinfo(np.int64)
 MISSING_WORDS = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 
 
+@stored(codes=integers("n", least=-1, below="k"), labels=values("k"))
 class Coded(NamedTuple):
     """`labels[codes]` are the values; code −1 is a missing value. Labels are distinct, not all need occur."""
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError, NonFiniteError, UnseenCategoryError
+from mercer._stored import reals, stored, values
 from mercer._suggest import did_you_mean, quoted
 from mercer.data.coding import Coded, drop_missing_words, label_array
 
@@ -24,6 +25,7 @@ ZEROS, REFUSED = -1, -2
 INFREQUENT, MISSING = "infrequent", "nan"
 
 
+@stored(labels=values("k"), counts=reals("k", least=0))
 @dataclass(frozen=True, eq=False)
 class Occurrences:
     """How often each label occurred in a column: batches and machines add up.
@@ -93,6 +95,7 @@ class Encoding(Protocol):
     def names(self, column: str) -> list[str]: ...
 
 
+@stored()
 @dataclass(frozen=True, eq=False)
 class Levels:
     """Levels with a column each; after them, where there are such, one for missing values and one for all rare ones.
@@ -223,6 +226,7 @@ class Levels:
         return {name: value for name, value in vars(self).items() if name != "_place"}
 
 
+@stored()
 @dataclass(frozen=True, eq=False)
 class HashedLevels:
     """So many columns for any number of levels: each value has the one that a hash of it names.

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from mercer._errors import ColumnMismatchError
+from mercer._stored import stored
 from mercer._suggest import did_you_mean
 from mercer.data.formats import Format
 from mercer.data.infer import MAX_CODES, Finding, Naming, infer_columns
@@ -20,6 +21,7 @@ from mercer.report import Field, Grid
 SHOWN_LEVELS = 40
 
 
+@stored()
 @dataclass(frozen=True)
 class Column:
     """One column. `levels` are its possible values, where they are known and few enough to be names.
@@ -58,6 +60,7 @@ class Column:
         return spelled if len(spelled) <= SHOWN_LEVELS else f"{spelled[:SHOWN_LEVELS]}… ({len(self.levels)})"
 
 
+@stored()
 @dataclass(frozen=True)
 class Schema:
     """The columns of a table, in order.

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._stored import stored
 from mercer.data.coding import label_array
 from mercer.data.dates import days
 from mercer.data.formats import Format
@@ -22,6 +23,7 @@ Array = NDArray[Any]
 MOST_LABELS = 1 << 17
 
 
+@stored()
 @dataclass(frozen=True, eq=False)
 class Seen:
     """Values of one column: how many, which ones, from where to where.

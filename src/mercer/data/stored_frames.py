@@ -52,8 +52,11 @@ def frame_of_bytes(octets: NDArray[np.uint8], library: str) -> Any:
         table = pa.ipc.open_stream(pa.py_buffer(octets)).read_all().replace_schema_metadata(None)
         table.validate(full=True)
         most = 8 * len(octets) + ROWS
+        values = 0
         for chunk in (chunk for column in table.columns for chunk in column.chunks):
-            _refuse_more_values(chunk, most)
+            values += _count_values(chunk, most)
+            if values > most:  # of all columns together: columns may share bytes, and missing values take none
+                raise ValueError(f"{values:,} values are more than they can hold")
     except (pa.ArrowException, OSError, EOFError, ValueError, struct.error) as error:
         raise DataError(f"These bytes are no frame: {error}") from None
     if table.num_rows > most:
@@ -72,8 +75,11 @@ def _refuse_compressed(octets: NDArray[np.uint8]) -> None:
             raise ValueError("it is compressed")
 
 
-def _refuse_more_values(array: Any, most: int) -> None:
-    """Refuse lists, and texts, of more than bytes can hold: a null takes none, and views may share what they show."""
+def _count_values(array: Any, most: int) -> int:
+    """Return how many values a column has, those in lists and structures, or bytes of texts that are views, included.
+
+    Counting ends above `most`, before anything is made of lists that share what they show.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -84,15 +90,18 @@ def _refuse_more_values(array: Any, most: int) -> None:
         inside = [array.dictionary]
     elif pa.types.is_string_view(array.type) or pa.types.is_binary_view(array.type):
         values = _characters(array)
+    elif pa.types.is_string(array.type) or pa.types.is_binary(array.type) or pa.types.is_large_string(array.type):
+        values = pc.sum(pc.binary_length(array)).as_py() or 0
     elif pa.types.is_map(array.type):
         inside, values = [array.keys, array.items], len(array.keys)
     elif pa.types.is_nested(array.type) and hasattr(array, "flatten"):
         values = pc.sum(pc.list_value_length(array)).as_py() or 0
         inside = [array.flatten()] if values <= most else []
-    if values > most:
-        raise ValueError(f"{values:,} values are more than they can hold")
+    values += len(array)
     for part in inside:
-        _refuse_more_values(part, most)
+        if values <= most:
+            values += _count_values(part, most - values)
+    return values
 
 
 def _characters(array: Any) -> int:

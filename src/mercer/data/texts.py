@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import TextError
+from mercer._stored import integers, stored
 from mercer.data.coding import MISSING_WORDS
 
 Array = NDArray[Any]
@@ -20,6 +21,16 @@ SURROGATES = "surrogatepass"
 FEW = 32
 
 
+def offsets_hold(data: Any, offsets: Any) -> bool:
+    """Whether strings that lie one after the other lie inside the bytes."""
+    if not (isinstance(data, np.ndarray) and isinstance(offsets, np.ndarray)):
+        return False
+    if data.dtype != np.uint8 or offsets.dtype != np.int64 or data.ndim != 1 or offsets.ndim != 1 or not len(offsets):
+        return False
+    return bool(offsets[0] >= 0 and (offsets[1:] >= offsets[:-1]).all() and offsets[-1] <= len(data))
+
+
+@stored(lambda texts: offsets_hold(texts.data, texts.offsets), offsets=integers("n+1"))
 @dataclass(frozen=True, eq=False)
 class Texts:
     """Strings in UTF-8: the i-th is `data[offsets[i]:offsets[i + 1]]`.

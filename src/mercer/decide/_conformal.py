@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
 
 from mercer._errors import CalibrationWarning, DataError
+from mercer._stored import stored
 from mercer._warn import warn
 from mercer.decide._split import split_rows
 from mercer.decide._training import Training, cv_constraint, folds_of, is_prefit
@@ -96,6 +97,7 @@ class HoldsOut(WrapsModel):
         self.plan_ = plan_of(self.model_, f"{path} of {parts}")
 
 
+@stored()
 class Promise(NamedTuple):
     """What is guaranteed for a new row, as a number and in words."""
 

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from mercer._stored import any_rows, integers, optional, stored
 from mercer.models.base import is_sparse
 
 Array = NDArray[Any]
 
 
+@stored(rows=integers("n"), X=any_rows("n"), y=optional(any_rows("n")))
 class Part(NamedTuple):
     """Some of the rows of a fit: where they were, what they are, and their labels."""
 

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NonFiniteError, NotConvergedWarning, PriorError
+from mercer._stored import floats, part_of, real, sequence, stored
 from mercer._suggest import quoted
 from mercer._warn import warn
 from mercer.data.labels import encode_labels
@@ -21,6 +22,7 @@ from mercer.decide._scores import class_scores, scores_against_the_rest
 from mercer.decide._training import Training, cv_constraint, folds_of, is_prefit
 from mercer.decide.priors import class_shares, trained_priors
 from mercer.decide.wrapped import WrapsModel, known_codes, plan_of, refuse_unfitted
+from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.machines.calibration import scale, sigmoid
@@ -28,6 +30,7 @@ from mercer.solvers.machines.calibration import scale, sigmoid
 Array = NDArray[Any]
 
 
+@stored(scores=floats("n"), probabilities=floats("n"))
 class Steps(NamedTuple):
     """A rising function through these points, constant beyond them."""
 
@@ -35,6 +38,15 @@ class Steps(NamedTuple):
     probabilities: Array
 
 
+@stored(
+    **FITTED_CLASSES,
+    _trained_shares=floats("k"),
+    shares_=floats("k"),
+    slopes_=floats("."),
+    intercepts_=floats("."),
+    temperature_=real(),
+    steps_=sequence(".", part_of(Steps)),
+)
 class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):
     """A classifier with calibrated probabilities: of the rows that get 0.8 for a class, about 80 % are of that class.
 

@@ -12,9 +12,11 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NonFiniteError
+from mercer._stored import stored
 from mercer.decide._conformal import CONSTRAINTS, Fold, HoldsOut, promise, warn_if_too_few
 from mercer.decide._training import Training
 from mercer.decide.conformal import exact_rank
+from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources
 
 Array = NDArray[Any]
@@ -29,6 +31,7 @@ MOST_LOG = 500.0
 SMALLEST = 1e-3
 
 
+@stored(**FITTED)
 class ConformalRegressor(HoldsOut, RegressorMixin, BaseEstimator):
     """A regressor that answers with an interval, which holds the true value with a stated probability.
 

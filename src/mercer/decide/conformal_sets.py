@@ -11,15 +11,23 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._stored import floats, integers, sequence, stored
 from mercer.data.labels import codes_of, encode_labels
 from mercer.decide._conformal import CONSTRAINTS, HoldsOut, promise, warn_if_too_few
 from mercer.decide.conformal import exact_level
 from mercer.decide.wrapped import in_order, probabilities, refuse_scores_only
+from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.streaming.from_source import fits_sources
 
 Array = NDArray[Any]
 
 
+@stored(
+    **FITTED_CLASSES,
+    models_=sequence("m"),
+    calibration_codes_=sequence("m", integers("_n", below="k")),
+    calibration_scores_=sequence("m", floats("_n")),
+)
 class ConformalClassifier(HoldsOut, ClassifierMixin, BaseEstimator):
     """A classifier that answers with a set of classes, which holds the true one with a stated probability.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from mercer._errors import CostError
+from mercer._stored import reals, stored, values
 from mercer._suggest import did_you_mean, quoted
 from mercer.data.select import names_of
 from mercer.data.table import Table
@@ -21,6 +22,7 @@ Array = NDArray[Any]
 SAME = 1e-12
 
 
+@stored(values=reals("ak"), actions=values("a"))
 class Costs(NamedTuple):
     """A cost for each true class (row) and action (column)."""
 
@@ -32,6 +34,7 @@ class Costs(NamedTuple):
         return np.asarray(self.values[codes, chosen])
 
 
+@stored()
 class Range(NamedTuple):
     """Probabilities of the second of two classes for which an action is the cheapest."""
 

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NoDensityError
+from mercer._stored import floats, integers, part_of, sequence, stored
 from mercer.decide._density import fitted, log_densities, unfitted
 from mercer.decide._power import warn_of_idle_batch, warn_of_idle_fit
 from mercer.decide._split import Part, split
@@ -21,12 +22,14 @@ from mercer.decide.conformal import conformal_p_values, ranks_among_themselves, 
 from mercer.decide.false_discovery import benjamini_hochberg
 from mercer.families.draws import as_generator
 from mercer.models.base import checked_table, in_main_memory, old_state_on_failure
+from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate
 
 Array = NDArray[Any]
 
 
+@stored(rows=integers("n"), scores=floats("n"), p_values=floats("n"))
 class Ranking(NamedTuple):
     """The rows of a fit, the most unusual first: their positions, scores, and p-values among each other.
 
@@ -43,6 +46,7 @@ class Ranking(NamedTuple):
     p_values: Array
 
 
+@stored(**FITTED, calibration_scores_=floats("n"), _parts=sequence(".", part_of(Part)))
 class DensityOutliers(OutlierMixin, BaseEstimator):
     """Outliers as rows of low density, with p-values and a bound on false discoveries instead of a guessed quota.
 

@@ -13,6 +13,7 @@ from scipy.stats import chi2
 from sklearn.utils.class_weight import compute_sample_weight
 
 from mercer._errors import EmptyDataError, NotConvergedWarning, PriorError
+from mercer._stored import floats, stored, values
 from mercer._suggest import quoted
 from mercer._warn import warn
 from mercer.decide.wrapped import known_codes, last_step, layers
@@ -34,6 +35,7 @@ RIDGE = 1e-12
 BLIND, SAME_AXIS = 1e-12, 1e-9
 
 
+@stored(classes=values("k"), priors=floats("k"), standard_errors=floats("k"), trained=floats("k"))
 class PriorShift(NamedTuple):
     """Class priors of rows without labels, and whether they differ from those a model was trained with.
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from mercer._errors import CalibrationWarning, CostError, DataError
+from mercer._stored import stored
 from mercer._warn import warn
 from mercer.decide.conformal import exact_level, threshold
 from mercer.decide.costs import Costs, implied_threshold
@@ -18,6 +19,7 @@ from mercer.report.wording import counted
 Array = NDArray[Any]
 
 
+@stored()
 class Threshold(NamedTuple):
     """A cut of the probability of the second class, and what it did on the rows it was chosen on.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError, UnseenCategoryError
 from mercer._jit.designs import codes as loops
+from mercer._stored import stored
 from mercer._suggest import did_you_mean, quoted
 from mercer.data.coding import Coded
 from mercer.data.kinds import Kind
@@ -35,6 +36,7 @@ def in_order(seen: Sequence[Any], declared: Sequence[Any] | None) -> tuple[Any, 
         return tuple(sorted(seen, key=str))
 
 
+@stored()
 @dataclass(frozen=True)
 class Category:
     """Levels that occurred, each with a coefficient; where `drop_first`, all but the first, which has 0."""

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._stored import floats, stored
 from mercer._threads import row_blocks
 from mercer.families.penalties import Strengths
 
@@ -30,6 +31,7 @@ ROUNDING, VANISHING = 4 * float(np.finfo(float).eps), 2.0**520
 NEAR = 64.0
 
 
+@stored(shift=floats("d"), scale=floats("d"))
 @dataclass(frozen=True, eq=False)
 class Coordinates:
     """Column j is (x_j − shift_j) / scale_j; with an intercept, a column of ones comes last.

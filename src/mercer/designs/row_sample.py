@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from mercer._stored import stored
+
 Array = NDArray[Any]
 
 #: blocks from which on they are joined
 MANY = 64
 
 
+@stored()
 @dataclass(frozen=True, eq=False)
 class RowSample:
     """The rows with the smallest of random keys, about `most` of them; two samples merge to one of all rows.

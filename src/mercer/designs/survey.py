@@ -12,6 +12,7 @@ from scipy import sparse
 
 from mercer._errors import DataError, NonFiniteError
 from mercer._jit.designs.dense import widen
+from mercer._stored import stored
 from mercer.data.labels import encode_labels
 from mercer.data.table import Table
 from mercer.designs.category import Category, category_places, in_order
@@ -38,6 +39,7 @@ class Seen(NamedTuple):
     offset: Array | None
 
 
+@stored()
 class Levels(NamedTuple):
     """Of a category: those that its type declares, in that order, and those that were seen."""
 
@@ -69,6 +71,7 @@ class Drawing:
         return cls(most, 1.0 if n_rows is None else min(1.0, SPARE * most / max(1, n_rows)), labels)
 
 
+@stored()
 @dataclass(frozen=True, eq=False)
 class Survey:
     """Of the rows seen so far; two of them merge to one."""

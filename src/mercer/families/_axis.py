@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import BinsError, TooLargeError
+from mercer._stored import floats, stored
 
 Array = NDArray[Any]
 
@@ -18,6 +19,7 @@ Array = NDArray[Any]
 MOST_BINS = 1 << 26
 
 
+@stored()
 @dataclass(frozen=True)
 class Lattice:
     """Edges of equal distance without end: number k is at start + k·step, number `last` at `stop` to the last bit."""
@@ -53,6 +55,7 @@ class Lattice:
         return k
 
 
+@stored(edges=floats("e", order="rising"))
 @dataclass(frozen=True, eq=False)
 class Axis:
     """Increasing `edges`. A bin holds its left edge; the one that ends at `closed` holds this edge, too.

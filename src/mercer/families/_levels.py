@@ -7,10 +7,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import logsumexp, softmax
 
+from mercer._stored import floats, stored
 from mercer.families.base import Array, Family
 from mercer.families.links import SOFTMAX, Link
 
 
+@stored(probabilities=floats())
 class CategoricalParameters(NamedTuple):
     """Probabilities of the levels (categories, bins, words) on the last axis.
 

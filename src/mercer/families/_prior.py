@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._stored import stored
+
 Array = NDArray[Any]
 Parameters = Any  # a NamedTuple of arrays, one class per family
 
@@ -34,6 +36,7 @@ class SufficientStatistic(Protocol):
     def mean(self) -> Array: ...
 
 
+@stored()
 @dataclass(frozen=True)
 class Prior:
     """A conjugate prior, as `strength` imagined observations that look like `parameters`.

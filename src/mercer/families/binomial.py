@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import betainc, betaln, expit, logit
 
 from mercer._errors import FamilyError
+from mercer._stored import floats, stored
 from mercer.families._quantiles import whole_quantile
 from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
@@ -21,6 +22,7 @@ from mercer.families.links import LOGIT, Link, Map
 ROUNDING = 1e-9
 
 
+@stored(probability=floats())
 class BernoulliParameters(NamedTuple):
     """Probability p of a success in one trial.
 
@@ -117,6 +119,7 @@ class _Trials(Family):
         return np.asarray((x < 0) | (x > self.n_trials) | (np.floor(x) < x))
 
 
+@stored()
 @dataclass(frozen=True)
 class Bernoulli(_Trials):
     """p(x) = pˣ(1−p)¹⁻ˣ;  T = x,  η = log p/(1−p),  A = log(1 + e^η),  b = 1.
@@ -147,6 +150,7 @@ class Bernoulli(_Trials):
         return ShareLoss(1, binary=True)
 
 
+@stored()
 @dataclass(frozen=True, eq=False, repr=False)
 class Binomial(_Trials):
     """p(x) = C(N,x) pˣ(1−p)ᴺ⁻ˣ;  T = x,  η = log p/(1−p),  A = N log(1 + e^η),  b = C(N,x).

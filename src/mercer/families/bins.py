@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from mercer._errors import BinsError, DataError
+from mercer._stored import stored
 from mercer.families._axis import Axis, Lattice, refuse_too_many
 from mercer.families._bin_rules import Sample, number_of_bins, rule_named
 from mercer.report.wording import counted
@@ -19,6 +20,7 @@ __all__ = ["Axis", "Sample", "Width", "axis_from", "bins_in_words", "bins_per_co
 LARGEST, LEAST = 1e300, 1e-300
 
 
+@stored()
 @dataclass(frozen=True)
 class Width:
     """Bins of this width with an edge at `origin`, as many as the data need.

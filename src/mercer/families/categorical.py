@@ -7,10 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from mercer._stored import stored
 from mercer.families._levels import CategoricalParameters, LevelFamily, draw, log_probability, one_hot
 from mercer.families.base import Array
 
 
+@stored()
 @dataclass(frozen=True)
 class Categorical(LevelFamily):
     """p(x) = p_x for a code x = 0, …, K−1;  T = indicators of the levels,  η = log p,  A = log Σ e^η,  b = 1.

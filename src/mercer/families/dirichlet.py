@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammaln, softmax
 
+from mercer._stored import floats, stored
 from mercer.families._saddle import deviance, peak
 from mercer.families._shapes import dirichlet_shapes, log_minus_digamma
 from mercer.families._support import SMALLEST
@@ -21,6 +22,7 @@ WHOLE = 1e-5
 LARGEST = 1 - float(np.finfo(float).epsneg)
 
 
+@stored(a=floats(), b=floats())
 class BetaParameters(NamedTuple):
     """Shapes a and b: mean a/(a+b).
 
@@ -35,6 +37,7 @@ class BetaParameters(NamedTuple):
     b: Array
 
 
+@stored(alpha=floats())
 class DirichletParameters(NamedTuple):
     """Shapes α, one per component on the last axis: mean α/Σα.
 
@@ -66,6 +69,7 @@ def _log_density(shares: Array, alpha: Array) -> Array:
     return np.asarray(parts.sum(axis=-1) - peak(total) - np.log(total))
 
 
+@stored()
 @dataclass(frozen=True)
 class Beta(Family):
     """p(x) = xᵃ⁻¹(1−x)ᵇ⁻¹ / B(a,b);  T = (log x, log(1−x)),  η = (a, b),  A = log B(a,b),  b(x) = 1/x(1−x).
@@ -123,6 +127,7 @@ class Beta(Family):
         return np.asarray((x <= 0) | (x >= 1))
 
 
+@stored()
 @dataclass(frozen=True)
 class Dirichlet(Family):
     """p(x) = Γ(Σα) Π x_k^(α_k−1) / Γ(α_k);  T = log x,  η = α,  A = Σ log Γ(α_k) − log Γ(Σα),  b(x) = Π 1/x_k.

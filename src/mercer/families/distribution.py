@@ -7,11 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer._stored import stored
 from mercer.families._prior import Parameters
 from mercer.families.base import Array, Family
 from mercer.families.draws import as_generator, checked_count
 
 
+@stored()
 @dataclass(frozen=True, eq=False)
 class Distribution:
     """The distribution of each of several rows: what a fitted p(y|x) is.

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammainc, gammaincinv, gammaln
 
+from mercer._stored import floats, stored
 from mercer.families._positive_losses import PowerLoss
 from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
@@ -17,6 +18,7 @@ from mercer.families.base import Array, Family, log_or_minus_infinity, refuse_de
 from mercer.families.links import INVERSE, NEGATIVE_INVERSE, Link
 
 
+@stored(rate=floats())
 class ExponentialParameters(NamedTuple):
     """Rate λ: one over the mean.
 
@@ -30,6 +32,7 @@ class ExponentialParameters(NamedTuple):
     rate: Array
 
 
+@stored(lambda own: own.shape.shape == own.rate.shape, shape=floats(), rate=floats())
 class GammaParameters(NamedTuple):
     """Shape a and rate b: mean a/b, variance a/b².
 
@@ -45,6 +48,7 @@ class GammaParameters(NamedTuple):
     rate: Array
 
 
+@stored()
 @dataclass(frozen=True)
 class Exponential(Family):
     """p(x) = λ e^−λx;  T = x,  η = −λ,  A = −log(−η),  b = 1.
@@ -98,6 +102,7 @@ class Exponential(Family):
         return negative(x)
 
 
+@stored()
 @dataclass(frozen=True)
 class Gamma(Family):
     """p(x) = bᵃ xᵃ⁻¹ e^−bx / Γ(a);  T = (log x, x),  η = (a, −b),  A = log Γ(a) − a log b,  b(x) = 1/x.

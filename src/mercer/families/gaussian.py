@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from mercer._stored import floats, stored
 from mercer.families._prior import Prior, SufficientStatistic, moments_with_prior
 from mercer.families._row_loss import RowLoss, SquaredLoss
 from mercer.families.base import Array, Family
@@ -16,6 +17,7 @@ from mercer.families.links import IDENTITY, Link, Map
 LOG_2PI = float(np.log(2 * np.pi))
 
 
+@stored(lambda own: own.mean.shape == own.variance.shape, mean=floats(), variance=floats())
 class GaussianParameters(NamedTuple):
     """Mean μ and variance σ², of equal or broadcasting shape.
 
@@ -38,6 +40,7 @@ class MomentStatistic(SufficientStatistic, Protocol):
     def variance(self) -> Array: ...
 
 
+@stored()
 @dataclass(frozen=True)
 class Gaussian(Family):
     """p(x) = exp(−(x−μ)²/2σ²) / √(2πσ²);  T = (x, x²),  η = (μ/σ², −1/2σ²).

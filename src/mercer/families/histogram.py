@@ -8,12 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from mercer._errors import BinsError, EmptyDataError
+from mercer._stored import stored
 from mercer.families._bin_rules import rule_named
 from mercer.families._levels import CategoricalParameters, LevelFamily, draw, log_probability, one_hot
 from mercer.families.base import Array
 from mercer.families.bins import Axis, Sample, Width, axis_from
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Histogram(LevelFamily):
     """p(x) = p_j / width_j for x in bin j;  T = indicators of the bins,  η = log p,  A = log Σ e^η,  b = 1/width.

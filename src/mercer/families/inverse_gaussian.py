@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import erfcx, ndtr
 
+from mercer._stored import floats, stored
 from mercer.families._positive_losses import PowerLoss
 from mercer.families._quantiles import positive_quantile
 from mercer.families._row_loss import RowLoss
@@ -19,6 +20,7 @@ from mercer.families.links import INVERSE_SQUARED, Link
 from mercer.families.share_links import ROOT_2
 
 
+@stored(lambda own: own.mean.shape == own.shape.shape, mean=floats(), shape=floats())
 class InverseGaussianParameters(NamedTuple):
     """Mean μ and shape λ: the variance is μ³/λ.
 
@@ -33,6 +35,7 @@ class InverseGaussianParameters(NamedTuple):
     shape: Array
 
 
+@stored()
 @dataclass(frozen=True)
 class InverseGaussian(Family):
     """p(x) = √(λ/2πx³) exp(−λ(x−μ)²/2μ²x);  T = (x, 1/x),  η = (−λ/2μ², −λ/2),  A = −2√(η₁η₂) − ½ log(−2η₂).

@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from mercer._stored import floats, stored
 from mercer.families._prior import Prior
 from mercer.families._support import not_positive
 from mercer.families.base import Array, Family, log_or_minus_infinity, refuse_degenerate
@@ -16,6 +17,7 @@ from mercer.families.links import IDENTITY, Link
 NORMAL = Gaussian()
 
 
+@stored(lambda own: own.mean.shape == own.variance.shape, mean=floats(), variance=floats())
 class LogNormalParameters(NamedTuple):
     """Mean μ and variance σ² of log x.
 
@@ -30,6 +32,7 @@ class LogNormalParameters(NamedTuple):
     variance: Array
 
 
+@stored()
 @dataclass(frozen=True)
 class LogNormal(Family):
     """p(x) = exp(−(log x − μ)²/2σ²) / x√(2πσ²);  T = (log x, log² x),  η = (μ/σ², −1/2σ²),  b(x) = 1/x√2π.

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from mercer._stored import stored
 from mercer.families._levels import CategoricalParameters, LevelFamily
 from mercer.families._prior import Prior, SufficientStatistic
 from mercer.families._saddle import deviance, peak
@@ -21,6 +22,7 @@ class _PerTrial(NamedTuple):
     mean: Array
 
 
+@stored()
 @dataclass(frozen=True)
 class Multinomial(LevelFamily):
     """p(x) = N! Π p_wˣ / x_w!;  T = x,  η = log p,  A = N log Σ e^η,  b = Γ(N+1) / Π Γ(x_w+1).

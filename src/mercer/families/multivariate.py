@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from mercer._stored import floats, stored
 from mercer.families._marginals import marginal_log_density
 from mercer.families._prior import Prior, SufficientStatistic, moments_with_prior
 from mercer.families.base import Array, Family
@@ -16,6 +17,7 @@ from mercer.families.gaussian import LOG_2PI
 from mercer.families.links import IDENTITY, Link
 
 
+@stored(mean=floats("kd"), covariance=floats("kdd"))
 class MultivariateGaussianParameters(NamedTuple):
     """Mean μ (…, d) and covariance Σ (…, d, d).
 
@@ -52,6 +54,7 @@ def _halves(values: Array) -> tuple[Array, Array]:
     return values[..., :d], values[..., d:].reshape(*values.shape[:-1], d, d)
 
 
+@stored()
 @dataclass(frozen=True)
 class MultivariateGaussian(Family):
     """p(x) = exp(−½(x−μ)ᵀΣ⁻¹(x−μ)) / √|2πΣ|;  T = (x, xxᵀ),  η = (Σ⁻¹μ, −½Σ⁻¹).

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from scipy.special import betainc, betaln, gammaincc, pdtr
 
+from mercer._stored import floats, stored
 from mercer.families._counts import CountFamily
 from mercer.families._dispersion import dispersion
 from mercer.families._positive_losses import OverdispersedLoss
@@ -22,6 +23,7 @@ from mercer.families.links import LOG, Link, LogOdds
 ONE_BY_ONE, RUNS = 1_000, 500
 
 
+@stored(mean=floats(), r=floats())
 class NegativeBinomialParameters(NamedTuple):
     """Mean μ and dispersion r: the variance is μ + μ²/r, and r = ∞ is the Poisson.
 
@@ -42,6 +44,7 @@ class ValueStatistic(SufficientStatistic, Protocol):
     def histogram(self, group: int, column: int) -> tuple[Array, Array]: ...
 
 
+@stored()
 @dataclass(frozen=True)
 class NegativeBinomial(CountFamily):
     """p(x) = Γ(x+r)/Γ(r)x! · (1−q)ʳ qˣ, q = μ/(μ+r);  T = x,  η = log q,  A = −r log(1−e^η),  b = Γ(x+r)/Γ(r)x!.

@@ -21,10 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import PenaltyError
+from mercer._stored import either, floats, integers, real, sequence, stored
 
 Array = NDArray[Any]
+_NUMBERS = either(real(), sequence(".", real()), floats(), integers())
 
 
+@stored()
 class Strengths(NamedTuple):
     """What every penalty comes down to: `Σ l1 |β − mean| + ½ Σ l2 (β − mean)²`, one number each per coefficient.
 
@@ -105,6 +108,7 @@ class Penalty(ABC):
         return np.array(np.broadcast_to(given, columns))
 
 
+@stored(strength=_NUMBERS, mean=_NUMBERS)
 @dataclass(frozen=True)
 class L2(Penalty):
     """λ/2 Σ s (β − m)²: a normal prior.
@@ -119,6 +123,7 @@ class L2(Penalty):
         return 0.0, 1.0
 
 
+@stored(strength=_NUMBERS, mean=_NUMBERS)
 @dataclass(frozen=True)
 class L1(Penalty):
     """`λ Σ s |β − m|`: a Laplace prior, under which the mode has coefficients of exactly m.
@@ -133,6 +138,7 @@ class L1(Penalty):
         return 1.0, 0.0
 
 
+@stored(strength=_NUMBERS, mean=_NUMBERS)
 @dataclass(frozen=True)
 class ElasticNet(Penalty):
     """`λ Σ s (ρ |β − m| + (1 − ρ)/2 (β − m)²)`, where ρ is `l1_ratio`.

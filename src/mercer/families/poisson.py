@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import gammaincc, gammaln
 
+from mercer._stored import floats, stored
 from mercer.families._counts import CountFamily
 from mercer.families._positive_losses import PowerLoss
 from mercer.families._quantiles import whole_quantile
@@ -17,6 +18,7 @@ from mercer.families.base import Array
 from mercer.families.links import LOG, Link
 
 
+@stored(rate=floats())
 class PoissonParameters(NamedTuple):
     """Rate λ: the mean, and the variance, of the count.
 
@@ -30,6 +32,7 @@ class PoissonParameters(NamedTuple):
     rate: Array
 
 
+@stored()
 @dataclass(frozen=True)
 class Poisson(CountFamily):
     """p(x) = λˣ e^−λ / x!;  T = x,  η = log λ,  A = e^η,  b = 1/x!.

@@ -7,9 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from mercer._stored import stored
 from mercer.families._link import Array, Curve, Interval, Link, silent
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Identity(Link):
     """η = μ."""
@@ -29,6 +31,7 @@ class Identity(Link):
         return _log_of_power(eta, 1.0)
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Log(Link):
     """η = log μ."""
@@ -52,6 +55,7 @@ class Log(Link):
         return Curve(eta, np.ones_like(eta, dtype=float), np.zeros_like(eta, dtype=float))
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Power(Link):
     """η = μᵏ, for positive means and hence positive η; 1/μ exists for negative ones too."""
@@ -96,6 +100,7 @@ def _log_of_power(eta: Array, m: float) -> Curve:
     return Curve(m * np.log(np.where(eta > 0, eta, np.nan)), m * inverse, -m * inverse * inverse)
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class LogOdds(Link):
     """η = log μ/(μ+r): the canonical link of the negative binomial, for η below 0."""

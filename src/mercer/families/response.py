@@ -20,6 +20,7 @@ import numpy as np
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._gpu import losses as on_tensors
 from mercer._jit.families import losses
+from mercer._stored import stored
 from mercer.families._link import Link, silent
 from mercer.families.base import Array, Family
 from mercer.families.loops import as_vector, as_weight
@@ -41,6 +42,7 @@ class Slopes(NamedTuple):
     second: Array
 
 
+@stored()
 @dataclass(frozen=True)
 class Response:
     """How y depends on η.

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import erfcx, expit, exprel, log_expit, log_ndtr, logit, ndtr, ndtri
 
+from mercer._stored import stored
 from mercer.families._link import Array, Curve, Interval, Link, silent
 
 ROOT_2 = float(np.sqrt(2.0))
@@ -32,6 +33,7 @@ class Symmetric(Link):
         return Curve(value, -first, second)
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Logit(Symmetric):
     """η = log μ/(1−μ)."""
@@ -56,6 +58,7 @@ class Logit(Symmetric):
         return Curve(log_expit(eta), q, -q * expit(eta))
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Probit(Symmetric):
     """η = Φ⁻¹(μ)."""
@@ -88,6 +91,7 @@ def _excess(x: Array) -> Array:
     return np.asarray(1 / fraction)
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Cauchit(Symmetric):
     """η = tan π(μ − ½)."""
@@ -115,6 +119,7 @@ class Cauchit(Symmetric):
         return Curve(value, rate, bend / p - np.square(rate))
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class ComplementaryLogLog(Link):
     """η = log(−log(1−μ)): the chance of any event, where events come at the rate e^η."""

@@ -15,10 +15,12 @@ from scipy.special import log_softmax, softmax
 from mercer._gpu import is_tensor
 from mercer._gpu import losses as on_tensors
 from mercer._jit.families import softmax as loops
+from mercer._stored import length, optional, stored, whole
 from mercer.families.base import Array
 from mercer.families.loops import as_vector, as_weight
 
 
+@stored(levels=length("k"), reference=optional(whole(0)))
 @dataclass(frozen=True)
 class SoftmaxResponse:
     """How the class of a row, a code from 0 to K − 1, depends on its η: one column per class, less the reference.

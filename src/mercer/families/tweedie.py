@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer._errors import NoDensityError
+from mercer._stored import floats, stored
 from mercer.families import _compound
 from mercer.families._positive_losses import PowerLoss
 from mercer.families._prior import Prior
@@ -31,6 +32,7 @@ NAMED: dict[float, Family] = {0.0: Gaussian(), 1.0: Poisson(), 2.0: Gamma(), 3.0
 SEARCH = 12.0
 
 
+@stored(mean=floats(), dispersion=floats())
 class TweedieParameters(NamedTuple):
     """Mean μ and dispersion φ: the variance is φ μᵖ.
 
@@ -45,6 +47,7 @@ class TweedieParameters(NamedTuple):
     dispersion: Array
 
 
+@stored()
 @dataclass(frozen=True)
 class Tweedie(Family):
     """p(x) = b(x, φ) exp((xθ − κ)/φ);  T = x,  η = θ/φ,  θ = μ¹⁻ᵖ/(1−p),  A = κ/φ,  κ = μ²⁻ᵖ/(2−p).

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._stored import floats, stored
+
 Array = NDArray[Any]
 
 
@@ -55,6 +57,7 @@ def halved(x: Array) -> tuple[Array, float]:
     return (x, 1.0) if np.abs(x).max() < 1e307 else (x / 2, 2.0)
 
 
+@stored(edges=floats("e", order="rising"))
 @dataclass(frozen=True, eq=False)
 class Buckets:
     """[e₀, e₁), [e₁, e₂), … of one column, by their edges; the first and the last reach to infinity.

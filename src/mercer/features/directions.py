@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._jit.features.hadamard import products
+from mercer._stored import floats, stored, whole
 from mercer.kernels.spectra import Directions, independent
 
 Array = NDArray[Any]
@@ -33,6 +34,7 @@ def orthogonal(count: int, columns: int, rng: Any) -> Array:
     return np.asarray(units * np.sqrt(rng.chisquare(columns, (count, 1))))
 
 
+@stored(lambda chain: chain.is_consistent, signs=floats(), scales=floats("m"), columns=whole(1))
 @dataclass(frozen=True, eq=False)
 class Hadamard:
     """Rows of blocks H D₁ H D₂ H D₃ with random signs D: nearly those of `orthogonal`, multiplied in O(d log d).
@@ -50,6 +52,15 @@ class Hadamard:
         length = 1 << (columns - 1).bit_length()
         signs = np.where(rng.uniform(size=(-(-count // length), 3, length)) < 0.5, -1.0, 1.0)
         return cls(signs, np.sqrt(rng.chisquare(length, count)) / length**1.5, columns)
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether blocks of signs are as long as a power of two, and make a row for each scale."""
+        if self.signs.ndim != 3:
+            return False
+        blocks, times, length = self.signs.shape
+        made = times == 3 and length & (length - 1) == 0 and blocks * length >= len(self.scales)
+        return bool(made and 0 < self.columns <= length)
 
     def scaled(self, factors: Array | float) -> Hadamard:
         """Each row times a number."""

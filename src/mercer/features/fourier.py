@@ -17,6 +17,7 @@ from mercer._gpu import is_tensor, like
 from mercer._gpu.chunks import in_chunks, tile_size
 from mercer._jit.features.fourier import cosines, pairs
 from mercer._jit.product import put_product
+from mercer._stored import floats, optional, part_of, stored
 from mercer._threads import ordered_map, row_blocks
 from mercer.features.allocation import empty_array, empty_tensor
 from mercer.features.directions import DIRECTIONS, LEAST, Hadamard
@@ -33,6 +34,12 @@ ROUGH = 1e-5
 SOME = 4096
 
 
+@stored(
+    weights=floats("dm"),
+    offset=optional(floats("m")),
+    shift=optional(floats("d")),
+    chain=optional(part_of(Hadamard, m="m")),
+)
 @dataclass(frozen=True, eq=False)
 class FourierMap:
     """ψ(x) = scale · cos(Wᵀ(x − shift) + b), or scale · [cos Wᵀ(x − shift), sin Wᵀ(x − shift)] without b."""

@@ -16,6 +16,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from mercer._errors import KernelError, NonFiniteError
 from mercer._memory import available_bytes
+from mercer._stored import integers, stored
 from mercer._threads import row_blocks
 from mercer.features.kernel_tiles import for_each
 from mercer.kernels import Gram, Kernel
@@ -38,6 +39,7 @@ BLOCK, PIECE = 64, 2048
 ROUNDING = 1e-12
 
 
+@stored(numbers=integers("m"))
 @dataclass(frozen=True, eq=False)
 class Landmarks:
     """Rows by their numbers, in the order in which they were chosen."""

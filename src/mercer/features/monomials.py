@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import TooManyColumnsError
 from mercer._memory import refuse_beyond_memory
+from mercer._stored import length, stored, whole
 from mercer._threads import ordered_map
 from mercer.kernels.monomials import MonomialOrder
 
@@ -27,6 +28,7 @@ BLOCK = 1 << 16
 MOST_COLUMNS = int(np.iinfo(np.int64).max)
 
 
+@stored(columns=length("d"), degree=whole(0, 1000))
 @dataclass(frozen=True)
 class MonomialMap:
     """Monomials up to a degree, or `exactly` of it, with coefficients 1, or those of (x·z + c)ᵖ where `constant` is c.

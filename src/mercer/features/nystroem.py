@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._jit.product import put_product
+from mercer._stored import any_rows, floats, stored
 from mercer._threads import blas_for, row_blocks
 from mercer.features.allocation import empty_array, empty_tensor
 from mercer.features.kernel_tiles import KernelTiles, for_each
@@ -29,6 +30,7 @@ TILE, FEWEST, PARTS = 2**23, 128, 4
 SINGLE = 1e-6
 
 
+@stored(landmarks=any_rows("m"), back=floats("m."))
 @dataclass(frozen=True, eq=False)
 class NystroemMap:
     """ψ(x) = Bᵀ k(x, landmarks)."""
@@ -112,6 +114,7 @@ class NystroemMap:
         return eps * largest * float(np.sqrt(np.abs(self.kernel.diag(self.landmarks)).max(initial=0.0)))
 
 
+@stored(landmarks=any_rows("m"))
 @dataclass(frozen=True, eq=False)
 class LandmarkMap:
     """Landmarks among the rows of a tensor, too many for their eigenvalues: ψ(x) = L⁻¹ k(landmarks, x) with K = LLᵀ.

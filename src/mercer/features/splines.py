@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import BSpline, CubicSpline
 
+from mercer._stored import floats, stored, whole
 from mercer._threads import ordered_map, row_blocks
 from mercer.features.buckets import equal_widths, halved, told_apart
 
@@ -70,6 +71,7 @@ def _two_at_least(knots: Array) -> Array:
     return np.array([around[0], around[-1]])
 
 
+@stored(knots=floats("n", order="rising", finite=True), degree=whole(0, 1000))
 @dataclass(frozen=True, eq=False)
 class Splines:
     """Splines of one column with the given knots; beyond them either `linear` or constant.

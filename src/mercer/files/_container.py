@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import MissingModelFileError, ModelFileError, NewerModelFileError, UnsavableError
+from mercer._memory import refuse_beyond_memory
 from mercer.files._arrays import STORED, code_of
 
 Array = NDArray[Any]
@@ -128,6 +129,7 @@ def read_header(file: BinaryIO) -> Header:
 
 def read_arrays(file: BinaryIO, header: Header) -> dict[str, Array]:
     """All arrays of the file, whose checksum is right."""
+    refuse_beyond_memory(header.size, "the model file", "load it on a larger machine")
     digest = hashlib.sha256(len(header.raw).to_bytes(8, "little"))
     claimed = header.metadata.get("sha256", "")
     signed = f'"sha256":"{claimed}"'.encode("utf-8", "replace")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from math import prod
@@ -18,24 +19,27 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from mercer._errors import ModelFileError
+from mercer._stored import ContradictionError, mark_loaded
 from mercer.data.stored_frames import LIBRARIES, frame_of_bytes
-from mercer.data.texts import SURROGATES
+from mercer.data.texts import SURROGATES, offsets_hold
 from mercer.families import Family
 from mercer.files import _state
 from mercer.files._arrays import is_known, restored
-from mercer.files._container import LONGEST_HEADER
+from mercer.files._declarations import Verifier
 from mercer.files._encode import BIT_GENERATORS, DEEPEST, SHORT, SPARSE
 from mercer.files._regrown import regrow
-from mercer.files._rules import check_built, offsets_hold, refuse_unsafe
+from mercer.files._rules import refuse_unsafe
 from mercer.files._table import known, shown
 
 Array = NDArray[Any]
 
 #: levels of one file: some leaves are a level of JSON and were none of what was saved
 MOST_LEVELS = DEEPEST + 4
-#: values of one model, each counted as often as it is referred to; without references no header has room for more.
-#: Twenty objects that hold the one before twice are a million to who prints, compares or hashes the last one
-MOST_VALUES = LONGEST_HEADER // 2
+#: values of one model beyond the characters of its description, each counted as often as it is referred to: twenty
+#: objects that hold the one before twice are a million to code that prints, compares or hashes the last one
+MORE_VALUES = 1_000_000
+#: keys of a dict, or members of a set, that may have the same hash: each is compared with all of them
+MOST_ALIKE = 64
 #: numbers that the states of random numbers may have where they point into a table
 POSITIONS = {"pos": 624, "buffer_pos": 4}
 
@@ -50,11 +54,13 @@ class Extent(NamedTuple):
 class Decoder:
     """Builds what a file describes, one object after the other."""
 
-    def __init__(self, arrays: dict[str, Array]) -> None:
-        self._arrays = arrays
+    def __init__(self, arrays: dict[str, Array], size: int) -> None:
+        """`size` is the number of characters of the description, which bounds how many values it may have."""
+        self._arrays, self._most_values = arrays, size + MORE_VALUES
         self._objects: list[Any] = []
         self._extents: list[Extent] = []
         self._made: dict[str, Array] = {}
+        self._verifier = Verifier()
         self._level = self._deepest = self._count = 0
 
     def build(self, described: Any) -> Any:
@@ -84,7 +90,7 @@ class Decoder:
 
     def _reach(self, level: int) -> None:
         self._deepest = max(self._deepest, level)
-        if self._deepest > MOST_LEVELS or self._count > MOST_VALUES:
+        if self._deepest > MOST_LEVELS or self._count > self._most_values:
             raise damaged("values lie in each other beyond measure")
 
     def _tagged(self, described: dict[str, Any]) -> Any:
@@ -102,8 +108,14 @@ class Decoder:
         state = _state.completed(cls, {name: self._part(cls, name, part) for name, part in record["state"].items()})
         if absent := _state.lacking(cls, set(state)):
             raise damaged(f"a {cls.__name__} in it lacks {', '.join(sorted(absent))}")
-        thing = cls._make(state[name] for name in cls._fields) if _state.is_record(cls) else _made(cls, state)
-        check_built(thing)
+        try:
+            sizes = self._verifier.verify_state(cls, state)
+            thing = cls._make(state[name] for name in cls._fields) if _state.is_record(cls) else _made(cls, state)
+            self._verifier.verify_object(thing, sizes, made=True)
+            mark_loaded(thing)
+        except ContradictionError as refusal:
+            place = f"{refusal.path} of a {cls.__name__}" if refusal.path else f"a {cls.__name__} in it"
+            raise damaged(f"{place} {refusal.why}") from None
         regrow(thing)
         return thing
 
@@ -157,9 +169,9 @@ class Decoder:
         if name not in SPARSE or len(shape) != 2 or not all(type(n) is int and n >= 0 for n in shape):
             raise damaged("it has a sparse matrix of no known kind")
         parts = tuple(self.array(described[part]) for part in ("data", "indices", "indptr"))
-        matrix = getattr(sp, name)(parts, shape=tuple(shape), copy=False)
-        matrix.check_format(full_check=True)
-        return matrix
+        if not _indices_hold(*parts, lines=shape[name.startswith("csc")], width=shape[name.startswith("csr")]):
+            raise damaged("a sparse matrix points outside of what it has")
+        return getattr(sp, name)(parts, shape=tuple(shape), copy=False)
 
     def scalar(self, described: dict[str, Any]) -> Any:
         """A number of NumPy."""
@@ -232,9 +244,39 @@ def _things(values: list[Any], shape: list[int]) -> Array:
     return array.reshape(shape)
 
 
+def _indices_hold(data: Array, indices: Array, indptr: Array, *, lines: int, width: int) -> bool:
+    """Whether each line of a sparse matrix lies inside its values, and each index inside the lines.
+
+    SciPy's own check does not look at the indices of a matrix whose last pointer is 0 or less.
+    """
+    if not (data.ndim == indices.ndim == indptr.ndim == 1 and indices.dtype.kind == indptr.dtype.kind == "i"):
+        return False
+    if data.dtype.kind not in "biufc":
+        return False
+    if len(indptr) != lines + 1 or len(data) != len(indices):
+        return False
+    ends = indptr[0] == 0 and indptr[-1] == len(indices) and (indptr[1:] >= indptr[:-1]).all()
+    return bool(ends and (not len(indices) or (indices.min() >= 0 and indices.max() < width)))
+
+
 def _dict(decoder: Decoder, described: dict[str, Any]) -> dict[Any, Any]:
     keys, values = described["dict"]
-    return dict(zip((decoder.value(key) for key in keys), (decoder.value(value) for value in values), strict=True))
+    return dict(zip(_hashable(decoder, keys), (decoder.value(value) for value in values), strict=True))
+
+
+def _hashable(decoder: Decoder, described: list[Any]) -> list[Any]:
+    """Values with different hashes: many with the same one take a time that is quadratic in their number."""
+    found = [decoder.value(part) for part in described]
+    if len(found) > MOST_ALIKE and max(Counter(map(hash, found)).values()) > MOST_ALIKE:
+        raise damaged(f"more than {MOST_ALIKE} of its keys have the same hash")
+    return found
+
+
+def _range(numbers: list[Any]) -> range:
+    found = range(*numbers)
+    if any(abs(end) >= 1 << 62 for end in (found.start, found.stop, found.step)) or len(found) > MORE_VALUES:
+        raise damaged("a range in it is too long")
+    return found
 
 
 def _enum(described: dict[str, Any]) -> Any:
@@ -284,13 +326,13 @@ _TAGS: dict[Any, Callable[[Decoder, dict[str, Any]], Any]] = {
     "scalar": Decoder.scalar,
     "tuple": lambda decoder, d: tuple([decoder.value(part) for part in d["tuple"]]),
     "dict": _dict,
-    "set": lambda decoder, d: {decoder.value(part) for part in d["set"]},
-    "frozenset": lambda decoder, d: frozenset(decoder.value(part) for part in d["frozenset"]),
+    "set": lambda decoder, d: set(_hashable(decoder, d["set"])),
+    "frozenset": lambda decoder, d: frozenset(_hashable(decoder, d["frozenset"])),
     "float": lambda _, d: _float(d),
     "bytes": lambda _, d: base64.b64decode(d["bytes"], validate=True),
     "complex": lambda decoder, d: complex(*[decoder.value(part) for part in d["complex"]]),
     "slice": lambda decoder, d: slice(*[decoder.value(part) for part in d["slice"]]),
-    "range": lambda _, d: range(*d["range"]),
+    "range": lambda _, d: _range(d["range"]),
     "datetime": lambda _, d: datetime.datetime.fromisoformat(d["datetime"]),
     "date": lambda _, d: datetime.date.fromisoformat(d["date"]),
     "timedelta": lambda _, d: datetime.timedelta(*d["timedelta"]),

@@ -21,11 +21,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._errors import UnsavableError
+from mercer._stored import ContradictionError
 from mercer.data.stored_frames import frame_bytes, frame_library
 from mercer.data.texts import Texts
 from mercer.families import Family
 from mercer.files import _state
 from mercer.files._arrays import is_storable, little, stored
+from mercer.files._declarations import Verifier, may_be_stored
 from mercer.files._regrown import without_regrown
 from mercer.files._rules import refuse_unsafe
 from mercer.files._table import constant_name, name_of
@@ -50,6 +52,7 @@ class Encoder:
         self._path = ["model"]
         self._open: set[int] = set()
         self._places: dict[int, Any] = {}
+        self._verifier = Verifier()
         self._kept: list[Any] = []  # an id is that of one thing only while the thing is there
 
     def value(self, value: Any) -> Any:
@@ -87,14 +90,28 @@ class Encoder:
     # Objects.
 
     def _object(self, name: str, thing: Any) -> Any:
+        if not may_be_stored(type(thing)):
+            self.refuse(f"a {type(thing).__name__}, whose class has no declaration", "declare its fields with `stored`")
         refuse_unsafe(thing, self._refuse_at)
-        state = {}
-        for part, value in without_regrown(thing, _state.state_of(thing)).items():
+        state, parts = {}, without_regrown(thing, _state.state_of(thing))
+        for part, value in parts.items():
             with self._at(f".{part}"):
                 if not _state.may_have(type(thing), part):
                     self.refuse("an attribute of that name", "delete it")
                 state[part] = _requests(value) if part == _state.REQUESTS else self.value(value)
+        self._verify(thing, parts)
         return self._added({"class": name, "state": state})
+
+    def _verify(self, thing: Any, parts: dict[str, Any]) -> None:
+        """Refuse what would be refused when it is loaded."""
+        try:
+            self._verifier.verify_object(thing, self._verifier.verify_state(type(thing), parts))
+        except ContradictionError as refusal:
+            place = "".join(self._path) + (f".{refusal.path}" if refusal.path else "")
+            raise UnsavableError(
+                f"{place} {refusal.why}, so that no model file of it could be loaded. Fit the model again, or set this "
+                "attribute to what a fit makes of it."
+            ) from None
 
     def _listed(self, value: Any) -> Any:
         """A value that others may refer to as well."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer._errors import ModelFileError
 from mercer.files._formulas import forbidden_in
-from mercer.files._shapes import check_shapes
 
 Array = NDArray[Any]
 
@@ -57,40 +54,3 @@ def refuse_unsafe(thing: Any, refuse: Refusal) -> None:
             refuse(f".{unsafe.part}", unsafe.what, unsafe.remedy)
     if (what := forbidden_in(thing)) is not None:
         refuse(".formula", what, FORMULAS)
-
-
-def check_built(thing: Any) -> None:
-    """Look at an object that a file described, before a compiled loop reads where it points."""
-    check_shapes(thing)
-    check = _CHECKS.get(type(thing).__name__)
-    if check is not None and not check(thing):
-        raise ModelFileError(f"The model file is damaged: a {type(thing).__name__} in it contradicts itself.")
-
-
-def offsets_hold(data: Any, offsets: Any) -> bool:
-    """Whether strings that lie one after the other lie inside the bytes."""
-    if not (isinstance(data, np.ndarray) and isinstance(offsets, np.ndarray)):
-        return False
-    if data.dtype != np.uint8 or offsets.dtype != np.int64 or data.ndim != 1 or offsets.ndim != 1 or not len(offsets):
-        return False
-    return bool(offsets[0] >= 0 and (offsets[1:] >= offsets[:-1]).all() and offsets[-1] <= len(data))
-
-
-def _directions_hold(model: Any) -> bool:
-    """Whether there are as many directions as `transform` takes."""
-    scalings = getattr(model, "scalings_", None)
-    return scalings is None or 0 <= model._max_components <= scalings.shape[1]
-
-
-def _signs_hold(chain: Any) -> bool:
-    """Whether blocks of signs are as long as a power of two, and make a row for each scale."""
-    blocks, times, length = chain.signs.shape
-    made = times == 3 and length & (length - 1) == 0 and blocks * length >= len(chain.scales)
-    return bool(made and 0 < chain.columns <= length)
-
-
-_CHECKS: dict[str, Callable[[Any], bool]] = {
-    "Hadamard": _signs_hold,
-    "LinearDiscriminantAnalysis": _directions_hold,
-    "Texts": lambda texts: offsets_hold(texts.data, texts.offsets),
-}

@@ -162,7 +162,7 @@ def _built(header: Header, arrays: dict[str, Any]) -> Any:
     from mercer import __version__
 
     try:
-        return Decoder(arrays).build(read_json(header.metadata["model"]))
+        return Decoder(arrays, len(header.metadata["model"])).build(read_json(header.metadata["model"]))
     except NONSENSE as error:
         known = isinstance(error, ModelFileError)
         told = str(error if known else damaged("its description does not fit together"))

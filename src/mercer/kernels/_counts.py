@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._jit.kernels.segments import add_products, gather, number, tally
+from mercer._stored import matrix, reals, stored
 from mercer.kernels._base import Kernel
 from mercer.kernels.explicit import FeatureMap
 from mercer.kernels.views import Memo, Views
@@ -31,6 +32,7 @@ SPARSE = ("starts", "stops", "columns", "counts")
 EXACT_SINGLE = 2.0**24
 
 
+@stored()
 @dataclass(frozen=True, eq=False)
 class Runs:
     """Different runs of numbers, one after another: the i-th has the number i."""
@@ -55,6 +57,7 @@ class Runs:
         return numbers[len(self) :], type(self)(*gather(words, starts[firsts], stops[firsts]))
 
 
+@stored(matrix=matrix("nv"), squares=reals("n"))
 @dataclass(frozen=True, eq=False)
 class Counts:
     """How often the things of a vocabulary are in each row, and the squared length of all that is in it."""
@@ -91,6 +94,7 @@ class Vocabulary(ABC):
         """Counts in other rows."""
 
 
+@stored()
 @dataclass(frozen=True, eq=False, repr=False)
 class CountMap(FeatureMap):
     """ψ on what is in the rows that it was made from; a sparse matrix of counts.

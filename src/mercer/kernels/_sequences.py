@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
+from mercer._stored import integers, reals, stored
 from mercer.kernels.inputs import is_gap, is_measurement, is_sparse, things_of
 from mercer.kernels.views import Views
 
@@ -19,6 +20,7 @@ Array = NDArray[Any]
 Alphabet = dict[Hashable, int]
 
 
+@stored(codes=reals("b"), bounds=integers("e", order="rising"))
 @dataclass(frozen=True, eq=False)
 class Sequences:
     """Symbols of all sequences, and where each sequence begins and ends.

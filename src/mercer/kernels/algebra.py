@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import KernelError
 from mercer._jit.kernels.tiles import power
+from mercer._stored import stored
 from mercer.kernels._base import Kernel
 from mercer.kernels._functions import name_of
 from mercer.kernels._made_of import OfOne, OfTwo, written
@@ -32,6 +33,7 @@ def as_kernel(value: Any) -> Kernel | None:
     return Constant(float(value)) if isinstance(value, Real) else None
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Sum(OfTwo):
     """k₁(x, z) + k₂(x, z), whose features are those of both; written `k1 + k2`.
@@ -76,6 +78,7 @@ class Sum(OfTwo):
         return f"{first or written(self.k1, 1)} + {second or written(self.k2, 2)}"
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Product(OfTwo):
     """k₁(x, z) k₂(x, z), whose features are the products of those of both; written `k1 * k2`.
@@ -121,6 +124,7 @@ def _parts(pair: OfTwo, left: Several, right: Several) -> list[tuple[Kernel, tup
     return [(pair.k1, (left.sides[0], right.sides[0])), (pair.k2, (left.sides[1], right.sides[1]))]
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Scaled(OfOne):
     """α k(x, z) for α ≥ 0; written `2 * k`.
@@ -165,6 +169,7 @@ class Scaled(OfOne):
         return f"{self.scale!r} * {written(self.kernel, 3)}"
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Power(OfOne):
     """k(x, z)ᵖ for a whole p ≥ 0: a product of p kernels; written `k ** 2`.
@@ -215,6 +220,7 @@ class Power(OfOne):
         return f"{written(self.kernel, 4)} ** {self.exponent}"
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Of(OfOne):
     """k(ψ(x), ψ(z)) for any ψ (recursion); written `k.of(feature_map)`.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError, KernelError
+from mercer._stored import stored
 from mercer.kernels._made_of import OfOne, written
 from mercer.kernels.spectra import OnColumns
 from mercer.kernels.views import Views
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Columns(OfOne):
     """k of some columns, counted from 0; written `k.on([0, 2])`.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mercer._jit.kernels import tiles as loops
 from mercer._jit.kernels.tiles import each, power
+from mercer._stored import stored
 from mercer.kernels._parameters import exponent, number
 from mercer.kernels._pointwise import DotProduct, in_precision_of, width
 from mercer.kernels.views import Points, Views
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Linear(DotProduct):
     """x·z.
@@ -46,6 +48,7 @@ class Linear(DotProduct):
         return Coordinates(columns)
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Quadratic(DotProduct):
     """x·z + (x·z)² (lecture 1, "Quadratic Kernel"), of 2d + d(d−1)/2 features.
@@ -72,6 +75,7 @@ class Quadratic(DotProduct):
         return Stacked((Coordinates(columns), Monomials(columns, 2, 1.0, 0.0)))
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Polynomial(DotProduct):
     """(γ x·z + c)ᵖ (lecture 1, "Polynomial Kernel").
@@ -119,6 +123,7 @@ class Polynomial(DotProduct):
         return Monomials(columns, self.degree, width(self.gamma, columns), self.constant)
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Sigmoid(DotProduct):
     """tanh(γ x·z + c). Not positive definite in general: a model that uses it may have no optimum.
@@ -155,6 +160,7 @@ class Sigmoid(DotProduct):
         return abs(width(self.gamma, left.columns)) * max(left.largest, right.largest)
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Cosine(DotProduct):
     """x·z/(‖x‖ ‖z‖), and 0 where a row is 0.

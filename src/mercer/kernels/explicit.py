@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError, TooManyColumnsError
+from mercer._stored import stored
 from mercer.kernels.inputs import count, dense, is_sparse, matrix_of, scaled_rows
 from mercer.kernels.monomials import MonomialOrder
 
@@ -84,6 +85,7 @@ class FeatureMap(ABC):
         return self.write(rows)
 
 
+@stored()
 @dataclass(frozen=True)
 class Coordinates(FeatureMap):
     """The row itself."""
@@ -99,6 +101,7 @@ class Coordinates(FeatureMap):
         return dense(X)
 
 
+@stored()
 @dataclass(frozen=True)
 class One(FeatureMap):
     """One feature that is the same for every row, whatever rows are."""
@@ -113,6 +116,7 @@ class One(FeatureMap):
         return np.full((count(X), 1), self.value)
 
 
+@stored()
 @dataclass(frozen=True)
 class Monomials(FeatureMap):
     """(γ x·z + c)ᵖ: every monomial of degree t ≤ p times √(C(p, t) cᵖ⁻ᵗ γᵗ t!/∏aⱼ!), where aⱼ are its exponents.
@@ -141,6 +145,7 @@ class Monomials(FeatureMap):
         return result
 
 
+@stored()
 @dataclass(frozen=True)
 class Stacked(FeatureMap):
     """The features of a sum: those of each map, side by side."""
@@ -168,6 +173,7 @@ class Stacked(FeatureMap):
         return sp.csr_array(sp.hstack(written)) if self.sparse else np.hstack(written)
 
 
+@stored()
 @dataclass(frozen=True)
 class Products(FeatureMap):
     """The features of a product: each of one map times each of the other."""
@@ -211,6 +217,7 @@ class _Changed(FeatureMap):
         return self.map.written_out
 
 
+@stored()
 @dataclass(frozen=True)
 class Times(_Changed):
     """Features times a number."""
@@ -221,6 +228,7 @@ class Times(_Changed):
         return self.factor * self.map.write(X)
 
 
+@stored()
 @dataclass(frozen=True)
 class After(_Changed):
     """Features of features."""
@@ -238,6 +246,7 @@ class After(_Changed):
         return self.map.write(inner(X))
 
 
+@stored()
 @dataclass(frozen=True)
 class Unit(_Changed):
     """Features divided by their length; 0 where that is."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import KernelError
 from mercer._jit.kernels.segments import neighbourhoods
+from mercer._stored import stored
 from mercer.kernels._counts import Counting, Counts, Runs, Vocabulary
 from mercer.kernels._graph_input import Graphs, Labels, read
 from mercer.kernels._parameters import whole
@@ -18,6 +19,7 @@ from mercer.kernels._parameters import whole
 Array = NDArray[Any]
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class WeisfeilerLehman(Counting):
     """Σ over rounds and labels of how often a label is in one graph times how often it is in the other
@@ -76,6 +78,7 @@ class WeisfeilerLehman(Counting):
         return read(rows, label=self.label, directed=self.directed, alphabet=alphabet)
 
 
+@stored()
 @dataclass(frozen=True, eq=False)
 class Neighbourhoods(Vocabulary):
     """Labels of each round: the nodes' own, and then what a node and its neighbours had in the round before."""

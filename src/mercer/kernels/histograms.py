@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer._errors import SupportError
 from mercer._jit.kernels.coordinate_sums import chi_squared, intersection
 from mercer._jit.kernels.tiles import Exponential, each
+from mercer._stored import stored
 from mercer.kernels._base import Kernel
 from mercer.kernels._parameters import number
 from mercer.kernels._pointwise import by_coordinates
@@ -38,6 +39,7 @@ def negative(kernel: str, value: float, row: int, column: int) -> SupportError:
     )
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class ChiSquared(Kernel):
     """exp(−γ Σ (x − z)²/(x + z)) of histograms.
@@ -74,6 +76,7 @@ class ChiSquared(Kernel):
         return np.ones(len(side))
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class AdditiveChiSquared(Kernel):
     """−Σ (x − z)²/(x + z) of histograms, as scikit-learn has it. Positive definite only beside a free intercept.
@@ -99,6 +102,7 @@ class AdditiveChiSquared(Kernel):
         return np.zeros(len(side))
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class HistogramIntersection(Kernel):
     """Σ min(x, z) of histograms.

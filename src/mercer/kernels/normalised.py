@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import NotPositiveDefiniteError
+from mercer._stored import stored
 from mercer.kernels._base import Kernel, finite_diagonal
 from mercer.kernels._made_of import OfOne, written
 from mercer.kernels.spectra import Multiple
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Normalised(OfOne):
     """k(x, z)/√(k(x, x) k(z, z)), and 0 where k(x, x) is; written `k.normalised()`.

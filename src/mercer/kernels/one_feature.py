@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import KernelError, NonFiniteError
+from mercer._stored import stored
 from mercer.kernels._base import Kernel
 from mercer.kernels._functions import applied, name_of
 from mercer.kernels._parameters import number
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class OneDimensional(Kernel):
     """f(x) f(z) for any f, its one feature.
@@ -76,6 +78,7 @@ class OneDimensional(Kernel):
         return f"OneDimensional({name_of(self.f)})"
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Constant(Kernel):
     """c ≥ 0 for every pair; written `k + c`.

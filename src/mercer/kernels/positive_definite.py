@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import AsymmetricKernelError, DataError, NoFeatureMapError, NonFiniteError, NotPositiveDefiniteError
+from mercer._stored import optional, reals, stored
 from mercer.kernels._base import Kernel
 from mercer.kernels.gram import SYMMETRIC, Gram
 from mercer.kernels.inputs import dense
@@ -20,6 +21,7 @@ Array = NDArray[Any]
 ENTRY = 1e-14
 
 
+@stored(violation=optional(reals()), factor=optional(reals()))
 @dataclass(frozen=True, eq=False)
 class PositiveDefinite:
     """Whether a kernel is positive definite, and how we know.

@@ -13,6 +13,7 @@ from mercer._errors import KernelError
 from mercer._jit.kernels import tiles as loops
 from mercer._jit.kernels.coordinate_sums import manhattan
 from mercer._jit.kernels.tiles import each
+from mercer._stored import stored
 from mercer.kernels._base import Kernel
 from mercer.kernels._parameters import number
 from mercer.kernels._pointwise import Radial, by_coordinates, width
@@ -27,6 +28,7 @@ def _over_square(numerator: float, scale: float) -> float:
     return min(numerator / scale / scale, sys.float_info.max)
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class RBF(Radial):
     """exp(−γ ‖x − z‖²) = exp(−‖x − z‖²/2σ²) (lecture 1, "Radial Basis Function").
@@ -74,6 +76,7 @@ class RBF(Radial):
         return Normal(columns, float(np.sqrt(2 * width(self.gamma, columns)) if self.sigma is None else 1 / self.sigma))
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Matern(Radial):
     """The Matérn kernel of ν = 1/2, 3/2 or 5/2 at r = ‖x − z‖/ℓ: e^(−r), (1 + √3 r) e^(−√3 r), …
@@ -117,6 +120,7 @@ class Matern(Radial):
         return Student(columns, 1 / self.length_scale, 2 * self.nu)
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class RationalQuadratic(Radial):
     """(1 + ‖x − z‖²/(2αℓ²))^(−α): a mixture of RBF kernels of all widths.
@@ -155,6 +159,7 @@ class RationalQuadratic(Radial):
         return GammaMixture(columns, 1 / self.length_scale, self.alpha)
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Laplacian(Kernel):
     """exp(−γ Σ|x − z|), of the city-block distance as in scikit-learn.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer._errors import DataError, KernelError
 from mercer._jit.gram import mirror
 from mercer._jit.kernels.subsequences import LANES, diagonal, tile
+from mercer._stored import stored
 from mercer._threads import ordered_map, row_blocks
 from mercer.kernels._base import Kernel
 from mercer.kernels._counts import Counting, CountMap, Counts, Runs, Vocabulary
@@ -24,6 +25,7 @@ Array = NDArray[Any]
 ROWS = 32
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Spectrum(Counting):
     """Σ over all substrings u of one length: how often u is in s times how often it is in t (Leslie et al. 2002).
@@ -67,6 +69,7 @@ class Spectrum(Counting):
         return SubstringMap(self.learned(columns)[0])
 
 
+@stored()
 @dataclass(frozen=True, eq=False)
 class Substrings(Vocabulary):
     """Different substrings of one length, in the order of their first appearance."""
@@ -85,6 +88,7 @@ class Substrings(Vocabulary):
         return Counts.of(numbers, bounds, len(self.runs))
 
 
+@stored()
 class SubstringMap(CountMap):
     """Counts of substrings; what is in no row that it was made from has no column."""
 
@@ -121,6 +125,7 @@ class _Texts:
         return replace(self, sequences=self.sequences.take(rows), part=part)
 
 
+@stored()
 @dataclass(frozen=True, repr=False)
 class Subsequence(Kernel):
     """`Σ λ^(|i| + |j|)` over all places i in s and j in t of the same subsequence, gaps allowed (Lodhi et al. 2002).

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
 from mercer._gpu import is_tensor
+from mercer._stored import stored
 from mercer.kernels import FromFunction, Kernel, Linear, Polynomial, kernel_from
 from mercer.kernels.gram import Gram
 from mercer.kernels.named import KERNELS
@@ -28,6 +29,7 @@ SAMPLE = 500
 LEAST, MOST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
 
+@stored()
 @dataclass(frozen=True)
 class AnyPolynomial:
     """(γ x·z + c)ᵖ of any c and p, which scikit-learn computes; `Polynomial` refuses what is no inner product."""

@@ -24,6 +24,7 @@ from mercer._errors import (
 )
 from mercer._gpu import is_tensor, to_numpy
 from mercer._memory import gigabytes
+from mercer._stored import stored
 from mercer.data.select import fetched
 from mercer.data.side_by_side import rows_of_arrow
 from mercer.data.storages.dense import unmasked
@@ -36,6 +37,7 @@ from mercer.report.wording import counted
 Array = NDArray[Any]
 
 
+@stored()
 @dataclass(frozen=True)
 class Plan:
     """Which path a fit took."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer._errors import AsymmetricKernelError, DataError, KernelShapeError, NonFiniteError
 from mercer._memory import refuse_beyond_memory
+from mercer._stored import any_rows, integers, optional, reals, stored
 from mercer._threads import row_blocks
 from mercer.kernels import Gram, Kernel, Linear
 from mercer.kernels.inputs import count as count
@@ -32,6 +33,7 @@ class Comparison(Protocol):
         """k(X, support vectors) v."""
 
 
+@stored(support=any_rows("n"), centre=optional(reals("d")))
 @dataclass(frozen=True, eq=False)
 class ByKernel:
     """By a kernel, evaluated by tiles."""
@@ -69,6 +71,7 @@ class ByFunction:
         return matrix_of_function(self.function, X, self.rows)[:, self.numbers] @ v
 
 
+@stored(numbers=integers("n"))
 @dataclass(frozen=True, eq=False)
 class Precomputed:
     """By a matrix with a column for each row of the fit."""

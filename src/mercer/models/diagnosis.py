@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mercer._stored import stored
+
 #: what the intercept is called among the terms of a model
 INTERCEPT = "(intercept)"
 
 
+@stored()
 @dataclass(frozen=True)
 class Finding:
     """One thing worth knowing, and what to do about it.
@@ -29,6 +32,7 @@ class Finding:
         return f"{self.severity} ({self.code}): {self.sentence} {self.remedy}"
 
 
+@stored()
 @dataclass(frozen=True)
 class Diagnosis:
     """All findings of a fit; empty, and false, if there are none.

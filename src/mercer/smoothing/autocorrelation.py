@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, kve
 
 from mercer._errors import KernelError
+from mercer._stored import stored
 
 if TYPE_CHECKING:
     from mercer.smoothing._base import SmoothingKernel
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
+@stored()
 @dataclass(frozen=True)
 class Autocorrelation:
     """(K∗K)(u) of a kernel in so many dimensions: a density again, even, and ∫K² at 0.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import BandwidthError
+from mercer._stored import either, floats, real, reals, stored
 
 Array = NDArray[Any]
 #: relative difference between Σ and Σᵀ that rounding explains
@@ -19,6 +20,7 @@ ASYMMETRY = 1e-10
 MOST_SHOWN = 12
 
 
+@stored(widths=reals(), values=reals())
 @dataclass(frozen=True, eq=False)
 class Criterion:
     """What was minimised, and its values at the widths that were tried.
@@ -74,6 +76,7 @@ class Criterion:
         return named
 
 
+@stored(value=either(real(), floats()))
 @dataclass(frozen=True, eq=False, repr=False)
 class Bandwidth:
     """h, one h per axis, or the matrix Σ of lecture 4: a kernel around x_j is `|Σ|^(−½) K(Σ^(−½)(x − x_j))`.

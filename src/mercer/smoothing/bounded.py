@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import SupportError
+from mercer._stored import part_of, sequence, stored
 from mercer.smoothing.density import GRID_ERROR, Density, Rng
 from mercer.smoothing.support import Support
 from mercer.smoothing.windows import Windows
@@ -54,6 +55,7 @@ class _OnSupport(Density):
         """The windows of the other columns where the columns A have the values of a row."""
 
 
+@stored(windows=part_of(Windows, d="d"), support=part_of(Support, d="d"), _images=sequence("d"))
 class Reflected(_OnSupport):
     """The density of x after folding space along the bounds: p(x) = Σ over images x' of x of p₀(x').
 
@@ -139,6 +141,7 @@ class Reflected(_OnSupport):
         return np.unique([np.clip(places, self.support.low, self.support.high), self.support.fold(places)])
 
 
+@stored(windows=part_of(Windows, d="d"), support=part_of(Support, d="d"))
 class Transformed(_OnSupport):
     """p(x) = q(y(x)) ∏ dy/dx for windows q of transformed points y (Silverman 1986, 2.10).
 

@@ -10,11 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._stored import part_of, real, reals, sequence, stored
 from mercer.families.bins import Axis
 
 Array = NDArray[Any]
 
 
+@stored(
+    lambda own: own.counts.shape == tuple(len(axis.edges) - 1 for axis in own.axes),
+    axes=sequence("d", part_of(Axis)),
+    counts=reals(),
+    total=real(),
+)
 class Cells:
     """p(x) = (count of the cell of x) / (all counts · volume of the cell).
 

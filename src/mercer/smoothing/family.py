@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import BandwidthError, FamilyError
+from mercer._stored import floats, stored, values
 from mercer.families import Family
 from mercer.families.links import Link
 from mercer.smoothing.bandwidth import Bandwidth
@@ -22,6 +23,7 @@ from mercer.smoothing.windows import Windows
 Array = NDArray[Any]
 
 
+@stored(lambda own: own.bandwidth.shape == own.windows.shape, bandwidth=floats(), windows=values())
 class ParzenParameters(NamedTuple):
     """The windows themselves, and how wide they are: of classes and columns; NaN and None where nothing was seen.
 
@@ -38,6 +40,7 @@ class ParzenParameters(NamedTuple):
     windows: Array
 
 
+@stored()
 @dataclass(frozen=True)
 class Parzen(Family):
     """p(x) = Σ_j w_j K((x − x_j)/h) / (h Σ_j w_j): kernels around every value seen.

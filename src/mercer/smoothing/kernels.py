@@ -15,6 +15,7 @@ from scipy.special import betaln, gammaln, ndtr
 
 from mercer._errors import KernelError
 from mercer._jit.smoothing import profiles
+from mercer._stored import stored
 from mercer._suggest import did_you_mean, quoted
 from mercer.smoothing import autocorrelation
 from mercer.smoothing._base import Array, Form, SmoothingKernel, quiet_log
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 
+@stored()
 @dataclass(frozen=True)
 class Gaussian(SmoothingKernel):
     """k(r) = e^(−r²/2).
@@ -79,6 +81,7 @@ class Gaussian(SmoothingKernel):
         return True
 
 
+@stored()
 @dataclass(frozen=True)
 class Exponential(SmoothingKernel):
     """k(r) = e^(−r).
@@ -115,6 +118,7 @@ class Exponential(SmoothingKernel):
         return partial(autocorrelation.of_exponential, columns=columns)
 
 
+@stored()
 @dataclass(frozen=True)
 class Triangular(SmoothingKernel):
     """k(r) = 1 − r for r ≤ 1; scikit-learn calls it linear.

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._memory import refuse_beyond_memory
+from mercer._stored import floats, optional, part_of, stored
 from mercer._threads import blas_for, row_blocks
 from mercer.smoothing.bandwidth import Bandwidth
+from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.mixed import MixedSums, Rows
 from mercer.smoothing.regression import FAR, LocalFit
 
@@ -26,6 +28,16 @@ FLAT = 1e-12
 PROLONGED = 1e3
 
 
+@stored(
+    weight=floats("n"),
+    centre=floats("d"),
+    origin=floats("t"),
+    _values=floats("nt"),
+    kernel=part_of(SmoothingKernel),
+    bandwidth=optional(part_of(Bandwidth)),
+    mismatch=optional(floats()),
+    _sums=part_of(MixedSums, n="n", d="d"),
+)
 class LocalLines(LocalFit):
     """The value at x of the line, or plane, that fits the values best with the weights K_h(x − x_j).
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._stored import floats, integers, optional, part_of, real, reals, sequence, stored
 from mercer._threads import row_blocks
 from mercer.smoothing.kernels import Biweight, Exponential, Gaussian, SmoothingKernel, Uniform
 from mercer.smoothing.sums import KernelSums
@@ -39,6 +40,7 @@ def most_mismatch(levels: Array) -> Array:
     return np.asarray((levels - 1) / np.maximum(levels, 1))
 
 
+@stored(numbers=floats("nd"), codes=optional(integers("nc", least=-1)))
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Numbers, of shape (n, d), and the codes of categories, of shape (n, q) with −1 for a level never seen."""
@@ -87,6 +89,16 @@ class _Share(NamedTuple):
         return S, T, scale + self.log_factor
 
 
+@stored(
+    kernel=part_of(SmoothingKernel),
+    points=part_of(Rows, n="n", d="d", c="c"),
+    weight=floats("n"),
+    factors=optional(floats("n")),
+    narrower=real(),
+    _cells=reals("g."),
+    _members=sequence("g", integers("_m", below="n")),
+    _sums=sequence("g", part_of(KernelSums, d="d")),
+)
 class MixedSums:
     """Sums over points with categories, Σ_j w_j k(x − x_j) Π_c l(x_c, x_jc).
 

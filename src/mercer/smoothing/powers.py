@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import betaln, gammaln, logsumexp, spherical_jn
 
 from mercer._jit.smoothing import profiles
+from mercer._stored import stored
 from mercer.smoothing import autocorrelation
 from mercer.smoothing._base import Array, SmoothingKernel, quiet_log
 from mercer.smoothing._lens import smooth_lens
@@ -46,6 +47,7 @@ class _Power(SmoothingKernel):
         return smooth_lens(self, columns, self.degree)
 
 
+@stored()
 @dataclass(frozen=True)
 class Uniform(_Power):
     """k(r) = 1 for r ≤ 1, the naive estimator of lecture 4 on closed intervals; scikit-learn calls it tophat.
@@ -70,6 +72,7 @@ class Uniform(_Power):
         return quiet_log(self.profile(r))
 
 
+@stored()
 @dataclass(frozen=True)
 class Epanechnikov(_Power):
     """k(r) = 1 − r² for r ≤ 1: of all kernels the one with the least mean square error, to leading order.
@@ -88,6 +91,7 @@ class Epanechnikov(_Power):
         return profiles.Epanechnikov()
 
 
+@stored()
 @dataclass(frozen=True)
 class Biweight(_Power):
     """k(r) = (1 − r²)² for r ≤ 1.
@@ -106,6 +110,7 @@ class Biweight(_Power):
         return profiles.Biweight()
 
 
+@stored()
 @dataclass(frozen=True)
 class Triweight(_Power):
     """k(r) = (1 − r²)³ for r ≤ 1.
@@ -124,6 +129,7 @@ class Triweight(_Power):
         return profiles.Triweight()
 
 
+@stored()
 @dataclass(frozen=True)
 class Cosine(SmoothingKernel):
     """k(r) = cos(½πr) for r ≤ 1.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
+from mercer._stored import floats, optional, part_of, stored
 from mercer._threads import row_blocks
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
@@ -215,6 +216,16 @@ class LocalFit(ABC):
         return Rows(self.bandwidth.whiten(rows.numbers - self.centre), rows.codes)
 
 
+@stored(
+    weight=floats("n"),
+    centre=floats("d"),
+    origin=floats("t"),
+    _values=floats("nt"),
+    kernel=part_of(SmoothingKernel),
+    bandwidth=optional(part_of(Bandwidth)),
+    mismatch=optional(floats()),
+    _sums=part_of(MixedSums, n="n", d="d"),
+)
 class LocalMeans(LocalFit):
     """Σ_j w_j(x) y_j, w_j(x) ∝ K_h(x − x_j): Nadaraya and Watson's."""
 
@@ -231,6 +242,16 @@ class LocalMeans(LocalFit):
         return found, np.isfinite(logs) & ~(twice > -FAR)
 
 
+@stored(
+    weight=floats("n"),
+    centre=floats("d"),
+    origin=floats("t"),
+    _values=floats("nt"),
+    kernel=part_of(SmoothingKernel),
+    bandwidth=optional(part_of(Bandwidth)),
+    mismatch=optional(floats()),
+    _sums=part_of(MixedSums, n="n", d="d"),
+)
 class LocalVotes(LocalMeans):
     """Local means of shares, in which the digits of the smallest count."""
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import BandwidthError, FitInterrupted
+from mercer._stored import floats, optional, stored
 from mercer.smoothing.bandwidth import Bandwidth, Criterion
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.mixed import Rows, most_mismatch
@@ -30,6 +31,7 @@ SEARCHED = 1000
 PAIRS = 2e8
 
 
+@stored(mismatch=optional(floats()))
 @dataclass(frozen=True, eq=False)
 class WidthChoice:
     """Widths by leave-one-out: what was chosen, and how the error depends on the width of all axes together."""

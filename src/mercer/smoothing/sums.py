@@ -26,6 +26,7 @@ from mercer._jit.smoothing.parzen import (
     nearest,
 )
 from mercer._jit.smoothing.profiles import Laplace
+from mercer._stored import floats, optional, part_of, stored
 from mercer._threads import ordered_map, row_blocks
 from mercer.smoothing._blocks import Blocks, in_blocks, padded
 from mercer.smoothing.kernels import SmoothingKernel
@@ -46,6 +47,9 @@ TINY = 2.0**-800
 VAGUE = 1e12
 
 
+@stored(
+    kernel=part_of(SmoothingKernel), points=floats("nd", finite=True), weight=floats("n"), factors=optional(floats("n"))
+)
 class KernelSums:
     """Points in units of the bandwidth, with weights, and a kernel around each.
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from mercer._errors import BandwidthError, SupportError
+from mercer._stored import floats, stored
 from mercer.report.wording import counted
 
 Array = NDArray[Any]
@@ -26,6 +27,7 @@ MOST_IMAGES = 1000
 LARGEST = 709.0
 
 
+@stored(low=floats("d"), high=floats("d"))
 @dataclass(frozen=True, eq=False)
 class Support:
     """Bounds of every column, which may be infinite, and what is done at them."""

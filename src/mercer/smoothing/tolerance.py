@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._stored import stored
 from mercer.smoothing.fourier import PAIR, FourierSums, plan
 from mercer.smoothing.kernels import Gaussian, SmoothingKernel
 
@@ -29,6 +30,7 @@ def has_grid(kernel: SmoothingKernel, columns: int, *, adaptive: bool) -> bool:
     return isinstance(kernel, Gaussian) and not adaptive and columns <= MOST_COLUMNS
 
 
+@stored()
 class Tolerance(NamedTuple):
     """A sum may be off by `relative` times itself and by `share` of the weight of all points."""
 

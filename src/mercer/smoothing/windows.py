@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammainccinv
 
 from mercer._errors import NoClosedFormError, OutOfReachError
+from mercer._stored import floats, optional, part_of, stored
 from mercer._threads import ordered_map, row_blocks
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.boxes import box_probability, in_order
@@ -38,6 +39,14 @@ SOME_ROWS = 1001
 BOX_ROWS = 1 << 20
 
 
+@stored(
+    kernel=part_of(SmoothingKernel),
+    bandwidth=part_of(Bandwidth),
+    points=floats("nd"),
+    _weight=optional(floats("n")),
+    _given_factors=optional(floats("n")),
+    factors=optional(floats("n")),
+)
 class Windows(Density):
     """`p(x) = Σ_j w_j |L|⁻¹ λ_j⁻ᵈ K(L⁻¹(x − x_j)/λ_j) / Σ_j w_j` (lecture 4, "Parzen Window").
 

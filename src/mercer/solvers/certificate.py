@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from mercer._errors import FitInterrupted
+from mercer._stored import stored
 
 #: kind of a certificate that the gradient vanishes where the objective is not convex: a local claim
 STATIONARY = "stationary point"
@@ -18,6 +19,7 @@ ELSEWHERE = "the objective is not convex, so that this is about points nearby, a
 Progress = Callable[[int, float, float], None]
 
 
+@stored()
 @dataclass(frozen=True)
 class Certificate:
     """A number that is zero at the optimum, how small it is, and how small it had to be.

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from mercer._errors import TooManyColumnsError
+from mercer._stored import flags, floats, stored
 from mercer.designs import Observations
 from mercer.report.wording import counted
 from mercer.solvers._cone import Against, Cone, Signed, Unmoved, refused_beyond_range
@@ -55,6 +56,7 @@ FEW_ROWS, MORE_ROWS, MORE_PER_COLUMN = 1000, 500, 4
 PRECISELY: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
+@stored(direction=floats("w"), separated=flags("n"), multipliers=floats("n"))
 @dataclass(frozen=True, eq=False)
 class Separation:
     """Whether responses are separated, along which direction, and the proof.

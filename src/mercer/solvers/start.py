@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError
 from mercer._gpu import is_tensor
+from mercer._stored import stored
 from mercer.families.response import Response, Slopes, in_memory
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem
@@ -19,6 +20,7 @@ Array = NDArray[Any]
 MOST_HALVINGS = 30
 
 
+@stored()
 @dataclass(frozen=True)
 class Midway(Response):
     """Squares of η − Xw, where η belongs to the mean halfway between y and the mean of all responses."""

@@ -9,9 +9,11 @@ import numpy as np
 
 from mercer._errors import MergeError
 from mercer._jit.stats import tally as loops
+from mercer._stored import floats, reals, stored
 from mercer.stats.base import Array, Statistic, as_block, as_weight, ratio, rows_left, same_shape, weight_left
 
 
+@stored(edges=floats("d e", order=None), rows=reals("g d n"), counts=reals("g d n"))
 @dataclass(frozen=True)
 class BinCounts(Statistic):
     """`rows` and weighted `counts` of shape (groups, columns, bins); `edges` (columns, bins + 1).

@@ -8,9 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._errors import MergeError, UnseenRowsError
+from mercer._stored import part_of, reals, sequence, stored, values
 from mercer.stats.base import Array, Statistic, group_totals, moved, rows_left, weight_left
 
 
+@stored(labels=values("g"), rows=reals("g"), weight=reals("g"), parts=sequence(".", part_of(Statistic, g="g")))
 @dataclass(frozen=True)
 class ByClass(Statistic):
     """Class labels (sorted), rows and weight of each class, and one statistic per factor of the model."""

@@ -14,12 +14,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._stored import reals, stored
+
 Array = NDArray[Any]
 
 #: constants of SplitMix64, which turns any bits into others that look random
 GOLDEN, FIRST, SECOND = (np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
+@stored(rows=reals("nd"), weight=reals("n"), hashes=reals("n"))
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
     """At most `most` different rows, in the order of their hashes, and the weight of each among all rows.

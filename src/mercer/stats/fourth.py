@@ -15,6 +15,7 @@ import numpy as np
 
 from mercer._gpu import is_tensor
 from mercer._gpu import moments as tensor_loops
+from mercer._stored import floats, part_of, stored
 from mercer._threads import row_blocks
 from mercer.stats.base import Array, Statistic, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
 from mercer.stats.scatter import ScatterMoments
@@ -25,6 +26,7 @@ SMALLEST = 1e-290
 TILE_ROWS = 1024
 
 
+@stored(moments=part_of(ScatterMoments, g="g", d="d"), third=floats("gdd"), fourth=floats("gdd"))
 @dataclass(frozen=True)
 class FourthMoments(Statistic):
     """Of complete rows: third[g, a, b] = Σ w u_a² u_b and fourth[g, a, b] = Σ w u_a² u_b², with u = x − mean."""

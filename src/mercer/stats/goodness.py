@@ -8,12 +8,14 @@ from typing import Self
 import numpy as np
 
 from mercer._gpu import to_numpy
+from mercer._stored import reals, stored
 from mercer.designs import Design
 from mercer.families import Poisson
 from mercer.families.response import Response
 from mercer.stats.base import Array
 
 
+@stored(point=reals())
 @dataclass(frozen=True, eq=False)
 class Goodness:
     """Sums over rows with the coefficients at `point`: they add up."""

@@ -10,10 +10,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mercer._errors import SupportError, UnequalEdgesError
+from mercer._stored import part_of, reals, sequence, stored
 from mercer.families.bins import Axis, refuse_too_many
 from mercer.stats.base import Array, Statistic, as_block, rows_left, same_shape, weight_left
 
 
+@stored(
+    lambda own: own.rows.shape == own.counts.shape == _shape(len(own.rows), own.axes),
+    axes=sequence("d", part_of(Axis)),
+    rows=reals(),
+    counts=reals(),
+)
 @dataclass(frozen=True)
 class GridCounts(Statistic):
     """`rows` and weighted `counts`, of shape (groups, bins of the first axis, bins of the second, …).

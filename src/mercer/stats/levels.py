@@ -7,11 +7,13 @@ from typing import Self
 
 import numpy as np
 
+from mercer._stored import flags, reals, stored, values
 from mercer.data.coding import Coded
 from mercer.stats.base import Array, ratio
 from mercer.stats.tally import NO_LEVELS, Tally, union_of_levels
 
 
+@stored(levels=values("l"), declared=flags("."), rows=reals("gl"), counts=reals("gl"))
 @dataclass(frozen=True)
 class LevelCounts(Tally):
     """One categorical column: `rows` and weighted `counts` of shape (groups, levels)."""

@@ -11,10 +11,12 @@ import numpy as np
 from mercer._gpu import is_tensor
 from mercer._gpu import moments as tensor_loops
 from mercer._jit.stats import moments as loops
+from mercer._stored import floats, reals, stored
 from mercer.stats._centred import Centred, squares_left
 from mercer.stats.base import Array, as_block, as_weight, largest_shrinkage, ratio, spoilt_sums_are_silent
 
 
+@stored(rows=reals("gd"), weight=reals("gd"), pilot=floats("gd"), offset=floats("gd"), scatter=floats("gd"))
 @dataclass(frozen=True)
 class ColumnMoments(Centred):
     """Rows, weight, mean and centred sum of squares; all of shape (groups, columns).

@@ -11,6 +11,7 @@ import numpy as np
 from mercer._jit import gram
 from mercer._jit.designs.sparse import add_pairs
 from mercer._jit.product import square
+from mercer._stored import stored
 from mercer._threads import WORTH_THREADS, row_blocks
 from mercer.stats.base import Array, as_block, as_weight, is_block, spoilt_sums_are_silent
 from mercer.stats.joined import NEAR_ZERO, pilot, tile_rows, tiles
@@ -39,6 +40,7 @@ class Sums(NamedTuple):
     second: Array
 
 
+@stored()
 @dataclass(frozen=True, eq=False)
 class NormalEquations:
     """Moments of [x, y]: means, and products about them, of all columns side by side.

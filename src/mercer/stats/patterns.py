@@ -14,6 +14,7 @@ import numpy as np
 
 from mercer._errors import NonFiniteError, TooManyPatternsError, UnseenRowsError
 from mercer._gpu import is_tensor, to_numpy
+from mercer._stored import length, mapping, part_of, stored
 from mercer.families.missing_patterns import distinct_patterns
 from mercer.stats.base import Array, Statistic, as_block, same_shape
 from mercer.stats.scatter import ScatterMoments
@@ -21,6 +22,7 @@ from mercer.stats.scatter import ScatterMoments
 MOST_PATTERNS = 10_000
 
 
+@stored(n_groups=length("g"), columns=length("d"), patterns=mapping(part_of(bytes), part_of(ScatterMoments, g="g")))
 @dataclass(frozen=True)
 class PatternMoments(Statistic):
     """`patterns` maps an observed mask (one byte per column) to the moments of those columns.

@@ -10,6 +10,7 @@ import numpy as np
 from mercer._jit.families.losses import BernoulliLogit
 from mercer._jit.gram import mirror, padded
 from mercer._jit.stats import quadratic as loops
+from mercer._stored import reals, stored
 from mercer.designs import DenseDesign, Design
 from mercer.designs.dense import is_for_loops
 from mercer.designs.one_pass import OnePass
@@ -53,6 +54,7 @@ class Expansion:
         )
 
 
+@stored(point=reals(), gradient=reals(), hessian=reals())
 @dataclass(frozen=True, eq=False)
 class Quadratic(Expansion):
     """The loss of one linear predictor for each row, at the coefficients `point`.

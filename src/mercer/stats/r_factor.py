@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from mercer._stored import reals, stored
 from mercer.stats.base import Array, same_shape, spoilt_sums_are_silent
 from mercer.stats.joined import pilot, tiles, triangle
 
@@ -19,6 +20,7 @@ class Triangle(NamedTuple):
     rest: Array  # (targets or fewer, targets): squares of its columns sum to those of the residuals
 
 
+@stored(pilot=reals(), R=reals(".."))
 @dataclass(frozen=True, eq=False)
 class RFactor:
     """R with RᵀR = AᵀA for A = √weight · [1, x − pilot, y − pilot]: it knows as much as A does, without squaring it.

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mercer._errors import UnseenRowsError
+from mercer._stored import floats, integers, length, part_of, sequence, stored
 from mercer.stats.base import Array, Statistic, as_block, same_shape
 
 
+@stored(points=floats("nd"), codes=integers("n"), weight=floats("n"))
 class Piece(NamedTuple):
     """Some rows, the group and the weight of each."""
 
@@ -19,6 +21,7 @@ class Piece(NamedTuple):
     weight: Array
 
 
+@stored(n_groups=length("g"), columns=length("d"), pieces=sequence(".", part_of(Piece, d="d")))
 @dataclass(frozen=True)
 class Rows(Statistic):
     """Every row of weight above zero, with its group; NaN stays where it is.

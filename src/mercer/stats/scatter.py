@@ -9,12 +9,14 @@ import numpy as np
 
 from mercer._gpu import is_tensor
 from mercer._gpu import moments as tensor_loops
+from mercer._stored import floats, reals, stored
 from mercer._threads import WORTH_THREADS
 from mercer.stats._centred import Centred, squares_left
 from mercer.stats._tiles import squares_by_blas, squares_by_loops
 from mercer.stats.base import Array, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
 
 
+@stored(rows=reals("g"), weight=reals("g"), pilot=floats("gd"), offset=floats("gd"), scatter=floats("gdd"))
 @dataclass(frozen=True)
 class ScatterMoments(Centred):
     """Rows and weight (groups,), mean (groups, columns) and scatter Σw(x−mean)(x−mean)ᵀ (groups, columns, columns).

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._jit.gram import padded
 from mercer._jit.stats import softmax_quadratic as loops
+from mercer._stored import reals, stored
 from mercer.designs import Design, Tile
 from mercer.designs.one_pass import OnePass
 from mercer.designs.tensors import TensorTile
@@ -17,6 +18,7 @@ from mercer.stats.base import Array, as_weight, spoilt_sums_are_silent
 from mercer.stats.quadratic import GRADIENT, HESSIAN, Expansion
 
 
+@stored(point=reals(), gradient=reals(), hessian=reals())
 @dataclass(frozen=True, eq=False)
 class SoftmaxQuadratic(Expansion):
     """The loss of a linear predictor for each class, at the coefficients `point`, (p, columns of η).

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from mercer._errors import MergeError
 from mercer._jit.stats import sparse as sparse_loops
 from mercer._jit.stats import sums as loops
+from mercer._stored import floats, reals, stored
 from mercer._threads import row_blocks
 from mercer.families.base import Family
 from mercer.stats.base import (
@@ -86,6 +87,7 @@ class Sums(Statistic):
         same_shape("sums", self.total.shape, other.total.shape)
 
 
+@stored(rows=reals("gd"), weight=reals("gd"), total=floats("gdt"))
 @dataclass(frozen=True)
 class ColumnSums(Sums):
     """Of a scalar family: rows and weight (groups, columns), total (groups, columns, components). NaN is left out."""

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer._stored import flags, floats, reals, stored
 from mercer.stats.base import Array, as_block, ratio
 from mercer.stats.tally import Tally
 
@@ -14,6 +15,7 @@ from mercer.stats.tally import Tally
 OWN_CODES = 1 << 16
 
 
+@stored(levels=floats("l"), declared=flags("."), rows=reals("gdl"), counts=reals("gdl"))
 @dataclass(frozen=True)
 class ValueCounts(Tally):
     """A histogram of the values of every column: `rows` and weighted `counts` of shape (groups, columns, values)."""

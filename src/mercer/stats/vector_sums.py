@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from mercer._errors import UnseenRowsError
 from mercer._jit.stats import sparse as sparse_loops
 from mercer._jit.stats import sums as loops
+from mercer._stored import floats, part_of, reals, stored
 from mercer.data.coding import Coded, code_floats
 from mercer.families.base import Family
 from mercer.stats.base import ROUNDING, Array, as_block, as_weight, group_totals, spoilt_sums_are_silent
@@ -22,6 +23,7 @@ from mercer.stats.sums import Sums
 LENGTH_DIGITS = 3
 
 
+@stored(rows=reals("g"), weight=reals("g"), total=floats("gd"), lengths=part_of(LevelCounts, g="g"))
 @dataclass(frozen=True)
 class VectorSums(Sums):
     """Rows and weight (groups,), total (groups, components). Rows that are missing altogether are left out.

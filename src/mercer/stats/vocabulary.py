@@ -8,11 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._stored import integers, part_of, stored
 from mercer.data.texts import SURROGATES, Texts
 
 Array = NDArray[Any]
 
 
+@stored(terms=part_of(Texts, n="v"), document_counts=integers("v"), term_counts=integers("v"))
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
     """Terms in the order of their code points, which is that of Python's strings.

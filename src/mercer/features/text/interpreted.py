@@ -18,6 +18,7 @@ from scipy import sparse
 from sklearn.utils import murmurhash3_32
 
 from mercer._errors import DataError, EmptyDataError
+from mercer._stored import integers, sequence, stored, whole
 from mercer.features.text.matrices import csr
 from mercer.stats.vocabulary import Vocabulary
 
@@ -25,6 +26,7 @@ Array = NDArray[Any]
 Analyze = Callable[[Any], Iterable[Any]]
 
 
+@stored(terms=sequence("v"), document_counts=integers("v"), term_counts=integers("v"), n_documents=whole(0))
 @dataclass(frozen=True, eq=False)
 class OtherVocabulary:
     """A `Vocabulary` of terms that are not all strings, in ascending order."""

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs_fast import inplace_csr_row_normalize_l1, inplace_csr_row_normalize_l2
 
 from mercer._errors import DataError, MergeError
+from mercer._stored import reals, stored
 from mercer._threads import row_blocks
 
 Array = NDArray[Any]
@@ -18,6 +19,7 @@ Array = NDArray[Any]
 AT_ONCE = 1 << 16
 
 
+@stored(document_counts=reals("v"))
 @dataclass(frozen=True, eq=False)
 class Totals:
     """What weights are made of: documents, documents with each term, terms in all of them; and those of each class."""

@@ -8,11 +8,13 @@ from typing import Self
 
 import numpy as np
 
+from mercer._stored import floats, optional, stored
 from mercer.families.missing_patterns import distinct_patterns
 from mercer.models._finite import adds_up
 from mercer.models.base import Array, refuse_where
 
 
+@stored(X=floats("nd"), weight=optional(floats("n", least=0)))
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Rows and their weights; None if all are 1."""

@@ -15,6 +15,7 @@ from mercer._errors import (
     TooManyColumnsError,
     UnseenRowsError,
 )
+from mercer._stored import floats, part_of, reals, sequence, stored
 from mercer._threads import thread_count
 from mercer.data.blocks import RowBlocks
 from mercer.data.sources.base import Source
@@ -24,12 +25,21 @@ from mercer.models._agreement import refuse_other_columns
 from mercer.models.base import Array, Plan, checked_weight, column_names, old_state_on_failure
 from mercer.models.densities._histogram_questions import BLOCK_ROWS, HistogramQuestions, corners
 from mercer.models.densities._histogram_source import count_source
+from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources
 from mercer.smoothing.cells import Cells
 from mercer.solvers.certificate import Certificate
 from mercer.stats.grid import GridCounts, joined_axes
 
 
+@stored(
+    **FITTED,
+    edges_=sequence("d", floats("_e")),
+    counts_=reals(),
+    density_=floats(),
+    _cells=part_of(Cells, d="d"),
+    statistic_=part_of(GridCounts, d="d"),
+)
 class HistogramDensity(HistogramQuestions):
     """A density that is constant on each bin of one column, or on each cell of a grid over two or three.
 

@@ -14,6 +14,7 @@ from mercer._errors import BandwidthError, DataError, NoClosedFormError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._held import ValueHolder
 from mercer._jit.smoothing.parzen import SIZE
+from mercer._stored import optional, part_of, stored
 from mercer._threads import thread_count
 from mercer.families.draws import checked_count
 from mercer.models._agreement import refuse_other_columns, refuse_other_parameters
@@ -23,6 +24,7 @@ from mercer.models.base import Array, Plan, checked, checked_weight, column_name
 from mercer.models.densities._kernel_questions import DensityQuestions
 from mercer.models.densities._kernel_rows import Rows, refuse_values
 from mercer.models.densities._kernel_tree import METRICS, TREES, TreeDensity, is_euclidean, tree_for
+from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources
 from mercer.smoothing import SmoothingKernel, Windows, smoothing_kernel_from, tensors
 from mercer.smoothing.bandwidth import Bandwidth
@@ -34,6 +36,14 @@ from mercer.smoothing.tolerance import has_grid
 from mercer.solvers.certificate import Certificate
 
 
+@stored(
+    **FITTED,
+    kernel_=part_of(SmoothingKernel),
+    _rows=part_of(Rows, d="d"),
+    _support=optional(part_of(Support, d="d")),
+    density_=part_of(d="d"),
+    bandwidth_choice_=part_of(Bandwidth),
+)
 class KernelDensity(ValueHolder, DensityQuestions):
     """Kernel density estimation; scikit-learn's `KernelDensity` with bandwidths that know the data, bounds and more.
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._stored import stored
 from mercer.models.base import Array
 from mercer.solvers.gaps.em import Pull
 from mercer.stats import FourthMoments, ScatterMoments
 
 
+@stored()
 @dataclass(frozen=True)
 class Structure:
     """What covariances may look like, and whether the classes share one."""
@@ -30,6 +32,7 @@ STRUCTURES = {
 }
 
 
+@stored()
 @dataclass(frozen=True)
 class FixedShrinkage:
     """(1 − δ) Σ + δ tr(Σ)/d · I."""
@@ -41,6 +44,7 @@ class FixedShrinkage:
         return Pull(self.amount, np.full(d, np.trace(covariance) / d))
 
 
+@stored()
 @dataclass(frozen=True)
 class StandardisedShrinkage:
     """(1 − δ) R + δ tr(R)/d · I for the standardised columns, so that units do not matter; R has their correlations."""
@@ -53,6 +57,7 @@ class StandardisedShrinkage:
         return Pull(self.amount, np.where(variance > 0, variance, 1.0) * np.mean(variance > 0))
 
 
+@stored()
 @dataclass(frozen=True)
 class OracleShrinkage:
     """δ by the oracle approximating formula (Chen, Wiesel, Eldar and Hero 2010, eq. 23), for standardised columns."""

@@ -9,10 +9,12 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from mercer._errors import DataError
+from mercer._stored import floats, stored
 from mercer.models.base import Array
 from mercer.stats import Statistic
 
 
+@stored(classes=floats("kdd"), total=floats("dd"))
 @dataclass(frozen=True)
 class DelegatedCovariances(Statistic):
     """The covariance of each class, and of all rows together: final, since no rows can be added or taken out."""

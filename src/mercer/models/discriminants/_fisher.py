@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
+from mercer._stored import floats, stored
 from mercer.models.base import Array
 from mercer.stats.base import ratio
 
@@ -16,6 +17,7 @@ AS_LARGE = 1 - 1e-8
 NO_DISTANCE = 1e-13
 
 
+@stored(scalings=floats("dr"), explained=floats("."))
 class Directions(NamedTuple):
     """Columns of `scalings` have unit variance within the classes; `explained` is the variance ratio between them."""
 

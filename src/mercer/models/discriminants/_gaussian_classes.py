@@ -14,6 +14,7 @@ from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._gpu import scores as tensor_loops
 from mercer._jit.models import normal_scores
 from mercer._jit.product import put_product
+from mercer._stored import flags, floats, stored
 from mercer._threads import row_blocks
 from mercer.families import MultivariateGaussian, MultivariateGaussianParameters
 from mercer.families.collinear import cholesky
@@ -37,6 +38,7 @@ NEAR_ZERO = 1e3
 SAFE_RATIO = 1e6
 
 
+@stored(centre=floats("d"), weights=floats("ds"), intercept=floats("s"))
 @dataclass(frozen=True)
 class LinearScores:
     """(x − centre) · weights + intercept. Differences from a centre amid the data keep digits that x itself has not."""
@@ -73,6 +75,7 @@ class LinearScores:
         np.add(product, self.intercept, out=out)
 
 
+@stored(directions=floats("dr"), inverse_deviation=floats("r"))
 class SharedAxes(NamedTuple):
     """Directions in which classes vary independently, and 1/deviation of each class along them."""
 
@@ -80,6 +83,7 @@ class SharedAxes(NamedTuple):
     inverse_deviation: Array  # (classes, columns)
 
 
+@stored(centre=floats("d"), away=floats("kd"), covariance=floats("k? d d"), seen=flags("k"))
 @dataclass(frozen=True)
 class GaussianClasses:
     """N(mean, covariance) for each class; one covariance for each, or a single one that all classes share.

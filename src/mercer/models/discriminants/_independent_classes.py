@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer._stored import flags, floats, stored
 from mercer.families.gaussian import GaussianParameters
 from mercer.models.base import Array
 from mercer.models.discriminants._covariance import AnyShrinkage, FixedShrinkage, Structure
@@ -19,6 +20,7 @@ from mercer.stats import ColumnMoments
 from mercer.stats.base import ratio
 
 
+@stored(mean=floats("kd"), variance=floats("k? d?"), seen=flags("k"), observed=flags("d"), gaps=flags("k"))
 @dataclass(frozen=True)
 class IndependentClasses:
     """N(mean, variance) for each class and column; `variance` broadcasts against (classes, columns)."""

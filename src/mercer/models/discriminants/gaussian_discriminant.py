@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from mercer._stored import stored
 from mercer.models.base import Array
 from mercer.models.discriminants._covariance import (
     STRUCTURES,
@@ -20,10 +21,12 @@ from mercer.models.discriminants._covariance import (
 from mercer.models.discriminants._gaussian_classes import GaussianClasses
 from mercer.models.discriminants._independent_classes import IndependentClasses
 from mercer.models.discriminants.discriminant import DiscriminantClassifier
+from mercer.models.fitted_fields import FITTED_CLASSES, FITTED_GAUSSIANS
 from mercer.solvers.certificate import Solution
 from mercer.stats import ByClass, ColumnMoments, ScatterMoments
 
 
+@stored(**FITTED_CLASSES | FITTED_GAUSSIANS)
 class GaussianDiscriminant(DiscriminantClassifier):
     """Classes with normal densities: quadratic, linear and naive discriminant analysis in one.
 

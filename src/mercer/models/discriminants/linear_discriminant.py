@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError, PriorError
 from mercer._gpu import is_tensor, like, namespace, to_numpy
+from mercer._stored import floats, optional, part_of, stored, whole
 from mercer._threads import ordered_map, row_blocks
 from mercer._warn import warn
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
@@ -24,12 +25,27 @@ from mercer.models.discriminants._drop_in import DropInDiscriminant
 from mercer.models.discriminants._fisher import Directions, directions_by_rank, directions_by_ratio, whitening_by_rank
 from mercer.models.discriminants._gaussian_classes import GaussianClasses, LinearScores
 from mercer.models.discriminants._singular import singular_class
+from mercer.models.fitted_fields import FITTED_CLASSES, FITTED_GAUSSIANS
 from mercer.models.generative.generative import checked_priors
 from mercer.models.streaming.from_source import maps_sources
 from mercer.stats import ScatterMoments
 from mercer.stats.base import as_block
 
 
+@stored(
+    lambda model: not hasattr(model, "scalings_") or model._max_components <= model.scalings_.shape[1],
+    **FITTED_CLASSES | FITTED_GAUSSIANS,
+    _decision=part_of(LinearScores, d="d"),
+    _origin=floats("d"),
+    scalings_=floats("d."),
+    xbar_=floats("d"),
+    coef_=floats(".d"),
+    intercept_=floats("."),
+    _max_components=whole(0),
+    _n_features_out=whole(0),
+    _within=optional(floats("dd")),
+    _weighted_covariance=optional(floats("dd")),
+)
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DropInDiscriminant):
     """Linear discriminant analysis; scikit-learn's with weights, merging, forgetting, sampling and missing values.
 

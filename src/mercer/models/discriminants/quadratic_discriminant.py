@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
+from mercer._stored import floats, sequence, stored
 from mercer.families.gaussian import LOG_2PI
 from mercer.models.base import Array, publish
 from mercer.models.discriminants._axes import principal_axes
@@ -16,10 +17,16 @@ from mercer.models.discriminants._drop_in import DropInDiscriminant
 from mercer.models.discriminants._fisher import with_fixed_signs
 from mercer.models.discriminants._gaussian_classes import GaussianClasses
 from mercer.models.discriminants._singular import SingularClassError, to_blame
+from mercer.models.fitted_fields import FITTED_CLASSES, FITTED_GAUSSIANS
 from mercer.models.generative.generative import checked_priors
 from mercer.stats import ScatterMoments
 
 
+@stored(
+    **FITTED_CLASSES | FITTED_GAUSSIANS,
+    scalings_=sequence("k", floats("_r")),
+    rotations_=sequence("k", floats("d _r")),
+)
 class QuadraticDiscriminantAnalysis(DropInDiscriminant):
     """Quadratic discriminant analysis; scikit-learn's with weights, merging, forgetting, sampling and missing values.
 

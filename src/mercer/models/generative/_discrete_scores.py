@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from mercer._jit.designs import sparse as sparse_products
+from mercer._stored import floats, optional, part_of, reals, stored
 from mercer.families import Multinomial
 from mercer.models.base import Array, is_sparse
 from mercer.stats.sparse import Stored, one_entry_per_place
@@ -25,6 +26,7 @@ def times(x: Any, table: Array) -> Array:
     return product
 
 
+@stored(logs=floats("dk"), impossible=optional(reals("dk")))
 @dataclass(frozen=True)
 class LogProduct:
     """x ↦ Σ_j x_j·log p_j of each class, with 0·log 0 = 0: of a word that is absent nothing is asked."""
@@ -61,6 +63,7 @@ def log_coefficient(counts: Any) -> Array:
         return np.where(negative > 0, -np.inf, gammaln(length + 1) - terms)
 
 
+@stored(slope=floats("dk"), absent=floats("dk"), constant=floats("k"))
 @dataclass(frozen=True)
 class TwoSided:
     """x ↦ Σ_j x_j·present_j + (1 − x_j)·absent_j of each class, over what is not missing."""
@@ -80,6 +83,7 @@ class TwoSided:
         return scores if missing is None else scores - times(missing, self.absent)
 
 
+@stored(finite=part_of(TwoSided, d="d", k="k"), impossible=optional(part_of(TwoSided, d="d", k="k")))
 @dataclass(frozen=True)
 class BernoulliScores:
     """log p(x|y), with 0·log 0 = 0."""

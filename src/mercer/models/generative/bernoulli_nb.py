@@ -11,11 +11,13 @@ from sklearn.utils._param_validation import Interval
 
 from mercer._errors import MergeError, SupportError
 from mercer._jit.models import binarize as loops
+from mercer._stored import floats, part_of, stored
 from mercer._threads import row_blocks
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.families import Bernoulli, BernoulliParameters
 from mercer.families.pseudo_counts import add_alpha
 from mercer.models.base import Array, column_names, first_where, is_sparse
+from mercer.models.fitted_fields import FITTED_COUNTS
 from mercer.models.generative._discrete import DiscreteClassifier, some_rows
 from mercer.models.generative._discrete_scores import BernoulliScores, with_entries
 from mercer.models.generative.generative import GenerativeClassifier
@@ -38,6 +40,12 @@ class _Absences(NamedTuple):
         return cls(presences.weight, np.where(share > NOTHING, share, 0.0))
 
 
+@stored(
+    **FITTED_COUNTS,
+    feature_count_=floats("kd"),
+    feature_log_prob_=floats("kd"),
+    _scores=part_of(BernoulliScores, d="d", k="k"),
+)
 class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
     """Bernoulli naive Bayes; scikit-learn's `BernoulliNB` with merging, forgetting, sampling and missing values.
 

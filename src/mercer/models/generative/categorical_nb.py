@@ -11,11 +11,13 @@ from sklearn.utils._param_validation import Interval
 
 from mercer._errors import UnseenCodeError
 from mercer._memory import refuse_beyond_memory
+from mercer._stored import floats, integers, sequence, stored
 from mercer.data.blocks import COPIED_BLOCK
 from mercer.data.coding import Coded
 from mercer.families import Categorical, CategoricalParameters
 from mercer.families.pseudo_counts import add_alpha
 from mercer.models.base import Array, checked, column_names, first_where, refuse_negative
+from mercer.models.fitted_fields import FITTED_COUNTS
 from mercer.models.generative._discrete import DiscreteClassifier
 from mercer.models.generative._unweighted import CountsRowsApart, unweighted
 from mercer.models.generative.generative import GenerativeClassifier
@@ -33,6 +35,13 @@ WORTH_A_LOOK = 1 << 20
 NUMBERS_AT_ONCE = 8
 
 
+@stored(
+    **FITTED_COUNTS,
+    n_categories_=integers("d"),
+    category_count_=sequence("d", floats("k _c")),
+    feature_log_prob_=sequence("d", floats("k _c")),
+    _tables=sequence("d", floats("_c k")),
+)
 class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
     """Categorical naive Bayes; scikit-learn's `CategoricalNB` with merging, forgetting, sampling and missing values.
 

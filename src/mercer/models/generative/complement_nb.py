@@ -7,9 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer._errors import NonFiniteError
+from mercer._stored import floats, part_of, stored
 from mercer.families import Multinomial
 from mercer.families.pseudo_counts import add_alpha
 from mercer.models.base import Array, column_names
+from mercer.models.fitted_fields import FITTED_COUNTS
 from mercer.models.generative._discrete import CountClassifier, DiscreteClassifier
 from mercer.models.generative._discrete_scores import LogProduct
 from mercer.models.generative.classifier import SUMS_TOO_LARGE
@@ -24,6 +26,13 @@ class _OtherClasses(NamedTuple):
     mean: Array
 
 
+@stored(
+    **FITTED_COUNTS,
+    feature_count_=floats("kd"),
+    feature_all_=floats("d"),
+    feature_log_prob_=floats(),
+    _product=part_of(LogProduct, d="d", k="k"),
+)
 class ComplementNB(CountClassifier):
     """Complement naive Bayes (Rennie et al., 2003); scikit-learn's `ComplementNB` with merging and forgetting.
 

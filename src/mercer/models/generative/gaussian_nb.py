@@ -9,9 +9,11 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from mercer._errors import DegenerateDataError
+from mercer._stored import floats, part_of, real, stored
 from mercer.families.gaussian import GaussianParameters
 from mercer.models._tensor_rows import TakesTensors
 from mercer.models.base import Array, column_names, publish
+from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.generative._unweighted import CountsRowsApart, unweighted
 from mercer.models.generative.gaussian_scores import GaussianScores
 from mercer.models.generative.generative import GenerativeClassifier
@@ -23,6 +25,14 @@ from mercer.stats.by_class import ByClass
 from mercer.stats.moments import ColumnMoments
 
 
+@stored(
+    **FITTED_CLASSES,
+    epsilon_=real(),
+    _priors=floats("k"),
+    _scores=part_of(GaussianScores, d="d", k="k"),
+    theta_=floats("kd"),
+    var_=floats("kd"),
+)
 class GaussianNB(CountsRowsApart, TakesTensors, GenerativeClassifier):
     """Gaussian naive Bayes; scikit-learn's `GaussianNB` with merging, forgetting, sampling and missing values.
 

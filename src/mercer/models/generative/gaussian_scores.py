@@ -10,11 +10,13 @@ import numpy as np
 from mercer._gpu import is_tensor, namespace
 from mercer._gpu import scores as tensor_loops
 from mercer._jit.models import normal_scores
+from mercer._stored import floats, stored
 from mercer.families.gaussian import LOG_2PI, GaussianParameters
 from mercer.models.base import Array
 from mercer.stats.base import as_block
 
 
+@stored(mean=floats("kd"), inverse_deviation=floats("kd"), constants=floats("kd"))
 @dataclass(frozen=True)
 class GaussianScores:
     """Class-conditional normal columns, arranged for fast scoring."""

@@ -9,8 +9,10 @@ import numpy as np
 
 from mercer._errors import BandwidthError, EmptyDataError
 from mercer._held import ValueHolder
+from mercer._stored import flags, floats, part_of, sequence, stored
 from mercer.data.sources.base import Source
 from mercer.models.base import Array, checked, column_names
+from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.generative.generative import GenerativeClassifier
 from mercer.smoothing import Bandwidth, SmoothingKernel, Windows, smoothing_kernel_from
 from mercer.smoothing.classes import ClassBandwidths, Points, together
@@ -18,6 +20,13 @@ from mercer.smoothing.rules import Rule
 from mercer.stats import ByClass, Rows
 
 
+@stored(
+    **FITTED_CLASSES,
+    informative_=flags("d"),
+    _values=floats("d"),
+    bandwidths_=sequence("k", part_of(Bandwidth)),
+    windows_=sequence("k"),
+)
 class KernelBayes(ValueHolder, GenerativeClassifier):
     """A generative classifier whose classes may have any shape: p(x|y) is a kernel around every row of the class.
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer._stored import floats, part_of, stored
 from mercer.families import Multinomial
 from mercer.families.pseudo_counts import add_alpha
 from mercer.models.base import Array, column_names
+from mercer.models.fitted_fields import FITTED_COUNTS
 from mercer.models.generative._count_draws import draw_counts, drawn_lengths
 from mercer.models.generative._discrete import CountClassifier
 from mercer.models.generative._discrete_scores import LogProduct, log_coefficient
@@ -17,6 +19,9 @@ from mercer.models.generative.probabilities import even_where_unknown, log
 from mercer.models.linear_forms.pieces import LinearPiece
 
 
+@stored(
+    **FITTED_COUNTS, feature_count_=floats("kd"), feature_log_prob_=floats(), _product=part_of(LogProduct, d="d", k="k")
+)
 class MultinomialNB(CountClassifier, GenerativeClassifier):
     """Multinomial naive Bayes; scikit-learn's `MultinomialNB` with merging, forgetting, sampling and densities.
 

@@ -14,12 +14,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import MergeError
 from mercer._held import ValueHolder
+from mercer._stored import part_of, sequence, stored
 from mercer.data.frame_like import frame_like
 from mercer.data.schema import Schema
 from mercer.data.sources.base import Source
 from mercer.data.table import Table
 from mercer.families import Family
 from mercer.models.base import Array, checked_table, column_names
+from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.generative.generative import GenerativeClassifier
 from mercer.models.generative.parts import Conditional, Part, Smoothing, choose_parts
 from mercer.models.generative.parts.choose import needs_all_rows
@@ -30,6 +32,11 @@ from mercer.stats import ByClass
 SPOILT_BY_INFINITY = frozenset({"moments", "scatter"})
 
 
+@stored(
+    **FITTED_CLASSES,
+    parts_=sequence("."),
+    _conditionals=sequence(".", part_of(k="k")),
+)
 class NaiveBayes(ValueHolder, GenerativeClassifier):
     """Naive Bayes with a family for each column: p(x, y) = p(y) Π_S p(x_S|y).
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._errors import DataError, UnsuitableSolverError
 from mercer._gpu import is_tensor, like, to_numpy
+from mercer._stored import part_of, stored, values
 from mercer.designs import Coordinates, Observations
 from mercer.families import Categorical, CategoricalParameters, Distribution, Family
 from mercer.families.penalties import Strengths
@@ -28,6 +29,7 @@ from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.stats.quadratic import LOSS
 
 
+@stored(labels=values("k"), response=part_of(SoftmaxResponse, k="k"))
 @dataclass(frozen=True, eq=False)
 class Classes(Kind):
     """One of K classes: `coef_` has a row for each, of zeros for the reference class."""

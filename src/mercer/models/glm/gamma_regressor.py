@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from mercer._stored import stored
 from mercer.families import LOG, Gamma
 from mercer.families.response import Response
 from mercer.models.base import Array
+from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.glm.regressor import GLMRegressor
 
 
+@stored(**FITTED_LINEAR)
 class GammaRegressor(GLMRegressor):
     """Ridge-penalised gamma regression with a log link: scikit-learn's `GammaRegressor`, solved by Newton's method.
 

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import LinkError, MercerWarning, NonFiniteError, SeparationWarning
 from mercer._gpu import is_tensor
+from mercer._stored import either, floats, optional, real, stored
 from mercer._threads import thread_count
 from mercer._warn import warn
 from mercer.designs import Observations, TensorDesign, TensorObservations, Terms, design_of
@@ -42,6 +43,7 @@ from mercer.models.base import (
     old_state_on_failure,
 )
 from mercer.models.diagnosis import INTERCEPT, Diagnosis
+from mercer.models.fitted_fields import FITTED
 from mercer.models.glm._kernel_form import OWN, KernelForm
 from mercer.models.glm._overdispersion import no_overdispersion
 from mercer.models.glm._predictions import Predictions
@@ -61,6 +63,12 @@ from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.choose import SOLVERS
 
 
+@stored(
+    **FITTED,
+    _w=optional(floats()),
+    coef_=optional(either(floats("d"), floats("kd"))),
+    intercept_=either(real(), floats("k")),
+)
 class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Predictions, BaseEstimator):
     """A generalised linear model: E y = g⁻¹(Xβ + b + offset), y distributed as the family says.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._errors import DegenerateDataError
 from mercer._gpu import is_tensor, like, to_numpy
+from mercer._stored import optional, reals, stored
 from mercer.designs import Coordinates, Observations
 from mercer.families import Distribution, Family
 from mercer.families.penalties import Strengths
@@ -27,6 +28,7 @@ from mercer.models.glm.solve import Limits, Solved, solve
 from mercer.solvers.problem import Problem
 
 
+@stored(trials=optional(reals()))
 @dataclass(frozen=True, eq=False)
 class OneMean(Kind):
     """One linear predictor, seen through a link."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from mercer._stored import stored
 from mercer.families import LOG, Poisson
 from mercer.families.response import Response
 from mercer.models.base import Array
+from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.glm.regressor import GLMRegressor
 
 
+@stored(**FITTED_LINEAR)
 class PoissonRegressor(GLMRegressor):
     """Ridge-penalised Poisson regression with a log link: scikit-learn's `PoissonRegressor`, solved by Newton's method.
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from mercer._errors import TooManyColumnsError
 from mercer._gpu import to_numpy
+from mercer._stored import stored
 from mercer.designs import Observations
 from mercer.families import LOG, Bernoulli, Binomial, Family, NegativeBinomial, Poisson, Tweedie
 from mercer.families.penalties import Strengths
@@ -50,6 +51,7 @@ TOO_WIDE = "There are too many columns to look for those that are infinite.", ""
 WORDS = {np.inf: "+∞", -np.inf: "−∞"}
 
 
+@stored()
 @dataclass(frozen=True)
 class SeparationFinding(Finding):
     """Which coefficients are infinite: `limits` has "+∞", "−∞" or "finite" for each term."""

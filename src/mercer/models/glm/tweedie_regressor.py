@@ -8,12 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from mercer._stored import stored
 from mercer.families import IDENTITY, LOG, Tweedie
 from mercer.families.response import Response
 from mercer.models.base import Array
+from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.glm.regressor import GLMRegressor
 
 
+@stored(**FITTED_LINEAR)
 class TweedieRegressor(GLMRegressor):
     """Ridge-penalised regression with variance φ μᵖ: scikit-learn's `TweedieRegressor`, solved by Newton's method.
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer._errors import DataError
+from mercer._stored import stored
 from mercer.features.landmarks import Landmarks, choose, choose_from
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import Gram, Kernel
@@ -44,6 +45,7 @@ class Comparing(Protocol):
         """k of rows with the landmarks, times B."""
 
 
+@stored()
 @dataclass(frozen=True)
 class ByKernel:
     """By a kernel, tile by tile."""
@@ -97,6 +99,7 @@ class ByPairs:
         return np.asarray(pairwise_kernels(X, Z, metric=self.function, n_jobs=self.n_jobs, **self.params))
 
 
+@stored()
 @dataclass(frozen=True)
 class ByMatrix:
     """By a matrix with a row and a column for each row of the fit; of other rows a column for each."""

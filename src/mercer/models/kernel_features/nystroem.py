@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DeviceError
 from mercer._gpu import is_tensor, like, to_numpy
+from mercer._stored import any_rows, floats, integers, part_of, stored, whole
 from mercer._threads import row_blocks, thread_count
 from mercer._warn import warn
 from mercer.data.sources.base import Source
@@ -26,6 +27,7 @@ from mercer.models._kernel_rows import checked_rows
 from mercer.models._tensors import checked_tensor, fetched
 from mercer.models.base import Array, Plan, forget_fit, old_state_on_failure
 from mercer.models.comparisons import count, take
+from mercer.models.fitted_fields import FITTED
 from mercer.models.kernel_features._nystroem_rows import ByKernel, ByPairs, Comparing, comparing, dense_if_matrix
 from mercer.models.streaming.from_source import fits_sources, maps_sources
 from mercer.models.streaming.sampled_source import fit_to_sample
@@ -36,6 +38,15 @@ SAMPLE, FETCHED = 500, 100_000
 LEAST = 1e-12
 
 
+@stored(
+    **FITTED,
+    components_=any_rows("m"),
+    component_indices_=integers("m"),
+    normalization_=floats("mm"),
+    _back=floats("m."),
+    _n_features_out=whole(0),
+    kernel_=part_of(),
+)
 class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features ψ with ψ(x)ᵀψ(z) ≈ k(x, z), exact where x and z are landmarks; scikit-learn's, with its error measured.
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer._gpu import is_tensor, to_numpy
+from mercer._stored import floats, optional, part_of, stored, whole
 from mercer._threads import thread_count
 from mercer.data.sources.base import Source
 from mercer.features.fourier import FourierMap
@@ -21,6 +22,7 @@ from mercer.models._kernel_choice import sample_of, width_of
 from mercer.models._tensor_kernels import rows_to_look_at
 from mercer.models._tensors import tensor_plan
 from mercer.models.base import Array, Plan, is_sparse, old_state_on_failure
+from mercer.models.fitted_fields import FITTED
 from mercer.models.kernel_features._fourier_rows import FourierTransformer, in_precision
 from mercer.models.streaming.from_source import fits_sources
 from mercer.models.streaming.sampled_source import fit_to_sample
@@ -31,6 +33,14 @@ SAMPLE = 500
 LOST = 0.01
 
 
+@stored(
+    **FITTED,
+    shift_=optional(floats("d")),
+    random_weights_=floats("dm"),
+    random_offset_=optional(floats("m")),
+    _features=part_of(FourierMap, d="d"),
+    _n_features_out=whole(0),
+)
 class RandomFourierFeatures(KernelHolder, FourierTransformer):
     """Features ψ with ψ(x)ᵀψ(z) ≈ k(x, z), for a kernel of x − z: cosines of random frequencies.
 

@@ -11,17 +11,20 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
 from mercer._gpu import is_tensor
+from mercer._stored import floats, length, real, stored
 from mercer._threads import thread_count
 from mercer.data.sources.base import Source
 from mercer.features.fourier import FourierMap
 from mercer.models._kernel_choice import variance_of
 from mercer.models._tensors import tensor_plan
 from mercer.models.base import Plan, old_state_on_failure
+from mercer.models.fitted_fields import FITTED
 from mercer.models.kernel_features._fourier_rows import FourierTransformer, in_precision
 from mercer.models.streaming.from_source import fits_sources
 from mercer.models.streaming.sampled_source import fit_to_sample
 
 
+@stored(**FITTED, _gamma=real(), random_weights_=floats("dm"), random_offset_=floats("m"), _n_features_out=length("m"))
 class RBFSampler(FourierTransformer):
     """√(2/M) cos(wᵀx + b), whose inner products approximate exp(−γ‖x − z‖²); scikit-learn's numbers, faster.
 

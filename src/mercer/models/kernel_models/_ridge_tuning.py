@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import DataError, PenaltyError
+from mercer._stored import reals, stored
 from mercer.models.base import Array
 from mercer.models.linear.ridge_tuning import squared_errors
 from mercer.solvers.least_squares.leave_one_out import TallSpectrum, WideSpectrum, candidates, least
@@ -17,6 +18,7 @@ from mercer.solvers.span.kernel_spectrum import Eigenvalues, eigenvalues
 from mercer.solvers.span.mapped_ridge import MappedEigenvalues, MappedRidge
 
 
+@stored(alpha=reals(), alphas=reals("a"), errors=reals("a"))
 @dataclass(frozen=True, eq=False)
 class Tried:
     """One kernel with its best penalty, for each target, and the errors of all that were tried."""

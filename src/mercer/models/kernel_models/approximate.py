@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._gpu import is_tensor, to_numpy
+from mercer._stored import stored
 from mercer.features.fourier import FourierMap
 from mercer.features.nystroem import LandmarkMap, NystroemMap, trace_error
 from mercer.kernels import Kernel
@@ -35,6 +36,7 @@ FLAT = 1e-9
 Map = NystroemMap | LandmarkMap | FourierMap
 
 
+@stored()
 @dataclass(frozen=True)
 class Approximation:
     """Which features stood for a kernel, and what that cost.

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._errors import TooLargeError
 from mercer._gpu import is_tensor, like, to_numpy
+from mercer._stored import floats, part_of, stored
 from mercer._threads import row_blocks
 from mercer.designs.mapped_tensors import FeatureTensors, LandmarkTensors, MappedTensors
 from mercer.features.fourier import FourierMap
@@ -24,6 +25,7 @@ ROWS = 4096
 MOST_LANDMARKS, WHITENED = 20_000, 3_000
 
 
+@stored(map=part_of(FourierMap, d="d"), alpha=floats("nk"), intercept=floats("k"))
 @dataclass(frozen=True, eq=False)
 class FourierFunction:
     """ψ(x)ᵀw + b, for each output."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._gpu import is_tensor, like
+from mercer._stored import any_rows, floats, stored
 from mercer.designs.mapped_tensors import worth_double
 from mercer.kernels import Gram, Kernel
 from mercer.kernels.tensors import TensorGram
@@ -18,6 +19,7 @@ from mercer.models.comparisons import count, take
 SEEN, DIGITS = 256, 1e-5
 
 
+@stored(rows=any_rows("n"), alpha=floats("nk"), intercept=floats("k"))
 @dataclass(frozen=True, eq=False)
 class KernelFunction:
     """f(x) + b, for each output."""

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import FitInterrupted
 from mercer._gpu import is_tensor, like, to_numpy
+from mercer._stored import any_rows, either, floats, optional, stored
 from mercer._threads import row_blocks, thread_count
 from mercer._warn import warn
 from mercer.kernels import Kernel, KernelHolder
@@ -27,6 +28,7 @@ from mercer.models._tensor_linear import r_squared
 from mercer.models._tensors import in_memory, tensor_plan
 from mercer.models.base import Array, Plan, forget_fit, is_sparse, old_state_on_failure
 from mercer.models.comparisons import refuse_no_kernel_matrix, take
+from mercer.models.fitted_fields import FITTED
 from mercer.models.kernel_features.named_features import APPROXIMATE
 from mercer.models.kernel_models._ridge_features import LIMITS, OnFeatures
 from mercer.models.kernel_models._ridge_tuning import Tried, best_of
@@ -51,6 +53,7 @@ from mercer.solvers.span.tensor_ridge import kernel_ridge as on_device
 SPARSE = ("csr", "csc")
 
 
+@stored(**FITTED, X_fit_=optional(any_rows("n")), dual_coef_=either(floats("n"), floats("n.")))
 class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Kernel ridge regression, ‖y − f(X)‖² + alpha ‖f‖² for f(x) = Σ aᵢ k(x, xᵢ); scikit-learn's, with a certificate.
 

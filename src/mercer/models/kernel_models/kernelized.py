@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import MercerWarning
 from mercer._gpu import is_tensor
+from mercer._stored import stored
 from mercer._warn import warn
 from mercer.kernels import Kernel, kernel_from
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel
@@ -19,6 +20,7 @@ from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_kernels import kernel_plan, of_rows
 from mercer.models._tensors import best_class
 from mercer.models.base import Array, old_state_on_failure
+from mercer.models.fitted_fields import FITTED
 from mercer.models.glm.kind import Kind
 from mercer.models.kernel_models._base import KernelModel, is_classifier
 from mercer.models.kernel_models.approximate import features_for
@@ -35,6 +37,7 @@ def _has_probabilities(model: Kernelized) -> bool:
     raise AttributeError(f"{type(model.model).__name__} has no classes, and so no probabilities of them.")
 
 
+@stored(**FITTED)
 class Kernelized(KernelModel):
     """A model with an L2 penalty, fitted to the features of a kernel, which are never written out.
 

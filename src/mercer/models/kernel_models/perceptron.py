@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score
 
 from mercer._errors import FitInterrupted, NotConvergedWarning
+from mercer._stored import stored
 from mercer._threads import blas_for
 from mercer._warn import warn
 from mercer.data.labels import encode_labels
@@ -17,6 +18,7 @@ from mercer.models._progress import watched
 from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models.base import Array, Plan, is_sparse, old_state_on_failure
 from mercer.models.comparisons import count, take
+from mercer.models.fitted_fields import FITTED
 from mercer.models.kernel_models._base import KernelModel
 from mercer.models.kernel_models._perceptron_rules import Learnt, Lesson, rule_of
 from mercer.models.kernel_models.function import KernelFunction
@@ -26,6 +28,7 @@ from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.threshold.kernel_perceptron import kept_rows
 
 
+@stored(**FITTED)
 class KernelPerceptron(KernelModel):
     """A perceptron in the features of a kernel: αᵢ counts the mistakes made about row i.
 

@@ -9,7 +9,9 @@ from typing import Any, ClassVar, Self
 from sklearn.utils import metadata_routing
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from mercer._stored import stored
 from mercer.data.sources.base import Source
+from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.linear._coordinate_paths import enet_path
 from mercer.models.linear._coordinate_regressor import CoordinateRegressor
 from mercer.models.streaming.from_source import fits_sources
@@ -17,6 +19,7 @@ from mercer.solvers.certificate import Solution
 from mercer.solvers.least_squares.direct import Rows
 
 
+@stored(**FITTED_LINEAR)
 class ElasticNet(CoordinateRegressor):
     """Linear regression with absolute values and squares in the penalty; scikit-learn's, with a proof of optimality.
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from mercer._stored import stored
+from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.linear._coordinate_cv import CoordinateCV
 from mercer.models.linear._coordinate_paths import lasso_path
 
 
+@stored(**FITTED_LINEAR)
 class LassoCV(CoordinateCV):
     """The lasso with the penalty chosen by cross-validation; scikit-learn's, with a proof of optimality.
 

@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from mercer._stored import stored
 from mercer.data.sources.base import Source
 from mercer.models.diagnosis import Finding
+from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.linear.least_squares import LeastSquaresRegressor
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Solution
@@ -18,6 +20,7 @@ from mercer.solvers.least_squares.iterative import by_conjugate_gradients
 from mercer.solvers.least_squares.nonnegative import nonnegative_least_squares
 
 
+@stored(**FITTED_LINEAR)
 class LinearRegression(LeastSquaresRegressor):
     """Ordinary least squares; scikit-learn's, with a proof of optimality and all digits.
 

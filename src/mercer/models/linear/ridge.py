@@ -10,9 +10,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
+from mercer._stored import stored
 from mercer._warn import warn
 from mercer.data.sources.base import Source
 from mercer.models.base import is_sparse
+from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.linear.least_squares import LeastSquaresRegressor, checked_penalties
 from mercer.models.linear.ridge_tuning import tuned
 from mercer.models.streaming.from_source import fits_sources
@@ -32,6 +34,7 @@ COUNTING = frozenset({"lsqr", "sag", "saga"})
 WITH_SPARSE_INTERCEPT = frozenset({"auto", "lbfgs", "lsqr", "sag", "sparse_cg"})
 
 
+@stored(**FITTED_LINEAR)
 class Ridge(LeastSquaresRegressor):
     """Ridge regression, ‖y − X w − b‖² + alpha ‖w‖²; scikit-learn's, with a certificate and an alpha that tunes itself.
 

@@ -20,10 +20,12 @@ from sklearn.utils.metadata_routing import (
 )
 
 from mercer._errors import DataError
+from mercer._stored import stored
 from mercer._warn import warn
 from mercer.data.sources.base import Source
 from mercer.models._refusal import refuse_no_alphas
 from mercer.models.base import Array, forget_fit, is_sparse, old_state_on_failure
+from mercer.models.fitted_fields import FITTED, FITTED_LINEAR
 from mercer.models.linear.least_squares import LeastSquaresRegressor
 from mercer.models.linear.ridge import Ridge
 from mercer.models.linear.ridge_tuning import Score, cross_validated
@@ -34,6 +36,7 @@ from mercer.solvers.least_squares.direct import Rows, least_squares, worth_a_squ
 from mercer.solvers.least_squares.iterative import by_conjugate_gradients
 
 
+@stored(**FITTED_LINEAR)
 class RidgeCV(LeastSquaresRegressor):
     """Ridge regression that tries several penalties; scikit-learn's, with a proof of optimality.
 
@@ -255,6 +258,7 @@ class RidgeCV(LeastSquaresRegressor):
         )
 
 
+@stored(**FITTED)
 class Identity(RegressorMixin, BaseEstimator):
     """Predicts what it is given: scorers want an estimator, and the predictions are known."""
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import NonFiniteError
+from mercer._stored import stored
 from mercer.families import Family
 from mercer.models.base import Array, is_sparse
 from mercer.stats.base import as_block
@@ -20,6 +21,7 @@ def complete(block: Any) -> Any:
     return block
 
 
+@stored()
 @dataclass(frozen=True)
 class ColumnStatistics:
     """T(x) of columns that a scalar family describes."""
@@ -31,6 +33,7 @@ class ColumnStatistics:
         return T.reshape(len(T), -1)
 
 
+@stored()
 @dataclass(frozen=True)
 class RowStatistics:
     """T(x) of rows that a family of vectors describes."""
@@ -41,6 +44,7 @@ class RowStatistics:
         return self.family.sufficient(complete(block))
 
 
+@stored()
 @dataclass(frozen=True)
 class Centred:
     """x − about."""
@@ -51,6 +55,7 @@ class Centred:
         return np.asarray(complete(as_block(block)) - self.about)
 
 
+@stored()
 @dataclass(frozen=True)
 class CentredSquares:
     """x − about and (x − about)² of every column: without the centre, columns far from zero would lose their digits."""
@@ -62,6 +67,7 @@ class CentredSquares:
         return np.stack([x, np.square(x)], axis=-1).reshape(len(x), -1)
 
 
+@stored()
 @dataclass(frozen=True)
 class CentredMonomials:
     """All monomials of degree 1 and 2 of x − about."""
@@ -74,6 +80,7 @@ class CentredMonomials:
         return np.hstack([x, x[:, i] * x[:, j]])
 
 
+@stored()
 @dataclass(frozen=True)
 class Indicators:
     """One column for each of the codes 0 … levels−1; a row of zeros for any other."""
@@ -85,6 +92,7 @@ class Indicators:
         return np.asarray(self.codes(block)[:, None] == np.arange(self.levels), dtype=float)
 
 
+@stored()
 @dataclass(frozen=True)
 class Among:
     """Features of some columns of a block."""
@@ -96,6 +104,7 @@ class Among:
         return self.features(block[:, self.columns])
 
 
+@stored()
 @dataclass(frozen=True)
 class ObservedColumns:
     """Features of some columns, 0 where these are missing, and an indicator of that for the columns in `gaps`."""

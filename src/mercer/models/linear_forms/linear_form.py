@@ -11,6 +11,7 @@ from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import NoLinearFormError
+from mercer._stored import reals, stored
 from mercer.models.base import Array
 from mercer.models.linear_forms.pieces import LinearPiece
 
@@ -26,6 +27,7 @@ class HasLinearForm(Protocol):
     def _block(self, X: Any, rows: slice) -> tuple[Any, ...]: ...
 
 
+@stored()
 @dataclass(frozen=True)
 class FeatureMap:
     """X -> the features a model is linear in, for the same containers that the model takes."""
@@ -42,6 +44,7 @@ class FeatureMap:
         return sp.hstack(features, format="csr") if any(map(sp.issparse, features)) else np.hstack(features)
 
 
+@stored(coef=reals(), intercept=reals())
 @dataclass(frozen=True)
 class LinearForm:
     """log p(y|x) = log softmax(feature_map(X) @ coef.T + intercept)."""

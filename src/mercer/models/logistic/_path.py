@@ -14,6 +14,7 @@ import numpy as np
 
 from mercer._errors import FitInterrupted
 from mercer._gpu import is_tensor
+from mercer._stored import stored
 from mercer.designs import (
     Coordinates,
     DenseDesign,
@@ -81,6 +82,7 @@ class PathInterrupted(FitInterrupted):
         self.point = point
 
 
+@stored()
 class Penalised(NamedTuple):
     """How much, and by which norm."""
 

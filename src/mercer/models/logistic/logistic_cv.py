@@ -22,11 +22,13 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import _deprecate_positional_args
 
 from mercer._errors import DataError, NonFiniteError
+from mercer._stored import floats, matrix, stored
 from mercer._threads import thread_count
 from mercer.models._finite import refuse_not_finite
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models.base import Array, Plan, checked_weight, column_names, old_state_on_failure
 from mercer.models.diagnosis import Diagnosis
+from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.logistic._callbacks import LogisticCallbacks
 from mercer.models.logistic._cv_options import Asked, asked_of, checked_Cs
 from mercer.models.logistic._diagnosis import settled
@@ -51,6 +53,7 @@ from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.least_squares.fit import NOT_FINITE
 
 
+@stored(**FITTED_CLASSES, coef_=matrix("ud"), intercept_=floats("u"))
 class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
     """Logistic regression with the penalty of the best score on rows left out: scikit-learn's `LogisticRegressionCV`.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._errors import DataError, NonFiniteError
 from mercer._gpu import is_tensor
+from mercer._stored import floats, matrix, stored
 from mercer._threads import thread_count
 from mercer._warn import warn
 from mercer.data.sources.base import Source
@@ -22,6 +23,7 @@ from mercer.models._refusal import warn_of_many_classes
 from mercer.models._tensors import checked_tensor, coded, tensor_plan
 from mercer.models.base import NO_WEIGHT, Plan, column_names, in_main_memory, old_state_on_failure, publish
 from mercer.models.diagnosis import Diagnosis
+from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.logistic._callbacks import LogisticCallbacks, told_of_steps
 from mercer.models.logistic._diagnosis import settled
 from mercer.models.logistic._path import Coefficients, LogisticPath, PathInterrupted, Penalised, Point
@@ -45,6 +47,7 @@ from mercer.solvers.least_squares.fit import NOT_FINITE
 from mercer.solvers.sparse import streamed_proximal
 
 
+@stored(**FITTED_CLASSES, coef_=matrix("ud"), intercept_=floats("u"))
 class LogisticRegression(LogisticCallbacks, LinearClassifier):
     """Logistic regression: scikit-learn's, at the exact optimum of the objective that `solver` stands for.
 

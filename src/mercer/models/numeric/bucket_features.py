@@ -12,13 +12,24 @@ from sklearn.utils._set_output import _get_output_config
 
 from mercer._errors import BinsError, NonFiniteError
 from mercer._memory import refuse_beyond_memory
+from mercer._stored import flags, floats, integers, part_of, sequence, stored, whole
 from mercer.designs.encoded import CodePart, Encoded
 from mercer.features.buckets import Buckets, decades, equal_widths, quantiles
 from mercer.models.base import Array, column_names, first_where
+from mercer.models.fitted_fields import FITTED
 from mercer.models.numeric._columns import by_column, increasing
 from mercer.models.numeric._rows import NumericTransformer
 
 
+@stored(
+    **FITTED,
+    edges_=sequence("d", floats("_e")),
+    _buckets=sequence("d", part_of(Buckets)),
+    n_buckets_=integers("d"),
+    _gaps=flags("d"),
+    _levels=integers("d"),
+    n_output_features_=whole(0),
+)
 class BucketFeatures(NumericTransformer):
     """1[e₀ ≤ x < e₁], 1[e₁ ≤ x < e₂], … of every column: a linear model of them is any step function.
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from mercer._stored import stored, whole
 from mercer.features.logarithms import signed_log
 from mercer.models.base import column_names, is_sparse, refuse_negative
+from mercer.models.fitted_fields import FITTED
 from mercer.models.numeric._rows import NumericTransformer
 
 EXPECTED = "log(1 + x) is for counts and other numbers that are not negative; give signed=True for the others"
 
 
+@stored(**FITTED, n_output_features_=whole(0))
 class LogFeatures(NumericTransformer):
     """log(1 + x) of every column: what grows by factors then grows by steps.
 

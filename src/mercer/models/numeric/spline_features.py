@@ -11,12 +11,21 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import BinsError
 from mercer._memory import refuse_beyond_memory
+from mercer._stored import floats, integers, part_of, sequence, stored, whole
 from mercer.features.splines import ROUNDING, Splines, even_knots, quantile_knots
 from mercer.models.base import Array, column_names
+from mercer.models.fitted_fields import FITTED
 from mercer.models.numeric._columns import by_column, increasing
 from mercer.models.numeric._rows import NumericTransformer
 
 
+@stored(
+    **FITTED,
+    knots_=sequence("d", floats("_e")),
+    _splines=sequence("d", part_of(Splines)),
+    _ends=integers("d"),
+    n_output_features_=whole(0),
+)
 class SplineFeatures(NumericTransformer):
     """Splines of every column: a linear model of them is a sum of smooth functions, one of each column.
 

@@ -24,12 +24,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, FitInterrupted
 from mercer._gpu import is_tensor, to_numpy
+from mercer._stored import floats, stored
 from mercer._threads import blas_for
 from mercer._warn import warn
 from mercer.data.labels import encode_labels
 from mercer.models._finite import refuse_not_finite, refuse_too_wide
 from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models.base import Array, Plan, checked, checked_weight, column_names, is_sparse, old_state_on_failure
+from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.smooth.row_space import FEW_COLUMNS, RowSpace
@@ -40,6 +42,7 @@ MOST_FACTORED = 1_000
 MOST_HALVINGS = 40
 
 
+@stored(**FITTED_CLASSES, coef_=floats("d"), thresholds_=floats("k-1"))
 class OrdinalRegression(ClassifierMixin, BaseEstimator):
     """Ordered classes by proportional odds (cumulative logits), with an L2 penalty and a certificate.
 

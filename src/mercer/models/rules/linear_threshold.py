@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer._errors import FitInterrupted
 from mercer._gpu import is_tensor, like, namespace, to_numpy
+from mercer._stored import floats, part_of, stored
 from mercer._threads import thread_count
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
@@ -24,6 +25,7 @@ from mercer.models._progress import CallbackSupportMixin, watched, with_callback
 from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models._tensors import labelled
 from mercer.models.base import Array, Plan, checked, checked_weight, old_state_on_failure
+from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.rules._streamed import learn_in_order
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Solution
@@ -45,6 +47,7 @@ def _has_probabilities(estimator: Any) -> bool:
     )
 
 
+@stored(**FITTED_CLASSES, _units=part_of(Units, u="u"), coef_=floats("ud"), intercept_=floats("u"))
 class LinearThreshold(CallbackSupportMixin, LinearClassifier):
     """Linear threshold units: class 1 where w·x + w₀ ≥ 0, learnt by one of the lectures' four rules.
 

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError, FitInterrupted
 from mercer._jit.solvers.perceptron import Terms
+from mercer._stored import floats, real, stored
 from mercer._threads import bounded, thread_count
 from mercer._warn import warn
 from mercer.data.labels import codes_of, encode_labels
@@ -22,6 +23,7 @@ from mercer.models._finite import refuse_not_finite
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models.base import Array, Plan, checked, checked_weight, old_state_on_failure
+from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.rules._held_out import Judge, held_out_rows
 from mercer.models.rules._streamed import labels_of, learn_in_order
 from mercer.models.streaming.from_source import fits_sources
@@ -41,6 +43,7 @@ from mercer.solvers.threshold.scikit_perceptron import (
 WORTH_THREADS = 100_000
 
 
+@stored(**FITTED_CLASSES, coef_=floats("ud"), intercept_=floats("u"), t_=real())
 class Perceptron(LinearClassifier):
     """Linear perceptron classifier; scikit-learn's `Perceptron` with a certificate.
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
+from mercer._stored import sequence, stored, whole
 from mercer._suggest import quoted
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
@@ -20,6 +21,7 @@ from mercer.smoothing.mixed import Rows
 CATEGORIES = frozenset({Kind.CATEGORY, Kind.BOOLEAN})
 
 
+@stored(names=sequence("d"), numbers=sequence(".", whole(0)))
 @dataclass(frozen=True)
 class Columns:
     """Positions of both kinds, and for each category the codes of its levels."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from mercer._stored import stored
 from mercer.data.frame_like import frame_like
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
@@ -19,6 +20,7 @@ from mercer.stats.distinct_rows import DistinctRows
 MOST_ROWS, MOST_NUMBERS = 100_000, 1 << 24
 
 
+@stored()
 class Outline(NamedTuple):
     """A sample of rows, and of all rows the least and greatest value and whether some are missing, column by column."""
 

@@ -12,6 +12,7 @@ from typing import Self
 
 import numpy as np
 
+from mercer._stored import floats, integers, stored
 from mercer._threads import row_blocks
 from mercer.models._kernel_choice import sample_of
 from mercer.models.base import Array
@@ -28,6 +29,17 @@ AT_BOUND = 1e-8
 AT_ONCE = 256
 
 
+@stored(
+    codes=integers("n"),
+    weight=floats("n"),
+    own=floats("nm"),
+    positions=integers("n", least=-1),
+    bounds=floats("s"),
+    diagonal=floats("s"),
+    columns=floats("sp"),
+    intercept=floats("p"),
+    support_codes=integers("s"),
+)
 @dataclass(eq=False)
 class Calibration:
     """What the scale of the scores needs to be fitted, once somebody asks for probabilities."""

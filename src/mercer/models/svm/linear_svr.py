@@ -12,9 +12,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
+from mercer._stored import either, floats, real, stored
 from mercer.models._linear_predictor import linear_predictor
 from mercer.models._progress import watched
 from mercer.models.base import Array, old_state_on_failure
+from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources
 from mercer.models.svm._linear import (
     Fitted,
@@ -32,6 +34,7 @@ from mercer.models.svm._linear import (
 from mercer.solvers.machines.margins import MarginLosses, MarginRows
 
 
+@stored(**FITTED, coef_=floats("d"), intercept_=either(real(), floats("1")))
 class LinearSVR(RegressorMixin, BaseEstimator):
     """Linear support vector regression: scikit-learn's, at the exact optimum of liblinear's objective.
 

@@ -12,10 +12,12 @@ from sklearn.utils._param_validation import Hidden, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
+from mercer._stored import floats, optional, part_of, stored
 from mercer.data.labels import encode_labels
 from mercer.models._refusal import refuse_one_class, warn_of_many_classes
 from mercer.models.base import Array, old_state_on_failure
 from mercer.models.comparisons import ByKernel, count
+from mercer.models.fitted_fields import FITTED_MACHINE
 from mercer.models.streaming.from_source import fits_sources
 from mercer.models.svm._approximate import ByFeatures
 from mercer.models.svm._base import CONSTRAINTS, SupportVectorMachine, dense
@@ -35,6 +37,7 @@ from mercer.models.svm.one_against_one import (
 from mercer.solvers.machines.box_problem import BoxProblem, feasible
 
 
+@stored(**FITTED_MACHINE, class_weight_=floats("k"), _calibration=optional(part_of(Calibration)))
 class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
     """Support vector classification: scikit-learn's, with a duality gap to show for it.
 

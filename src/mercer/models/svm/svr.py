@@ -11,14 +11,17 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
+from mercer._stored import stored
 from mercer.models.base import Array, old_state_on_failure
 from mercer.models.comparisons import count
+from mercer.models.fitted_fields import FITTED_MACHINE
 from mercer.models.streaming.from_source import fits_sources
 from mercer.models.svm._base import CONSTRAINTS, SupportVectorMachine, dense
 from mercer.models.svm._prices import row_weights
 from mercer.solvers.machines.box_problem import BoxProblem, feasible
 
 
+@stored(**FITTED_MACHINE)
 class SVR(RegressorMixin, SupportVectorMachine):
     """Support vector regression: scikit-learn's, with a duality gap to show for it.
 

@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from mercer._stored import stored
 from mercer.data.dates import Calendar
 from mercer.models.base import Array
 
@@ -15,6 +16,7 @@ SMALLEST = float(np.nextafter(0.0, 1.0))
 HUGE = 1e290
 
 
+@stored()
 class Scale(NamedTuple):
     """Mean and standard deviation of what is there of a column; of one value, only the mean."""
 
@@ -32,6 +34,7 @@ class Scale(NamedTuple):
             return np.asarray((values * half - self.mean * half) / (self.deviation * half))
 
 
+@stored()
 class Spread(NamedTuple):
     """Numbers that are there: how many, in units of `size` their mean and Σ(x − mean)², and the ends.
 
@@ -74,6 +77,7 @@ class Spread(NamedTuple):
         return Scale(self.size * self.mean, max(deviation, SMALLEST))
 
 
+@stored()
 class DaysSeen(NamedTuple):
     """Which weekdays, months and hours occur, and by the clocks of which zones; of hours, up to two."""
 

@@ -15,6 +15,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer._errors import DataError, MergeError
+from mercer._stored import part_of, sequence, stored
 from mercer._suggest import listed
 from mercer._threads import ordered_map, thread_count
 from mercer.data.coding import Coded
@@ -25,12 +26,20 @@ from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, Encoded
 from mercer.engines.folding import fold
 from mercer.models.base import Array, Plan, checked_table, column_names, old_state_on_failure
+from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 
 #: codes are int32, and one is left for missing values
 MOST_BUCKETS = 2**31 - 2
 
 
+@stored(
+    **FITTED,
+    _occurrences=sequence("d", part_of(Occurrences)),
+    levels_=sequence("d"),
+    categories_=sequence("d"),
+    infrequent_categories_=sequence("d"),
+)
 class CategoryFeatures(TransformerMixin, BaseEstimator):
     """A column of 0 and 1 for each level of each column, kept as one integer per row.
 

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from mercer._errors import ColumnTypeError
+from mercer._stored import stored
 from mercer._suggest import listed
 from mercer.data.dates import Calendar
 from mercer.data.table import Table
@@ -35,6 +36,7 @@ MONTHS = (
 )
 
 
+@stored()
 @dataclass(frozen=True)
 class Date(Treatment):
     """Days since the first; weekday and month as levels and the hour as a point on a circle, where they vary."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from mercer._errors import FormulaError, NonFiniteError
 from mercer._optional import require
+from mercer._stored import stored
 from mercer._suggest import did_you_mean
 from mercer.data.table import Table
 from mercer.models.base import Array
@@ -25,6 +26,7 @@ INTERCEPT = "Intercept"
 ONE_AT_A_TIME = Lock()
 
 
+@stored()
 @dataclass(frozen=True)
 class FormulaFeatures:
     """The right side of a formula, with the levels, knots and means of the rows it was fitted on.

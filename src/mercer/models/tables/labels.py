@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer._stored import stored
 from mercer.data.coding import Coded, drop_missing_words
 from mercer.data.infer import MAX_CODES, Naming
 from mercer.data.levels import Levels, Occurrences
@@ -23,6 +24,7 @@ FEWEST_ORDERED = 3
 LONGEST_NAME = 60
 
 
+@stored()
 @dataclass(frozen=True)
 class Category(Treatment):
     """A feature for each level that was seen, one for all that are rare, and one for missing values."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from mercer._stored import stored
 from mercer.data.coding import drop_missing_words
 from mercer.data.levels import Occurrences
 from mercer.data.table import Table
@@ -21,6 +22,7 @@ from mercer.models.tables.treatment import NUMBERS, Slot, Treatment, Unseen
 FEWEST_AT_ONCE = 50
 
 
+@stored()
 class Gaps(NamedTuple):
     """What is done about missing values, and whether rows of the fit have some."""
 
@@ -56,6 +58,7 @@ class Gaps(NamedTuple):
         return ", and whether it is missing" if self.told else ""
 
 
+@stored()
 @dataclass(frozen=True)
 class Number(Treatment):
     """(x − mean)/deviation, or x itself if nothing is to be scaled; gaps get the mean."""
@@ -102,6 +105,7 @@ def numbers_at_once(numbers: Sequence[Number], table: Table) -> dict[str, list[P
     return {each.column: [NumberPart(units[:, [j]])] for j, each in enumerate(plain) if finite[j]}
 
 
+@stored()
 @dataclass(frozen=True)
 class OnlyGaps(Treatment):
     """Of a column with a single value: 1 where it is missing."""
@@ -118,6 +122,7 @@ class OnlyGaps(Treatment):
         return [NumberPart((table.coded(position).codes < 0)[:, None].astype(np.float64))]
 
 
+@stored()
 @dataclass(frozen=True)
 class Binary(Treatment):
     """1 where it is the second of two values, 0 where the first; gaps, and other values, get the share of ones."""

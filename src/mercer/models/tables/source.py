@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from sklearn.base import clone
 
+from mercer._stored import stored
 from mercer.data.dates import are_dates
 from mercer.data.formats import Format
 from mercer.data.infer import Naming, detect_formats, infer_columns
@@ -30,6 +31,7 @@ from mercer.models.tables.texts import Text, naming
 Glances = list["Glance"]
 
 
+@stored()
 class Glance(NamedTuple):
     """All that is to be known of a column, whatever it turns out to be."""
 

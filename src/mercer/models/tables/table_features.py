@@ -14,6 +14,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer._errors import EmptyDataError
+from mercer._stored import stored
 from mercer.data.formats import Format
 from mercer.data.infer import infer_formats
 from mercer.data.kinds import Kind
@@ -22,6 +23,7 @@ from mercer.data.sources.base import Source
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded, NumberPart, Part
 from mercer.models.base import Array, Plan, checked_columns, forget_fit, old_state_on_failure
+from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 from mercer.models.tables._choose import ASKED_FOR, asked_kinds, name_of, schema_for, treatment
 from mercer.models.tables._evidence import Evidence, InTable, Manner
@@ -38,6 +40,7 @@ from mercer.report import Field, Grid
 MOST_REASONS = 5
 
 
+@stored(**FITTED)
 class TableFeatures(TransformerMixin, BaseEstimator):
     """Columns of any kind as features: each column of a frame is treated as is usual for its kind.
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._errors import UnseenCategoryError, UnseenCategoryWarning
+from mercer._stored import stored
 from mercer._suggest import did_you_mean, quoted
 from mercer._warn import warn
 from mercer.data.table import Table
@@ -22,6 +23,7 @@ from mercer.report.wording import counted
 NUMBERS, LEVELS, WORDS = 0, 1, 2
 
 
+@stored()
 class Slot(NamedTuple):
     """A run of features of one column."""
 
@@ -81,6 +83,7 @@ class Treatment(ABC):
     def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]: ...
 
 
+@stored()
 @dataclass(frozen=True)
 class LeftOut(Treatment):
     """Nothing of it is used."""

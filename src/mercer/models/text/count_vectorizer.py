@@ -14,6 +14,7 @@ from sklearn.utils import check_array, metadata_routing
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
 
 from mercer._errors import VocabularyError
+from mercer._stored import stored
 from mercer._warn import warn
 from mercer.data.sources.base import Source
 from mercer.features.text import compiled
@@ -21,6 +22,7 @@ from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
 from mercer.features.text.matrices import as_configured
 from mercer.models._agreement import refuse_other_class, refuse_other_parameters
 from mercer.models.base import Array, old_state_on_failure
+from mercer.models.fitted_fields import FITTED_TEXT
 from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 from mercer.models.text import _counting
 from mercer.models.text._documents import documents_of
@@ -32,6 +34,7 @@ from mercer.models.text.vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, T
 _DF = [Interval(RealNotInt, 0, 1, closed="both"), Interval(Integral, 1, None, closed="left")]
 
 
+@stored(**FITTED_TEXT)
 class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
     r"""Documents as counts of their terms; scikit-learn's, which can also learn batch by batch.
 

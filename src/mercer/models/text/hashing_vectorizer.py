@@ -9,14 +9,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from mercer._stored import stored
 from mercer.data.sources.base import Source
 from mercer.features.text.matrices import as_configured
 from mercer.models.base import old_state_on_failure
+from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources, maps_sources
 from mercer.models.text import _counting
 from mercer.models.text.vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, TextVectorizer
 
 
+@stored(**FITTED)
 class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     r"""Documents as counts of hashes of their terms; scikit-learn's.
 

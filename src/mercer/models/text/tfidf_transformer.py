@@ -14,12 +14,14 @@ from sklearn.utils._sparse import _align_api_if_sparse
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, MergeError, WeightingError
+from mercer._stored import floats, part_of, stored
 from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.features.text import weights
 from mercer.features.text.weights import Totals
 from mercer.models.base import Array, Plan, checked, is_sparse, old_state_on_failure
+from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources, maps_sources
 
 WEIGHTINGS = {"sklearn", "lecture", "lecture-smooth", "bm25", "log-count-ratio"}
@@ -34,6 +36,7 @@ WEIGHTING_CONSTRAINTS: dict[str, Any] = {
 }
 
 
+@stored(**FITTED, idf_=floats("d"), _totals=part_of(Totals, v="d"))
 class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Counts of terms to their weights; scikit-learn's, with more weightings, batch after batch.
 

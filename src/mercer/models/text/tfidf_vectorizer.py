@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, EmptyDataError
+from mercer._stored import stored
 from mercer._warn import warn
 from mercer.data.sources.base import Source
 from mercer.features.text import compiled
@@ -18,6 +19,7 @@ from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
 from mercer.features.text.matrices import as_configured
 from mercer.features.text.weights import Totals, class_sums
 from mercer.models.base import Array, old_state_on_failure
+from mercer.models.fitted_fields import FITTED_TEXT
 from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 from mercer.models.text import _counting
 from mercer.models.text._source import learn_totals
@@ -28,6 +30,7 @@ from mercer.models.text.vectorizer import TOKEN_PATTERN
 FLOATS = (np.float64, np.float32, np.float16)
 
 
+@stored(**FITTED_TEXT)
 class TfidfVectorizer(CountVectorizer):
     r"""Documents as TF-IDF weights of their terms: `CountVectorizer`, then `TfidfTransformer`.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from mercer._stored import stored
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.rules.named import bandwidth_from
@@ -16,6 +17,7 @@ from mercer.smoothing.rules.rule import Rule
 Array = NDArray[Any]
 
 
+@stored()
 @dataclass(frozen=True)
 class Adaptive(Rule):
     """The bandwidth of another rule, times (p̂(x_j)/g)^(−α) around each point (Abramson 1982; Silverman 1986, 5.3).

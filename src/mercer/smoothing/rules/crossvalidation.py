@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import BandwidthError
+from mercer._stored import stored
 from mercer.smoothing.bandwidth import Bandwidth, Criterion
 from mercer.smoothing.kernels import Gaussian, SmoothingKernel
 from mercer.smoothing.rules.products import mean_product
@@ -188,6 +189,7 @@ class CrossValidation(ShapedRule):
             )
 
 
+@stored()
 @dataclass(frozen=True)
 class LikelihoodCV(CrossValidation):
     """The bandwidth of greatest likelihood of each point under the others: −Σ w_i log p̂₋ᵢ(x_i)/Σ w_i is least.
@@ -224,6 +226,7 @@ class LikelihoodCV(CrossValidation):
         return 1.0
 
 
+@stored()
 @dataclass(frozen=True)
 class LeastSquaresCV(CrossValidation):
     """The bandwidth of least integrated square error, as far as points can tell (Rudemo 1982, Bowman 1984).

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from mercer._errors import BandwidthError
+from mercer._stored import stored
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.rules.functionals import Cosines
@@ -33,6 +34,7 @@ GAP = 12
 RATIO = 0.7
 
 
+@stored()
 @dataclass(frozen=True)
 class ImprovedSheatherJones(Rule):
     """The fixed point t = ξγ⁽⁷⁾(t) of Botev, Grotowski & Kroese (2010, algorithm 1), for one column.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._stored import stored
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.rules.functionals import Cosines, Functional, Pairs
@@ -22,6 +23,7 @@ Array = NDArray[Any]
 FEW_POINTS = 2000
 
 
+@stored()
 @dataclass(frozen=True)
 class PlugIn(ShapedRule):
     """The two-stage direct plug-in rule (Sheather & Jones 1991; Wand & Jones 1995, sections 3.6.1 and 4.7).

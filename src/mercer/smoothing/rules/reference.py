@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._stored import stored
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.rules.rule import Rule, Shape, ShapedRule, canonical
@@ -27,6 +28,7 @@ def silverman_factor(count: float, columns: int) -> float:
     return float((count * (columns + 2) / 4) ** (-1 / (columns + 4)))
 
 
+@stored()
 @dataclass(frozen=True)
 class UnscaledScott(Rule):
     """scikit-learn's "scott": n^(−1/(d+4)), whatever the scale of the data, their weights or the kernel."""
@@ -37,6 +39,7 @@ class UnscaledScott(Rule):
         return Bandwidth(scott_factor(*X.shape), method="scott")
 
 
+@stored()
 @dataclass(frozen=True)
 class UnscaledSilverman(Rule):
     """scikit-learn's "silverman": (n(d+2)/4)^(−1/(d+4)), whatever the scale of data, their weights or the kernel."""
@@ -47,6 +50,7 @@ class UnscaledSilverman(Rule):
         return Bandwidth(silverman_factor(*X.shape), method="silverman")
 
 
+@stored()
 @dataclass(frozen=True)
 class Scott(ShapedRule):
     """n^(−1/(d+4)) standard deviations (Scott 1992); with shape="matrix" SciPy's `gaussian_kde(…, "scott")`.
@@ -68,6 +72,7 @@ class Scott(ShapedRule):
         return shaped(spread, self.shape, factor, robust=False, method="scott-scaled")
 
 
+@stored()
 @dataclass(frozen=True)
 class Silverman(ShapedRule):
     """Silverman's rule of thumb (1986), which is not misled by long tails.

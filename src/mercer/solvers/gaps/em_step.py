@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError, SingularCovarianceError
+from mercer._stored import stored
 from mercer.solvers.gaps._gaps import Cells, Point, Scale
 from mercer.stats import PatternMoments, ScatterMoments
 from mercer.stats.base import ratio
@@ -39,6 +40,7 @@ class Pull(NamedTuple):
 Shrinkage = Callable[[Array, float], Pull]
 
 
+@stored()
 class Words(NamedTuple):
     """What columns and groups are called in messages."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._stored import stored
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.machines._working_set import is_free
 
@@ -57,6 +58,7 @@ class BoxPoint:
     weights: Array | None = None
 
 
+@stored()
 @dataclass(frozen=True)
 class Margins(Certificate):
     """How far the rows are from their optimality conditions, and the values of both problems."""

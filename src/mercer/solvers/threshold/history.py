@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._stored import floats, optional, stored
 from mercer.data.frame_like import frame_like
 from mercer.report.axes import matplotlib
 from mercer.report.wording import counted
@@ -23,6 +24,14 @@ MOST_LABELLED, FEW_PASSES = 12, 30
 MOST_NUMBERS = 4_000_000
 
 
+@stored(
+    loss=floats("n"),
+    error=floats("n"),
+    mistakes=floats("n"),
+    rate=floats("n"),
+    coefficients=optional(floats("n..")),
+    intercepts=optional(floats("n.")),
+)
 @dataclass(frozen=True, eq=False)
 class History:
     """What units did in each pass over the rows.

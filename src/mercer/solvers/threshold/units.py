@@ -8,9 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer._stored import floats, stored
+
 Array = NDArray[Any]
 
 
+@stored(w=floats("du"), bias=floats("u"), w_sum=floats("du"), bias_sum=floats("u"))
 @dataclass(eq=False)
 class Units:
     """Weights of units, changed in place as they learn.

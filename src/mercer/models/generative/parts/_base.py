@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._errors import ColumnTypeError, DataError, FitInterrupted, NonFiniteError, SupportError
+from mercer._stored import stored
 from mercer.data.table import Table
 from mercer.families import Family, Parameters
 from mercer.models.base import Array
@@ -22,6 +23,7 @@ CLOSED_FORM = Certificate.closed_form("the parameters are a formula of the stati
 MOST_NAMES = 5
 
 
+@stored()
 class Smoothing(NamedTuple):
     """How far fits are drawn away from what the data alone say."""
 

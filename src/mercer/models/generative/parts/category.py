@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mercer._errors import ColumnTypeError, UnseenCategoryError
+from mercer._stored import floats, part_of, stored, values
 from mercer._suggest import did_you_mean, quoted
 from mercer.data.coding import Coded, drop_missing_words, label_array
 from mercer.data.table import Table
@@ -21,6 +22,7 @@ from mercer.stats import LevelCounts
 from mercer.stats.tally import places_of
 
 
+@stored()
 @dataclass(frozen=True)
 class CategoryPart(Part):
     """One column. Its levels are those seen and those declared: by its type, a schema, or `Categorical(levels=K)`."""
@@ -63,6 +65,12 @@ class CategoryPart(Part):
         return CategoryConditional(self, CategoricalParameters(p), levels, unseen, strict=self.unseen == "error")
 
 
+@stored(
+    lambda own: own.parameters.probabilities.shape == (len(own.unseen), len(own.levels)),
+    levels=values("l"),
+    unseen=floats("k"),
+    parameters=part_of(CategoricalParameters),
+)
 @dataclass(frozen=True)
 class CategoryConditional(Conditional):
     """Probabilities of shape (classes, levels)."""

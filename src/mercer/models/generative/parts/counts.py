@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._stored import part_of, sequence, stored, whole
 from mercer.data.table import Table
 from mercer.families import Parameters
 from mercer.families.pseudo_counts import add_alpha
@@ -21,6 +22,7 @@ from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.stats import VectorSums
 
 
+@stored(columns=sequence("d", whole(0)), names=sequence("d"))
 @dataclass(frozen=True)
 class CountsPart(VectorPart):
     """A multinomial over all of the columns."""
@@ -54,6 +56,7 @@ class CountsPart(VectorPart):
         return CountsConditional(self, fitted._replace(probabilities=p), statistic, LogProduct.of(log(p)))
 
 
+@stored(part=part_of(CountsPart, d="d"), product=part_of(LogProduct, d="d", k="k"))
 @dataclass(frozen=True)
 class CountsConditional(Conditional):
     """Probabilities of shape (classes, columns)."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._errors import FitInterrupted, SingularCovarianceError
+from mercer._stored import flags, part_of, sequence, stored, whole
 from mercer.families import MultivariateGaussian, MultivariateGaussianParameters, Parameters
 from mercer.families.collinear import cholesky
 from mercer.models.base import Array
@@ -19,6 +20,7 @@ from mercer.solvers.gaps.em import Pull, Words, em_gaussian
 from mercer.stats import PatternMoments
 
 
+@stored()
 class Normal(NamedTuple):
     """Mean (columns,) and covariance (columns, columns) of one group, and how we know that they are the best ones."""
 
@@ -29,6 +31,7 @@ class Normal(NamedTuple):
     interruption: FitInterrupted | None = None
 
 
+@stored(columns=sequence("d", whole(0)), names=sequence("d"))
 @dataclass(frozen=True)
 class GaussianVectorPart(Part):
     """A multivariate normal, fitted by EM where entries are missing.
@@ -53,6 +56,11 @@ class GaussianVectorPart(Part):
         )
 
 
+@stored(
+    part=part_of(GaussianVectorPart, d="d"),
+    parameters=part_of(MultivariateGaussianParameters, k="k"),
+    observed=flags("d"),
+)
 @dataclass(frozen=True)
 class GaussianVectorConditional(Conditional):
     """Mean (classes, columns) and covariance (classes, columns, columns); NaN for columns never observed."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import DegenerateDataError, NoLinearFormError
+from mercer._stored import flags, part_of, reals, sequence, stored, whole
 from mercer.data.coding import code_floats
 from mercer.families import Family, Gaussian, GaussianParameters, Parameters
 from mercer.models._finite import refuse_too_wide
@@ -19,6 +20,7 @@ from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.stats import ColumnMoments
 
 
+@stored(columns=sequence("d", whole(0)), names=sequence("d"))
 @dataclass(frozen=True)
 class NumbersPart(Part):
     """Any scalar family but the categorical, whose levels are no numbers."""
@@ -51,6 +53,7 @@ class NumbersPart(Part):
         return GaussianConditional.of(conditional) if isinstance(self.family, Gaussian) else conditional
 
 
+@stored(part=part_of(NumbersPart, d="d"), informative=flags("d"), rows=reals("d"))
 @dataclass(frozen=True)
 class NumbersConditional(Conditional):
     """Parameters of shape (classes, columns)."""
@@ -104,6 +107,12 @@ def _log_density(family: Family, x: Array, parameters: Parameters) -> Array:
     return np.asarray(np.concatenate([of_values, of_missing])[codes])  # code −1, the last entry, is a missing value
 
 
+@stored(
+    part=part_of(NumbersPart, d="d"),
+    informative=flags("d"),
+    rows=reals("d"),
+    scores=part_of(GaussianScores, d="d", k="k"),
+)
 @dataclass(frozen=True)
 class GaussianConditional(NumbersConditional):
     """Normal columns, scored by a compiled loop."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import DegenerateDataError, NonFiniteError
+from mercer._stored import part_of, sequence, stored, whole
 from mercer.families import Parameters
 from mercer.models.base import Array
 from mercer.models.generative.parts._base import Conditional, Part, Smoothing, sample_by_class
@@ -15,6 +16,7 @@ from mercer.models.generative.parts._fitting import fit_classes
 from mercer.models.linear_forms.pieces import LinearPiece
 
 
+@stored(columns=sequence("d", whole(0)), names=sequence("d"))
 @dataclass(frozen=True)
 class VectorPart(Part):
     """A family of rows that is fitted from sums of T: a Dirichlet. A row is observed as a whole or not at all."""
@@ -38,6 +40,7 @@ class VectorPart(Part):
         return VectorConditional(self, parameters, bool(statistic.rows.any()), certificate=certificate)
 
 
+@stored(part=part_of(VectorPart, d="d"))
 @dataclass(frozen=True)
 class VectorConditional(Conditional):
     """Parameters of shape (classes, columns)."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import NoLinearFormError
+from mercer._stored import flags, floats, part_of, reals, sequence, stored, whole
 from mercer.models.base import Array
 from mercer.models.generative.parts._base import Smoothing
 from mercer.models.generative.parts.numbers import NumbersConditional, NumbersPart
@@ -16,6 +17,7 @@ from mercer.smoothing import Parzen
 from mercer.stats import Rows
 
 
+@stored(columns=sequence("d", whole(0)), names=sequence("d"))
 @dataclass(frozen=True)
 class WindowsPart(NumbersPart):
     """Parzen windows of every class and column. Nothing is smoothed but by their bandwidth."""
@@ -28,6 +30,7 @@ class WindowsPart(NumbersPart):
         return WindowsConditional(self, parameters, informative, rows, _any_value(statistic.together.points))
 
 
+@stored(part=part_of(WindowsPart, d="d"), informative=flags("d"), rows=reals("d"), value=floats("d"))
 @dataclass(frozen=True)
 class WindowsConditional(NumbersConditional):
     """Windows of shape (classes, columns)."""

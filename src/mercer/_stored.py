@@ -1,0 +1,612 @@
+"""Declarations of what an object consists of: one beside each class whose objects are stored in model files.
+
+A compiled loop does not look how long its arrays are, so what is loaded has to be proven consistent first. `stored`
+declares the fields of a class once, by name; fields whose annotation says all (a float, a tuple of strings, another
+class) need no mention. An axis is a letter, which is the same number throughout an object::
+
+    @stored(weights=floats("dm"), offset=floats("m"), shift=optional(floats("d")))
+    @dataclass(frozen=True)
+    class FourierMap: ...
+
+The axes of a part are those of the whole where the whole says so: `part_of(d="d", k="classes")`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import functools
+import re
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+
+from mercer._errors import MercerError, ModelFileError
+
+#: errors of code that was given what it does not expect
+UNEXPLAINED = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError)
+#: estimators that were read from files, and the mark of methods that look for them here
+_LOADED: WeakSet[Any] = WeakSet()
+_GUARDED = "__guarded__"
+#: lengths of axes by their letters
+Sizes = dict[str, int]
+#: the name under which a class keeps its declaration
+DECLARATION = "__stored__"
+#: whole numbers of models are no larger: they are counted in 64 bits
+LARGEST = 1 << 63
+
+
+class ContradictionError(Exception):
+    """Says which part of an object contradicts its declaration, and how."""
+
+    def __init__(self, why: str, path: str = "") -> None:
+        super().__init__(why)
+        self.why, self.path = why, path
+
+
+@dataclass
+class Context:
+    """The axes of the object that is verified, and those of its parts."""
+
+    sizes: Sizes
+    sizes_of: Callable[[Any], Mapping[str, int]]
+
+    def bind(self, axis: str, length: int) -> None:
+        """Let an axis have a length, which is that of a number where the axis is one."""
+        token, extra = axis, 0
+        if axis.isdigit():
+            if length != int(axis):
+                raise ContradictionError("has the wrong size")
+            return
+        if axis == ".":
+            return
+        for sign, factor in (("+", -1), ("-", 1)):
+            if sign in axis:
+                token, _, more = axis.partition(sign)
+                extra = factor * int(more)
+        if token.endswith("?"):  # as many as the axis has, or one for all
+            if length == 1:
+                return
+            token = token[:-1]
+        if length + extra < 0 or self.sizes.setdefault(token, length + extra) != length + extra:
+            raise ContradictionError("has the wrong size")
+
+
+class Check:
+    """What a field holds; `verify` raises a `ContradictionError`."""
+
+    def verify(self, value: Any, context: Context) -> None:
+        """Verify the kind and the sizes of a value."""
+
+    def verify_range(self, value: Any, context: Context) -> None:
+        """Verify the numbers in a value, when all sizes are known."""
+
+
+def _tokens(axes: str) -> tuple[str, ...]:
+    """Return the axes that a text names: "kd", "k _c", "n+1", "k? d"."""
+    return tuple(_AXIS.findall(axes))
+
+
+#: an axis: a letter, `_` and a letter (an axis of one item of a list), a number or `.`; as many or one, more or fewer
+_AXIS = re.compile(r"(?:_?[a-z]|\d+|\.)(?:\?|[+-]\d+)?")
+
+
+@dataclass(frozen=True)
+class ArrayOf(Check):
+    """An array of one kind of values, with its axes and what its numbers may be."""
+
+    kinds: str
+    axes: tuple[str, ...] | None
+    least: float | None = None
+    most: float | None = None
+    #: an axis that the numbers are indices of
+    below: str | None = None
+    finite: bool = False
+    #: None, "rising" or "strictly"
+    order: str | None = None
+
+    def verify(self, value: Any, context: Context) -> None:
+        if not isinstance(value, np.ndarray):
+            raise ContradictionError("is not an array")
+        if value.dtype.kind not in self.kinds:
+            raise ContradictionError("has the wrong type")
+        if self.axes is None:
+            return
+        if len(self.axes) != value.ndim:
+            raise ContradictionError("has the wrong size")
+        for axis, length in zip(self.axes, value.shape, strict=True):
+            context.bind(axis, length)
+
+    def verify_range(self, value: Any, context: Context) -> None:
+        if not value.size or value.dtype.kind not in "iufb":
+            return
+        if self.finite and not np.isfinite(value).all():
+            raise ContradictionError("has numbers that are not finite")
+        if self.least is not None and not (value >= self.least).all():
+            raise ContradictionError(f"has numbers that are not {self.least} or more")
+        if self.most is not None and not (value <= self.most).all():
+            raise ContradictionError(f"has numbers that are not {self.most} or less")
+        if self.below is not None and not int(value.max()) < context.sizes.get(self.below, 0):
+            raise ContradictionError("has indices that lead outside")
+        if self.order is not None:
+            rises = np.greater if self.order == "strictly" else np.greater_equal
+            if not rises(value[1:], value[:-1]).all():
+                raise ContradictionError("has numbers out of order")
+
+
+@dataclass(frozen=True)
+class MatrixOf(Check):
+    """Rows of numbers: a dense array, or a sparse matrix of SciPy."""
+
+    axes: tuple[str, ...]
+    finite: bool = False
+    kinds: str = "iufb"
+
+    def verify(self, value: Any, context: Context) -> None:
+        if not (isinstance(value, np.ndarray) or is_sparse(value)):
+            raise ContradictionError("is not a matrix")
+        if value.dtype.kind not in self.kinds:
+            raise ContradictionError("has the wrong type")
+        if len(self.axes) != value.ndim:
+            raise ContradictionError("has the wrong size")
+        for axis, length in zip(self.axes, value.shape, strict=True):
+            context.bind(axis, length)
+
+    def verify_range(self, value: Any, context: Context) -> None:
+        numbers = value if isinstance(value, np.ndarray) else value.data
+        if self.finite and not np.isfinite(numbers).all():
+            raise ContradictionError("has numbers that are not finite")
+
+
+@dataclass(frozen=True)
+class RowsOf(Check):
+    """Rows of any kind: a matrix, a frame, a list of strings."""
+
+    axis: str
+
+    def verify(self, value: Any, context: Context) -> None:
+        shape = getattr(value, "shape", None)
+        if isinstance(shape, tuple) and shape:
+            context.bind(self.axis, shape[0])
+        elif isinstance(value, list | tuple):
+            context.bind(self.axis, len(value))
+        else:
+            raise ContradictionError("has no rows")
+
+
+@dataclass(frozen=True)
+class Size(Check):
+    """A whole number that is the length of an axis."""
+
+    axis: str
+
+    def verify(self, value: Any, context: Context) -> None:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise ContradictionError("is not a whole number")
+        context.bind(self.axis, int(value))
+
+
+@dataclass(frozen=True)
+class Number(Check):
+    """A number of Python or NumPy."""
+
+    least: float | None = None
+    most: float | None = None
+    finite: bool = False
+    whole: bool = False
+
+    def verify(self, value: Any, context: Context) -> None:
+        types = (int, np.integer) if self.whole else (int, float, np.integer, np.floating)
+        if isinstance(value, bool) or not isinstance(value, types):
+            raise ContradictionError("is not a whole number" if self.whole else "is not a number")
+        if isinstance(value, int) and abs(value) >= LARGEST:
+            raise ContradictionError("is too large a number")
+        if self.finite and not isfinite(value):
+            raise ContradictionError("is not finite")
+        if self.least is not None and not value >= self.least:
+            raise ContradictionError(f"is not {self.least} or more")
+        if self.most is not None and not value <= self.most:
+            raise ContradictionError(f"is not {self.most} or less")
+
+
+@dataclass(frozen=True)
+class Instance(Check):
+    """An object of one of some classes."""
+
+    classes: tuple[type, ...]
+
+    def verify(self, value: Any, context: Context) -> None:
+        if not isinstance(value, self.classes) or (isinstance(value, bool) and bool not in self.classes):
+            raise ContradictionError(f"is a {type(value).__name__}")
+
+
+@dataclass(frozen=True)
+class Part(Check):
+    """Another stored object, some axes of which are axes of this one."""
+
+    check: Check
+    axes: Mapping[str, str]
+
+    def verify(self, value: Any, context: Context) -> None:
+        self.check.verify(value, context)
+        for theirs, length in context.sizes_of(value).items():
+            if theirs in self.axes:
+                context.bind(self.axes[theirs], length)
+
+
+@dataclass(frozen=True)
+class SequenceOf(Check):
+    """A list or tuple, the length of which is an axis, of values of one kind."""
+
+    axis: str
+    each: Check
+    kinds: tuple[Any, ...] = (list, tuple)
+
+    def verify(self, value: Any, context: Context) -> None:
+        if not isinstance(value, self.kinds):
+            raise ContradictionError("is not a list")
+        context.bind(self.axis, len(value))
+        for item in value:
+            inner = Context(_outer(context.sizes), context.sizes_of)
+            self.each.verify(item, inner)
+
+    def verify_range(self, value: Any, context: Context) -> None:
+        for item in value:
+            inner = Context(_outer(context.sizes), context.sizes_of)
+            self.each.verify(item, inner)
+            self.each.verify_range(item, inner)
+
+
+def _outer(sizes: Sizes) -> Sizes:
+    """Axes of the whole; lower-case letters after `_` belong to one item only."""
+    return {axis: length for axis, length in sizes.items() if not axis.startswith("_")}
+
+
+@dataclass(frozen=True)
+class TupleOf(Check):
+    """A tuple of one value of each kind."""
+
+    parts: tuple[Check, ...]
+
+    def verify(self, value: Any, context: Context) -> None:
+        if not isinstance(value, list | tuple) or len(value) != len(self.parts):
+            raise ContradictionError("has the wrong size")
+        for check, item in zip(self.parts, value, strict=True):
+            check.verify(item, context)
+
+    def verify_range(self, value: Any, context: Context) -> None:
+        for check, item in zip(self.parts, value, strict=True):
+            check.verify_range(item, context)
+
+
+@dataclass(frozen=True)
+class DictOf(Check):
+    """A dict with keys and values of one kind each."""
+
+    keys: Check
+    values: Check
+
+    def verify(self, value: Any, context: Context) -> None:
+        if not isinstance(value, dict):
+            raise ContradictionError("is not a dict")
+        for key, item in value.items():
+            self.keys.verify(key, Context(_outer(context.sizes), context.sizes_of))
+            self.values.verify(item, Context(_outer(context.sizes), context.sizes_of))
+
+
+@dataclass(frozen=True)
+class SetOf(Check):
+    """A set of values of one kind."""
+
+    each: Check
+
+    def verify(self, value: Any, context: Context) -> None:
+        if not isinstance(value, set | frozenset):
+            raise ContradictionError("is not a set")
+        for item in value:
+            self.each.verify(item, context)
+
+
+@dataclass(frozen=True)
+class Choice(Check):
+    """One of some values."""
+
+    values: tuple[Any, ...]
+
+    def verify(self, value: Any, context: Context) -> None:
+        if not any(type(value) is type(each) and value == each for each in self.values):
+            raise ContradictionError("is none of the values that it may have")
+
+
+@dataclass(frozen=True)
+class Either(Check):
+    """A value of one of several kinds."""
+
+    checks: tuple[Check, ...]
+
+    def verify(self, value: Any, context: Context) -> None:
+        self._first(value, context)
+
+    def verify_range(self, value: Any, context: Context) -> None:
+        self._first(value, context).verify_range(value, context)
+
+    def _first(self, value: Any, context: Context) -> Check:
+        reason = ContradictionError("is not what it should be")
+        for check in self.checks:
+            sizes = dict(context.sizes)
+            try:
+                check.verify(value, context)
+                return check
+            except ContradictionError as refusal:
+                reason = refusal if not isinstance(check, Instance) else reason
+                context.sizes.clear()
+                context.sizes.update(sizes)
+        raise reason
+
+
+ANYTHING = Check()
+NOTHING = Instance((types.NoneType,))
+
+
+def floats(axes: str | None = None, **limits: Any) -> ArrayOf:
+    """Return the check of an array of floats; `least`, `most`, `finite` and `order` limit its numbers."""
+    return ArrayOf("f", None if axes is None else _tokens(axes), **limits)
+
+
+def integers(axes: str | None = None, **limits: Any) -> ArrayOf:
+    """Return the check of an array of whole numbers, 0 or more unless `least` says otherwise."""
+    return ArrayOf("iu", None if axes is None else _tokens(axes), **({"least": 0} | limits))
+
+
+def flags(axes: str | None = None) -> ArrayOf:
+    """Return the check of an array of truth values."""
+    return ArrayOf("b", None if axes is None else _tokens(axes))
+
+
+def reals(axes: str | None = None, **limits: Any) -> ArrayOf:
+    """Return the check of an array of numbers of any type."""
+    return ArrayOf("iufb", None if axes is None else _tokens(axes), **limits)
+
+
+def values(axes: str | None = None) -> ArrayOf:
+    """Return the check of an array of numbers, strings, dates or objects."""
+    return ArrayOf("iufbcUSOMm", None if axes is None else _tokens(axes))
+
+
+def matrix(axes: str, **limits: Any) -> MatrixOf:
+    """Return the check of a dense or sparse matrix."""
+    return MatrixOf(_tokens(axes), **limits)
+
+
+def any_rows(axis: str) -> RowsOf:
+    """Return the check of rows of any kind."""
+    return RowsOf(axis)
+
+
+def length(axis: str) -> Size:
+    """Return the check of a number that is the length of an axis."""
+    return Size(axis)
+
+
+def real(least: float | None = None, most: float | None = None, *, finite: bool = False) -> Number:
+    """Return the check of a number."""
+    return Number(least, most, finite)
+
+
+def whole(least: float | None = None, most: float | None = None) -> Number:
+    """Return the check of a whole number."""
+    return Number(least, most, whole=True)
+
+
+def part_of(*classes: type, **axes: str) -> Part:
+    """Return the check of a stored object, of the annotated class unless others are given: its axes are ours."""
+    return Part(Instance(classes) if classes else ANYTHING, axes)
+
+
+def sequence(axis: str, each: Check | None = None) -> SequenceOf:
+    """Return the check of a list or tuple, as long as an axis. Axes that begin with `_` are those of one item."""
+    return SequenceOf(axis, each or ANYTHING)
+
+
+def mapping(keys: Check, values: Check) -> DictOf:
+    """Return the check of a dict."""
+    return DictOf(keys, values)
+
+
+def each_of(*parts: Check) -> TupleOf:
+    """Return the check of a tuple with a value of each kind."""
+    return TupleOf(parts)
+
+
+def either(*checks: Check) -> Either:
+    """Return the check of a value of one of several kinds."""
+    return Either(checks)
+
+
+def optional(check: Check) -> Either:
+    """Return the check of a value that may be None."""
+    return Either((NOTHING, check))
+
+
+def one_of(*values: Any) -> Choice:
+    """Return the check of one of some values."""
+    return Choice(values)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """The fields of a class, and what else has to be true of an object."""
+
+    fields: dict[str, Check] = field(default_factory=dict)
+    consistent: tuple[Callable[[Any], bool], ...] = ()
+
+    def verify(self, state: Mapping[str, Any], sizes_of: Callable[[Any], Mapping[str, int]]) -> Sizes:
+        """Verify the parts of an object, and return the lengths of its axes."""
+        context = Context({}, sizes_of)
+        for step in ("verify", "verify_range"):
+            for name, check in self.fields.items():
+                if name in state:
+                    try:
+                        getattr(check, step)(state[name], context)
+                    except ContradictionError as refusal:
+                        raise ContradictionError(refusal.why, name) from None
+        return context.sizes
+
+
+def stored(consistent: Callable[[Any], bool] | None = None, /, **fields: Check) -> Callable[[type], type]:
+    """Declare what the objects of a class consist of, so that they may be stored in model files.
+
+    Fields that are not named are verified by their annotations, and those of base classes by the declarations of
+    these. `consistent` of a whole object says whether what no declaration of fields can express is true.
+    """
+
+    def declare(cls: Any) -> Any:
+        own = Declaration(fields, () if consistent is None else (consistent,))
+        setattr(cls, DECLARATION, own)
+        if hasattr(cls, "get_params"):
+            for base in cls.__mro__:
+                if base.__module__.partition(".")[0] == "mercer":
+                    _guard_methods(base)
+        return cls
+
+    return declare
+
+
+def mark_loaded(thing: Any) -> None:
+    """Remember that an estimator was read from a file: its methods raise no error that only says where they broke."""
+    if hasattr(thing, "get_params"):
+        _LOADED.add(thing)
+
+
+def _guard_methods(cls: type) -> None:
+    """Let the public methods of a class explain their errors where an estimator was read from a file."""
+    for name, value in list(vars(cls).items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(value, types.FunctionType) and not hasattr(value, _GUARDED):
+            setattr(cls, name, _guarded(value))
+        elif isinstance(getattr(value, "fn", None), types.FunctionType) and not hasattr(value.fn, _GUARDED):
+            value.fn = _guarded(value.fn)  # a method that is there under a condition, as scikit-learn has them
+
+
+def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
+    name = method.__name__
+
+    @functools.wraps(method)
+    def answer(self: Any, *args: Any, **options: Any) -> Any:
+        if self not in _LOADED:
+            return method(self, *args, **options)
+        try:
+            found = method(self, *args, **options)
+        except Exception as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is None or not _is_unexplained(error):
+                raise
+            raise ModelFileError(
+                f"`{name}` of this {type(self).__name__} cannot answer ({type(error).__name__}: {error}). The parts of "
+                "the file that it was loaded from may contradict each other: fetch the file again, or fit anew."
+            ) from error
+        if name == "fit":
+            _LOADED.discard(self)
+        return found
+
+    setattr(answer, _GUARDED, True)
+    return answer
+
+
+def _is_unexplained(error: Exception) -> bool:
+    """Whether an error is one of Python, NumPy or numba that says nothing to who called."""
+    if isinstance(error, MercerError | ValueError | NotImplementedError):
+        return False
+    return isinstance(error, UNEXPLAINED) or type(error).__module__.partition(".")[0] == "numba"
+
+
+def is_declared(cls: type) -> bool:
+    """Whether a class itself, and not a base of it, has a declaration."""
+    return DECLARATION in vars(cls)
+
+
+@functools.cache
+def declaration_of(cls: Any) -> Declaration:
+    """Return the declaration of a class, with annotated fields and those of its bases."""
+    fields: dict[str, Check] = dict(_annotated(cls))
+    consistent: list[Callable[[Any], bool]] = []
+    for base in reversed(cls.__mro__):
+        own = vars(base).get(DECLARATION)
+        if own is not None:
+            fields.update(own.fields)
+            consistent.extend(own.consistent)
+    return Declaration(fields, tuple(consistent))
+
+
+def _annotated(cls: type) -> Iterator[tuple[str, Check]]:
+    """The checks of fields that are annotated: of a dataclass, or a named tuple."""
+    if dataclasses.is_dataclass(cls):
+        names = {each.name for each in dataclasses.fields(cls)}
+    elif issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        names = set(cls._fields)
+    else:
+        return
+    for base in reversed(cls.__mro__):
+        scope = vars(sys.modules[base.__module__]) if base.__module__ in sys.modules else {}
+        for name, annotation in vars(base).get("__annotations__", {}).items():
+            if name in names:
+                yield name, check_of(_evaluated(annotation, scope, vars(base)))
+
+
+def _evaluated(annotation: Any, scope: dict[str, Any], own: Mapping[str, Any]) -> Any:
+    """What an annotation means; anything, where a name in it is imported for annotations only."""
+    if not isinstance(annotation, str):
+        return annotation
+    try:  # source code of ours
+        return eval(annotation, {**vars(builtins), **scope}, dict(own))  # noqa: S307
+    except (NameError, TypeError, AttributeError):
+        return Any
+
+
+def check_of(annotation: Any) -> Check:
+    """Return the check that an annotation amounts to."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation is None or annotation is types.NoneType:
+        return NOTHING
+    if annotation is int:
+        return Number(whole=True)
+    if annotation is float:
+        return Number()
+    if annotation is bool:
+        return Instance((bool, np.bool_))
+    if origin in (typing.Union, types.UnionType):
+        return Either(tuple(check_of(each) for each in arguments))
+    if origin is typing.Literal:
+        return Choice(arguments)
+    if origin is typing.Annotated:
+        return check_of(arguments[0])
+    if origin is np.ndarray or annotation is np.ndarray:
+        return values()
+    if origin is tuple:
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            return SequenceOf(".", check_of(arguments[0]), (tuple,))
+        return TupleOf(tuple(map(check_of, arguments)))
+    if origin in (list, Sequence):
+        return SequenceOf(".", check_of(arguments[0]), (list, tuple) if origin is Sequence else (list,))
+    if origin in (dict, Mapping):
+        return DictOf(*map(check_of, arguments))
+    if origin in (set, frozenset):
+        return SetOf(check_of(arguments[0]))
+    if annotation is Any:
+        return ANYTHING
+    if isinstance(annotation, type) and origin is None and not getattr(annotation, "_is_protocol", False):
+        return ANYTHING if annotation is object else Instance((annotation,))
+    return ANYTHING
+
+
+def is_sparse(value: Any) -> bool:
+    """Whether a value is a sparse matrix of SciPy; SciPy is not imported for that."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(value))

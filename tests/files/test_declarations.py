@@ -1,0 +1,128 @@
+"""Objects that contradict the declarations beside their classes are neither saved nor loaded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer
+from mercer import families, kernels, smoothing
+from mercer._errors import ModelFileError, UnsavableError
+from mercer.features.directions import Hadamard
+from mercer.features.fourier import FourierMap
+from mercer.files import load, save
+from mercer.files._declarations import may_be_stored
+from mercer.files._table import known, names
+from tests.files._cases import line, numbers, sparse, tally
+from tests.files._forged import forged, octets_of, read, record_of, rewritten, taken_apart, with_array
+
+
+def test_every_class_of_the_table_declares_its_fields() -> None:
+    assert [name for name in sorted(names("class")) if not may_be_stored(known("class", name))] == []
+
+
+def cut(model: Any, holder: str, part: str) -> Any:
+    """The model with the last row of a part of a part missing."""
+    value = getattr(model, holder)
+    setattr(model, holder, replace(value, **{part: getattr(value, part)[:-1]}))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "holder", "part", "owner"),
+    [
+        (mercer.GaussianNB(), "_scores", "mean", "GaussianScores"),
+        (mercer.GaussianNB(), "_scores", "constants", "GaussianScores"),
+        (mercer.GaussianDiscriminant(), "_densities", "centre", "GaussianClasses"),
+        (mercer.GaussianDiscriminant(), "_densities", "seen", "GaussianClasses"),
+        (mercer.LinearDiscriminantAnalysis(), "_decision", "centre", "LinearScores"),
+    ],
+)
+def test_a_part_that_is_too_short_is_refused(model: Any, holder: str, part: str, owner: str, tmp_path: Path) -> None:
+    model.fit(numbers().X, numbers().y)
+    octets = octets_of(model, tmp_path)
+    values = getattr(getattr(model, holder), part)
+    with pytest.raises(ModelFileError, match=r"of a \w+ has the wrong size"):
+        read(with_array(octets, owner, part, values[:-1]), tmp_path)
+    with pytest.raises(UnsavableError, match=r"has the wrong size, so that no model file of it could be loaded"):
+        save(cut(model, holder, part), tmp_path / "model.mercer")
+
+
+def test_fewer_rows_of_words_than_columns_are_refused(tmp_path: Path) -> None:
+    model = mercer.MultinomialNB().fit(sparse().X, sparse().y)
+    with pytest.raises(UnsavableError, match="_product has the wrong size"):
+        save(cut(model, "_product", "logs"), tmp_path / "model.mercer")
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        (FourierMap(np.ones((3, 8)), np.ones(7), 1.0), "offset has the wrong size"),
+        (FourierMap(np.ones((3, 8)), np.ones(8), 1.0, np.ones(2)), "shift has the wrong size"),
+        (Hadamard(np.ones((1, 3, 12)), np.ones(8), 3), "model contradicts itself"),
+        (Hadamard(np.ones((1, 3, 4)), np.ones(8), 3), "model contradicts itself"),
+        (Hadamard(np.ones((2, 3, 4)), np.ones(8), 5), "model contradicts itself"),
+    ],
+)
+def test_random_features_that_do_not_fit_are_refused(broken: Any, why: str, tmp_path: Path) -> None:
+    with pytest.raises(UnsavableError, match=why):
+        save(broken, tmp_path / "features.mercer")
+
+
+def test_random_features_that_fit_are_loaded(tmp_path: Path) -> None:
+    chain = Hadamard(np.ones((2, 3, 4)), np.ones(8), 3)
+    save(FourierMap(np.ones((3, 8)), np.ones(8), 1.0, np.ones(3), chain), tmp_path / "features.mercer")
+    assert load(tmp_path / "features.mercer").chain.columns == 3
+
+
+@pytest.mark.parametrize("ends", [[0, 10**8, 0], [0, -5, 0], [0, 0, 10**8], [1, 1, 1], [0, 0]])
+def test_a_sparse_matrix_that_points_outside_is_refused(ends: list[int], tmp_path: Path) -> None:
+    """SciPy looks at no index where the last pointer is 0."""
+    X = sp.csr_array(np.eye(2))
+    model = mercer.KernelRidge().fit(X, [0.0, 1.0])
+    header, described, data = taken_apart(octets_of(model, tmp_path))
+    (place,) = (record["value"] for record in described["objects"] if "sparse" in record.get("value", {}))
+    octets = rewritten(header, data, place["indptr"]["array"], np.array(ends, dtype=place["indptr"]["dtype"]))
+    with pytest.raises(ModelFileError, match="sparse matrix points outside"):
+        read(octets, tmp_path)
+
+
+def test_points_with_more_columns_than_the_model_are_refused(tmp_path: Path) -> None:
+    octets = octets_of(mercer.LocalLinear().fit(line().X, line().y), tmp_path)
+    with pytest.raises(ModelFileError, match="wrong size"):
+        read(with_array(octets, "KernelSums", "points", np.ones((45, 40))), tmp_path)
+
+
+def test_more_columns_than_tables_are_refused(tmp_path: Path) -> None:
+    octets = octets_of(mercer.BernoulliNB().fit(tally().X, tally().y), tmp_path)
+
+    def change(described: Any) -> None:
+        record_of(described, "BernoulliNB")["state"]["n_features_in_"] = 1000
+
+    with pytest.raises(ModelFileError, match="of a BernoulliNB has the wrong size"):
+        read(forged(octets, change), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("value", "owner", "part", "other"),
+    [
+        (kernels.RBF(0.5), "RBF", "gamma", -1.0),
+        (kernels.Matern(), "Matern", "nu", 7),
+        (kernels.Spectrum(2), "Spectrum", "length", 0),
+        (kernels.Polynomial(2), "Polynomial", "degree", "x"),
+        (families.Tweedie(1.5), "Tweedie", "power", None),
+        (smoothing.Scott(), "Scott", "shape", "round"),
+    ],
+    ids=["RBF", "Matern", "Spectrum", "Polynomial", "Tweedie", "Scott"],
+)
+def test_values_are_verified_as_when_they_are_made(
+    value: Any, owner: str, part: str, other: Any, tmp_path: Path
+) -> None:
+    octets = octets_of(value, tmp_path)
+    with pytest.raises(ModelFileError, match=owner):
+        read(forged(octets, lambda d: record_of(d, owner)["state"].update({part: other})), tmp_path)
