@@ -49,7 +49,9 @@ class Template:
         described, arrays = json.loads(self._described), dict(self._arrays)
         for _ in range(rng.choice((1, 1, 1, 2, 3))):
             change = rng.choice(_CHANGES) if arrays else _change_state
-            with suppress(AttributeError, IndexError, KeyError, TypeError):  # of what an earlier change left
+            with suppress(
+                AttributeError, IndexError, KeyError, OverflowError, TypeError
+            ):  # of what an earlier change left
                 described = change(described, arrays, rng, names) or described
         return assembled(json.loads(self._metadata), described, arrays)
 

@@ -258,7 +258,7 @@ def run(found: list[Subject], count: int, seed: int, workers: int, folder: Path,
         outcome = "hung" if hung else "crashed"
         which = number % len(found)
         board.counts[worker, which, OUTCOMES.index(outcome)] += 1
-        trace = (folder / f"trace{worker}").read_text(errors="replace")[-3000:]
+        trace = (folder / f"trace{worker}").read_text(errors="replace").partition("Extension modules")[0][-3000:]
         finds.append(Find(number, found[which].template.name, outcome, f"status {status}\n{trace}"))
         (folder / f"trace{worker}").write_text("")
         running[_forked(number + workers, worker, found, count, seed, workers, board, folder, names)] = worker
