@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import mercer.data
 from mercer._errors import DataError, EmptyDataError
 from mercer.data.readers import json_rows, open_rows
 
@@ -111,3 +114,17 @@ def test_pandas_writes_rows_if_asked_to(tmp_path: Path, orient: Any) -> None:
     pd.DataFrame({"a": range(120), "b": range(120)}).to_json(path, orient=orient)
     with pytest.raises(DataError, match=r"one object of objects.*orient='records'"):
         open_rows(path).table()
+
+
+@pytest.mark.parametrize("read", [mercer.data.read_table, mercer.data.open])
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path: Path, read: Any) -> None:
+    """200 MB that take 200 kB compressed."""
+    with gzip.open(tmp_path / "bomb.jsonl.gz", "wb", compresslevel=1) as file:
+        file.write(b'{"x": "')
+        for _ in range(200):
+            file.write(b"a" * 1_000_000)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"'bomb\.jsonl\.gz' has a line of more than 67,108,864 bytes"):
+        read(tmp_path / "bomb.jsonl.gz")
+    assert tracemalloc.get_traced_memory()[1] < 170e6
+    tracemalloc.stop()

@@ -75,7 +75,7 @@ class JsonRows(Rows):
             return
         size, seen, first_line = self.path.stat().st_size, 0, 1
         with self._opened() as stream:
-            for lines in whole_lines(stream, BLOCK):
+            for lines in whole_lines(stream, BLOCK, file=self.path.name):
                 seen += len(lines)
                 if lines.strip():
                     yield self._of_lines(lines, first_line), min(1.0, seen / size)

@@ -93,7 +93,8 @@ def spans_of(blocks: Iterable[Counted], stamp: Stamp) -> tuple[Span, ...]:
 
 def _cut(stamp: Stamp, span: Span) -> Iterator[bytes]:
     with _opened(stamp, span.start) as stream:
-        yield from whole_lines(stream, BLOCK, None if span.stop is None else span.stop - span.start)
+        most = None if span.stop is None else span.stop - span.start
+        yield from whole_lines(stream, BLOCK, most, file=stamp.name)
 
 
 @contextmanager
