@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from mercer._errors import FitInterrupted
@@ -57,6 +57,16 @@ class Certificate:
         False
         """
         return self.holds and self.kind != STATIONARY
+
+    def after_rounding(self, dtype: Any, moved: Callable[[float], float]) -> Self:
+        """Return the certificate of the coefficients rounded to `dtype`.
+
+        `moved` takes a bound of what was found to one of what is left after rounding. The tolerance moves with the
+        value: coefficients of that type come no closer, so that rounding alone does not make a search fail.
+        """
+        value = moved(self.value)
+        sentence = f"{self.sentence}; before the coefficients were rounded to {dtype} it was {self.value:.1g}"
+        return replace(self, value=value, tolerance=moved(self.tolerance), sentence=sentence)
 
     def __str__(self) -> str:
         if self.kind == "closed form":

@@ -82,6 +82,19 @@ def test_single_precision_in_single_precision_out() -> None:
     np.testing.assert_allclose(model.coef_, Lasso(0.1).fit(X, y).coef_, rtol=1e-4)
 
 
+@pytest.mark.parametrize("alpha", [1e-3, 1e-9])
+def test_the_gap_is_that_of_coefficients_in_single_precision(alpha: float) -> None:
+    X, y = draw(3, 30)
+    X = X.astype(np.float32)
+    model = Lasso(alpha, fit_intercept=False).fit(X, y)
+    best = objective(Lasso(alpha, fit_intercept=False, tol=1e-15).fit(X.astype(float), y), X.astype(float), y)
+    residual = y - X.astype(float) @ model.coef_.astype(float)
+    mine = 0.5 * np.mean(residual**2) + alpha * np.abs(model.coef_.astype(float)).sum()
+    assert 0 <= mine - best <= 1.001 * model.dual_gap_ + 1e-15 * best
+    assert model.certificate_.holds
+    assert model.certificate_.value == pytest.approx(len(X) * model.dual_gap_, rel=1e-5)
+
+
 def test_the_gap_bounds_what_is_left_to_gain() -> None:
     X, y = draw(40, 60)
     best = objective(Lasso(0.05, tol=1e-14).fit(X, y), X, y)

@@ -45,7 +45,14 @@ from mercer.models.base import (
     publish,
 )
 from mercer.models.glm.rank import find_dependence
-from mercer.models.glm.solve import Limits, Solved, SolveInterrupted, solve
+from mercer.models.glm.solve import (
+    Limits,
+    Solved,
+    SolveInterrupted,
+    certificate_as_published,
+    curvature_along,
+    solve,
+)
 from mercer.models.glm.target import read_numbers
 from mercer.models.streaming.chunks import naming_the_place, reader_of, refuse_offset, streamed_plan
 from mercer.models.streaming.from_source import fits_sources
@@ -280,7 +287,13 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         publish(self, coef_=coefficients)
         self.intercept_ = self.coef_.dtype.type(intercept) if self.fit_intercept else 0.0
         self.n_iter_ = max(1, len(solved.solution.trace) - 1)
+        change = coordinates.from_user(
+            self.coef_.astype(np.float64) - coefficients, float(self.intercept_) - float(intercept)
+        )
         self.certificate_ = solved.solution.certificate
+        if change.any():
+            squares = curvature_along(solved.problem, solved.solution.value, change)
+            self.certificate_ = certificate_as_published(solved.problem, solved.solution, squares, self.coef_.dtype)
 
     def _warn_if_unfinished(self) -> None:
         """Where scikit-learn does: not of a distance that `tol` allows, once rounding lets no step be taken."""

@@ -11,9 +11,9 @@ from mercer._errors import FitInterrupted, NonFiniteError, NotConvergedWarning
 from mercer.models._progress import Progress
 from mercer.models.base import Array
 from mercer.solvers import several_starts
-from mercer.solvers.certificate import Solution
+from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.choose import AnyProblem, Choice, choose
-from mercer.solvers.problem import Problem, look
+from mercer.solvers.problem import Problem, Smooth, look
 from mercer.solvers.start import feasible_start
 from mercer.stats.quadratic import LOSS
 
@@ -94,6 +94,25 @@ def _begin(problem: Problem, start: Array | None) -> Array | None:
         if np.isfinite(value) and not value > plain:
             return start
     return None if problem.response.unbounded else feasible_start(problem)
+
+
+def certificate_as_published(problem: Any, solution: Solution, squares: float, dtype: Any) -> Certificate:
+    """Return the certificate of coefficients that were rounded to `dtype`; `squares` is Δᵀ H Δ for what that changed.
+
+    By half of it the objective rises, as far as its curvature H tells.
+    """
+    value = float(solution.trace[-1])
+    if solution.certificate.kind == "duality gap":
+        far = np.sqrt(0.5 * squares / max(abs(value), np.finfo(float).tiny))
+        return solution.certificate.after_rounding(dtype, lambda gap: (np.sqrt(gap) + far) ** 2)
+    far = np.sqrt(squares) / problem.unit(value)
+    return solution.certificate.after_rounding(dtype, lambda length: length + far)
+
+
+def curvature_along(problem: Smooth, w: Array, change: Array) -> float:
+    """Return Δᵀ H Δ for a change of the coefficients and the Hessian at `w`."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return max(float(np.vdot(change, problem.hessian_product(w)(change))), 0.0)
 
 
 def unfinished(solved: Solved, limits: Limits) -> tuple[NotConvergedWarning, ...]:

@@ -69,6 +69,13 @@ class CoordinateRegressor(LeastSquaresRegressor, ABC):
             return replace(solution, value=replace(solution.value, path=RANDOM))
         return solution
 
+    def _store(self, solution: Solution, rows: Rows, y: Any) -> None:
+        super()._store(solution, rows, y)
+        moved = self._moved_by_rounding(solution.value, rows)
+        if moved.any():
+            gaps = np.square(np.sqrt(self.dual_gap_, dtype=np.float64) + moved * np.sqrt(0.5 / rows.total_weight))
+            self.dual_gap_ = in_precision(gaps, rows.dtype)[() if np.ndim(self.dual_gap_) else 0]
+
     def _findings(self, solution: Solution) -> list[Finding]:
         found = super()._findings(solution)
         if not solution.value.coefficients.any():

@@ -36,7 +36,7 @@ from mercer.models.base import (
 )
 from mercer.models.diagnosis import Diagnosis, Finding
 from mercer.models.streaming.chunks import naming_the_place, reader_of, refuse_offset, streamed_plan
-from mercer.solvers.certificate import Solution
+from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.least_squares.direct import LinearFit, Rows
 from mercer.solvers.least_squares.encoded_rows import rows_of_encoded
 from mercer.solvers.least_squares.streamed_rows import StreamedRows
@@ -153,7 +153,6 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
     def _store(self, solution: Solution, rows: Rows, y: Any) -> None:
         fit: LinearFit = solution.value
         self.plan_ = Plan(fit.path, str(rows.dtype), len(rows.blocks()), thread_count(), device=rows.device)
-        self.certificate_ = solution.certificate
         self.diagnosis_ = Diagnosis(tuple(self._findings(solution)))
         flat = self._flat(y)
         publish(self, coef_=fit.coefficients[:, 0].copy() if flat else fit.coefficients.T.copy())
@@ -161,6 +160,31 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
             publish(self, intercept_=fit.intercept[0] if y.ndim == 1 else fit.intercept)
         else:
             self.intercept_ = 0.0
+        self.certificate_ = self._certificate_as_published(solution, rows)
+
+    def _certificate_as_published(self, solution: Solution, rows: Rows) -> Certificate:
+        """Return the certificate of `coef_` and `intercept_`, which float32 rows have rounded."""
+        moved = self._moved_by_rounding(solution.value, rows)
+        if not moved.any():
+            return solution.certificate
+        dtype = self.coef_.dtype
+        if solution.certificate.kind == "duality gap":  # of weights that sum to the number of rows
+            far = float(moved.max()) * np.sqrt(0.5 * len(rows) / rows.total_weight)
+            return solution.certificate.after_rounding(dtype, lambda gap: (np.sqrt(gap) + far) ** 2)
+        lengths = rows.target_lengths()
+        share = float(np.max(moved / np.where(lengths > 0, lengths, 1.0)))
+        return solution.certificate.after_rounding(dtype, lambda left: left + share)
+
+    def _moved_by_rounding(self, fit: LinearFit, rows: Rows) -> Array:
+        """Return how far rounding has moved the predictions of each target, as a length; the penalty counts as rows."""
+        coefficients = np.reshape(self.coef_, (rows.targets, -1)).T
+        change = coefficients.astype(np.float64) - fit.coefficients
+        level = np.broadcast_to(np.asarray(self.intercept_, dtype=np.float64), (rows.targets,)) - fit.intercept
+        if not (change.any() or level.any()):
+            return np.zeros(rows.targets)
+        # alpha ‖w‖² is at most ‖y‖², as w = 0 has no lower objective, and so is what rounding makes of it
+        of_penalty = 0.5 * np.finfo(coefficients.dtype).eps * rows.target_lengths()
+        return np.asarray(np.hypot(rows.lengths_of(change, level), of_penalty))
 
     def _findings(self, solution: Solution) -> list[Finding]:
         fit: LinearFit = solution.value

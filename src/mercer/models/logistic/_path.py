@@ -34,7 +34,7 @@ from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
 from mercer.models._progress import Progress
 from mercer.models.base import Array, is_sparse
-from mercer.models.glm.solve import Limits
+from mercer.models.glm.solve import Limits, certificate_as_published, curvature_along
 from mercer.models.logistic._problem import NEWTON, BinaryProblem, MultinomialProblem, solver_for
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.smooth.newton import ALWAYS_HESSIAN
@@ -63,7 +63,11 @@ class Point:
     coefficients: Coefficients
     solution: Solution  # in working coordinates
     path: str
-    penalised: bool
+    problem: Any
+
+    @property
+    def penalised(self) -> bool:
+        return bool(self.problem.strengths.any)
 
     @property
     def n_iter(self) -> int:
@@ -72,6 +76,21 @@ class Point:
     @property
     def certificate(self) -> Certificate:
         return self.solution.certificate
+
+    def certificate_as_published(self, coef: Array, intercept: Array) -> Certificate:
+        """Return the certificate of the coefficients as they were published, which float32 rows have rounded."""
+        problem = self.problem
+        change = problem.observations.design.coordinates.from_user(
+            (coef.astype(np.float64) - self.coefficients.coef).T,
+            intercept.astype(np.float64) - self.coefficients.intercept,
+        )
+        if not change.any():
+            return self.certificate
+        value = np.asarray(self.solution.value)
+        squares = curvature_along(problem, problem.point(value) if value.ndim == 2 else value, problem.point(change))
+        if len(coef) > 1:  # what all classes share is known to the penalty alone
+            squares += len(coef) * float(problem.strengths.l2 @ np.square(change.mean(axis=1)))
+        return certificate_as_published(problem, self.solution, squares, coef.dtype)
 
 
 class PathInterrupted(FitInterrupted):
@@ -199,7 +218,7 @@ class LogisticPath:
         return float(max(tolerance, TIGHTEST * root))
 
     def _point(self, solution: Solution, problem: Any, path: str) -> Point:
-        return Point(self.coefficients(solution.value), solution, path, problem.strengths.any)
+        return Point(self.coefficients(solution.value), solution, path, problem)
 
     def coefficients(self, working: Array) -> Coefficients:
         """In the units of the data."""

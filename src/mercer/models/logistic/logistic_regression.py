@@ -334,7 +334,7 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
         self.plan_ = replace(self.plan_, path=f"{point.path}, for solver={self.solver!r}")
         publish(self, coef_=point.coefficients.coef, intercept_=point.coefficients.intercept)
         self.n_iter_ = np.array([point.n_iter], dtype=np.int32)
-        self.certificate_ = point.certificate
+        self.certificate_ = point.certificate_as_published(self.coef_, self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -111,8 +111,9 @@ def _of_factor(rows: Rows, factor: RFactor, alpha: Array, *, intercept: bool) ->
         roots[strength] = penalised.root if span.basis is None else triangle.R
     path = "QR factorisation by blocks (TSQR)" + f", refined with {rows.gradients}" * refine
     size = lengths(np.concatenate([triangle.z, triangle.rest])) + lengths(triangle.R) @ np.abs(fit.coefficients)
+    left_out = lengths(span.doubtful @ (triangle.z - triangle.R @ fit.coefficients))
     known = {"rank": span.rank, "constant": span.constant, "collinear": span.collinear}
-    return fit.solution(path, size, root=roots[alpha[0]], **known)
+    return fit.solution(path, size, left_out=left_out, root=roots[alpha[0]], **known)
 
 
 def _unrefined(triangle: Triangle, penalised: Penalised, strength: float, which: Array, centre: Centre) -> Refined:
@@ -135,8 +136,9 @@ class _Fit:
     def put(self, which: Array, part: Refined) -> None:
         self.coefficients[:, which], self._intercept[which], self._left[which] = part
 
-    def solution(self, path: str, size: Array, **known: Any) -> Solution:
-        certificate = closed_form(self._left, size, path.removeprefix("normal equations by "))
+    def solution(self, path: str, size: Array, *, left_out: Array | None = None, **known: Any) -> Solution:
+        missing = np.zeros_like(size) if left_out is None else left_out
+        certificate = closed_form(self._left, size, path.removeprefix("normal equations by "), missing)
         return Solution(LinearFit(self.coefficients, self._intercept, path, **known), certificate, ())
 
 

@@ -34,6 +34,8 @@ class Span:
     constant: tuple[int, ...]
     #: columns that are linear combinations of one another
     collinear: tuple[int, ...]
+    #: orthonormal rows: the images under R of directions without variation but for the rounding of the data
+    doubtful: Array
 
     @classmethod
     def of(cls, R: Array, still: Array, precision: float) -> Span:
@@ -49,19 +51,20 @@ class Span:
         still = np.maximum(still, np.finfo(float).tiny)  # below it numbers lose their digits, and have no reciprocals
         alive = np.flatnonzero(length > still)
         scale = length[alive]
-        _, values, axes = np.linalg.svd(R[:, alive] / scale, full_matrices=True)
-        smallest = max(d * ROUNDING, DATA_ROUNDING * precision) * values.max(initial=0.0)
-        rank = int(np.sum(values > smallest))
+        images, values, axes = np.linalg.svd(R[:, alive] / scale, full_matrices=True)
+        largest = values.max(initial=0.0)
+        rank = int(np.sum(values > max(d * ROUNDING, DATA_ROUNDING * precision) * largest))
+        doubtful = images[:, rank : max(rank, int(np.sum(values > d * ROUNDING * largest)))].T
         condition = float(values[0] / values[rank - 1]) if rank else 1.0
         constant = tuple(np.flatnonzero(length <= still).tolist())
         if rank == d:
-            return cls(rank, None, condition, constant, ())
+            return cls(rank, None, condition, constant, (), doubtful)
         without = axes[rank:].T  # (alive columns, directions without variation)
         collinear = tuple(alive[np.linalg.norm(without, axis=1) > NEGLIGIBLE].tolist())
         complement, _ = np.linalg.qr(without * (scale.min(initial=np.inf) / scale)[:, None], mode="complete")
         basis = np.zeros((d, rank))
         basis[alive] = complement[:, without.shape[1] :]
-        return cls(rank, basis, condition, constant, collinear)
+        return cls(rank, basis, condition, constant, collinear, doubtful)
 
     def within(self, R: Array) -> Array:
         """R in the coordinates of the basis."""

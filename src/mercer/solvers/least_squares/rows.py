@@ -109,6 +109,22 @@ class Rows:
                 return zero.update(self.X, self.Y, self.weight)
         return reduce(zero, self)
 
+    def lengths_of(self, change: Array, level: Array) -> Array:
+        """Return ‖√weight (X change + level)‖ for each column of `change`."""
+
+        def of_block(block: slice) -> Array:
+            weight = 1.0 if self.weight is None else self.weight[block, None]
+            image = np.square(self.view(block) @ change + level)
+            return np.asarray(np.sum(np.where(weight > 0, weight * image, 0.0), axis=0))
+
+        blocks = row_blocks(len(self), rows_per_block(self.held, COPIED_BLOCK))
+        return np.asarray(np.sqrt(sum(ordered_stream(of_block, blocks), np.zeros(change.shape[1]))))
+
+    def target_lengths(self) -> Array:
+        """Return ‖√weight y‖ for each target."""
+        squares = np.square(self.Y)
+        return np.asarray(np.sqrt(squares.sum(axis=0) if self.weight is None else self.weight @ squares))
+
     def gradient(self, shift: Array, v: Array) -> tuple[Array, Array]:
         """[1, x − shift]ᵀ (y − shift − [1, x − shift] v) of all rows: a value, and what rounding has left of it."""
         n, d = self.shape

@@ -96,6 +96,15 @@ class StreamedRows(Rows):
             return self.sums
         return fold(functools.partial(_summary, kind, self.read, self.chosen), self.X, _merged)[1]
 
+    def lengths_of(self, change: Array, level: Array) -> Array:
+        x, _ = self.sums.mean
+        gram = self.sums.products(centred=True).gram
+        squares = np.einsum("jt,jt->t", change, gram @ change) + self.sums.weight * np.square(x @ change + level)
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
+    def target_lengths(self) -> Array:
+        return np.asarray(np.sqrt(self.sums.products(centred=False).squares))
+
     def gradient(self, shift: Array, v: Array) -> Pair:
         return fold(functools.partial(_gradient, self.read, self.chosen, shift, v), self.X, _added)
 

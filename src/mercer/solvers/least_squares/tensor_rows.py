@@ -44,6 +44,12 @@ class TensorRows(Rows):
     def batch(self, rows: slice) -> tuple[Any, Array, Array | None]:
         return to_numpy(self.X[rows]), self.Y[rows], None if self.weight is None else self.weight[rows]
 
+    def lengths_of(self, change: Array, level: Array) -> Array:
+        size = np.abs(change).max(initial=0.0) or 1.0  # a change of 1e-40 would be lost in float32
+        image = size * to_numpy(self.X @ like(change / size, self.X)) + level
+        weight = np.ones((len(self), 1)) if self.weight is None else self.weight[:, None]
+        return np.asarray(np.sqrt(np.where(weight > 0, weight * np.square(image), 0.0).sum(axis=0)))
+
     def summarised(self, kind: type[S]) -> S:
         if issubclass(kind, NormalEquations):
             return kind.of_sums(self._sums(), self.shape[1])

@@ -85,11 +85,11 @@ class Wide:
         """Xᵀα."""
         return np.concatenate([tile.T @ dual for _, tile in self.tiles()])
 
-    def solution(self, w: Array, left: Array, path: str, **known: Any) -> Solution:
-        """With the means put back; `left` is the length of what is left of the gradient."""
+    def solution(self, w: Array, left: Array, left_out: Array, path: str, **known: Any) -> Solution:
+        """With the means put back; `left` and `left_out` are lengths of what is left: see `closed_form`."""
         x, y = self.mean
         size = lengths(self.y) + np.concatenate([lengths(tile) for _, tile in self.tiles()]) @ np.abs(w)
-        certificate = closed_form(left, size, f"the {path}")
+        certificate = closed_form(left, size, f"the {path}", left_out)
         return Solution(LinearFit(w, y - x @ w, path, **known), certificate, ())
 
 
@@ -113,7 +113,7 @@ def by_kernel(wide: Wide, alpha: Array) -> Solution | None:
     w = wide.transposed_times(dual)
     # at the optimum alpha · α is the residual (lecture 1); the gradient is Xᵀ of the difference
     left = lengths(wide.y - wide.times(w) - alpha * dual)
-    solution = wide.solution(w, left, "kernel of the rows, by Cholesky")
+    solution = wide.solution(w, left, np.zeros_like(left), "kernel of the rows, by Cholesky")
     return solution if solution.certificate.holds else None
 
 
@@ -124,14 +124,19 @@ def by_singular_values(wide: Wide, alpha: Array, precision: float) -> Solution:
     if not np.isfinite(R).all():
         raise NonFiniteError(NOT_FINITE)
     U, every, right = np.linalg.svd(R.T)
-    smallest = max(len(every) * ROUNDING, DATA_ROUNDING * precision) * every.max(initial=0.0)
-    kept = every > max(smallest, np.finfo(float).tiny)  # below it numbers lose their digits, and have no reciprocals
+    # below the smallest normal number values lose their digits, and have no reciprocals
+    rounding = max(len(every) * ROUNDING * every.max(initial=0.0), np.finfo(float).tiny)
+    kept = every > max(rounding, DATA_ROUNDING * precision * every.max(initial=0.0))
+    doubtful = U[:, ~kept & (every > rounding)]
     U, S, V = U[:, kept], every[kept, None], Q @ right[kept].T
     w = V @ ((U.T @ wide.y) / (S + alpha / S))  # S / (S² + alpha), but squares may overflow
-    gradient = S * (U.T @ (wide.y - whole @ w)) - alpha * (V.T @ w)
+    rest = wide.y - whole @ w
+    gradient = S * (U.T @ rest) - alpha * (V.T @ w)
     left = lengths(gradient / np.hypot(S, np.sqrt(alpha)))
+    left_out = lengths(doubtful.T @ rest)
     constant = tuple(np.flatnonzero(~whole.any(axis=0)).tolist())
-    return wide.solution(w, left, "singular values", values=every, rank=int(kept.sum()), constant=constant)
+    known = {"values": every, "rank": int(kept.sum()), "constant": constant}
+    return wide.solution(w, left, left_out, "singular values", **known)
 
 
 def column_tiles(X: Any) -> Iterator[tuple[slice, Array]]:

@@ -1,0 +1,284 @@
+"""Objectives of linear models written out in NumPy, and a search for their minimum by SciPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+Array = Any
+#: the loss of each row and its slopes, both of linear predictors (rows, outputs)
+RowLoss = Callable[[Array], tuple[Array, Array]]
+
+STEPS = 500
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Σ weight · loss(X W + b) + l1 Σ|W| + ½ l2 Σ W² + ½ l2_intercept Σ b² + l1_intercept Σ|b|.
+
+    A point is W and b below it, an array (columns + 1, outputs); without an intercept its last row is 0.
+    """
+
+    X: Array
+    weight: Array
+    loss: RowLoss
+    outputs: int = 1
+    l1: float = 0.0
+    l2: float = 0.0
+    intercept: bool = True
+    l1_intercept: float = 0.0
+    l2_intercept: float = 0.0
+    positive: bool = False
+    #: a loss with corners, as a quadratic program: rows (a, c) with loss = max(0, max over rows of a · eta − c)
+    pieces: tuple[tuple[Array, Array], ...] = ()
+
+    def value(self, point: Array) -> float:
+        """The objective, in extended precision where the machine has it."""
+        point = np.asarray(point, dtype=np.longdouble)
+        W, b = point[:-1], point[-1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            losses = self.loss(np.asarray(self.X, dtype=np.longdouble) @ W + b)[0]
+            total = np.sum(self.weight[self.weight > 0] * losses[self.weight > 0])
+        total += self.l1 * np.abs(W).sum() + 0.5 * self.l2 * np.square(W).sum()
+        return float(total + self.l1_intercept * np.abs(b).sum() + 0.5 * self.l2_intercept * np.square(b).sum())
+
+    def smooth(self, point: Array) -> tuple[float, Array]:
+        """The objective without absolute values, and its gradient."""
+        W, b = point[:-1], point[-1]
+        heavy = self.weight > 0
+        X, weight = self.X[heavy], self.weight[heavy]
+        with np.errstate(over="ignore", invalid="ignore"):
+            losses, slopes = self.loss(_every(self.X @ W + b))
+            losses, slopes = losses[heavy], weight[:, None] * slopes[heavy]
+            value = np.sum(weight * losses) + 0.5 * self.l2 * np.square(W).sum()
+            gradient = np.vstack([X.T @ slopes + self.l2 * W, slopes.sum(axis=0) + self.l2_intercept * b])
+        value += 0.5 * self.l2_intercept * np.square(b).sum()
+        return float(value) if np.isfinite(value) else np.inf, np.nan_to_num(gradient)
+
+
+def _every(eta: Array) -> Array:
+    return np.asarray(eta, dtype=float)
+
+
+def lowest(objective: Objective, point: Array, seed: int) -> tuple[float, Array]:
+    """The lowest value that was found from several starts, the point of the model among them, and where."""
+    rng = np.random.default_rng(seed)
+    size = max(1e-3, float(np.abs(point).max()))
+    starts = [point, np.zeros_like(point), point + 0.1 * size * rng.normal(size=point.shape)]
+    best, where = objective.value(point), point
+    for start in starts:
+        for found in _candidates(objective, start):
+            if objective.positive:
+                found[:-1] = np.maximum(found[:-1], 0.0)
+            if (value := objective.value(found)) < best:
+                best, where = value, found
+    return best, where
+
+
+def _candidates(objective: Objective, start: Array) -> Iterator[Array]:
+    if objective.pieces:
+        yield from _by_quadratic_program(objective, start)
+    else:
+        yield _by_lbfgs(objective, start)
+
+
+def _units(objective: Objective) -> tuple[Array, Array]:
+    """S and the centre c with W = S V and b = a − c W: columns of equal length, if possible without correlation."""
+    weight = objective.weight / objective.weight.sum()
+    free = objective.intercept and not (objective.l1_intercept or objective.l2_intercept)
+    centre = weight @ objective.X if free else np.zeros(objective.X.shape[1])
+    X = objective.X - centre
+    gram = (X.T * objective.weight) @ X + objective.l2 * np.eye(X.shape[1])
+    gram += np.eye(len(gram)) * (1e-12 * np.trace(gram) / max(1, len(gram)) + 1e-200)
+    if objective.l1 or objective.positive:
+        return np.diag(1 / np.sqrt(np.diag(gram))), centre
+    values, vectors = np.linalg.eigh(gram)
+    return vectors / np.sqrt(np.maximum(values, 1e-14 * values[-1])), centre
+
+
+def _by_lbfgs(objective: Objective, start: Array) -> Array:
+    """L-BFGS-B; absolute values are sums of two positive parts."""
+    S, centre = _units(objective)
+    d, k = objective.X.shape[1], objective.outputs
+    level = 1 / np.sqrt(objective.weight.sum())
+    split = bool(objective.l1)
+
+    def point_of(v: Array) -> Array:
+        parts = v.reshape(-1, k)
+        V = parts[:d] - parts[d : 2 * d] if split else parts[:d]
+        W = S @ V
+        if not objective.intercept:
+            return np.vstack([W, np.zeros(k)])
+        a = parts[-2] - parts[-1] if objective.l1_intercept else parts[-1]
+        return np.vstack([W, level * a - centre @ W])
+
+    def with_slope(v: Array) -> tuple[float, Array]:
+        point = point_of(v)
+        value, gradient = objective.smooth(point)
+        W = gradient[:-1] - np.outer(centre, gradient[-1]) if objective.intercept else gradient[:-1]
+        V = S.T @ W
+        rows = [V]
+        if split:
+            lengths = objective.l1 * np.diag(S)[:, None]
+            value += float(np.sum(lengths * (v.reshape(-1, k)[:d] + v.reshape(-1, k)[d : 2 * d])))
+            rows = [V + lengths, lengths - V]
+        if objective.intercept and objective.l1_intercept:
+            value += objective.l1_intercept * level * float(v.reshape(-1, k)[-2:].sum())
+            rows += [level * (gradient[-1:] + objective.l1_intercept), level * (objective.l1_intercept - gradient[-1:])]
+        elif objective.intercept:
+            rows += [level * gradient[-1:]]
+        return value, np.vstack(rows).ravel()
+
+    V = np.linalg.solve(S, start[:-1]) if d else start[:-1]
+    rows = [np.maximum(V, 0.0), np.maximum(-V, 0.0)] if split else [V]
+    bounds = [(0.0 if split or objective.positive else None, None)] * (len(rows) * d * k)
+    if split and objective.positive:
+        bounds[d * k :] = [(0.0, 0.0)] * (d * k)
+    if objective.intercept:
+        a = (start[-1:] + centre @ start[:-1]) / level
+        tail = [np.maximum(a, 0.0), np.maximum(-a, 0.0)] if objective.l1_intercept else [a]
+        rows += tail
+        bounds += [(0.0 if objective.l1_intercept else None, None)] * (len(tail) * k)
+    scale = abs(with_slope(np.vstack(rows).ravel())[0])
+    scale = 1 / scale if np.isfinite(scale) and scale > 0 else 1.0
+
+    def scaled(v: Array) -> tuple[float, Array]:
+        value, slope = with_slope(v)
+        return scale * value, scale * slope
+
+    begin = np.vstack(rows).ravel()
+    options = {"maxiter": STEPS, "maxfun": 3 * STEPS, "ftol": 1e-16, "gtol": 1e-14, "maxcor": 30}
+    with np.errstate(all="ignore"):
+        found = optimize.minimize(scaled, begin, jac=True, bounds=bounds, method="L-BFGS-B", options=options)
+    return point_of(found.x)
+
+
+def _by_quadratic_program(objective: Objective, start: Array) -> Iterator[Array]:
+    """SLSQP with one variable for the loss of each row, in units in which the penalty is ½ Σ V²."""
+    heavy = np.flatnonzero(objective.weight > 0)
+    X, weight = objective.X[heavy], objective.weight[heavy]
+    n, d = X.shape
+    inside = objective.intercept
+    A = np.hstack([X, np.ones((n, 1))]) if inside else X
+    curvature = np.full(A.shape[1], objective.l2)
+    if inside:
+        curvature[-1] = objective.l2_intercept
+    blocks, limits = [], []
+    for sign, offset in objective.pieces:  # ξ ≥ sign · eta − offset
+        blocks.append(np.hstack([-sign[heavy, None] * A, np.eye(n)]))
+        limits.append(-offset[heavy])
+    blocks.append(np.hstack([np.zeros_like(A), np.eye(n)]))
+    limits.append(np.zeros(n))
+    G, h = np.vstack(blocks), np.concatenate(limits)
+    scale = 1 / max(objective.value(start), 1e-300)
+
+    def value(v: Array) -> float:
+        return float(scale * (0.5 * curvature @ np.square(v[:-n]) + weight @ v[-n:]))
+
+    def slope(v: Array) -> Array:
+        return scale * np.concatenate([curvature * v[:-n], weight])
+
+    u = np.ravel(start)[: A.shape[1]]
+    begin = np.concatenate([u, np.max([*(sign[heavy] * (A @ u) - off[heavy] for sign, off in objective.pieces),
+                                       np.zeros(n)], axis=0)])  # fmt: skip
+    constraint = {"type": "ineq", "fun": lambda v: G @ v - h, "jac": lambda v: G}
+    found = optimize.minimize(
+        value, begin, jac=slope, constraints=[constraint], method="SLSQP", options={"maxiter": 100, "ftol": 1e-15}
+    )
+    if np.isfinite(found.x).all():
+        yield np.append(found.x[:d], found.x[d] if inside else 0.0)[:, None]
+
+
+# -- losses -----------------------------------------------------------------------------------------------------------
+
+
+def squares(y: Array) -> RowLoss:
+    """½ (eta − y)²."""
+    return lambda eta: (0.5 * np.square(eta - y[:, None]).sum(axis=1), eta - y[:, None])
+
+
+def powers(y: Array, power: float) -> RowLoss:
+    """Half the unit deviance of a Tweedie family with a log link, but for terms without eta that are the same to it."""
+    y = y[:, None]
+
+    def loss(eta: Array) -> tuple[Array, Array]:
+        mu = np.exp(eta)
+        if power == 1:
+            constant = np.where(y > 0, y * np.log(np.where(y > 0, y, 1.0)) - y, 0.0)
+            return (mu - y * eta + constant).sum(axis=1), mu - y
+        if power == 2:
+            return (y / mu + eta - np.log(y) - 1).sum(axis=1), 1 - y / mu
+        constant = y ** (2 - power) / ((1 - power) * (2 - power))
+        value = mu ** (2 - power) / (2 - power) - y * mu ** (1 - power) / (1 - power) + constant
+        return value.sum(axis=1), mu ** (2 - power) - y * mu ** (1 - power)
+
+    return loss
+
+
+def logistic(signs: Array) -> RowLoss:
+    """log(1 + exp(−y eta)) for y = ±1."""
+    y = signs[:, None]
+
+    def loss(eta: Array) -> tuple[Array, Array]:
+        margin = y * eta
+        return np.logaddexp(0, -margin).sum(axis=1), -y * np.exp(-np.logaddexp(0, margin))
+
+    return loss
+
+
+def softmax(codes: Array, classes: int) -> RowLoss:
+    """−log of the probability of the class of each row."""
+    one = np.eye(classes)[codes]
+
+    def loss(eta: Array) -> tuple[Array, Array]:
+        largest = eta.max(axis=1, keepdims=True)
+        total = largest + np.log(np.exp(eta - largest).sum(axis=1, keepdims=True))
+        return (total - (one * eta).sum(axis=1, keepdims=True)).sum(axis=1), np.exp(eta - total) - one
+
+    return loss
+
+
+def squared_hinge(signs: Array) -> RowLoss:
+    """max(0, 1 − y eta)²."""
+    y = signs[:, None]
+
+    def loss(eta: Array) -> tuple[Array, Array]:
+        short = np.maximum(0, 1 - y * eta)
+        return np.square(short).sum(axis=1), -2 * y * short
+
+    return loss
+
+
+def squared_tube(y: Array, epsilon: float) -> RowLoss:
+    """max(0, |eta − y| − epsilon)²."""
+
+    def loss(eta: Array) -> tuple[Array, Array]:
+        away = eta - y[:, None]
+        outside = np.maximum(0, np.abs(away) - epsilon)
+        return np.square(outside).sum(axis=1), 2 * np.sign(away) * outside
+
+    return loss
+
+
+def corners(pieces: tuple[tuple[Array, Array], ...]) -> RowLoss:
+    """max(0, max over pieces of sign · eta − offset)."""
+
+    def loss(eta: Array) -> tuple[Array, Array]:
+        values = np.stack([sign * eta[:, 0] - offset for sign, offset in pieces] + [np.zeros(len(eta))])
+        slopes = np.stack([*(sign for sign, _ in pieces), np.zeros(len(eta))])
+        return values.max(axis=0), np.take_along_axis(slopes, values.argmax(axis=0)[None], axis=0).T
+
+    return loss
+
+
+def hinge_pieces(signs: Array) -> tuple[tuple[Array, Array], ...]:
+    return ((-signs, -np.ones(len(signs))),)
+
+
+def tube_pieces(y: Array, epsilon: float) -> tuple[tuple[Array, Array], ...]:
+    one = np.ones(len(y))
+    return ((one, y + epsilon), (-one, epsilon - y))

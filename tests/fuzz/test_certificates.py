@@ -1,0 +1,521 @@
+"""A certificate that holds is true: no search by SciPy finds a lower objective than it allows.
+
+Objectives are written in `_objectives` without mercer. How much each kind of certificate allows follows from its
+sentence: a duality gap is itself a bound; a distance λ to the optimum in standard errors √φ is one of λ² φ; what is
+left of normal equations is the length of a part of y.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+
+import mercer
+from mercer._errors import MercerError
+from mercer.families import L1, L2
+from tests.fuzz import _objectives as losses
+from tests.fuzz._objectives import Objective, lowest
+
+Array = Any
+#: rounding of the coefficients and of what they are multiplied by, as a portion of the objective, and of that of zeros
+OF_VALUE, OF_NULL = 1e-12, 1e-14
+#: the same of a loss of a row that is 0 at the optimum
+SMALLEST = 1e-18
+#: the same of a predictor, as a portion of the sum of its terms, where losses have corners
+OF_PREDICTOR = 8 * float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A random problem in words; it is made anew at every call."""
+
+    rows: int
+    columns: int
+    values: str
+    response: str
+    weights: str
+    dtype: str
+    strength: float
+    second: float
+    intercept: bool
+    seed: int
+
+    def rng(self, stream: int) -> np.random.Generator:
+        return np.random.default_rng((self.seed, stream))
+
+    @property
+    def X(self) -> Array:
+        rng, n, d = self.rng(0), self.rows, self.columns
+        X = rng.normal(size=(n, d))
+        if self.values == "counts":
+            X = rng.poisson(2.0, size=(n, d)).astype(float)
+        elif self.values == "far from 0":
+            X += 1000.0
+        elif self.values == "mixed sizes":
+            X *= 10.0 ** rng.integers(-3, 4, size=d)
+        elif self.values == "nearly collinear":
+            X = np.outer(X[:, 0], np.ones(d)) + 1e-4 * X
+        elif self.values == "a constant column":
+            X[:, 0] = 3.0
+        return X.astype(self.dtype)
+
+    @property
+    def signal(self) -> Array:
+        X = np.asarray(self.X, dtype=float)
+        spread = X.std(axis=0)
+        X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        return X @ self.rng(1).normal(size=self.columns) + self.second * self.rng(2).normal(size=self.rows)
+
+    @property
+    def numbers(self) -> Array:
+        y = {"plain": 1.0, "large": 1e6, "small": 1e-6}[self.response] * self.signal
+        return y + (1e6 if self.response == "large" else 0.0)
+
+    @property
+    def positive(self) -> Array:
+        return np.exp(np.clip(0.5 * self.signal, -6, 6)) * self.rng(3).gamma(3.0, 1 / 3, size=self.rows)
+
+    @property
+    def counts(self) -> Array:
+        return self.rng(3).poisson(np.exp(np.clip(0.5 * self.signal, -3, 3))).astype(float)
+
+    def classes(self, many: int) -> Array:
+        ranks = np.argsort(np.argsort(self.signal + self.rng(4).normal(size=self.rows)))
+        return ranks * many // self.rows
+
+    @property
+    def weight(self) -> Array | None:
+        rng, n = self.rng(5), self.rows
+        return {
+            "absent": None,
+            "random": rng.random(n) + 0.01,
+            "wild": 10.0 ** rng.uniform(-6, 6, size=n),
+            "some zero": np.append(rng.integers(0, 2, size=n - 1), 1.0),
+        }[self.weights]
+
+    @property
+    def ones(self) -> Array:
+        return np.ones(self.rows) if self.weight is None else np.asarray(self.weight, dtype=float)
+
+    @property
+    def wide(self) -> Array:
+        return np.asarray(self.X, dtype=float)
+
+
+problems = st.builds(
+    Rows,
+    rows=st.integers(6, 24),
+    columns=st.one_of(st.integers(1, 4), st.integers(1, 30)),
+    values=st.sampled_from(["normal", "counts", "far from 0", "mixed sizes", "nearly collinear", "a constant column"]),
+    response=st.sampled_from(["plain", "plain", "large", "small"]),
+    weights=st.sampled_from(["absent", "random", "wild", "some zero"]),
+    dtype=st.sampled_from(["float64", "float64", "float32"]),
+    strength=st.sampled_from([1e-4, 1e-2, 0.1, 1.0, 10.0, 1e3]),
+    second=st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0]),
+    intercept=st.booleans(),
+    seed=st.integers(0, 2**16),
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A model's point, the objective it minimises, and how far from the minimum its certificate lets it be."""
+
+    objective: Objective
+    point: Array
+    allowed: float
+    certificate: Any
+    #: more that is allowed of a point lower than the model's
+    beside: Callable[[Array], float] = lambda point: 0.0
+
+
+def rounding_at_corners(objective: Objective, sizes: Array) -> float:
+    """Of losses whose slope is 1 on one side, with predictors that are sums of terms of such `sizes`."""
+    return OF_PREDICTOR * float(objective.weight @ sizes)
+
+
+def point_of(coef: Array, intercept: Array) -> Array:
+    coef = np.atleast_2d(np.asarray(coef, dtype=float)).T
+    return np.vstack([coef, np.broadcast_to(np.asarray(intercept, dtype=float), coef.shape[1])])
+
+
+def fitted(model: Any, rows: Rows, y: Array) -> Any:
+    return model.fit(rows.X, y) if rows.weight is None else model.fit(rows.X, y, sample_weight=rows.weight)
+
+
+# -- estimators -------------------------------------------------------------------------------------------------------
+
+
+def least_squares(rows: Rows, model: Any, l2: float, *, positive: bool = False) -> Claim:
+    y = rows.numbers
+    model = fitted(model.set_params(fit_intercept=rows.intercept), rows, y)
+    point = point_of(model.coef_, model.intercept_)
+    objective = Objective(rows.wide, rows.ones, losses.squares(y), l2=l2, intercept=rows.intercept, positive=positive)
+    certificate = model.certificate_
+    root = np.sqrt(rows.ones)
+    lengths = np.sqrt(np.square(root[:, None] * rows.wide).sum(axis=0) + l2)
+    size = np.linalg.norm(root * y) + lengths @ np.abs(point[:-1, 0])
+    if not positive:
+        return Claim(objective, point, 0.5 * (certificate.value * size) ** 2, certificate)
+    slope = certificate.value * np.linalg.norm(root * y) * lengths
+    return Claim(
+        objective, point, 0.0, certificate, lambda found: float(slope @ (np.abs(found) + np.abs(point))[:-1, 0])
+    )
+
+
+def linear_regression(rows: Rows) -> Claim:
+    return least_squares(rows, mercer.LinearRegression(), 0.0)
+
+
+def nonnegative_regression(rows: Rows) -> Claim:
+    return least_squares(rows, mercer.LinearRegression(positive=True), 0.0, positive=True)
+
+
+def ridge(rows: Rows) -> Claim:
+    return least_squares(rows, mercer.Ridge(rows.strength), rows.strength)
+
+
+def ridge_with_best_alpha(rows: Rows) -> Claim:
+    model = mercer.RidgeCV((0.1, 1.0, 10.0), fit_intercept=rows.intercept)
+    alpha = float(fitted(model, rows, rows.numbers).alpha_)
+    return least_squares(rows, model, alpha)
+
+
+def coordinate(rows: Rows, model: Any, alpha: Callable[[Any], float], l1_ratio: float = 1.0) -> Claim:
+    y = rows.numbers
+    model = fitted(model.set_params(fit_intercept=rows.intercept), rows, y)
+    weight = rows.ones * (rows.rows / rows.ones.sum())
+    total, alpha_ = rows.rows, alpha(model)
+    objective = Objective(
+        rows.wide,
+        weight,
+        losses.squares(y),
+        l1=alpha_ * l1_ratio * total,
+        l2=alpha_ * (1 - l1_ratio) * total,
+        intercept=rows.intercept,
+        positive=getattr(model, "positive", False),
+    )
+    return Claim(objective, point_of(model.coef_, model.intercept_), model.certificate_.value, model.certificate_)
+
+
+def size_of(rows: Rows) -> float:
+    """A penalty at which some coefficients vanish and some do not, times the strength drawn."""
+    return rows.strength * float(np.std(rows.numbers)) * float(np.median(rows.wide.std(axis=0)))
+
+
+def lasso(rows: Rows) -> Claim:
+    return coordinate(rows, mercer.Lasso(size_of(rows)), lambda model: model.alpha)
+
+
+def positive_lasso(rows: Rows) -> Claim:
+    return coordinate(rows, mercer.Lasso(size_of(rows), positive=True), lambda model: model.alpha)
+
+
+def elastic_net(rows: Rows) -> Claim:
+    return coordinate(rows, mercer.ElasticNet(size_of(rows), l1_ratio=0.5), lambda model: model.alpha, 0.5)
+
+
+def lasso_with_best_alpha(rows: Rows) -> Claim:
+    return coordinate(rows, mercer.LassoCV(alphas=5, cv=3), lambda model: model.alpha_)
+
+
+def smooth_claim(
+    rows: Rows, model: Any, objective: Objective, *, dispersion: bool, point: Array | None = None
+) -> Claim:
+    """Of a distance to the optimum in standard errors; the objective is half a deviance where φ is estimated."""
+    point = point_of(model.coef_, model.intercept_) if point is None else point
+    mean = float(rows.ones.mean())
+    phi = 2 * objective.value(point) / (mean * rows.rows) if dispersion else 1.0
+    allowed = model.certificate_.value**2 * max(phi * min(mean, 1.0), 1e-12 * mean)
+    return Claim(objective, point, allowed, model.certificate_)
+
+
+def tweedie(rows: Rows, power: float, model: Any, y: Array) -> Claim:
+    model = fitted(model.set_params(alpha=rows.strength, fit_intercept=rows.intercept), rows, y)
+    loss = losses.squares(y) if power == 0 else losses.powers(y, power)
+    objective = Objective(
+        rows.wide, rows.ones, loss, l2=rows.strength * float(rows.ones.sum()), intercept=rows.intercept
+    )
+    return smooth_claim(rows, model, objective, dispersion=power != 1)
+
+
+def poisson(rows: Rows) -> Claim:
+    return tweedie(rows, 1, mercer.PoissonRegressor(), rows.counts)
+
+
+def gamma(rows: Rows) -> Claim:
+    return tweedie(rows, 2, mercer.GammaRegressor(), rows.positive)
+
+
+def compound(rows: Rows) -> Claim:
+    return tweedie(rows, 1.5, mercer.TweedieRegressor(power=1.5), rows.counts)
+
+
+def glm(rows: Rows, family: str, loss: Any, y: Array, link: str | None = None, *, dispersion: bool = False) -> Claim:
+    options = {} if link is None else {"link": link}
+    model = mercer.GLM(family, penalty=L2(rows.strength), fit_intercept=rows.intercept, **options)
+    model = fitted(model, rows, y)
+    objective = Objective(rows.wide, rows.ones, loss, l2=rows.strength, intercept=rows.intercept)
+    return smooth_claim(rows, model, objective, dispersion=dispersion)
+
+
+def glm_gaussian(rows: Rows) -> Claim:
+    return glm(rows, "gaussian", losses.squares(rows.numbers), rows.numbers, dispersion=True)
+
+
+def glm_poisson(rows: Rows) -> Claim:
+    return glm(rows, "poisson", losses.powers(rows.counts, 1), rows.counts)
+
+
+def glm_gamma(rows: Rows) -> Claim:
+    return glm(rows, "gamma", losses.powers(rows.positive, 2), rows.positive, "log", dispersion=True)
+
+
+def glm_bernoulli(rows: Rows) -> Claim:
+    classes = rows.classes(2)
+    return glm(rows, "bernoulli", losses.logistic(2.0 * classes - 1), classes)
+
+
+def glm_lasso(rows: Rows) -> Claim:
+    y = rows.counts
+    model = fitted(mercer.GLM("poisson", penalty=L1(rows.strength), fit_intercept=rows.intercept), rows, y)
+    objective = Objective(rows.wide, rows.ones, losses.powers(y, 1), l1=rows.strength, intercept=rows.intercept)
+    return smooth_claim(rows, model, objective, dispersion=False)
+
+
+def logistic(rows: Rows, many: int, l1_ratio: float, **options: Any) -> Claim:
+    classes, C = rows.classes(many), rows.strength
+    model = mercer.LogisticRegression(C=C, l1_ratio=l1_ratio, fit_intercept=rows.intercept, **options)
+    model = fitted(model, rows, classes)
+    liblinear = options.get("solver") == "liblinear"
+    binary = many == 2
+    objective = Objective(
+        rows.wide,
+        C * rows.ones,
+        losses.logistic(2.0 * classes - 1) if binary else losses.softmax(classes, many),
+        outputs=1 if binary else many,
+        l1=l1_ratio,
+        l2=1 - l1_ratio,
+        intercept=rows.intercept,
+        l1_intercept=l1_ratio * liblinear,
+        l2_intercept=(1 - l1_ratio) * liblinear,
+    )
+    point = point_of(model.coef_, model.intercept_)
+    certificate = model.certificate_
+    if certificate.kind == "duality gap":
+        return Claim(objective, point, certificate.value * objective.value(point), certificate)
+    mean = float(rows.ones.mean())
+    return Claim(objective, point, certificate.value**2 * min(mean, 1.0) * C, certificate)
+
+
+def logistic_regression(rows: Rows) -> Claim:
+    return logistic(rows, 2, 0.0)
+
+
+def softmax_regression(rows: Rows) -> Claim:
+    return logistic(rows, 3, 0.0)
+
+
+def logistic_lasso(rows: Rows) -> Claim:
+    return logistic(rows, 2, 1.0, solver="saga")
+
+
+def softmax_lasso(rows: Rows) -> Claim:
+    return logistic(rows, 3, 1.0, solver="saga")
+
+
+def liblinear(rows: Rows) -> Claim:
+    return logistic(rows, 2, 0.0, solver="liblinear")
+
+
+def liblinear_lasso(rows: Rows) -> Claim:
+    return logistic(rows, 2, 1.0, solver="liblinear")
+
+
+def linear_machine(rows: Rows, model: Any, y: Array, objective: Objective) -> Claim:
+    model = fitted(model.set_params(C=rows.strength, fit_intercept=rows.intercept, tol=1e-6), rows, y)
+    point = point_of(model.coef_, model.intercept_)
+    allowed = model.certificate_.value * objective.value(point)
+    if objective.pieces:
+        sizes = np.abs(rows.wide) @ np.abs(point[:-1, 0]) + np.abs(point[-1, 0]) + 1
+        allowed += rounding_at_corners(objective, sizes)
+    return Claim(objective, point, allowed, model.certificate_)
+
+
+def linear_svc(rows: Rows, **options: Any) -> Claim:
+    classes = rows.classes(2)
+    signs, l1 = 2.0 * classes - 1, options.get("penalty") == "l1"
+    hinge = options.get("loss") == "hinge"
+    pieces = losses.hinge_pieces(signs) if hinge else ()
+    objective = Objective(
+        rows.wide,
+        rows.strength * rows.ones,
+        losses.corners(pieces) if hinge else losses.squared_hinge(signs),
+        l1=float(l1),
+        l2=float(not l1),
+        l1_intercept=float(l1),
+        l2_intercept=float(not l1),
+        intercept=rows.intercept,
+        pieces=pieces,
+    )
+    return linear_machine(rows, mercer.LinearSVC(**options), classes, objective)
+
+
+def squared_hinge(rows: Rows) -> Claim:
+    return linear_svc(rows)
+
+
+def hinge(rows: Rows) -> Claim:
+    return linear_svc(rows, loss="hinge")
+
+
+def hinge_lasso(rows: Rows) -> Claim:
+    return linear_svc(rows, penalty="l1", dual=False)
+
+
+def linear_svr(rows: Rows, loss: str) -> Claim:
+    y, epsilon = rows.numbers, 0.1 * float(np.std(rows.numbers))
+    flat = loss == "epsilon_insensitive"
+    pieces = losses.tube_pieces(y, epsilon) if flat else ()
+    objective = Objective(
+        rows.wide,
+        rows.strength * rows.ones,
+        losses.corners(pieces) if flat else losses.squared_tube(y, epsilon),
+        l2=1.0,
+        l2_intercept=1.0,
+        intercept=rows.intercept,
+        pieces=pieces,
+    )
+    return linear_machine(rows, mercer.LinearSVR(epsilon=epsilon, loss=loss), y, objective)
+
+
+def tube(rows: Rows) -> Claim:
+    return linear_svr(rows, "epsilon_insensitive")
+
+
+def squared_tube(rows: Rows) -> Claim:
+    return linear_svr(rows, "squared_epsilon_insensitive")
+
+
+def factor(K: Array) -> Array:
+    """Features whose inner products are K."""
+    values, vectors = np.linalg.eigh(K)
+    return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def machine(rows: Rows, model: Any, y: Array, pieces: Any, kernel: str) -> Claim:
+    """Of the primal objective in features of the kernel among the rows."""
+    model = fitted(model.set_params(C=rows.strength, kernel=kernel, gamma=0.5), rows, y)
+    features = rows.wide if kernel == "linear" else factor(rbf_kernel(rows.wide, gamma=0.5))
+    beta = np.zeros(rows.rows)
+    beta[model.support_] = model.dual_coef_[0]
+    objective = Objective(features, rows.strength * rows.ones, losses.corners(pieces), l2=1.0, pieces=pieces)
+    point = point_of(features.T @ beta, model.intercept_)
+    sizes = np.abs(features) @ (np.abs(features).T @ np.abs(beta)) + np.abs(point[-1, 0]) + 1
+    allowed = max(model.certificate_.gap, 0.0) + rounding_at_corners(objective, sizes)
+    return Claim(objective, point, allowed, model.certificate_)
+
+
+def svc(rows: Rows, kernel: str) -> Claim:
+    classes = rows.classes(2)
+    return machine(rows, mercer.SVC(tol=1e-6), classes, losses.hinge_pieces(2.0 * classes - 1), kernel)
+
+
+def svc_of_lines(rows: Rows) -> Claim:
+    return svc(rows, "linear")
+
+
+def svc_of_bumps(rows: Rows) -> Claim:
+    return svc(rows, "rbf")
+
+
+def svr_of_bumps(rows: Rows) -> Claim:
+    y = rows.numbers
+    return machine(rows, mercer.SVR(tol=1e-6, epsilon=0.1), y, losses.tube_pieces(y, 0.1), "rbf")
+
+
+def kernel_ridge(rows: Rows) -> Claim:
+    """‖y − K a‖² + alpha aᵀK a, which is within ‖r‖² of its minimum for what (K + alpha) a leaves of y."""
+    y = rows.numbers
+    model = fitted(mercer.KernelRidge(alpha=rows.strength, kernel="rbf", gamma=0.5), rows, y)
+    features = factor(rbf_kernel(rows.wide, gamma=0.5))
+    objective = Objective(features, rows.ones, losses.squares(y), l2=rows.strength, intercept=False)
+    point = point_of(features.T @ model.dual_coef_, 0.0)
+    left = model.certificate_.value * np.linalg.norm(np.sqrt(rows.ones) * y)
+    return Claim(objective, point, 0.5 * left**2, model.certificate_)
+
+
+CLAIMS: tuple[Callable[[Rows], Claim], ...] = (
+    linear_regression, nonnegative_regression, ridge, ridge_with_best_alpha,
+    lasso, positive_lasso, elastic_net, lasso_with_best_alpha,
+    poisson, gamma, compound, glm_gaussian, glm_poisson, glm_gamma, glm_bernoulli, glm_lasso,
+    logistic_regression, softmax_regression, logistic_lasso, softmax_lasso, liblinear, liblinear_lasso,
+    squared_hinge, hinge, hinge_lasso, tube, squared_tube, svc_of_lines, svc_of_bumps, svr_of_bumps, kernel_ridge,
+)  # fmt: skip
+
+
+def is_true(claim_of: Callable[[Rows], Claim], rows: Rows) -> str:
+    """The certificate holds, and nothing lower is found; or it does not hold."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            claim = claim_of(rows)
+        except (MercerError, ValueError):
+            return "refused"
+        if not claim.certificate.holds:
+            return "does not hold"
+        value = claim.objective.value(claim.point)
+        best, where = lowest(claim.objective, claim.point, rows.seed)
+        null = claim.objective.value(np.zeros_like(claim.point))
+    rounding = OF_VALUE * abs(value) + OF_NULL * min(null, 1e300) + SMALLEST * rows.ones.sum()
+    allowed = claim.allowed + claim.beside(where) + rounding
+    assert value - best <= allowed, (
+        f"{value - best:.3g} below {value:.10g} was found, and {claim.allowed:.3g} is allowed: {claim.certificate}"
+    )
+    return "held"
+
+
+@pytest.mark.parametrize("claim_of", CLAIMS, ids=lambda claim_of: claim_of.__name__)
+def test_nothing_lower_is_found(claim_of: Callable[[Rows], Claim], campaign: Callable[..., None]) -> None:
+    campaign(lambda rows: is_true(claim_of, rows), problems)
+
+
+#: of which the last digits of float32 coefficients count
+SINGLE = (
+    Rows(17, 2, "far from 0", "small", "random", "float32", 0.1, 0.5, intercept=False, seed=64143),
+    Rows(19, 19, "far from 0", "plain", "some zero", "float32", 1e-4, 3.0, intercept=True, seed=40143),
+    Rows(24, 1, "far from 0", "small", "some zero", "float32", 1.0, 0.0, intercept=True, seed=47569),
+    Rows(6, 2, "nearly collinear", "plain", "wild", "float32", 0.1, 0.0, intercept=False, seed=19304),
+)
+ROUNDED = (
+    linear_regression, nonnegative_regression, ridge, ridge_with_best_alpha, lasso, positive_lasso, elastic_net,
+    lasso_with_best_alpha, poisson, gamma, compound, logistic_regression, softmax_regression, logistic_lasso,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", SINGLE, ids=lambda rows: rows.values)
+@pytest.mark.parametrize("claim_of", ROUNDED, ids=lambda claim_of: claim_of.__name__)
+def test_coefficients_of_single_precision_are_certified_as_they_are(
+    claim_of: Callable[[Rows], Claim], rows: Rows
+) -> None:
+    assert is_true(claim_of, rows) in ("held", "refused")
+
+
+@pytest.mark.parametrize("claim_of", CLAIMS, ids=lambda claim_of: claim_of.__name__)
+def test_the_search_arrives(claim_of: Callable[[Rows], Claim]) -> None:
+    """From afar it comes as low as the model, so that a model that is not at the minimum would be noticed."""
+    rows = Rows(20, 3, "normal", "plain", "random", "float64", 0.1, 1.0, intercept=True, seed=3)
+    claim = claim_of(rows)
+    assert claim.certificate.holds
+    value = claim.objective.value(claim.point)
+    away = claim.point + 0.5
+    begin = claim.objective.value(away)
+    assert begin > value * 1.001
+    assert lowest(claim.objective, away, rows.seed)[0] - value < 1e-7 * (begin - value)
