@@ -15,6 +15,8 @@ globals().update(
             "test_inplace_data_preprocessing": "copy_X=False is expected to spoil X, which ours never does",
             "test_linear_regression_sample_weight_consistency": "expects sparse X to fail where ours does not; the law "
             "is in tests/models/linear/test_linear_regression.py",
+            "test_raises_value_error_if_positive_and_sparse": "ours takes sparse X; the law is in "
+            "tests/models/linear/test_linear_regression.py",
             "test_preprocess_data": PRIVATE,
             "test_preprocess_data_multioutput": PRIVATE,
             "test_preprocess_data_weighted": PRIVATE,

@@ -250,3 +250,23 @@ def test_rows_whose_sums_are_no_floats_are_refused() -> None:
     X = sparse.csr_array(np.full((2, 3), np.finfo(float).max) * [[1.0], [-1.0]])
     with pytest.raises(NonFiniteError, match="divide the columns"):
         separation.bernoulli(Observations(SparseDesign.of(X), np.array([0.0, 1.0])))
+
+
+@pytest.mark.parametrize("kind", ["bernoulli", "poisson", "categorical"])
+def test_rows_far_fewer_than_columns_are_separated_without_a_programme(kind: str) -> None:
+    """20 rows of 1,900 columns took half a minute."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 1900))
+    if kind == "categorical":
+        found = separation.categorical(observed(X, rng.integers(3, size=20)), 3)
+        assert (found.kind, found.certificate.holds) == ("complete", True)
+        return
+    y = rng.integers(2, size=20).astype(float)
+    found = getattr(separation, kind)(observed(X, y))
+    slack = with_ones(X) @ found.direction
+    size = 1e-9 * (np.abs(with_ones(X)) @ np.abs(found.direction))
+    assert found.certificate.holds
+    assert (slack[y == 0] < -size[y == 0]).all()
+    assert (
+        (slack[y == 1] > size[y == 1]).all() if kind == "bernoulli" else (np.abs(slack[y == 1]) <= size[y == 1]).all()
+    )

@@ -201,11 +201,27 @@ class Levels:
     def codes(self, column: str, coded: Coded) -> Array:
         """The column of each value, −1 for none."""
         labels, positions = _occurring(drop_missing_words(coded, self._place))
+        self._refuse_other_type(column, labels)
         known = [self._place.get(label, self.unseen) for label in labels]
         codes = np.array([*known, self.missing], dtype=np.int32)[positions]  # −1, missing, is the last
         if REFUSED in (self.missing, self.unseen) and (refused := codes == REFUSED).any():
             raise self._refusal(column, int(np.argmax(refused)), labels, positions)
         return np.asarray(np.maximum(codes - np.int32(self.drop_first), ZEROS), dtype=np.int32)
+
+    def _refuse_other_type(self, column: str, labels: list[Any]) -> None:
+        """Refuse strings where all levels are numbers that these spell, and the reverse: none would be known."""
+        mine = set(map(_is_text, self._place))
+        theirs = set(map(_is_text, labels))
+        if len(mine) != 1 or len(theirs) != 1 or mine == theirs:
+            return
+        spelt = {str(label) for label in self._place}
+        if (same := next((label for label in labels if str(label) in spelt), None)) is None:
+            return
+        fitted, given = ("strings", "numbers") if mine == {True} else ("numbers", "strings")
+        raise UnseenCategoryError(
+            f"Column {column!r} was fitted to {fitted} and has {given} now, {same!r} for one, so that no value is a "
+            f"known level. Convert the column to {fitted}."
+        )
 
     @cached_property
     def _place(self) -> dict[Any, int]:
@@ -224,6 +240,10 @@ class Levels:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_place"}
+
+
+def _is_text(label: Any) -> bool:
+    return isinstance(label, str)
 
 
 @stored()

@@ -209,6 +209,8 @@ class _Search:
         if unit <= NOTHING * len(left):
             self._multipliers[left] = 1.0
             return None
+        if (direction := self._by_equations(left)) is not None:
+            return direction
         rows = _sample(left, self._batch)
         while True:
             solution, multipliers = _maximise(gain / unit, self._taken(rows))
@@ -223,6 +225,20 @@ class _Search:
             if np.isin(wrong, rows).all():
                 return direction
             rows = np.union1d(rows, wrong)
+
+    def _by_equations(self, left: Array) -> Array | None:
+        """The shortest direction with a_i·δ = 1 for all rows that are left, or None where there is none.
+
+        Rows fewer than columns are mostly independent of each other, and programmes of thousands of columns take long.
+        """
+        columns = self._direction.size if self._basis is None else self._basis.shape[1]
+        if len(left) > columns:
+            return None
+        solution = np.linalg.lstsq(self._taken(left), np.ones(len(left)), rcond=None)[0]
+        if not (np.isfinite(solution).all() and solution.any()):
+            return None
+        direction = self._expanded(solution / np.abs(solution).max())
+        return direction if self._cone.times(direction)[left].min() > ZERO else None
 
     def _wrong(self, slack: Array, left: Array) -> Array:
         """The rows that lie farthest on the wrong side."""

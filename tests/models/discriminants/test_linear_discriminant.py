@@ -352,3 +352,17 @@ def test_where_all_directions_are_alike_they_are_those_of_scikit_learn() -> None
         ours = LinearDiscriminantAnalysis(**options).fit(X, y)
         assert np.ptp(np.diagonal(ours.covariance_)) == 0
         np.testing.assert_allclose(np.abs(ours.transform(X)), np.abs(theirs.transform(X)), rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "options", [{"solver": "svd"}, {"solver": "lsqr"}, {"solver": "lsqr", "shrinkage": 0.0}], ids=str
+)
+@pytest.mark.parametrize("constant", [0.1, 7.7, 3.0])
+def test_a_column_that_does_not_vary_tells_nothing(constant: float, options: Any) -> None:
+    """Its rounding does to scikit-learn: see docs/decisions/0005."""
+    X, y = blobs(n=35)
+    still = np.column_stack([np.full(len(X), constant), X])
+    with_it, without = (LinearDiscriminantAnalysis(**options).fit(rows, y) for rows in (still, X))
+    np.testing.assert_allclose(with_it.predict_proba(still), without.predict_proba(X), atol=1e-10)
+    alone = LinearDiscriminantAnalysis(**options).fit(still[:, :1], y)
+    np.testing.assert_allclose(alone.predict_proba(still[:, :1]), np.tile(alone.priors_, (len(X), 1)), atol=1e-12)

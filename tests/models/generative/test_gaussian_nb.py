@@ -251,3 +251,13 @@ def test_a_spread_beyond_float64_smooths_nothing_where_nothing_is_to_be_smoothed
     model = GaussianNB(var_smoothing=0.0).fit(np.array([[1.79e308], [-1.79e308], [0.0], [1.0]]), [0, 1, 2, 2])
     assert model.epsilon_ == 0
     np.testing.assert_array_equal(model.var_[:, 0], [0.0, 0.0, 0.25])
+
+
+@pytest.mark.parametrize("constant", [0.1, 7.7, 3.0])
+def test_weighted_rows_of_nothing_but_a_constant_have_the_shares_of_the_classes(constant: float) -> None:
+    """scikit-learn's have those that the rounding of a weighted mean makes: see docs/decisions/0005."""
+    rng = np.random.default_rng(0)
+    y, weight = rng.integers(3, size=24), 10.0 ** rng.uniform(-6, 6, 24)
+    model = GaussianNB().fit(np.full((24, 1), constant), y, sample_weight=weight)
+    shares = np.bincount(y, weight) / weight.sum()
+    np.testing.assert_allclose(model.predict_proba(np.full((2, 1), constant)), np.tile(shares, (2, 1)), atol=1e-12)

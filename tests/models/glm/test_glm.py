@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import mercer
 from mercer import GLM
 from mercer._errors import NotConvergedWarning
+from mercer.data.sources.memory import InMemory
 from mercer.families import L1, L2, Binomial, Gaussian, NegativeBinomial, Tweedie
 from tests._ctrl_c import interrupt
 from tests.models.glm._responses import COUNTS, FAMILIES, LABELS, X0, N, made, rows_of
@@ -339,6 +340,33 @@ def test_ctrl_c_keeps_the_best_coefficients_so_far() -> None:
     assert model.n_iter_ == 2
     assert not model.certificate_.holds
     assert watcher.torn_down
+    assert model.score(X0, COUNTS) > 0
+
+
+class Stopped(InMemory):
+    """Rows whose reader presses Ctrl-C as a pass over them begins, the first pass being 1."""
+
+    passes = 0
+    stop_at = 0
+
+    def pieces(self) -> Any:
+        self.passes += 1
+        if self.passes == self.stop_at:
+            raise KeyboardInterrupt
+        return super().pieces()
+
+
+@pytest.mark.parametrize("penalty", [None, L2(0.1)])
+def test_ctrl_c_in_the_pass_after_the_search_keeps_its_coefficients(penalty: Any) -> None:
+    source = Stopped(X0, COUNTS, rows=50)
+    whole = GLM("poisson", penalty=penalty).fit(source)
+    stopped = Stopped(X0, COUNTS, rows=50)
+    stopped.stop_at = source.passes
+    model = GLM("poisson", penalty=penalty)
+    with pytest.raises(KeyboardInterrupt, match="coefficients are kept"):
+        model.fit(stopped)
+    np.testing.assert_array_equal(model.coef_, whole.coef_)
+    assert model.certificate_.holds
     assert model.score(X0, COUNTS) > 0
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import config_context, linear_model
-from sklearn.model_selection import GroupKFold, ShuffleSplit
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 
 from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyError
 from mercer.models.linear import _coordinate_cv
@@ -152,3 +152,18 @@ def test_a_constant_column_beside_a_response_of_enormous_numbers() -> None:
 def test_there_is_a_strength_to_choose() -> None:
     with pytest.raises(PenaltyError, match="alphas is empty; give at least one"):
         LassoCV(alphas=[]).fit(np.eye(9), np.arange(9.0))
+
+
+@pytest.mark.filterwarnings("ignore:Objective did not converge")
+def test_paths_of_wildly_weighted_folds_are_those_of_the_optimum() -> None:
+    """scikit-learn's LassoCV stops 3 % away, and its Lasso with tol=1e-16 does not: see docs/decisions/0005."""
+    rng = np.random.default_rng(370)
+    rng.integers(1, 5)
+    X, y, weight = rng.normal(size=(8, 2)), rng.normal(size=8), 10.0 ** rng.uniform(-6, 6, size=8)
+    model = LassoCV(alphas=5, cv=3, tol=1e-10).fit(X, y, sample_weight=weight)
+    for fold, (rows, left_out) in enumerate(KFold(3).split(X)):
+        for place, alpha in enumerate(model.alphas_):
+            theirs = linear_model.Lasso(alpha, tol=1e-16, max_iter=3_000_000)
+            error = y[left_out] - theirs.fit(X[rows], y[rows], sample_weight=weight[rows]).predict(X[left_out])
+            wanted = np.average(np.square(error), weights=weight[left_out])
+            assert model.mse_path_[place, fold] == pytest.approx(wanted, rel=1e-6)

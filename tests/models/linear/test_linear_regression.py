@@ -209,10 +209,22 @@ def test_other_refusals() -> None:
         LinearRegression().fit(X, None)
     with pytest.raises(TypeError, match="Sparse data was passed for y"):
         LinearRegression().fit(X, sparse.csr_array(y[:, None]))
-    with pytest.raises(TypeError, match=r"[Ss]parse"):
-        LinearRegression(positive=True).fit(sparse.csr_array(X), y)
     with pytest.raises(ValueError, match="3 features"):
         LinearRegression().fit(X, y).predict(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_nonnegative_coefficients_of_sparse_rows_are_those_of_dense_ones(kind: Any, intercept: bool) -> None:
+    X, y = draw(40, 6)
+    X[np.abs(X) < 0.8] = 0.0
+    model = LinearRegression(positive=True, fit_intercept=intercept)
+    dense = LinearRegression(positive=True, fit_intercept=intercept).fit(X, y)
+    model.fit(kind(X), y)
+    np.testing.assert_allclose(model.coef_, dense.coef_, atol=1e-12)
+    np.testing.assert_allclose(model.intercept_, dense.intercept_, atol=1e-12)
+    assert (model.coef_ > 0).any()
+    assert model.certificate_.holds
 
 
 def test_a_failed_fit_leaves_the_old_model() -> None:

@@ -210,6 +210,17 @@ def test_rows_of_nothing_known_are_zeros_or_rare() -> None:
         CategoryFeatures(handle_unknown="error").fit(X).transform(new)
 
 
+@pytest.mark.parametrize("handle_unknown", ["pool", "ignore", "error"])
+@pytest.mark.parametrize(("fitted", "given"), [([[1], [2], [3]], [["2"], ["1"]]), ([["1"], ["2"]], [[2], [1]])])
+def test_numbers_given_as_strings_are_refused_and_the_reverse(fitted: Any, given: Any, handle_unknown: str) -> None:
+    features = CategoryFeatures(handle_unknown=handle_unknown).fit(np.array(fitted))
+    with pytest.raises(UnseenCategoryError, match=r"Column 'x0' was fitted to .* and has .* now"):
+        features.transform(np.array(given))
+    other = np.array([["a"]] if isinstance(fitted[0][0], int) else [[7]])
+    if handle_unknown != "error":  # which spells no level: unknown as any
+        assert not features.transform(other).toarray().any()
+
+
 def test_no_rows_are_refused() -> None:
     with pytest.raises(EmptyDataError, match="0 sample"):
         CategoryFeatures().fit(np.empty((0, 2), dtype=object))

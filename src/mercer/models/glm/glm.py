@@ -55,7 +55,7 @@ from mercer.models.glm.inputs import read_offset, refuse_spoilt_table
 from mercer.models.glm.kind import Kind
 from mercer.models.glm.one_mean import OneMean
 from mercer.models.glm.settle import Settled
-from mercer.models.glm.solve import Limits, SolveInterrupted, unfinished
+from mercer.models.glm.solve import Limits, SolveInterrupted, keeping_solved, unfinished
 from mercer.models.glm.target import is_label_family, read_target
 from mercer.models.glm.trials import ResponseTrials, family_of_shares, is_grouped, read_trials, refuse_grouped
 from mercer.models.kernel_features.named_features import APPROXIMATE
@@ -313,7 +313,9 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         with watched(self, verbose=self.verbose, X=X, y=y) as watch:
             try:
                 solved = self._kind.solve(problem, self.solver, self._limits, self._start(before), watch.progress)
-                settled = self._kind.settle(solved, self._names, self.on_separation, self._limits, watch.progress)
+                with keeping_solved(solved):
+                    settled = self._kind.settle(solved, self._names, self.on_separation, self._limits, watch.progress)
+                    self._store(settled)
             except SolveInterrupted as stop:
                 # whoever stops a fit should not have to wait for another pass over the source
                 figures = UNKNOWN if problem.observations.streamed else None
@@ -321,7 +323,6 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
                 if watch.stopped:
                     return ()
                 raise
-        self._store(settled)
         separated = any(isinstance(caution, SeparationWarning) for caution in settled.cautions)
         return settled.cautions if separated else (*settled.cautions, *unfinished(settled.solved, self._limits))
 

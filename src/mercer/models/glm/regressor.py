@@ -51,6 +51,7 @@ from mercer.models.glm.solve import (
     SolveInterrupted,
     certificate_as_published,
     curvature_along,
+    keeping_solved,
     solve,
 )
 from mercer.models.glm.target import read_numbers
@@ -161,10 +162,12 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
                 solved = solve(
                     problem, self._solver(), self._limits(problem), start=self._start(problem), progress=watch.progress
                 )
+            with keeping_solved(solved):
+                solved = self._resolved(solved)
         except SolveInterrupted as stop:
             self._store(stop.solved)
             raise
-        self._store(self._resolved(solved))
+        self._store(solved)
         self._warn_if_unfinished()
 
     def _fit_source(self, source: Source) -> None:

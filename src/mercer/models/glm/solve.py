@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -46,6 +48,17 @@ class SolveInterrupted(FitInterrupted):
     def __init__(self, message: str, solved: Solved) -> None:
         super().__init__(message, solved.solution)
         self.solved = solved
+
+
+@contextmanager
+def keeping_solved(solved: Solved) -> Iterator[None]:
+    """On Ctrl-C after the search, `SolveInterrupted` with its solution: only what is computed from it is missing."""
+    try:
+        yield
+    except FitInterrupted:
+        raise
+    except KeyboardInterrupt:
+        raise SolveInterrupted("stopped by the user after the search; its coefficients are kept.", solved) from None
 
 
 def solve(

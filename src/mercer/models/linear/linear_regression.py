@@ -125,9 +125,6 @@ class LinearRegression(LeastSquaresRegressor):
     def _takes_tensors(self) -> bool:
         return not self.positive
 
-    def _accepts_sparse(self) -> bool:
-        return not self.positive
-
     def _solved(self, rows: Rows) -> Solution:
         nothing = np.zeros(rows.targets)
         if self.positive:

@@ -13,15 +13,27 @@ from mercer.models.diagnosis import Diagnosis, Finding
 from mercer.models.glm.rank import Dependence, find_dependence
 from mercer.models.glm.separation import examine, examine_classes
 from mercer.models.glm.settle import dependent
-from mercer.models.logistic._path import LogisticPath, Point
+from mercer.models.logistic._path import LogisticPath, PathInterrupted, Point
 
 REMEDY = "Leave the columns out, or give C a finite value, under which there is one answer."
 
 
 def settled(path: LogisticPath, point: Point, names: Sequence[str], classes: Sequence[str]) -> tuple[Point, Diagnosis]:
-    """The fit with the smallest of all coefficients that are as good, as scikit-learn's lbfgs has, and findings."""
+    """The fit with the smallest of all coefficients that are as good, as scikit-learn's lbfgs has, and findings.
+
+    On Ctrl-C, a `PathInterrupted` has the fit as it was.
+    """
     if path.intercept_scaling is not None or point.penalised:
         return point, Diagnosis()
+    try:
+        return _examined(path, point, names, classes)
+    except KeyboardInterrupt:
+        raise PathInterrupted("stopped by the user after the search; its coefficients are kept.", point) from None
+
+
+def _examined(
+    path: LogisticPath, point: Point, names: Sequence[str], classes: Sequence[str]
+) -> tuple[Point, Diagnosis]:
     terms = [*names, "the intercept"] if path.observations.design.coordinates.intercept else list(names)
     dependence = find_dependence(path.observations, Strengths.none(len(terms)))
     separation = _separation(path, point, terms, classes)

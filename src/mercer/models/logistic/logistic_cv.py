@@ -275,10 +275,10 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
         start = mean_coefficients([of_fold[at_ratio][at_C] for of_fold in fits.points])
         try:
             point = path.at(*self._penalised, start)
+            point, self.diagnosis_ = settled(path, point, column_names(self), list(map(str, self.classes_.tolist())))
         except PathInterrupted as stop:
             self._store(stop.point)
             raise
-        point, self.diagnosis_ = settled(path, point, column_names(self), list(map(str, self.classes_.tolist())))
         return point
 
     def _averaged(self, grid: Grid, fits: FoldFits, asked: Asked) -> Point:

@@ -212,7 +212,11 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
             raise NonFiniteError(NOT_FINITE)
         names, classes = column_names(self), [str(label) for label in self.classes_.tolist()]
         refuse_unrepresentable(point.coefficients.coef, names)
-        point, self.diagnosis_ = settled(path, point, names, classes)
+        try:
+            point, self.diagnosis_ = settled(path, point, names, classes)
+        except PathInterrupted:
+            self._store(point)
+            raise
         self._store(point)
         warn_if_unfinished(point, self.solver, self.max_iter)
 
