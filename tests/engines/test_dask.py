@@ -8,6 +8,7 @@ import os
 import pickle
 import signal
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,9 @@ from distributed import Client
 from threadpoolctl import threadpool_info
 
 from mercer import LogisticRegression, _errors
-from mercer._errors import DataError, DecodingError, EmptyDataError, EngineError
+from mercer._errors import DataError, DecodingError, EmptyDataError, EngineError, PrecisionWarning
 from mercer._threads import thread_count
+from mercer._warn import warn
 from mercer.data.sources.base import Chunk, Columns, Piece, Source
 from mercer.data.sources.memory import InMemory
 from mercer.data.sources.streamed import Streamed
@@ -126,6 +128,23 @@ def times(factor: float, chunk: Chunk) -> Chunk:
 
 def plus(term: float, chunk: Chunk) -> Chunk:
     return chunk._replace(X=term + chunk.X)
+
+
+@pytest.mark.parametrize("where", ["client", "processes"])
+def test_warnings_of_workers_reach_who_called(where: str, request: pytest.FixtureRequest) -> None:
+    source = InMemory(ROWS, rows=5).map(odd)
+    with engine(request.getfixturevalue(where)), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fold(column_sums, source, operator.add)
+    told = [(each.category, str(each.message), Path(each.filename).name) for each in caught]
+    assert told.count((PrecisionWarning, "The rows are odd.", Path(__file__).name)) == 1
+    assert told.count((UserWarning, "Rows are odd.", Path(__file__).name)) == 1
+
+
+def odd(chunk: Chunk) -> Chunk:
+    warn("The rows are odd.", PrecisionWarning)
+    warn("Rows are odd.")
+    return chunk
 
 
 def test_a_source_without_rows_is_refused(client: Client) -> None:

@@ -9,11 +9,12 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from mercer._errors import EngineError
 from mercer._optional import require
 from mercer._threads import bounded, ordered_stream, thread_count
+from mercer._warn import distinct, kept_warnings, warn
 from mercer.data.sources.base import Chunk, Piece
 from mercer.data.sources.collections import Collection, Partition, current_client
 from mercer.data.sources.memory import HeldPiece
@@ -118,6 +119,8 @@ class _Spread:
         self._stretch: list[Any] = []
         self._stretches: deque[Any] = deque()
         self._ahead = 0
+        #: types and sentences of warnings that were passed on
+        self._warned: set[tuple[type[Warning], str]] = set()
 
     def make(self, pieces: Iterator[Piece]) -> None:
         try:
@@ -210,15 +213,20 @@ class _Spread:
                 self._threads()  # or there are none left
 
     def _add(self) -> None:
-        self._going.add(self._result(self._stretches[0]))
+        report = self._result(self._stretches[0])
+        self._going.add(report.part)
+        for each in report.warnings:
+            if (sentence := (type(each), str(each))) not in self._warned:
+                self._warned.add(sentence)
+                warn(each)
         self._stretches.popleft()
 
-    def _result(self, future: Any) -> Part:
+    def _result(self, future: Any) -> Report:
         from distributed import KilledWorker
 
         try:
-            part: Part = future.result()
-            return part
+            report: Report = future.result()
+            return report
         except KilledWorker as error:
             raise EngineError(
                 f"A part of {self._going.source.described} was given up after {error.allowed_failures + 1} workers had "
@@ -240,15 +248,24 @@ def _groups(pieces: Iterator[Piece], number: int) -> Iterator[list[Piece]]:
 # What runs on workers.
 
 
-def _of_pieces(fold: Fold[Any], pieces: list[Piece]) -> Part:
-    with bounded(1):  # as many tasks as a worker has threads run beside this one
-        return joined(fold.merge, *ordered_stream(fold.of_piece, pieces))
+class Report(NamedTuple):
+    """What came of some pieces, and the warnings on the way, which are for the process that waits."""
+
+    part: Part
+    warnings: tuple[Warning, ...]
 
 
-def _of_partition(fold: Fold[Any], place: str, target: str | None, *parts: Any) -> Part:
+def _of_pieces(fold: Fold[Any], pieces: list[Piece]) -> Report:
+    with bounded(1), kept_warnings() as kept:  # as many tasks as a worker has threads run beside this one
+        part = joined(fold.merge, *ordered_stream(fold.of_piece, pieces))
+    return Report(part, distinct(kept))
+
+
+def _of_partition(fold: Fold[Any], place: str, target: str | None, *parts: Any) -> Report:
     return _of_pieces(fold, [Partition(Chunk(*parts), place, target)])
 
 
-def _merged(merge: Any, *parts: Part) -> Part:
-    with bounded(1):
-        return joined(merge, *parts)
+def _merged(merge: Any, *reports: Report) -> Report:
+    with bounded(1), kept_warnings() as kept:
+        part = joined(merge, *(report.part for report in reports))
+    return Report(part, distinct([*itertools.chain(*(report.warnings for report in reports)), *kept]))
