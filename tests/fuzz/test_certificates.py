@@ -15,6 +15,8 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from scipy.optimize import linprog
+from sklearn.base import clone
 
 import mercer
 from mercer._errors import MercerError
@@ -489,6 +491,33 @@ def is_true(claim_of: Callable[[Rows], Claim], rows: Rows) -> str:
 @pytest.mark.parametrize("claim_of", CLAIMS, ids=lambda claim_of: claim_of.__name__)
 def test_nothing_lower_is_found(claim_of: Callable[[Rows], Claim], campaign: Callable[..., None]) -> None:
     campaign(lambda rows: is_true(claim_of, rows), problems)
+
+
+def separates(rows: Rows, model: Any) -> str:
+    """A hyperplane has no row on the wrong side; the proof that there is none agrees with linear programming."""
+    classes = rows.classes(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = model.set_params(fit_intercept=rows.intercept).fit(rows.X, classes)
+    if not model.certificate_.holds:
+        return "does not hold"
+    signs = 2.0 * classes - 1
+    if model.certificate_.kind == "separation":
+        point = point_of(model.coef_, model.intercept_)
+        eta = np.asarray(rows.X, dtype=np.longdouble) @ point[:-1, 0] + point[-1, 0]
+        assert (signs * eta >= 0).all()
+        np.testing.assert_array_equal(model.predict(rows.X), classes)
+        return "separated"
+    A = np.column_stack([rows.wide, np.ones(rows.rows)]) if rows.intercept else rows.wide
+    A = A / np.abs(A).max(axis=0)
+    program = linprog(np.zeros(A.shape[1]), A_ub=-signs[:, None] * A, b_ub=-np.ones(rows.rows), bounds=(None, None))
+    assert program.status == 2, "a hyperplane was found"
+    return "not separated"
+
+
+@pytest.mark.parametrize("model", [mercer.Perceptron(tol=None, max_iter=50), mercer.LinearThreshold()], ids=str)
+def test_proofs_about_hyperplanes(model: Any, campaign: Callable[..., None]) -> None:
+    campaign(lambda rows: separates(rows, clone(model)), problems, samples=5)
 
 
 #: of which the last digits of float32 coefficients count
