@@ -228,6 +228,18 @@ def test_where_some_points_say_nothing_all_are_asked(monkeypatch: pytest.MonkeyP
     assert LikelihoodCV().choose(X, None, Gaussian()).value == pytest.approx(thorough.value, rel=1e-3)
 
 
+def test_the_likelihood_of_a_kernel_that_jumps_is_greatest_where_it_comes_to_reach_a_pair() -> None:
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = 20 * rng.standard_t(3, size=(int(rng.integers(5, 30)), 1))
+        chosen = LikelihoodCV().choose(X, None, Uniform())
+        apart = np.abs(X - X.T)[np.triu_indices(len(X), 1)]
+        width = float(np.ravel(chosen.value)[0])
+        near = apart[(apart > 0.2 * width) & (apart < 5 * width)] * (1 + 1e-9)
+        least = min(LikelihoodCV().value(Bandwidth(np.array([each])), X, None, Uniform()) for each in near)
+        assert LikelihoodCV().value(chosen, X, None, Uniform()) <= least + 1e-8
+
+
 @pytest.mark.parametrize("kernel", [Uniform(), Epanechnikov(), Triangular()], ids=str)
 @pytest.mark.parametrize("rule", [LikelihoodCV(), LeastSquaresCV()], ids=str)
 def test_of_several_minima_of_few_points_the_least_is_found(rule: Any, kernel: SmoothingKernel) -> None:

@@ -24,6 +24,7 @@ from mercer.smoothing.rules.search import (
     ENOUGH,
     GRID,
     NEAR,
+    NO_JUMPS,
     PRECISION,
     Curve,
     refine_by_simplex,
@@ -54,7 +55,7 @@ class CrossValidation(ShapedRule):
     The multiples are 13 from 0.1 to 3, more where the best is the first or the last, and those that Brent's method
     tries around the best. Kernels of finite reach have criteria with many minima, where pairs of points come within
     reach: of up to 100 points each step between these multiples is tried in 8 parts, and a minimum that is narrower
-    may be missed.
+    may be missed. Where a kernel ends in a jump, as the uniform one, widths are tried at which the best part has jumps.
 
     Each value of the criterion costs a kernel sum of all points with all points; there are about 20 of them (110 where
     steps have parts), and for the axes as many again. Of more than 2500 points, so many make a choice among all widths,
@@ -134,7 +135,8 @@ class CrossValidation(ShapedRule):
         precision = PRECISION if grid is GRID else ENOUGH
         # wherever a kernel comes to reach one more pair of points there may be another minimum
         parts = PARTS if np.isfinite(kernel.reach) and len(points) <= FEW else 1
-        curve = search_line(lambda width: self._value(at(reference.scaled(width))), grid, precision, parts)
+        jumps = _jumps(at(reference)) if parts > 1 else NO_JUMPS
+        curve = search_line(lambda width: self._value(at(reference.scaled(width))), grid, precision, parts, jumps)
         chosen, best = reference.scaled(curve.widths[curve.best]), float(curve.values[curve.best])
         # that takes many values; some points have already told the axes apart
         if np.ndim(chosen.value) == 1 and (grid is GRID or _is_cheap(points, kernel)):
@@ -277,6 +279,15 @@ class LeastSquaresCV(CrossValidation):
 
     def _order(self, value: float) -> float:
         return abs(value) or 1.0
+
+
+def _jumps(windows: Windows) -> Array:
+    """The multiples of the bandwidth at which a kernel that ends in a jump comes to reach one more pair of points."""
+    kernel, U = windows.kernel, windows.sums.points
+    if not kernel.profile(np.array([kernel.reach]))[0] > 0:
+        return NO_JUMPS
+    apart = np.abs(U[:, None] - U)[np.triu_indices(len(U), 1)]
+    return np.unique([np.sqrt(np.square(apart).sum(axis=1)), apart.max(axis=1)]) / kernel.reach
 
 
 def _mean_squares(windows: Windows, *, leave_out: bool) -> Array:

@@ -23,6 +23,9 @@ LEAST, MOST = 1e-4, 1e6
 PRECISION, ENOUGH = 1e-5, 5e-4
 #: of a criterion of order 1 from one step to the next
 LEAST_GAIN = 1e-11
+#: of the logarithm of a width: so far beyond a jump, more than a logarithm is rounded by
+BEYOND = 2e-12
+NO_JUMPS = np.zeros(0)
 #: first steps of a simplex in logarithms of widths
 FIRST_STEP = 0.2
 
@@ -40,11 +43,16 @@ class Curve:
 
 
 def search_line(
-    criterion: Callable[[float], float], grid: Array = GRID, precision: float = PRECISION, parts: int = 1
+    criterion: Callable[[float], float],
+    grid: Array = GRID,
+    precision: float = PRECISION,
+    parts: int = 1,
+    jumps: Array = NO_JUMPS,
 ) -> Curve:
     """The criterion at all multiples that were tried on the way to the least one.
 
-    With each step of the grid in so many parts, for a criterion that may have several minima within a step.
+    With each step of the grid in so many parts, for a criterion that may have several minima within a step. Of `jumps`,
+    multiples at which it may fall at once, those beside the best part are tried, too.
     """
     known: dict[float, float] = {}
 
@@ -60,6 +68,9 @@ def search_line(
     logarithms = np.interp(places, np.arange(len(steps)), steps).tolist()
     best = int(np.argmin([tried(at) for at in logarithms]))
     below, at, above = logarithms[best - 1 : best + 2]
+    for jump in np.log(jumps[(jumps > 0) & (jumps <= np.exp(above))]).tolist():
+        if below <= jump:
+            tried(jump + BEYOND)
     if tried(below) > tried(at) < tried(above):
         # around 1, because Brent's precision is relative
         bracket = (below - at + 1, 1.0, above - at + 1)
