@@ -288,3 +288,18 @@ def test_every_library_sees_horse_colic_alike(real_data: Any) -> None:
     ]
     seen = [[(column.kind, column.levels) for column in Schema.infer(frame)] for frame in frames]
     assert seen[0] == seen[1] == seen[2]
+
+
+def test_numbers_of_groups_are_identifiers_by_their_order_or_name() -> None:
+    """A panel counts its groups in file order; a name that ends in num, with numbers far apart, is one of names."""
+    groups = np.repeat(np.arange(1, 301), 4)
+    providers = np.repeat(30_001 + 97 * np.arange(40), 30)
+    frame = pd.DataFrame({"s": groups, "mixed": groups[::-1], "provnum": providers, "kidsnum": np.arange(1200) % 9})
+    schema = Schema.infer(Table.of(frame))
+    kinds = {column.name: column.kind for column in schema}
+    assert kinds["s"] is Kind.IDENTIFIER
+    assert "--group s keeps rows" in " ".join(schema["s"].notes)
+    assert kinds["provnum"] is Kind.CODE
+    assert Kind.IDENTIFIER not in (kinds["mixed"], kinds["kidsnum"])
+    week = Schema.infer(Table.of(frame.rename(columns={"s": "week"})))
+    assert week["week"].kind is not Kind.IDENTIFIER

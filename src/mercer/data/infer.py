@@ -51,6 +51,10 @@ SHARED_WORDS, SHARING = 1.5, 0.5
 LABELS_PER_WORD = 5
 #: largest number of levels of a code that is named like an identifier, and rows of each on average
 LEVELS_OF_ID, ROWS_PER_ID = 100, 20
+#: times that the range of numbers exceeds how many differ, from which on a column named as a number is one of names
+SPARSE = 10
+#: distinct numbers from 1 on, none left out, each with its rows together and in order, that number groups of rows
+MANY_GROUPS = 200
 #: share of the numbers from 1 to the largest that occur in a column that numbers the rows, some of them left out
 COMPLETE = 0.5
 
@@ -215,6 +219,11 @@ class Naming:
         return last in ID_WORDS or (last.endswith("id") and last[:-2] in ENTITIES) or self.words in ENTITY_NAMES
 
     @property
+    def is_number(self) -> bool:
+        """Whether the name is one of numbers that stand for something: provnum, acct_nbr; or of counts: kidsnum."""
+        return self.given and bool(self.words) and self.words[-1].endswith(("num", "nbr"))
+
+    @property
     def is_row_number(self) -> bool:
         """Whether columns of this name number the rows, where all values are different: case, obs, nr, Unnamed: 0."""
         if not self.given or self.is_time:
@@ -326,7 +335,12 @@ def _of_whole_numbers(found: Finding, seen: Seen, naming: Naming, by_order: bool
         return _identifier(found, IN_FILE_ORDER, seen)
     if different and (naming.is_entity or naming.is_row_number):
         return _identifier(found, f"{IDENTIFIER}every value is different", seen)
-    if naming.is_entity and not different and seen.present >= ENOUGH_ROWS:
+    if different or seen.present < ENOUGH_ROWS:
+        return found
+    sparse = seen.highest - seen.lowest >= SPARSE * seen.distinct
+    if naming.given and by_order and _counts_groups(seen) and not naming.is_time:
+        return _identifier(found, _recurring(seen, naming), seen)
+    if naming.is_entity or (naming.is_number and sparse):
         if seen.labels is not None and seen.distinct <= LEVELS_OF_ID and ROWS_PER_ID * seen.distinct <= seen.present:
             return found._replace(kind=Kind.CODE, levels=tuple(np.sort(seen.labels.labels).tolist()), stored=Kind.CODE)
         return _identifier(found, _recurring(seen, naming), seen)
@@ -342,6 +356,16 @@ def _counts_rows(seen: Seen) -> bool:
         return False
     complete = seen.highest - seen.lowest + 1 <= 1.1 * seen.present
     return seen.falls == 0 or (complete and seen.falls <= seen.present // 50)
+
+
+def _counts_groups(seen: Seen) -> bool:
+    """Whether whole numbers count many groups of rows in file order: from 0 or 1 on, without gaps, and never falling."""
+    rises = seen.present - 1 - seen.falls
+    return (
+        seen.lowest in (0, 1)
+        and seen.highest - seen.lowest + 1 == seen.distinct == rises + 1
+        and MANY_GROUPS <= seen.distinct <= seen.present // 2
+    )
 
 
 def _time_of(naming: Naming) -> str:
