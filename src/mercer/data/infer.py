@@ -359,7 +359,7 @@ def _counts_rows(seen: Seen) -> bool:
 
 
 def _counts_groups(seen: Seen) -> bool:
-    """Whether whole numbers count many groups of rows in file order: from 0 or 1 on, without gaps, and never falling."""
+    """Whether whole numbers count many groups of rows in file order: from 0 or 1, without gaps, never falling."""
     rises = seen.present - 1 - seen.falls
     return (
         seen.lowest in (0, 1)

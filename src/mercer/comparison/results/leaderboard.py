@@ -101,6 +101,7 @@ def _record(comparison: Comparison, entry: Entry) -> dict[str, Any]:
         "fit_seconds": entry.fit_seconds,
         "predict_seconds": entry.predict_seconds,
         "size_bytes": entry.size_bytes,
+        "converged": entry.converged,
         "notes": "; ".join(entry.notes),
     }
 

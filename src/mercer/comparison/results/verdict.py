@@ -352,8 +352,10 @@ def _unsure(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry
 
 
 def _limits(comparison: Comparison, metric: Metric, best: Entry) -> list[str]:
-    """Return sentences on explanations, exports and predictions that the recommended model lacks."""
+    """Return sentences on what the recommended model lacks: an optimum, explanations, exports, possible predictions."""
     limits = []
+    if not best.converged:
+        limits.append("It stopped before its optimum in some fit; the notes say how to allow more steps.")
     if not best.additive:
         how = "have terms for products of columns" if uses_products(best.model) else "are estimates"
         limits.append(f"It is not a sum over columns, so that explanations of its predictions {how}.")
