@@ -294,3 +294,22 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
 def test_gaps_in_a_whole_column(run: Run, model: Path, tmp_path: Path) -> None:
     parquet.write_table(pa.table({"height": pa.nulls(3), "city": ["Ulm", None, "Jena"]}), tmp_path / "a.parquet")
     assert run("predict", model, tmp_path / "a.parquet", "-q").exit_code == 0
+
+
+def test_no_text_is_a_formula_for_a_spreadsheet(run: Run, tmp_path: Path) -> None:
+    rows = tmp_path / "t.csv"
+    lines = [f"{i % 7},{'=1+1' if i % 2 else 'no'},{'@x' if i % 3 else '-y'}" for i in range(40)]
+    rows.write_text("\n".join(["-a,y,+note", *lines]) + "\n")
+    model = tmp_path / "m.mercer"
+    told = run("fit", rows, "--target", "y", "--drop", "+note", "--model", "NaiveBayes", "-o", model)
+    assert told.exit_code == 0, told.stderr
+    keep = ["--keep", "+note", "--no-probabilities", "-q"]
+    plain, safe = (run("predict", model, rows, *keep, *more).stdout for more in ([], ["--spreadsheet"]))
+    assert plain.splitlines()[0] == '"+note","prediction"'
+    assert safe.splitlines()[0] == '"\'+note","prediction"'
+    assert [line.split(",")[0] for line in safe.splitlines()[1:3]] == ["'-y", "'@x"]
+    assert "'=1+1" in safe
+    assert "'no" not in safe
+    assert safe.replace("'", "") == plain
+    refused = run("predict", model, rows, *keep, "--spreadsheet", "-o", tmp_path / "p.parquet")
+    assert "is for .csv and .tsv files" in refused.stderr

@@ -65,6 +65,14 @@ Sheet = Annotated[
     typer.Option(metavar="NAME", help="Sheet of an Excel file: its name or number. The first that is not empty."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor remarks; only the answer.")]
+Spreadsheet = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet",
+        help="Begin texts that a spreadsheet would run as formulas (= + - @) with an apostrophe. Without it texts are "
+        "written as they are.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes how rows are dealt to folds, or set aside.")]
 Bars = Annotated[
     bool | None,

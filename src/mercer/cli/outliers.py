@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mercer._errors import ColumnMismatchError, DataError, EmptyDataError
-from mercer.cli._options import DATA_HELP, Data, Drop, Quiet, Seed, with_reading
+from mercer.cli._options import DATA_HELP, Data, Drop, Quiet, Seed, Spreadsheet, with_reading
 
 if TYPE_CHECKING:
     from mercer.data.readers import Reading, Rows
@@ -40,6 +40,7 @@ def outliers(
     ] = None,
     drop: Drop = None,
     seed: Seed = 0,
+    spreadsheet: Spreadsheet = False,
     quiet: Quiet = False,
 ) -> None:
     """List the most unusual rows of DATA.
@@ -80,7 +81,7 @@ def outliers(
     found = unusual_rows(table, reference=reference, fdr=fdr, most=most, seed=seed)
     grid = _grid(found, frame, list(dict.fromkeys(keep or [])), flags=usual is not None)
     if output is not None and form is not None:
-        _write(grid, form, output)
+        _write(grid, form, output, spreadsheet=spreadsheet)
         return
     show(grid)
 
@@ -140,7 +141,7 @@ def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
     return Grid("", tuple(fields), tuple(rows), (f"{found.described} Rows are counted from 0.",))
 
 
-def _write(grid: Any, form: str, output: str) -> None:
+def _write(grid: Any, form: str, output: str, *, spreadsheet: bool) -> None:
     import numpy as np
 
     from mercer.cli._printing import write
@@ -149,4 +150,4 @@ def _write(grid: Any, form: str, output: str) -> None:
 
     names = [field.heading for field in grid.fields]
     columns = [np.array(column) for column in zip(*grid.rows, strict=True)]
-    write(encoded([frame_like(names, columns, "pyarrow")], form), output)
+    write(encoded([frame_like(names, columns, "pyarrow")], form, spreadsheet=spreadsheet), output)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mercer._errors import DataError, EmptyDataError, MercerError
-from mercer.cli._options import Bars, Data, Model, Quiet, with_reading
+from mercer.cli._options import Bars, Data, Model, Quiet, Spreadsheet, with_reading
 
 if TYPE_CHECKING:
     from mercer.cli._progress import Stages
@@ -60,6 +60,7 @@ def predict(
             metavar="JSON", help="Their shares among the rows of the fit, of a model that does not know them."
         ),
     ] = None,
+    spreadsheet: Spreadsheet = False,
     quiet: Quiet = False,
     progress: Bars = None,
 ) -> None:
@@ -96,7 +97,8 @@ def predict(
     asked = Asked(probabilities, abstain, intervals)
     remark(f"{called(data)}: {rows.described}.", quiet)
     with stages(quiet, progress) as bars:
-        write(encoded(_predicted(loaded, rows, list(dict.fromkeys(keep or [])), asked, bars, quiet), form), output)
+        predicted = _predicted(loaded, rows, list(dict.fromkeys(keep or [])), asked, bars, quiet)
+        write(encoded(predicted, form, spreadsheet=spreadsheet), output)
     if output != "-":
         remark(f"The predictions are in {output}.", quiet)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from mercer.data.readers.parquet import PARQUET
 Array = NDArray[Any]
 
 SEPARATED = {".csv": ",", ".tsv": "\t"}
+#: how texts begin that spreadsheets take for formulas
+FORMULA = "^[=+\\-@\t\r]"
 
 
 def format_of(path: str | Path) -> str:
@@ -41,9 +44,32 @@ def beside(frame: Any, keep: list[str], columns: Mapping[str, Array]) -> Any:
     return table
 
 
-def encoded(tables: Iterable[Any], form: str) -> Iterator[bytes]:
-    """The bytes of a file with these rows, as they come; a piece for each table."""
-    return _parquet(tables) if form == "parquet" else _separated(tables, form)
+def encoded(tables: Iterable[Any], form: str, *, spreadsheet: bool = False) -> Iterator[bytes]:
+    """The bytes of a file with these rows, as they come; a piece for each table.
+
+    For a `spreadsheet`, names and texts that it would take for formulas have an apostrophe before them.
+    """
+    if form != "parquet":
+        return _separated(map(_without_formulas, tables) if spreadsheet else tables, form)
+    if spreadsheet:
+        raise DataError("--spreadsheet is for .csv and .tsv files: texts of Parquet files are no formulas.")
+    return _parquet(tables)
+
+
+def _without_formulas(table: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for column in table.columns:
+        if pa.types.is_dictionary(column.type):
+            column = pc.cast(column, column.type.value_type)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            quoted = pc.binary_join_element_wise("'", column, "")
+            column = pc.if_else(pc.match_substring_regex(column, FORMULA), quoted, column)
+        columns.append(column)
+    names = [f"'{name}" if re.match(FORMULA, name) else name for name in table.column_names]
+    return pa.table(columns, names)
 
 
 def _separated(tables: Iterable[Any], separator: str) -> Iterator[bytes]:
