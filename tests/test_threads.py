@@ -317,3 +317,46 @@ def test_who_forks_inside_may_leave_in_both_processes() -> None:
     assert exit_of_child(left) == 0
     assert left()
     assert blas_threads() == {2}
+
+
+PROPERTY = """
+import os, signal, sys, threading, types
+import mercer._threads
+
+module = types.ModuleType("mercer.example")
+sys.modules["mercer.example"] = module
+exec('''
+import threading
+from functools import cached_property
+
+inside, leave = threading.Event(), threading.Event()
+
+class Example:
+    slow = False
+
+    @cached_property
+    def value(self):
+        if self.slow:
+            inside.set()
+            leave.wait(20)
+        return 7
+''', vars(module))
+held = module.Example()
+held.slow = True
+other = threading.Thread(target=lambda: held.value)
+other.start()
+module.inside.wait(20)
+child = os.fork()
+if child == 0:
+    signal.alarm(10)
+    os._exit(0 if module.Example().value == 7 else 1)
+status = os.waitpid(child, 0)[1]
+module.leave.set()
+other.join()
+assert status == 0, status
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_process_forked_while_a_thread_computes_a_property_computes_it_too() -> None:
+    subprocess.run([sys.executable, "-c", PROPERTY], check=True, timeout=60)

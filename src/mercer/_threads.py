@@ -7,13 +7,14 @@ depends on how many threads there are.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, TypeVar
 
 A = TypeVar("A")
@@ -139,8 +140,19 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="mercer")
 
 
+def _renew_locks_of_properties() -> None:
+    """Before Python 3.12, one lock for all objects guards each cached property; a thread of the parent may hold it."""
+    for module in [found for name, found in sys.modules.items() if name.partition(".")[0] == "mercer"]:
+        for each in [found for found in vars(module).values() if isinstance(found, type)]:
+            for value in vars(each).values():
+                if isinstance(value, cached_property):
+                    value.lock = threading.RLock()  # type: ignore[attr-defined]
+
+
 if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
     os.register_at_fork(after_in_child=_pool.cache_clear)
+    if sys.version_info < (3, 12):
+        os.register_at_fork(after_in_child=_renew_locks_of_properties)
     os.register_at_fork(
         before=_one_blas_thread.before_fork,
         after_in_parent=_one_blas_thread.after_fork,
