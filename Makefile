@@ -7,6 +7,7 @@
 #   make fuzz       random inputs for every law, for MINUTES=30
 #   make coverage   which lines of families, kernels, stats and solvers the tests reach
 #   make bench      the race against other libraries; WORKLOAD=name for one of them
+#   make audit      known vulnerabilities of the versions in constraints.txt (needs the network)
 #   make constraints  write constraints.txt anew with the newest versions
 #   make dist       wheel and source archive; make smoke tries the wheel in an empty environment
 #   make clean      remove .venv and caches
@@ -22,7 +23,7 @@ INSTALL := PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) $(B
 # without bytecode, each program that a test starts would read all sources anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow lint format docs fuzz coverage bench constraints dist smoke clean
+.PHONY: demo test test-slow lint format docs fuzz coverage bench audit constraints dist smoke clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/demo.installed
@@ -66,6 +67,11 @@ docs: $(VENV)/docs.installed
 
 bench: $(VENV)/bench.installed
 	$(BIN)/python -m bench $(WORKLOAD)
+
+# asks the database of advisories, so it is no part of .ci/run
+audit: | $(BIN)/python
+	$(BIN)/python $(PIP) install pip-audit
+	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
 
 # without torch's build (2.13.0+cpu): indexes differ in what they call it
 constraints:

@@ -20,6 +20,7 @@ SHOWN = {
     "project/speed-gpu": "bench/GPU.md",
     "project/changes": "CHANGELOG.md",
     "project/contributing": "CONTRIBUTING.md",
+    "project/security": "SECURITY.md",
 }
 LINK = re.compile(r"(?<=\]\()(?P<path>[^)#\s:]+)(?P<anchor>#[^)\s]*)?(?=\))")
 

@@ -66,7 +66,12 @@ class Page:
 @cache
 def pages() -> list[Page]:
     """Everything that somebody wrote for others to read, but the history of changes."""
-    found = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *REPOSITORY.glob("docs/**/*.md")]
+    found = [
+        REPOSITORY / "README.md",
+        REPOSITORY / "CONTRIBUTING.md",
+        REPOSITORY / "SECURITY.md",
+        *REPOSITORY.glob("docs/**/*.md"),
+    ]
     return [Page(path) for path in sorted(found) if "generated" not in path.parts]
 
 

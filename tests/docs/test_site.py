@@ -135,7 +135,7 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -
     pytest.importorskip("furo", reason="the site needs the extra docs")
     # pages are generated beside their sources: a copy, so that two builds never meet
     shutil.copytree(REPOSITORY / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("generated", "__pycache__"))
-    for shown in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "bench", "src", "tests"):
+    for shown in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "bench", "src", "tests"):
         (tmp_path / shown).symlink_to(REPOSITORY / shown)
     built = tmp_path / "site"
     options = ["-q", "-W", "--keep-going", "-D", "plot_gallery=0"]

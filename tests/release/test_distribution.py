@@ -80,6 +80,7 @@ def test_the_source_archive_holds_what_its_tests_need(archived: set[str]) -> Non
         "constraints.txt",
         "README.md",
         "CHANGELOG.md",
+        "SECURITY.md",
         "CITATION.cff",
         "LICENSE",
         "docs/upgrading.md",

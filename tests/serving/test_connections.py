@@ -160,7 +160,7 @@ def test_more_connections_than_the_process_may_have() -> None:
         assert process.stderr is not None
         url = process.stdout.readline().strip()
         assert httpx.get(url + "health", timeout=60).status_code == 200
-        for _ in range(200):
+        for _ in range(300):
             idle = stack.enter_context(socket.create_connection(("127.0.0.1", httpx.URL(url).port or 0), timeout=20))
             idle.sendall(b"G")
         assert httpx.get(url + "health", timeout=30).status_code == 200
