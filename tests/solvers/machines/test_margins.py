@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -232,3 +233,61 @@ def test_a_curvature_that_is_no_number_ends_the_search_where_it_is(monkeypatch: 
     descent.step()
     assert descent.finished
     np.testing.assert_array_equal(descent.here.w, before.w)
+
+
+def exact(values: Any) -> list[Any]:
+    return [exact(row) for row in values] if np.ndim(values) else Fraction(float(values))
+
+
+def exact_gap(X: Any, t: Any, w: Any, beta: Any) -> float:
+    """Primal − dual of tubes of width 0.3 with C = 1, as a portion of the primal, in rational numbers."""
+    rows, targets, w, beta = exact(np.column_stack([X, np.ones(len(X))])), exact(t), exact(w), exact(beta)
+    eta = [sum(a * b for a, b in zip(row, w, strict=True)) for row in rows]
+    tube = Fraction(0.3)
+    primal = sum(a * a for a in w) / 2 + sum(max(abs(y - e) - tube, 0) for y, e in zip(targets, eta, strict=True))
+    sums = [sum(b * row[j] for b, row in zip(beta, rows, strict=True)) for j in range(len(w))]
+    dual = sum(y * b - tube * abs(b) for y, b in zip(targets, beta, strict=True)) - sum(a * a for a in sums) / 2
+    return float((primal - dual) / primal)
+
+
+@pytest.mark.parametrize("columns", [2, 5])
+@pytest.mark.parametrize("far", [0.0, 1e2, 1e4, 1e6])
+def test_far_from_the_origin_the_gap_includes_its_own_rounding(far: float, columns: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, columns)) + far
+    t = X[:, 0] - 2 * X[:, 1] + rng.normal(size=40)
+    made = MarginProblem(MarginRows.of(X, 1.0), MarginLosses.of_numbers(t, np.ones(40), 0.3, squared=False))
+    descent = MarginNewton(made, 1e-8, 300)
+    run([descent], 0)
+    solution = descent.solution()
+    true = exact_gap(X, t, solution.value.w, solution.value.beta)
+    assert solution.certificate.value >= true
+    assert solution.certificate.value <= 2 * true + 1e-15 * (1 + far) * columns
+
+
+def exact_class_gap(X: Any, codes: Any, W: Any, alpha: Any) -> float:
+    """The same of Crammer and Singer's losses with C = 1."""
+    rows, W, alpha = exact(np.column_stack([X, np.ones(len(X))])), exact(W), exact(alpha)
+    classes, primal, dual = range(len(W[0])), sum(a * a for row in W for a in row) / 2, Fraction(0)
+    for x, own, a in zip(rows, codes, alpha, strict=True):
+        scores = [sum(x[j] * W[j][m] for j in range(len(x))) for m in classes]
+        primal += max(scores[m] + int(m != own) for m in classes) - scores[own]
+        dual -= sum(a[m] for m in classes if m != own)
+    sums = [[sum(a[m] * x[j] for a, x in zip(alpha, rows, strict=True)) for m in classes] for j in range(len(W))]
+    return float((primal - dual + sum(a * a for row in sums for a in row) / 2) / primal)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e2, 1e3])
+def test_so_does_that_of_several_classes(far: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    codes = (X[:, 0] > 0).astype(np.intp) + (X[:, 1] > 0.3)
+    X += far
+    rows = MarginRows.of(X, 1.0)
+    newton = CrammerSingerNewton(ClassProblem(rows, ClassLosses(codes, np.ones(30), 3)), 1e-8, 500)
+    descent = CrammerSinger(rows, codes, np.ones(30), 3, 1e-8, 300)
+    run([newton, descent], 0)
+    for solution in (newton.solution(), descent.solution()):
+        true = exact_class_gap(X, codes, solution.value.w, solution.value.beta)
+        assert solution.certificate.value >= true
+        assert solution.certificate.value <= 2 * true + 1e-14 * (1 + far)

@@ -37,6 +37,21 @@ class ClassLosses:
         """Predictors of a row."""
         return (self.n_classes,)
 
+    def sensitivity(self, eta: Array, beta: Array, error: Array) -> Array:
+        """By how much the distance of α from the loss can change for a predictor of a class that is off by 1.
+
+        Its slope there is α less C at the row's own class, plus C at the highest, of which several may be in question.
+        """
+        rows = np.arange(len(eta))
+        scores = eta + 1.0
+        scores[rows, self.codes] -= 1.0
+        could = scores >= (scores - error).max(axis=1, keepdims=True) - error
+        own = beta.copy()
+        own[rows, self.codes] -= self.most
+        highest = np.where(could, np.abs(own + self.most[:, None]), np.abs(own))
+        sure = np.count_nonzero(could, axis=1)[:, None] == 1
+        return np.asarray(np.where(sure, highest, np.maximum(highest, np.abs(own))))
+
     def answers(self, eta: Array, centre: Array, hold: Array) -> Answers:
         """Of all rows; as curvature, 1/hold of the classes that can shift weight to one another."""
         alpha, free = np.empty(eta.shape), np.empty(eta.shape)

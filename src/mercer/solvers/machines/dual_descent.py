@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from mercer._jit.solvers import crammer_singer
 from mercer._jit.solvers import dual_descent as loops
 from mercer.solvers.certificate import Solution
-from mercer.solvers.machines.margins import LEAST_GAP, Judgement, MarginPoint, MarginProblem, MarginRows
+from mercer.solvers.machines.crammer_singer import ClassLosses
+from mercer.solvers.machines.margins import LEAST_GAP, Judgement, MarginPoint, MarginProblem, MarginRows, rounding
 
 Array = NDArray[Any]
 
@@ -56,6 +57,10 @@ class Sweeps(ABC):
     def _judged(self) -> Judgement:
         """Compute w and both objectives from all of β."""
 
+    @abstractmethod
+    def _rounding(self) -> float:
+        """By how much rounding may hide a part of the gap."""
+
     def _look(self) -> None:
         self.judgement = self._judged()
         self._looked, self._looked_at = True, self.n_iter
@@ -82,7 +87,7 @@ class Sweeps(ABC):
     def solution(self) -> Solution:
         if not self._looked:
             self._look()
-        certificate = self.judgement.certificate(self._asked, f"{self.n_iter} sweeps")
+        certificate = self.judgement.widened(self._rounding()).certificate(self._asked, f"{self.n_iter} sweeps")
         return Solution(MarginPoint(self.w, self.beta, self.n_iter), certificate, tuple(self.trace))
 
 
@@ -99,6 +104,9 @@ class DualDescent(Sweeps):
         self.w = self._rows.transposed_times(self.beta)
         loss, away = self._losses.judged(self._rows.times(self.w), self.beta)
         return Judgement(0.5 * float(self.w @ self.w) + loss, away)
+
+    def _rounding(self) -> float:
+        return rounding(self._rows, self._losses, self.w, self._rows.times(self.w), self.beta, 0.0)
 
     def _sweep(self, seed: int) -> float:
         rows, state = self._rows, (self._order, self._active, seed, self._limit, self.beta, self.w)
@@ -133,6 +141,10 @@ class CrammerSinger(Sweeps):
         losses = self._weight * (scores.max(axis=1) - own)
         away = losses + np.einsum("ij,ij->i", self.beta, scores)
         return Judgement(0.5 * float(np.square(self.w).sum() + 2 * losses.sum()), float(np.maximum(away, 0.0).sum()))
+
+    def _rounding(self) -> float:
+        losses = ClassLosses(self._codes, self._weight, self.beta.shape[1])
+        return rounding(self._rows, losses, self.w, self._rows.times(self.w), self.beta, 0.0)
 
     def _sweep(self, seed: int) -> float:
         rows, state = self._rows, (self._order, seed, self.beta, self.w)

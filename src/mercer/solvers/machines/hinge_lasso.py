@@ -109,6 +109,12 @@ class HingeLasso(Sweeps):
         gap += float(np.abs(self.w).sum() - self.w @ (self._columns.X.T @ self.beta))
         return Judgement(self._objective(self.w, self._eta), max(gap, 0.0))
 
+    def _rounding(self) -> float:
+        """Of Σ w_j x_j·β, whose terms may be far larger than their sum."""
+        sizes = np.asarray(abs(self._columns.X).T @ np.abs(self.beta))
+        unit = np.finfo(float).eps * np.sqrt(len(self.beta))
+        return float(unit * (np.abs(self.w) @ sizes))
+
     def _move_together(self) -> bool:
         """A Newton step of all coefficients that are not zero; those that would change their sign end at zero.
 

@@ -26,6 +26,7 @@ from mercer.solvers.machines.margins import (
     MarginPoint,
     MarginRows,
     RoundedLosses,
+    rounding,
 )
 
 Array = NDArray[Any]
@@ -185,5 +186,8 @@ class MarginNewton:
         ).value
 
     def solution(self) -> Solution:
-        certificate = self.judgement.certificate(self._asked, counted(self.n_iter, "Newton step"))
+        here = self.here
+        rounded = rounding(self._rows, self._losses, here.w, here.eta, here.answers.beta, np.sqrt(2 * here.left))
+        judgement = self.judgement.widened(rounded)
+        certificate = judgement.certificate(self._asked, counted(self.n_iter, "Newton step"))
         return Solution(MarginPoint(self.here.w, self.here.answers.beta, self.n_iter), certificate, tuple(self.trace))

@@ -174,6 +174,8 @@ class RoundedLosses(Protocol):
 
     def answers(self, eta: Array, centre: Array, hold: Array) -> Answers: ...
 
+    def sensitivity(self, eta: Array, beta: Array, error: Array) -> Array: ...
+
 
 @dataclass(frozen=True, eq=False)
 class MarginLosses:
@@ -225,6 +227,15 @@ class MarginLosses:
         beta, curvature = np.empty(len(eta)), np.empty(len(eta))
         return Answers(beta, curvature, *loops.respond(eta, *self.box, centre, hold, beta, curvature))
 
+    def sensitivity(self, eta: Array, beta: Array, error: Array) -> Array:
+        """By how much the distance of each β from its loss can change for a predictor that is off by an `error` of 1.
+
+        The distance is convex in η, and its slope there is β less the answer of the row.
+        """
+        none = np.zeros(len(eta))
+        own = [self.answers(eta + side * error, none, none).beta for side in (1.0, -1.0)]
+        return np.asarray(np.maximum(*(np.abs(answer - beta) for answer in own)))
+
     def judged(self, eta: Array, beta: Array) -> tuple[float, float]:
         """The losses, and the distance of β from them."""
         loss, away = loops.judge(eta, *self.box, beta)
@@ -247,6 +258,21 @@ class MarginProblem:
     losses: MarginLosses
 
 
+def rounding(rows: MarginRows, losses: RoundedLosses, w: Array, eta: Array, beta: Array, apart: float) -> float:
+    """By how much rounding may hide a part of the gap; `apart` is ‖w − Σ β x‖ as it was computed.
+
+    Far from the origin the terms of x·w and Σ β x are far larger than their sums.
+    """
+    unit = np.finfo(float).eps
+    sizes = np.sqrt(rows.squares)
+    many = (1,) * (beta.ndim - 1)
+    of_rows = unit * np.sqrt(rows.n_columns) * sizes.reshape(-1, *many) * np.linalg.norm(w, axis=0)
+    of_sum = unit * np.sqrt(rows.n_rows) * float(np.linalg.norm(sizes @ np.abs(beta)))
+    spread = losses.sensitivity(eta, beta, of_rows)
+    worth = unit * float(np.abs(beta * eta).sum())
+    return float((spread * of_rows).sum() + of_sum * (apart + 0.5 * of_sum) + worth)
+
+
 class MarginPoint(NamedTuple):
     """Coefficients, the last of them that of the constant, what the rows answered, and the steps it took."""
 
@@ -261,6 +287,10 @@ class Judgement(NamedTuple):
     primal: float
     gap: float
 
+    def widened(self, by: float) -> Judgement:
+        """With a gap that includes the rounding it was computed with."""
+        return Judgement(self.primal, self.gap + by)
+
     @property
     def share(self) -> float:
         """The gap as a portion of the objective."""
@@ -269,7 +299,7 @@ class Judgement(NamedTuple):
     def certificate(self, asked: float, steps: str) -> Margins:
         sentence = (
             f"the objective, {self.primal:.10g}, can fall by no more than this portion of it (the dual is "
-            f"{self.primal - self.gap:.10g}), after {steps}"
+            f"{self.primal - self.gap:.10g}), rounding included, after {steps}"
         )
         return Margins("duality gap", self.share, asked, sentence, self.primal, self.primal - self.gap)
 
