@@ -20,14 +20,18 @@ def counted(number: int, thing: str) -> str:
 
 
 def in_full(value: float, digits: int = 4) -> str:
-    """A number with few digits, but for thousands and millions, which nobody reads with an exponent.
+    """Return a number with few digits, but thousands and millions without an exponent.
+
+    There are separators from five digits on, so that years have none.
 
     Examples
     --------
-    >>> in_full(189664.13), in_full(10.0781), in_full(2.5e12)
-    ('189,664', '10.08', '2.5e+12')
+    >>> in_full(189664.13), in_full(10.0781), in_full(2.5e12), in_full(6794.2, 3)
+    ('189,664', '10.08', '2.5e+12', '6794')
     """
-    return f"{value:,.0f}" if 10**digits - 0.5 <= abs(value) < 1e9 else f"{value:.{digits}g}"
+    if not 10**digits - 0.5 <= abs(value) < 1e9:
+        return f"{value:.{digits}g}"
+    return f"{value:,.0f}" if abs(value) >= 10_000 - 0.5 else f"{value:.0f}"
 
 
 def plainly(value: float, form: str) -> str:
