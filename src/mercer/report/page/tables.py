@@ -18,7 +18,7 @@ _CALL = re.compile(r"(?<=\w)\(")
 #: a table with more rows scrolls in a box of its own
 _TALL = 16
 #: pixels for a table on a phone, for a letter, and around a cell; letters after which words may go on in the next line
-_PHONE, _LETTER, _AROUND, _BREAKS = 350, 7.4, 16, 15
+_PHONE, _LETTER, _AROUND, _BREAKS = 330, 7.4, 16, 15
 #: words that are longer are broken into lines: everywhere, and on a phone
 _LONG, _WIDE = 44, 18
 
