@@ -42,7 +42,8 @@ MEMORY = 1 << 30
 PATIENCE = 20.0
 #: seconds of a method of the whole model, beyond which it is called rarely
 QUICK = 0.01
-OUTCOMES = ("refused", "built", "foreign", "crashed", "hung")
+#: "sklearn" are errors inside of scikit-learn's own classes; the last three are finds
+OUTCOMES = ("refused", "built", "sklearn", "foreign", "crashed", "hung")
 #: methods of Python, scikit-learn and displays that are not of the model
 SKIPPED = {"get_metadata_routing", "set_output", "fit_more", "set_params", "get_params", "set_callbacks"}
 LAST = ("partial_fit", "merge", "forget", "update", "subtract", "fit", "fit_transform", "fit_predict")
@@ -202,8 +203,8 @@ def tried(subject: Subject, number: int, seed: int, path: Path, names: list[str]
         except ANSWERS:
             continue
         except Exception as error:
-            if not isinstance(error, subject.raised.get(method, ())):
-                return "foreign", f"{method}: {_place(error)}"
+            if not isinstance(error, subject.raised.get(method, ())) and not _is_sentence(error):
+                return "foreign" if _frames(error) else "sklearn", f"{method}: {_place(error)}"
     try:
         if every:
             repr(model)
@@ -215,8 +216,18 @@ def tried(subject: Subject, number: int, seed: int, path: Path, names: list[str]
     return "built", ""
 
 
+def _frames(error: Exception) -> list[traceback.FrameSummary]:
+    return [each for each in traceback.extract_tb(error.__traceback__) if "/mercer/" in each.filename]
+
+
+def _is_sentence(error: Exception) -> bool:
+    """Whether mercer raised the error itself, with a sentence, as a `TypeError` of a family that is no response."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return "/mercer/" in last.filename and (last.line or "").startswith("raise ")
+
+
 def _place(error: Exception) -> str:
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if "/mercer/" in f.filename]
+    frames = _frames(error)
     where = f"{frames[-1].filename.rpartition('mercer/')[2]}:{frames[-1].lineno}" if frames else "?"
     return f"{type(error).__name__} at {where}: {str(error)[:100]}"
 

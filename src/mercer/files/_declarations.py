@@ -84,6 +84,8 @@ class Verifier:
                 thing.__post_init__()
             if made and cls.__module__.startswith("sklearn.") and hasattr(cls, "_parameter_constraints"):
                 thing._validate_params()
+            if made and hasattr(cls, "_validate_steps"):
+                thing._validate_steps()
             consistent = all(check(thing) for check in known_declaration(cls).consistent)
         except (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError) as error:
             raise ContradictionError("contradicts itself") from error
