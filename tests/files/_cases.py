@@ -240,6 +240,11 @@ CASES = _made(
         lambda: m.GLM("bernoulli", penalty=f.L2(1.0)),
         lambda: Data(mixed().X[["visits", "smokes"]], mixed().y),
     ),
+    (
+        "GLM of categories",
+        lambda: m.GLM("bernoulli", penalty=f.L2(1.0)),
+        lambda: Data(mixed().X[["visits", "city"]], mixed().y),
+    ),
     ("LinearThreshold", lambda: m.LinearThreshold(max_iter=20), two),
     ("Perceptron", lambda: m.Perceptron(max_iter=20, random_state=np.random.RandomState(3)), numbers),
     ("Perceptron kernel", lambda: m.kernelize(m.Perceptron(max_iter=20), "rbf"), two),

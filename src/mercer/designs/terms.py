@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._errors import ColumnMismatchError, ColumnTypeError
-from mercer._stored import length, optional, part_of, sequence, stored
+from mercer._stored import length, optional, sequence, stored
 from mercer._threads import ordered_map
 from mercer.data.coding import code_array
 from mercer.data.kinds import Kind
@@ -30,7 +30,7 @@ from mercer.designs.mixed import MixedDesign
 Array = NDArray[Any]
 
 
-@stored(n_columns=length("d"), column_names=optional(sequence("d")), coordinates=part_of(d="d"))
+@stored(n_columns=length("d"), column_names=optional(sequence("d")))
 @dataclass(frozen=True, eq=False)
 class Terms:
     """What each coefficient stands for, and how rows become a design with those coefficients.

@@ -66,7 +66,7 @@ from mercer.solvers.choose import SOLVERS
 @stored(
     **FITTED,
     _w=optional(floats()),
-    coef_=optional(either(floats("d"), floats("kd"))),
+    coef_=optional(either(floats("w"), floats("kw"))),
     intercept_=either(real(), floats("k")),
 )
 class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Predictions, BaseEstimator):
