@@ -11,28 +11,44 @@ class WorkClock:
     """Seconds that this process has worked since the clock was made.
 
     On a busy machine the time of the processor counts, with several threads that of the wall, whichever is less.
-    Compilation happens once per machine and is left out.
+    Compilation happens once per machine and is left out of both.
     """
 
     def __init__(self) -> None:
-        self._wall, self._processor, self._compiled = perf_counter(), process_time(), compile_seconds()
+        self._begun = _without_compilation()
 
     @property
     def seconds(self) -> float:
-        elapsed = min(perf_counter() - self._wall, process_time() - self._processor)
-        return elapsed - (compile_seconds() - self._compiled)
+        return min(now - begun for now, begun in zip(_without_compilation(), self._begun, strict=True))
 
 
-def compile_seconds() -> float:
-    """Return the seconds that numba has compiled since the first call."""
+def _without_compilation() -> tuple[float, float]:
+    """Times of the wall and of the processor, less what compilation took of each."""
     listener = _listener()
-    return float(listener.duration) if listener.done else 0.0
+    return perf_counter() - listener.wall, process_time() - listener.processor
 
 
 @cache
 def _listener() -> Any:
     from numba.core import event
 
-    listener = event.TimingListener()  # type: ignore[no-untyped-call]
+    class CompileTimes(event.Listener):
+        """Seconds of the wall and of the processor in compilation; one within another counts once."""
+
+        wall = processor = 0.0
+        _depth = 0
+
+        def on_start(self, event: Any) -> None:
+            if self._depth == 0:
+                self._begun = perf_counter(), process_time()
+            self._depth += 1
+
+        def on_end(self, event: Any) -> None:
+            self._depth -= 1
+            if self._depth == 0:
+                self.wall += perf_counter() - self._begun[0]
+                self.processor += process_time() - self._begun[1]
+
+    listener = CompileTimes()
     event.register("numba:compile", listener)  # type: ignore[no-untyped-call]
     return listener
