@@ -98,6 +98,15 @@ def test_points_with_more_columns_than_the_model_are_refused(tmp_path: Path) -> 
         read(with_array(octets, "KernelSums", "points", np.ones((45, 40))), tmp_path)
 
 
+@pytest.mark.parametrize(
+    "model", [mercer.KernelBayes(bandwidth=2.5), mercer.NaiveBayes(families=smoothing.Parzen(bandwidth=1.5))]
+)
+def test_windows_of_more_columns_than_the_model_are_refused(model: Any, tmp_path: Path) -> None:
+    octets = octets_of(model.fit(numbers().X, numbers().y), tmp_path)
+    with pytest.raises(ModelFileError, match="contradicts itself"):
+        read(with_array(octets, "Windows", "points", np.ones((16, 40))), tmp_path)
+
+
 def test_more_columns_than_tables_are_refused(tmp_path: Path) -> None:
     octets = octets_of(mercer.BernoulliNB().fit(tally().X, tally().y), tmp_path)
 

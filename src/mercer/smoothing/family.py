@@ -23,7 +23,14 @@ from mercer.smoothing.windows import Windows
 Array = NDArray[Any]
 
 
-@stored(lambda own: own.bandwidth.shape == own.windows.shape, bandwidth=floats(), windows=values())
+@stored(
+    lambda own: (
+        own.bandwidth.shape == own.windows.shape
+        and all(each is None or each.points.shape[1] == 1 for each in own.windows.flat)
+    ),
+    bandwidth=floats(),
+    windows=values(),
+)
 class ParzenParameters(NamedTuple):
     """The windows themselves, and how wide they are: of classes and columns; NaN and None where nothing was seen.
 

@@ -21,6 +21,9 @@ from mercer.stats import ByClass, Rows
 
 
 @stored(
+    lambda model: all(
+        each is None or each.points.shape[1] == model.informative_.sum() for each in getattr(model, "windows_", ())
+    ),
     **FITTED_CLASSES,
     informative_=flags("d"),
     _values=floats("d"),
