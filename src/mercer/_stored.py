@@ -522,7 +522,7 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _is_unexplained(error: Exception) -> bool:
     """Whether an error is one of Python, NumPy or numba that says nothing to who called."""
-    if isinstance(error, MercerError | ValueError | NotImplementedError):
+    if isinstance(error, MercerError | ValueError):
         return False
     return isinstance(error, UNEXPLAINED) or type(error).__module__.partition(".")[0] == "numba"
 

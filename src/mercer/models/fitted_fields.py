@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mercer._stored import Check, any_rows, either, flags, floats, integers, matrix, optional, part_of, real, whole
 from mercer.models.base import Plan
+from mercer.stats.by_class import ByClass
 
 #: number and names of columns are those of every estimator of scikit-learn: `files` declares them
 FITTED: dict[str, Check] = {"plan_": part_of(Plan)}
@@ -13,8 +14,8 @@ FITTED_LINEAR = FITTED | {
     "intercept_": either(real(), floats("t"), floats(".")),
 }
 #: of classifiers that learn from statistics
-FITTED_CLASSES = FITTED | {"class_count_": floats("k"), "class_prior_": floats("k")}
-FITTED_COUNTS = FITTED | {"class_count_": floats("k"), "class_log_prior_": floats("k")}
+FITTED_CLASSES = FITTED | {"statistic_": part_of(ByClass), "class_count_": floats("k"), "class_prior_": floats("k")}
+FITTED_COUNTS = FITTED | {"statistic_": part_of(ByClass), "class_count_": floats("k"), "class_log_prior_": floats("k")}
 FITTED_GAUSSIANS: dict[str, Check] = {
     "_priors": floats("k"),
     "_densities": part_of(d="d", k="k"),

@@ -35,6 +35,7 @@ LOST = 0.01
 
 @stored(
     **FITTED,
+    kernel_=part_of(Kernel),
     shift_=optional(floats("d")),
     random_weights_=floats("dm"),
     random_offset_=optional(floats("m")),
