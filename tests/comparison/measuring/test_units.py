@@ -33,8 +33,15 @@ MEASURES = [
     *((metric, outcome_of_classes) for metric in (*CLASSES, *RANKS)),
     *((metric, outcome_of_numbers) for metric in (*AMOUNTS, *COUNTS)),
 ]
+
+
+def name_of(each: Any) -> str:
+    """Return the name of a metric or of a function."""
+    return each.name if isinstance(each, Metric) else each.__name__
+
+
 OF_ROWS = pytest.mark.parametrize(
-    ("metric", "made"), [pair for pair in MEASURES if pair[0].by_row is not None], ids=lambda each: str(each)[:40]
+    ("metric", "made"), [pair for pair in MEASURES if pair[0].by_row is not None], ids=name_of
 )
 
 
@@ -50,9 +57,7 @@ def test_the_parts_of_the_rows_have_the_measure_as_their_mean_and_its_error(metr
     assert np.mean(errors) == pytest.approx(np.std(values), rel=0.25)
 
 
-@pytest.mark.parametrize(
-    ("metric", "made"), [pair for pair in MEASURES if pair[0].pairing is not None], ids=lambda each: str(each)[:40]
-)
+@pytest.mark.parametrize(("metric", "made"), [pair for pair in MEASURES if pair[0].pairing is not None], ids=name_of)
 def test_a_loss_is_a_part_of_the_forecast_and_one_of_the_truth_less_their_product(metric: Metric, made: Any) -> None:
     """Exchanging the targets of two rows changes the loss by the products alone."""
     found = made(2 if made is outcome_of_numbers else 3)
