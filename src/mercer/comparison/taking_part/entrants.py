@@ -28,7 +28,7 @@ from mercer.data import Table
 from mercer.using.shown import Shown
 
 #: kinds of models by what a fit is expected to cost, cheapest first
-COSTS: tuple[Kind, ...] = ("baseline", "generative", "discriminative", "direct", "reference", "density", "kernel")
+COSTS: tuple[Kind, ...] = ("baseline", "generative", "discriminative", "reference", "direct", "density", "kernel")
 
 
 class Entrant(NamedTuple):

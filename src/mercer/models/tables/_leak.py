@@ -32,8 +32,10 @@ def guard_target(table: Table, positions: list[int], y: Any, on_leak: str) -> No
         return
     # where all values differ, each column names all others
     renamed = table.n_rows >= ROWS_RENAMED and 2 * distinct <= table.n_rows
-    rows = np.unique(np.linspace(0, table.n_rows - 1, SOME_ROWS).astype(np.int64))
-    few, some = table.take(rows), Coded(target.codes[rows], target.labels)
+    few, some = table, target
+    if table.n_rows > SOME_ROWS:
+        rows = np.unique(np.linspace(0, table.n_rows - 1, SOME_ROWS).astype(np.int64))
+        few, some = table.take(rows), Coded(target.codes[rows], target.labels)
     for position in _as_constant(few, some.codes, positions):
         if _alike(some, few.coded(position), renamed) and (how := _alike(target, table.coded(position), renamed)):
             _tell(table.names[position], how, on_leak)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
+from mercer._threads import blas_for
 from mercer.designs import Coordinates, DenseDesign, Observations
 from mercer.families.penalties import Strengths
 from mercer.report.wording import counted
@@ -138,18 +139,19 @@ def solve(
         progress(number, value, length)
 
     begin = None if start is None else inner.projected(np.asarray(start, dtype=float))
-    try:
-        found = newton.solve(
-            inner,  # type: ignore[arg-type]
-            begin,
-            tolerance=min(tolerance, LOOSEST),
-            most_steps=most_steps,
-            progress=None if progress is None else after_step,
-        )
-    except FitInterrupted as stop:
-        stop.solution = inner.judged(stop.solution, tolerance)
-        raise
-    return inner.judged(found, tolerance)
+    with blas_for(1):  # threads wait for each other in matrices as small as these longer than they work
+        try:
+            found = newton.solve(
+                inner,  # type: ignore[arg-type]
+                begin,
+                tolerance=min(tolerance, LOOSEST),
+                most_steps=most_steps,
+                progress=None if progress is None else after_step,
+            )
+        except FitInterrupted as stop:
+            stop.solution = inner.judged(stop.solution, tolerance)
+            raise
+        return inner.judged(found, tolerance)
 
 
 class _Reduced:
