@@ -277,6 +277,13 @@ def test_a_path_of_prices_begins_where_the_last_fit_ended() -> None:
     np.testing.assert_array_equal(warm.predict(X[:100]), SVC(C=0.5).fit(X[:100], y[:100]).predict(X[:100]))
 
 
+def test_a_warm_start_at_an_infinite_price_stays_at_the_optimum() -> None:
+    X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), [0, 0, 1, 1]
+    model = SVC(kernel="linear", C=np.inf, warm_start=True).fit(X, y)
+    np.testing.assert_allclose(model.fit(X, y).dual_coef_, [[-0.5, 0.5]])
+    assert model.certificate_.holds
+
+
 def test_what_rounding_leaves_of_a_warm_start_decides_no_intercept() -> None:
     rng = np.random.default_rng(7)
     X, y = rng.normal(size=(300, 5)), rng.integers(0, 30, 300)

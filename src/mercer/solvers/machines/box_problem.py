@@ -93,7 +93,8 @@ def feasible(beta: Array, problem: BoxProblem) -> Array:
     """
     beta = np.clip(beta, problem.lower, problem.upper)
     for bound in (problem.lower, problem.upper):
-        beta = np.where(np.abs(beta - bound) <= ROUNDING * np.abs(bound), bound, beta)
+        near = np.isfinite(bound) & (np.abs(beta - bound) <= ROUNDING * np.abs(bound))
+        beta = np.where(near, bound, beta)
     return _proportioned(beta) if problem.intercept else np.asarray(beta)
 
 
