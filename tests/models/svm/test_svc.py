@@ -77,6 +77,22 @@ def test_primal_equals_dual_at_the_optimum() -> None:
     assert 0 <= model.certificate_.gap < 1e-3
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("seed", [0, 4, 11])
+def test_weights_over_twelve_decades_leave_the_optimum_within_reach(seed: int, fit_intercept: bool) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3))
+    y, weight = X[:, 0] + rng.normal(size=60) > 0, 10.0 ** rng.uniform(-6, 6, size=60)
+    model = SVC(kernel="linear", C=406, tol=1e-6, fit_intercept=fit_intercept).fit(X, y, sample_weight=weight)
+    margin = np.where(y, 1.0, -1.0) * model.decision_function(X)
+    primal = 0.5 * float(np.sum(model.coef_**2)) + 406 * float(weight @ np.maximum(0, 1 - margin))
+    assert model.certificate_.holds
+    assert model.certificate_.primal == pytest.approx(primal, rel=1e-6)
+    assert model.certificate_.gap <= 1e-5 * primal
+    assert model.n_iter_[0] < 100_000
+
+
 def test_weights_of_columns_are_those_of_the_support_vectors() -> None:
     X, y = load_iris(return_X_y=True)
     for labels in (y, y == 0):

@@ -174,6 +174,21 @@ def test_an_absolute_tolerance_is_reached_beside_a_huge_objective() -> None:
     assert model.certificate_.dual > 1e15
 
 
+@pytest.mark.compiled("takes minutes as plain Python")
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_weights_over_twelve_decades_leave_the_optimum_within_reach(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3))
+    t, weight = X[:, 0] + rng.normal(size=60), 10.0 ** rng.uniform(-6, 6, size=60)
+    model = SVR(kernel="linear", C=406, tol=1e-6).fit(X, t, sample_weight=weight)
+    losses = np.maximum(0, np.abs(t - model.predict(X)) - 0.1)
+    primal = 0.5 * float(np.sum(model.coef_**2)) + 406 * float(weight @ losses)
+    assert model.certificate_.holds
+    assert model.certificate_.primal == pytest.approx(primal, rel=1e-6)
+    assert model.certificate_.gap <= 1e-5 * primal
+    assert model.n_iter_ < 100_000
+
+
 def test_functions_and_matrices_agree_with_names() -> None:
     X, t = waves()
     expected = SVR(gamma=0.5, tol=1e-6).fit(X, t).predict(X)

@@ -197,3 +197,8 @@ def test_a_price_that_no_row_can_pay_is_told(features: Array) -> None:
     certificate = feature_machine.solve(problem, max_iter=200).certificate
     assert not certificate.holds
     assert "C is too high" in certificate.sentence
+
+
+def test_a_price_beyond_numbers_is_capped_as_an_infinite_one(features: Array) -> None:
+    problem = of_classes(FeatureRows.of(1e5 * features), features, C=1e300)
+    assert "C is too high" in feature_machine.solve(problem, max_iter=20).certificate.sentence

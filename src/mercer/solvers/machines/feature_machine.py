@@ -140,10 +140,13 @@ class _Machine:
         self._began = time.perf_counter()
         self._unit = float(np.abs(problem.target).max(initial=0.0)) or 1.0
         self._of_beta = rows.size**2 / self._unit  # β here, for a β of 1 there
+        with np.errstate(over="ignore"):  # prices beyond numbers are capped as infinite ones are
+            lower, upper = problem.lower * self._of_beta, problem.upper * self._of_beta
+        self._most = np.maximum(upper, -lower)
         self._losses = MarginLosses(
             problem.target / self._unit,
-            np.maximum(problem.lower * self._of_beta, -HIGHEST),
-            np.minimum(problem.upper * self._of_beta, HIGHEST),
+            np.maximum(lower, -HIGHEST),
+            np.minimum(upper, HIGHEST),
             np.zeros(len(problem)),
             problem.epsilon / self._unit,
         )
@@ -232,8 +235,7 @@ class _Machine:
 
     def _is_held_by_lower_bounds(self, beta: Array) -> bool:
         """Whether some β comes near a bound that is not its own."""
-        most = np.maximum(self._problem.upper, -self._problem.lower) * self._of_beta
-        return bool(((most > HIGHEST) & (np.abs(beta) > BELOW * HIGHEST)).any())
+        return bool(((self._most > HIGHEST) & (np.abs(beta) > BELOW * HIGHEST)).any())
 
 
 class FreeIntercept(MarginNewton):
