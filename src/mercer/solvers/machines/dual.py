@@ -8,9 +8,9 @@ For classes t = y = ±1, β = yα and ε = 0; for numbers t is the response and 
 rows that violate optimality most join a working set, whose problem is solved in the cache
 (`_jit.solvers.box_descent`); whole rows of K are needed only for what has moved.
 
-Steps of two coordinates are short where bounds are decades apart, or far above the optimum of a kernel of low rank: ten
-million may leave a gap of 90 %. After `SLOW` steps a row, Newton's method (`feature_machine`) goes on with the factor of
-a K that is in memory as a whole; then steps of two coordinates take the rest of the violation away.
+Steps of two coordinates are short where bounds are decades apart, or far above the optimum of a kernel of low rank:
+ten million may leave a gap of 90 %. After `SLOW` steps a row, Newton's method (`feature_machine`) goes on with the
+factor of a K that is in memory as a whole; then steps of two coordinates take the rest of the violation away.
 """
 
 from __future__ import annotations
