@@ -101,7 +101,7 @@ def _left_over(fitted: Fitted, used: float, wanted: str) -> float:
     """Observations less coefficients, for what needs some."""
     if fitted.n <= used:
         raise InferenceError(
-            f"{fitted.n:g} row(s) leave nothing to {wanted} {used:g} coefficients by; give more rows, or leave columns "
+            f"n = {fitted.n:g} leaves nothing to {wanted} {used:g} coefficients by; give more rows, or leave columns "
             "out."
         )
     return fitted.n - used

@@ -33,6 +33,7 @@ from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models.base import Array, Plan, checked, checked_weight, column_names, is_sparse, old_state_on_failure
 from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.streaming.from_source import fits_sources
+from mercer.report.wording import counted
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.smooth.row_space import FEW_COLUMNS, RowSpace
 
@@ -145,7 +146,7 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
             self._minimise(problem)
         if not self.certificate_.holds:
             warn(
-                f"OrdinalRegression did not converge in {self.n_iter_} step(s): {self.certificate_}. Increase "
+                f"OrdinalRegression did not converge in {counted(self.n_iter_, "step")}: {self.certificate_}. Increase "
                 "max_iter, or choose a smaller C, which makes the penalty stronger.",
                 ConvergenceWarning,
             )
