@@ -146,8 +146,8 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
             self._minimise(problem)
         if not self.certificate_.holds:
             warn(
-                f"OrdinalRegression did not converge in {counted(self.n_iter_, "step")}: {self.certificate_}. Increase "
-                "max_iter, or choose a smaller C, which makes the penalty stronger.",
+                f"OrdinalRegression did not converge in {counted(self.n_iter_, 'step')}: {self.certificate_}. "
+                "Increase max_iter, or choose a smaller C, which makes the penalty stronger.",
                 ConvergenceWarning,
             )
         return self
