@@ -39,6 +39,8 @@ _GUARDED = "__guarded__"
 Sizes = dict[str, int]
 #: the name under which a class keeps its declaration
 DECLARATION = "__stored__"
+#: types of numbers that numba has no arithmetic for, and no fit makes arrays of
+UNCOMPUTED = (np.dtype(np.float16), np.dtype(np.longdouble))
 #: whole numbers of models are no larger: they are counted in 64 bits
 LARGEST = 1 << 63
 
@@ -111,11 +113,13 @@ class ArrayOf(Check):
     finite: bool = False
     #: None, "rising" or "strictly"
     order: str | None = None
+    #: whether compiled loops may read it, so that its type has to be one of theirs
+    computed: bool = True
 
     def verify(self, value: Any, context: Context) -> None:
         if not isinstance(value, np.ndarray):
             raise ContradictionError("is not an array")
-        if value.dtype.kind not in self.kinds:
+        if value.dtype.kind not in self.kinds or (self.computed and value.dtype in UNCOMPUTED):
             raise ContradictionError("has the wrong type")
         if self.axes is None:
             return
@@ -152,7 +156,7 @@ class MatrixOf(Check):
     def verify(self, value: Any, context: Context) -> None:
         if not (isinstance(value, np.ndarray) or is_sparse(value)):
             raise ContradictionError("is not a matrix")
-        if value.dtype.kind not in self.kinds:
+        if value.dtype.kind not in self.kinds or value.dtype in UNCOMPUTED:
             raise ContradictionError("has the wrong type")
         if len(self.axes) != value.ndim:
             raise ContradictionError("has the wrong size")
@@ -377,7 +381,7 @@ def reals(axes: str | None = None, **limits: Any) -> ArrayOf:
 
 def values(axes: str | None = None) -> ArrayOf:
     """Return the check of an array of numbers, strings, dates or objects."""
-    return ArrayOf("iufbcUSOMm", None if axes is None else _tokens(axes))
+    return ArrayOf("iufbcUSOMm", None if axes is None else _tokens(axes), computed=False)
 
 
 def matrix(axes: str, **limits: Any) -> MatrixOf:
@@ -486,19 +490,21 @@ def mark_loaded(thing: Any) -> None:
 
 
 def _guard_methods(cls: type) -> None:
-    """Let the public methods of a class explain their errors where an estimator was read from a file."""
+    """Let public methods and properties of a class explain their errors where an estimator was read from a file."""
     for name, value in list(vars(cls).items()):
         if name.startswith("_"):
             continue
         if isinstance(value, types.FunctionType) and not hasattr(value, _GUARDED):
-            setattr(cls, name, _guarded(value))
+            setattr(cls, name, _guarded(value, name))
+        elif isinstance(value, functools.cached_property) and not hasattr(value.func, _GUARDED):
+            value.func = _guarded(value.func, name, attribute=True)
+        elif isinstance(value, property) and value.fget is not None and not hasattr(value.fget, _GUARDED):
+            setattr(cls, name, value.getter(_guarded(value.fget, name, attribute=True)))
         elif isinstance(getattr(value, "fn", None), types.FunctionType) and not hasattr(value.fn, _GUARDED):
-            value.fn = _guarded(value.fn)  # a method that is there under a condition, as scikit-learn has them
+            value.fn = _guarded(value.fn, name)  # a method that is there under a condition, as scikit-learn has them
 
 
-def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
-    name = method.__name__
-
+def _guarded(method: Callable[..., Any], name: str, *, attribute: bool = False) -> Callable[..., Any]:
     @functools.wraps(method)
     def answer(self: Any, *args: Any, **options: Any) -> Any:
         if self not in _LOADED:
@@ -506,6 +512,9 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             found = method(self, *args, **options)
         except Exception as error:
+            _LOADED.add(self)  # also where a fit within this one has ended well
+            if attribute and _is_absence(error):
+                raise
             if error.__traceback__ is None or error.__traceback__.tb_next is None or not _is_unexplained(error):
                 raise
             raise ModelFileError(
@@ -518,6 +527,11 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
 
     setattr(answer, _GUARDED, True)
     return answer
+
+
+def _is_absence(error: Exception) -> bool:
+    """Whether an error says that an estimator, or one in it, lacks an attribute, which `hasattr` has to hear."""
+    return isinstance(error, AttributeError) and (error.obj is None or hasattr(type(error.obj), "get_params"))
 
 
 def _is_unexplained(error: Exception) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import load, save
+from mercer.files._arrays import code_of
 from mercer.files._container import NO_DIGEST
 
 
@@ -54,16 +55,18 @@ def forged(octets: bytes, change: Callable[[Any], None]) -> bytes:
 
 
 def with_array(octets: bytes, owner: str, part: str, values: NDArray[Any]) -> bytes:
-    """The file with other numbers, or another shape, for an array of the first object of a class, and signed anew."""
+    """The file with other numbers, another shape or type, for an array of the first object of a class, signed anew."""
     header, described, data = taken_apart(octets)
     place = record_of(described, owner)["state"][part]
     if "object" in place:  # a sparse matrix
         raise ValueError(f"{part} of {owner} is no array")
+    place["dtype"] = values.dtype.str
+    header["__metadata__"]["model"] = json.dumps(described)
     return rewritten(header, data, place["array"], values)
 
 
 def rewritten(header: dict[str, Any], data: bytes, name: str, values: NDArray[Any]) -> bytes:
-    """The file with another array of that name, of the same type."""
+    """The file with another array of that name."""
     pieces, place = [], 0
     for each, about in header.items():
         if each == "__metadata__":
@@ -71,7 +74,7 @@ def rewritten(header: dict[str, Any], data: bytes, name: str, values: NDArray[An
         begin, end = about["data_offsets"]
         piece = np.ascontiguousarray(values).tobytes() if each == name else data[begin:end]
         if each == name:
-            about["shape"] = list(values.shape)
+            about["shape"], about["dtype"] = list(values.shape), code_of(values)
         about["data_offsets"] = [place, place + len(piece)]
         place += len(piece)
         pieces.append(piece)

@@ -19,7 +19,7 @@ from mercer._errors import MissingModelFileError, ModelFileError, NewerModelFile
 from mercer.files import describe
 from mercer.files._decode import _TAGS
 from tests.files._cases import mixed, numbers, words
-from tests.files._forged import forged, octets_of, read, record_of, signed, taken_apart
+from tests.files._forged import forged, octets_of, read, record_of, signed, taken_apart, with_array
 
 
 @pytest.fixture(scope="module")
@@ -173,8 +173,9 @@ def test_a_formula_would_be_run_and_is_refused(tmp_path: Path) -> None:
 
 def test_indices_and_offsets_that_point_outside_are_refused(tmp_path: Path) -> None:
     vectorizer = CountVectorizer().fit(words().X)
-    vectorizer._seen.terms.offsets[-1] += 10**6
-    octets = octets_of([vectorizer], tmp_path)
+    offsets = vectorizer._seen.terms.offsets.copy()
+    offsets[-1] += 10**6
+    octets = with_array(octets_of([vectorizer], tmp_path), "Texts", "offsets", offsets)
     with pytest.raises(ModelFileError, match="Texts"):
         read(octets, tmp_path)
 

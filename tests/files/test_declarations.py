@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 import mercer
-from mercer import families, kernels, smoothing
+from mercer import decide, families, kernels, smoothing
 from mercer._errors import ModelFileError, UnsavableError
+from mercer._stored import mark_loaded, stored
 from mercer.features.directions import Hadamard
 from mercer.features.fourier import FourierMap
 from mercer.files import load, save
@@ -107,6 +110,23 @@ def test_windows_of_more_columns_than_the_model_are_refused(model: Any, tmp_path
         read(with_array(octets, "Windows", "points", np.ones((16, 40))), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("model", "owner", "part", "values"),
+    [
+        (mercer.SVR(), "SVR", "dual_coef_", np.empty((0, 1))),
+        (mercer.GLM(), "Coordinates", "shift", np.ones(3, dtype=np.float16)),
+        (mercer.RandomFourierFeatures(n_components=8), "RandomFourierFeatures", "_sample", np.ones((5, 40))),
+        (mercer.RandomFourierFeatures(n_components=8), "RandomFourierFeatures", "_sample", np.ones((5, 3), dtype=int)),
+        (mercer.GLM(), "Coordinates", "shift", np.ones(40)),
+        (mercer.GLM(), "GLM", "_w", np.ones(40)),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(model: Any, owner: str, part: str, values: Any, tmp_path: Path) -> None:
+    octets = octets_of(model.fit(line().X, line().y), tmp_path)
+    with pytest.raises(ModelFileError, match=f"a {owner} (has the wrong|in it contradicts)"):
+        read(with_array(octets, owner, part, values), tmp_path)
+
+
 def test_more_columns_than_tables_are_refused(tmp_path: Path) -> None:
     octets = octets_of(mercer.BernoulliNB().fit(tally().X, tally().y), tmp_path)
 
@@ -135,3 +155,91 @@ def test_values_are_verified_as_when_they_are_made(
     octets = octets_of(value, tmp_path)
     with pytest.raises(ModelFileError, match=owner):
         read(forged(octets, lambda d: record_of(d, owner)["state"].update({part: other})), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("model", "owner", "part", "other"),
+    [
+        (mercer.SVR(), "SVR", "C", -1.0),
+        (mercer.Ridge(), "Ridge", "alpha", "x"),
+        (mercer.Lasso(), "Lasso", "max_iter", -1),
+        (mercer.RandomFourierFeatures(), "RandomFourierFeatures", "n_components", 0),
+        (mercer.NadarayaWatson(), "NadarayaWatson", "_y_shape", [-5]),
+        (mercer.GaussianDiscriminant(), "GaussianDiscriminant", "statistic_", None),
+        (decide.Decision(mercer.GaussianNB()), "Decision", "actions", 3),
+        (decide.Decision(mercer.GaussianNB()), "Decision", "threshold", [0.5]),
+        (decide.Calibrated(mercer.GaussianNB(), cv=3), "Calibrated", "temperature_", 0.0),
+    ],
+)
+def test_parameters_and_attributes_are_verified(model: Any, owner: str, part: str, other: Any, tmp_path: Path) -> None:
+    data = numbers() if hasattr(model, "predict_proba") or owner in ("Decision", "Calibrated") else line()
+    octets = octets_of(model.fit(data.X, data.y), tmp_path)
+    with pytest.raises(ModelFileError, match=owner):
+        read(forged(octets, lambda d: record_of(d, owner)["state"].update({part: other})), tmp_path)
+
+
+def test_a_model_with_a_parameter_that_no_fit_would_take_is_not_saved(tmp_path: Path) -> None:
+    model = mercer.Ridge().fit(line().X, line().y).set_params(alpha=-1.0)
+    with pytest.raises(UnsavableError, match="no model file of it could be loaded"):
+        save(model, tmp_path / "model.mercer")
+
+
+def test_counts_of_records_are_refused(tmp_path: Path) -> None:
+    octets = octets_of(mercer.HashingVectorizer(n_features=8).fit(["a b"]), tmp_path)
+    with pytest.raises(ModelFileError, match="HashingVectorizer"):
+        read(forged(octets, lambda d: record_of(d, "HashingVectorizer")["state"].update(dtype=[])), tmp_path)
+
+
+def test_random_numbers_that_never_change_are_refused(tmp_path: Path) -> None:
+    """Who draws until two of them lie in a circle would draw for ever."""
+    model = mercer.RandomFourierFeatures(n_components=8, random_state=np.random.RandomState(1)).fit(line().X)
+    header, described, data = taken_apart(octets_of(model, tmp_path))
+    state = record_of(described, "RandomFourierFeatures")["state"]["random_state"]
+    if "object" in state:
+        state = described["objects"][state["object"]]["value"]
+    key = dict(zip(*state["random_state"]["dict"], strict=True))["state"]
+    key = dict(zip(*key["dict"], strict=True))["key"]
+    with pytest.raises(ModelFileError, match="random numbers would always be the same"):
+        read(rewritten(header, data, key["array"], np.zeros(624, dtype=key["dtype"])), tmp_path)
+
+
+class Answering(BaseEstimator):
+    """An estimator whose properties fail."""
+
+    __module__ = "mercer.testing"
+
+    @property
+    def broken_(self) -> float:
+        return float([])  # type: ignore[arg-type]
+
+    @property
+    def absent_(self) -> float:
+        return self.nothing_  # type: ignore[attr-defined,no-any-return]
+
+    @cached_property
+    def once_(self) -> float:
+        return 1 / len([])
+
+
+def test_properties_of_a_loaded_model_explain_their_errors() -> None:
+    stored()(Answering)
+    fresh, loaded = Answering(), Answering()
+    mark_loaded(loaded)
+    with pytest.raises(TypeError):
+        _ = fresh.broken_
+    with pytest.raises(ModelFileError, match="`broken_` of this Answering cannot answer"):
+        _ = loaded.broken_
+    with pytest.raises(ModelFileError, match="`once_` of this Answering cannot answer"):
+        _ = loaded.once_
+    assert not hasattr(loaded, "absent_")
+
+
+def test_a_fit_that_fails_leaves_a_loaded_model_guarded(tmp_path: Path) -> None:
+    data = numbers()
+    octets = octets_of(mercer.QuadraticDiscriminantAnalysis().fit(data.X, data.y), tmp_path)
+    state = "statistic_"
+    model = read(forged(octets, lambda d: record_of(d, "QuadraticDiscriminantAnalysis")["state"].pop(state)), tmp_path)
+    with pytest.raises(ValueError, match="not full rank"):
+        model.fit(np.ones((6, 3)), [0, 0, 0, 1, 1, 1])
+    with pytest.raises(ModelFileError, match="`forget` of this QuadraticDiscriminantAnalysis cannot answer"):
+        model.forget(data.X[:5], data.y[:5])

@@ -30,7 +30,7 @@ import numpy as np
 
 import mercer
 from mercer import families, kernels, smoothing
-from mercer._errors import MercerError
+from mercer._errors import MercerError, ModelFileError
 from mercer.files import load, save
 from mercer.files._table import names as names_of
 from tests.files._cases import CASES, frame, numbers
@@ -42,8 +42,9 @@ MEMORY = 1 << 30
 PATIENCE = 20.0
 #: seconds of a method of the whole model, beyond which it is called rarely
 QUICK = 0.01
+#: "guarded" are errors of Python or numba that a method has explained, and no finds unless these are asked for;
 #: "sklearn" are errors inside of scikit-learn's own classes; the last three are finds
-OUTCOMES = ("refused", "built", "sklearn", "foreign", "crashed", "hung")
+OUTCOMES = ("refused", "built", "guarded", "sklearn", "foreign", "crashed", "hung")
 #: methods of Python, scikit-learn and displays that are not of the model
 SKIPPED = {"get_metadata_routing", "set_output", "fit_more", "set_params", "get_params", "set_callbacks"}
 LAST = ("partial_fit", "merge", "forget", "update", "subtract", "fit", "fit_transform", "fit_predict")
@@ -195,11 +196,15 @@ def tried(subject: Subject, number: int, seed: int, path: Path, names: list[str]
     except Exception as error:
         return "foreign", f"load: {_place(error)}"
     every, part = rng.random() < 0.02, rng.random() < 0.8
+    guarded = ""
     for method, seconds in subject.methods.items():
         if not every and (seconds > QUICK or (part and rng.random() < 0.7)):
             continue
         try:
             _call(model, method, subject.arguments)
+        except ModelFileError as error:
+            if (cause := error.__cause__) is not None and not isinstance(cause, subject.raised.get(method, ())):
+                guarded = guarded or f"{method}: {_place(cause)}"
         except ANSWERS:
             continue
         except Exception as error:
@@ -213,10 +218,10 @@ def tried(subject: Subject, number: int, seed: int, path: Path, names: list[str]
         pass
     except Exception as error:
         return "foreign", f"save: {_place(error)}"
-    return "built", ""
+    return "guarded" if guarded else "built", guarded
 
 
-def _frames(error: Exception) -> list[traceback.FrameSummary]:
+def _frames(error: BaseException) -> list[traceback.FrameSummary]:
     return [each for each in traceback.extract_tb(error.__traceback__) if "/mercer/" in each.filename]
 
 
@@ -226,7 +231,7 @@ def _is_sentence(error: Exception) -> bool:
     return "/mercer/" in last.filename and (last.line or "").startswith("raise ")
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     frames = _frames(error)
     where = f"{frames[-1].filename.rpartition('mercer/')[2]}:{frames[-1].lineno}" if frames else "?"
     return f"{type(error).__name__} at {where}: {str(error)[:100]}"
@@ -243,11 +248,19 @@ class Board:
         self.counts = values[2 * workers :].reshape(workers, subjects, len(OUTCOMES))
 
 
-def run(found: list[Subject], count: int, seed: int, workers: int, folder: Path, patience: float = PATIENCE) -> Any:
+def run(
+    found: list[Subject],
+    count: int,
+    seed: int,
+    workers: int,
+    folder: Path,
+    logged: tuple[str, ...] = ("foreign",),
+    patience: float = PATIENCE,
+) -> Any:
     """Try so many mutations; return counts by subject and outcome, and the finds."""
     board = Board(workers, len(found))
     names = sorted(names_of("class"))
-    running = {_forked(i, i, found, count, seed, workers, board, folder, names): i for i in range(workers)}
+    running = {_forked(i, i, found, count, seed, workers, board, folder, names, logged): i for i in range(workers)}
     finds: list[Find] = []
     while running:
         time.sleep(0.05)
@@ -272,7 +285,8 @@ def run(found: list[Subject], count: int, seed: int, workers: int, folder: Path,
         trace = (folder / f"trace{worker}").read_text(errors="replace").partition("Extension modules")[0][-3000:]
         finds.append(Find(number, found[which].template.name, outcome, f"status {status}\n{trace}"))
         (folder / f"trace{worker}").write_text("")
-        running[_forked(number + workers, worker, found, count, seed, workers, board, folder, names)] = worker
+        again = _forked(number + workers, worker, found, count, seed, workers, board, folder, names, logged)
+        running[again] = worker
     for path in folder.glob("finds*"):
         finds += [Find(*json.loads(line)) for line in path.read_text().splitlines()]
     return board.counts.sum(axis=0), finds
@@ -288,6 +302,7 @@ def _forked(
     board: Board,
     folder: Path,
     names: list[str],
+    logged: tuple[str, ...],
 ) -> int:
     pid = os.fork()
     if pid:
@@ -307,7 +322,7 @@ def _forked(
                 which = number % len(found)
                 outcome, detail = tried(found[which], number, seed, path, names)
                 board.counts[worker, which, OUTCOMES.index(outcome)] += 1
-                if outcome == "foreign":
+                if outcome in logged:
                     log.write(json.dumps([number, found[which].template.name, outcome, detail]) + "\n")
                     log.flush()
         board.since[worker] = 0.0
@@ -326,6 +341,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", type=int)
     parser.add_argument("--json", type=Path, help="write counts and finds to this file")
+    parser.add_argument("--guarded", action="store_true", help="errors that a method has explained are finds as well")
     parser.add_argument("--cases", default="", help="models whose name contains this")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -339,7 +355,8 @@ def main() -> None:
             sys.stdout.write(f"{subject.template.name} {tried(subject, options.only, options.seed, path, names)}\n")
             return
         ready = time.perf_counter()
-        counts, finds = run(found, options.count, options.seed, options.workers, Path(folder))
+        logged = ("foreign", "guarded") if options.guarded else ("foreign",)
+        counts, finds = run(found, options.count, options.seed, options.workers, Path(folder), logged)
         seconds = time.perf_counter() - ready
     if options.json is not None:
         record = {
@@ -356,7 +373,7 @@ def main() -> None:
         f"{len(found)} models made in {ready - begin:.0f} s; {options.count} mutations in {seconds:.0f} s: {total}\n"
     )
     places = Counter(
-        (find.outcome, find.detail.split(": ")[1] if find.outcome == "foreign" else find.name) for find in finds
+        (find.outcome, find.detail.split(": ")[1] if find.outcome in logged else find.name) for find in finds
     )
     for (outcome, place), number in places.most_common(40):
         sys.stdout.write(f"{number:6} {outcome} {place}\n")

@@ -44,7 +44,7 @@ class Steps(NamedTuple):
     shares_=floats("k"),
     slopes_=floats("."),
     intercepts_=floats("."),
-    temperature_=real(),
+    temperature_=real(float(np.finfo(float).tiny)),
     steps_=sequence(".", part_of(Steps)),
 )
 class Calibrated(WrapsModel, ClassifierMixin, BaseEstimator):

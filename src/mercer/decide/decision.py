@@ -95,7 +95,7 @@ class Decision(DecisionChoices, WrapsModel, ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "model": [HasMethods(["fit"]), HasMethods(["predict_proba"])],
         "costs": "no_validation",
-        "actions": "no_validation",
+        "actions": ["array-like", None],
         "priors": "no_validation",
         "trained_priors": "no_validation",
         "reject": "no_validation",

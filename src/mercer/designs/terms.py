@@ -30,7 +30,13 @@ from mercer.designs.mixed import MixedDesign
 Array = NDArray[Any]
 
 
-@stored(n_columns=length("d"), column_names=optional(sequence("d")))
+@stored(
+    lambda own: (
+        all(0 <= place < own.n_columns for place in own.categories) and len(own.names) == len(own.coordinates.shift)
+    ),
+    n_columns=length("d"),
+    column_names=optional(sequence("d")),
+)
 @dataclass(frozen=True, eq=False)
 class Terms:
     """What each coefficient stands for, and how rows become a design with those coefficients.

@@ -82,7 +82,7 @@ class Verifier:
         try:
             if made and _validates_itself(cls):
                 thing.__post_init__()
-            if made and cls.__module__.startswith("sklearn.") and hasattr(cls, "_parameter_constraints"):
+            if hasattr(cls, "_parameter_constraints"):
                 thing._validate_params()
             if made and hasattr(cls, "_validate_steps"):
                 thing._validate_steps()

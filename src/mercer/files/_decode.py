@@ -196,6 +196,8 @@ class Decoder:
             for name, most in POSITIONS.items():
                 if not 0 <= place.get(name, 0) <= most:
                     raise damaged("random numbers continue beyond their table")
+        if _stands_still(state):
+            raise damaged("its random numbers would always be the same")
         bits = getattr(np.random, state["bit_generator"])(0)
         bits.state = state
         return bits, state
@@ -204,6 +206,17 @@ class Decoder:
 def damaged(why: str) -> ModelFileError:
     """The error of a file that cannot be what `save` wrote."""
     return ModelFileError(f"The model file is damaged or was tampered with: {why}.")
+
+
+def _stands_still(state: dict[str, Any]) -> bool:
+    """Whether random bits may repeat themselves for ever, so that whoever waits for others never ends."""
+    match state["bit_generator"]:
+        case "MT19937":
+            return not np.any(state["state"]["key"])
+        case "PCG64" | "PCG64DXSM":
+            return int(state["state"]["inc"]) % 2 == 0
+        case _:
+            return False
 
 
 def _made(cls: Any, state: dict[str, Any]) -> Any:

@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
-from mercer._stored import Check, any_rows, either, flags, floats, integers, matrix, optional, part_of, real, whole
+from mercer._stored import (
+    Check,
+    any_rows,
+    each_of,
+    either,
+    flags,
+    floats,
+    integers,
+    matrix,
+    optional,
+    part_of,
+    real,
+    sequence,
+    whole,
+)
+from mercer.kernels.positive_definite import PositiveDefinite
 from mercer.models.base import Plan
+from mercer.models.diagnosis import Diagnosis
+from mercer.solvers.certificate import Certificate
 from mercer.stats.by_class import ByClass
 
 #: number and names of columns are those of every estimator of scikit-learn: `files` declares them
-FITTED: dict[str, Check] = {"plan_": part_of(Plan)}
+FITTED: dict[str, Check] = {
+    "plan_": part_of(Plan),
+    "certificate_": part_of(Certificate),
+    "diagnosis_": optional(part_of(Diagnosis, PositiveDefinite)),
+    "n_iter_": optional(either(whole(0), integers(), sequence(".", whole(0)))),
+}
 #: of linear models, with one target or several
 FITTED_LINEAR = FITTED | {
     "coef_": either(matrix("d"), matrix("td")),
     "intercept_": either(real(), floats("t"), floats(".")),
 }
 #: of classifiers that learn from statistics
-FITTED_CLASSES = FITTED | {"statistic_": part_of(ByClass), "class_count_": floats("k"), "class_prior_": floats("k")}
-FITTED_COUNTS = FITTED | {"statistic_": part_of(ByClass), "class_count_": floats("k"), "class_log_prior_": floats("k")}
+FITTED_CLASSES = FITTED | {
+    "statistic_": part_of(ByClass),
+    "_classes_fixed": part_of(bool),
+    "class_count_": floats("k"),
+    "class_prior_": floats("k"),
+}
+FITTED_COUNTS = FITTED | {
+    "statistic_": part_of(ByClass),
+    "_classes_fixed": part_of(bool),
+    "class_count_": floats("k"),
+    "class_log_prior_": floats("k"),
+}
 FITTED_GAUSSIANS: dict[str, Check] = {
     "_priors": floats("k"),
     "_densities": part_of(d="d", k="k"),
@@ -24,17 +56,20 @@ FITTED_GAUSSIANS: dict[str, Check] = {
     "means_": floats("kd"),
 }
 FITTED_SMOOTHER = FITTED | {"_seen": flags(".")}
+FITTED_REGRESSOR_SMOOTHER = FITTED_SMOOTHER | {"_y_name": part_of(str), "_y_shape": sequence(".", whole(0))}
 FITTED_MACHINE = FITTED | {
     "support_": integers("n"),
     "_comparison": part_of(n="n"),
     "support_vectors_": any_rows("."),
-    "_dual_coef_": matrix("pn"),
-    "dual_coef_": matrix("pn"),
+    "_dual_coef_": matrix("pn", kinds="f"),
+    "dual_coef_": matrix("pn", kinds="f"),
     "_intercept_": floats("."),
     "intercept_": floats("."),
     "_gamma": real(),
     "_n_support": optional(integers(".")),
     "_fitted_price": real(),
     "fit_status_": whole(),
+    "_sparse": part_of(bool),
+    "shape_fit_": each_of(whole(0), whole(0)),
 }
 FITTED_TEXT = FITTED | {"_chosen": flags("v"), "_seen": part_of(v="v")}

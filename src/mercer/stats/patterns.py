@@ -22,7 +22,15 @@ from mercer.stats.scatter import ScatterMoments
 MOST_PATTERNS = 10_000
 
 
-@stored(n_groups=length("g"), columns=length("d"), patterns=mapping(part_of(bytes), part_of(ScatterMoments, g="g")))
+@stored(
+    lambda own: all(
+        len(mask) == own.columns and set(mask) <= {False, True} and sum(mask) == part.pilot.shape[1]
+        for mask, part in own.patterns.items()
+    ),
+    n_groups=length("g"),
+    columns=length("d"),
+    patterns=mapping(part_of(bytes), part_of(ScatterMoments, g="g")),
+)
 @dataclass(frozen=True)
 class PatternMoments(Statistic):
     """`patterns` maps an observed mask (one byte per column) to the moments of those columns.

@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from mercer._errors import DataError, DegenerateDataError, FitInterrupted, MergeError, NonFiniteError
+from mercer._stored import stored
 from mercer._threads import blas_for
 from mercer.data.sources.base import Source
 from mercer.models._tensor_rows import TakesTensors
@@ -45,6 +46,15 @@ class Densities(Protocol):
         """The features and weights with which rows are scored linearly."""
 
 
+def _describes_its_columns(model: Any) -> bool:
+    """Whether the moments that a model keeps are of its own columns."""
+    if not hasattr(model, "statistic_"):
+        return True
+    first = next(iter(model.statistic_.parts), None)
+    return first is not None and (not isinstance(first, PatternMoments) or first.columns == model.n_features_in_)
+
+
+@stored(_describes_its_columns)
 class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
     """Normal classes with full covariances, their own or a shared one.
 

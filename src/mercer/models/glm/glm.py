@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import LinkError, MercerWarning, NonFiniteError, SeparationWarning
 from mercer._gpu import is_tensor
-from mercer._stored import either, floats, optional, real, stored
+from mercer._stored import either, floats, optional, part_of, real, stored
 from mercer._threads import thread_count
 from mercer._warn import warn
 from mercer.designs import Observations, TensorDesign, TensorObservations, Terms, design_of
@@ -59,13 +59,21 @@ from mercer.models.glm.solve import Limits, SolveInterrupted, keeping_solved, un
 from mercer.models.glm.target import is_label_family, read_target
 from mercer.models.glm.trials import ResponseTrials, family_of_shares, is_grouped, read_trials, refuse_grouped
 from mercer.models.kernel_features.named_features import APPROXIMATE
+from mercer.models.kernel_models.feature_function import FourierFunction
+from mercer.models.kernel_models.function import KernelFunction
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.choose import SOLVERS
 
 
 @stored(
+    lambda model: (
+        not hasattr(model, "_terms") or model._w is None or len(model._w) == model._terms.coordinates.n_columns
+    ),
     **FITTED,
-    _w=optional(floats()),
+    _w=optional(either(floats("."), floats(".u"))),
+    _terms=part_of(Terms, d="d"),
+    _kind=part_of(Kind),
+    _function=part_of(KernelFunction, FourierFunction),
     coef_=optional(either(floats("w"), floats("kw"))),
     intercept_=either(real(), floats("k")),
 )

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer._gpu import is_tensor, to_numpy
-from mercer._stored import floats, optional, part_of, stored, whole
+from mercer._stored import floats, matrix, optional, part_of, real, stored, whole
 from mercer._threads import thread_count
 from mercer.data.sources.base import Source
 from mercer.features.fourier import FourierMap
@@ -40,6 +40,8 @@ LOST = 0.01
     random_weights_=floats("dm"),
     random_offset_=optional(floats("m")),
     _features=part_of(FourierMap, d="d"),
+    _sample=matrix("nd", kinds="f"),
+    _error=optional(real()),
     _n_features_out=whole(0),
 )
 class RandomFourierFeatures(KernelHolder, FourierTransformer):

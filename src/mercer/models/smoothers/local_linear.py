@@ -8,13 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._stored import part_of, stored
 from mercer.models.base import Array
-from mercer.models.fitted_fields import FITTED_SMOOTHER
+from mercer.models.fitted_fields import FITTED_REGRESSOR_SMOOTHER
 from mercer.models.smoothers._regressor import KernelRegressor
 from mercer.smoothing.local_lines import LocalLines
 from mercer.smoothing.regression import LocalFit
 
 
-@stored(**FITTED_SMOOTHER, _fit=part_of(LocalLines, n="n"))
+@stored(**FITTED_REGRESSOR_SMOOTHER, _fit=part_of(LocalLines, n="n"))
 class LocalLinear(KernelRegressor):
     """Local linear regression: m̂(x) = a, where a + bᵀ(x_j − x) fits y_j best with the weights K_h(x − x_j).
 

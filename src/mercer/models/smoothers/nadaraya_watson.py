@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mercer._stored import part_of, stored
-from mercer.models.fitted_fields import FITTED_SMOOTHER
+from mercer.models.fitted_fields import FITTED_REGRESSOR_SMOOTHER
 from mercer.models.smoothers._regressor import KernelRegressor
 from mercer.smoothing.regression import LocalMeans
 
 
-@stored(**FITTED_SMOOTHER, _fit=part_of(LocalMeans, n="n"))
+@stored(**FITTED_REGRESSOR_SMOOTHER, _fit=part_of(LocalMeans, n="n"))
 class NadarayaWatson(KernelRegressor):
     """Kernel regression, m̂(x) = Σ_j K_h(x − x_j) y_j / Σ_j K_h(x − x_j): the mean of p(y|x) by Parzen windows.
 

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
-from mercer._stored import stored
+from mercer._stored import matrix, stored
 from mercer.models.base import Array, old_state_on_failure
 from mercer.models.comparisons import count
 from mercer.models.fitted_fields import FITTED_MACHINE
@@ -21,7 +21,7 @@ from mercer.models.svm._prices import row_weights
 from mercer.solvers.machines.box_problem import BoxProblem, feasible
 
 
-@stored(**FITTED_MACHINE)
+@stored(**FITTED_MACHINE | {"_dual_coef_": matrix("1n", kinds="f"), "dual_coef_": matrix("1n", kinds="f")})
 class SVR(RegressorMixin, SupportVectorMachine):
     """Support vector regression: scikit-learn's, with a duality gap to show for it.
 

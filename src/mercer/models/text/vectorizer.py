@@ -11,6 +11,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils._param_validation import StrOptions
 
 from mercer._errors import DataError, TextError
+from mercer._stored import stored
 from mercer._warn import warn
 from mercer.features.text.terms import (
     Analyzer,
@@ -45,6 +46,12 @@ ANALYSIS_CONSTRAINTS: dict[str, Any] = {
 }
 
 
+def counts_in_numbers(model: Any) -> bool:
+    """Whether counts are to be numbers, and not strings or records."""
+    return np.dtype(model.dtype).kind in "biuf"
+
+
+@stored(counts_in_numbers)
 class TextVectorizer:
     """Decoding, preprocessing, tokens and n-grams, as parameters of the same names ask."""
 
