@@ -152,6 +152,18 @@ def test_nonnegative_coefficients() -> None:
     assert not hasattr(ours, "rank_")
 
 
+@pytest.mark.parametrize("level", [0.1, 1.1, 1 / 3])
+@pytest.mark.parametrize("n", [5, 6, 20])
+def test_no_nonnegative_coefficient_is_made_of_the_rounding_of_a_constant_column(n: int, level: float) -> None:
+    """The column varies only where a row has no weight."""
+    rng = np.random.default_rng(n)
+    X, y = np.full((n, 1), level), rng.normal(size=n)
+    X[0], weight = 2.0, np.append(0.0, rng.random(n - 1))
+    model = LinearRegression(positive=True).fit(X, y, weight)
+    assert model.coef_.tolist() == [0.0]
+    assert model.intercept_ == pytest.approx(np.average(y, weights=weight))
+
+
 def test_wide_sparse_data_by_conjugate_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     X = sparse.random_array((300, 400), density=0.02, rng=rng, format="csr")

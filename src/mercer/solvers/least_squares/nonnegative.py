@@ -10,6 +10,7 @@ from scipy import optimize
 
 from mercer._errors import NonFiniteError
 from mercer.solvers.certificate import Certificate, Solution
+from mercer.solvers.least_squares._tall import still
 from mercer.solvers.least_squares._triangle import lengths
 from mercer.solvers.least_squares.fit import NOT_FINITE, TOLERANCE, LinearFit, refuse_not_representable
 from mercer.solvers.least_squares.rows import Rows
@@ -30,11 +31,13 @@ def nonnegative_least_squares(rows: Rows, alpha: Array, *, intercept: bool, most
     than `most_steps`, as many steps of L-BFGS-B, and the certificate says how far they got.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-        A, y, mean = _reduced(rows, intercept)
+        A, y, mean, rounding = _reduced(rows, intercept)
         size, largest = lengths(A), np.abs(y).max(axis=0, initial=0.0)
         if not (np.isfinite(size).all() and np.isfinite(largest).all()):
             raise NonFiniteError(NOT_FINITE)
-        A = np.where(size < np.finfo(float).tiny, 0.0, A)  # numbers that have lost their digits, and no reciprocals
+        # numbers that have lost their digits, and no reciprocals
+        size = np.where(size <= np.maximum(rounding, np.finfo(float).tiny), 0.0, size)
+        A = np.where(size > 0, A, 0.0)
         w, worst, path = np.empty((A.shape[1], rows.targets)), 0.0, ACTIVE_SET
         for k, strength in enumerate(alpha.tolist()):
             stacked, unit = _of_unit_length(A, size, strength)
@@ -60,17 +63,18 @@ def _of_unit_length(A: Array, size: Array, strength: float) -> tuple[Array, Arra
     return (np.concatenate([A / unit, np.diag(np.sqrt(strength) / unit)]) if strength else A / unit), unit
 
 
-def _reduced(rows: Rows, intercept: bool) -> tuple[Array, Array, tuple[Array, Array]]:
-    """A matrix and targets with the same least squares, and few rows."""
+def _reduced(rows: Rows, intercept: bool) -> tuple[Array, Array, tuple[Array, Array], Array]:
+    """A matrix and targets with the same least squares, and few rows; the means, and lengths that are rounding."""
     n, d = rows.shape
     if n <= d:
         wide = Wide.of(rows, intercept=intercept)
-        return wide.whole(), wide.y, wide.mean
+        return wide.whole(), wide.y, wide.mean, np.zeros(d)
     factor = rows.summarised(RFactor)
     if not factor.finite:
         raise NonFiniteError(NOT_FINITE)
     R, z, _ = factor.triangle(centred=intercept)
-    return R, z, factor.mean if intercept else (np.zeros(d), np.zeros(rows.targets))
+    mean = factor.mean if intercept else (np.zeros(d), np.zeros(rows.targets))
+    return R, z, mean, still(factor, centred=intercept)
 
 
 def _one_target(A: Array, y: Array, most_steps: int | None) -> tuple[Array, str]:
