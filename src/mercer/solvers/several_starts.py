@@ -153,8 +153,9 @@ def _elemental(problem: Problem) -> Iterator[Array]:
         some = rows.take(chosen)
         wanted = _predictors(problem, to_numpy(some.y), SHORT[number % len(SHORT)])
         wanted = wanted if some.offset is None else wanted - some.offset
-        if np.isfinite(wanted).all():
-            yield np.linalg.pinv(some.design.dense()) @ wanted
+        X = some.design.dense()
+        if np.isfinite(wanted).all() and np.isfinite(X).all():
+            yield np.linalg.pinv(X) @ wanted
 
 
 def _sets(rows: Array, size: int) -> Iterator[Array]:

@@ -112,6 +112,15 @@ def test_what_cannot_be_fitted_is_refused_by_name() -> None:
         GammaRegressor().fit(X, None)
     with pytest.raises(ValueError, match="no Tweedie"):
         TweedieRegressor(power=0.5).fit(X, y)
+    with pytest.raises(NonFiniteError, match=r"'x0'.*row 0"):
+        TweedieRegressor(power=3).fit([[np.nan]], [0.5])
+
+
+def test_values_below_the_smallest_normal_number_are_refused_without_a_warning_about_arithmetic() -> None:
+    X = np.array([2.0, 1, 0, -2, -1, -3, -3, -3])[:, None] * np.finfo(float).smallest_subnormal
+    y = [2.25, 2.23, 3.23, 1.17, 2.28, 1.80, 0.99, 1.22]
+    with pytest.raises(NonFiniteError, match="multiply the column"):
+        GammaRegressor(alpha=0).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -187,8 +187,8 @@ class Descent:
 
     def _measure_truly(self) -> None:
         """The step and the length of the gradient by the Hessian itself, known by its products."""
-        product = self._problem.hessian_product(self.w)
         with np.errstate(over="ignore", invalid="ignore"):
+            product = self._problem.hessian_product(self.w)
             step = newton_direction(
                 lambda v, _: product(v),
                 self.curvature.solve,
