@@ -232,7 +232,8 @@ def _frame(numbers: Array, form: str) -> Any:
 
         frame = pd.DataFrame(columns, index=range(len(numbers)))
         if form == "pandas nullable":
-            return frame.convert_dtypes()
+            with np.errstate(invalid="ignore"):  # pandas tries whether numbers of 1e150 are whole
+                return frame.convert_dtypes()
         return frame.astype("category") if form == "pandas categories" else frame
     if form == "polars":
         import polars as pl
