@@ -57,6 +57,8 @@ def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
         open_rows(path).names()
     with pytest.raises(DataError, match=r"'a\.arrows' cannot be read as Arrow"):
         mercer.data.open(path)
+    with pytest.raises(DataError, match=r"'a\.arrows' cannot be read as Arrow"):
+        mercer.data.read_table(path)
 
 
 @pytest.mark.parametrize("name", ["p.arrow", "p.parquet"])

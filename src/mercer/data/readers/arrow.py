@@ -31,8 +31,7 @@ class Arrow(Rows):
 
     def table(self) -> Any:
         with self.opened() as batches:
-            table = batches.read_all()
-        return self.finished(table)
+            return self.finished(batches.read_all())
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         import pyarrow as pa

@@ -35,8 +35,7 @@ class Parquet(Rows):
 
         with self._explained():
             self._refuse_other_columns()
-            table = parquet.read_table(self.path)
-        return self.finished(table)
+            return self.finished(parquet.read_table(self.path))
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         import pyarrow as pa
