@@ -164,8 +164,21 @@ def test_what_makes_no_sense_is_refused() -> None:
 def test_products_that_are_too_large_are_named(wrap: Any) -> None:
     X = wrap(np.array([[1.0, 2.0], [3.0, 1e200], [np.nan, 1.0]]))
     with pytest.raises(NonFiniteError, match=r"product 'x1 x1' of row 1 is beyond float64: numbers are up to 1e\+200"):
-        MonomialFeatures(2).fit_transform(X)
+        MonomialFeatures(2).fit(X)
     assert MonomialFeatures(1).fit_transform(X).shape == (3, 3)
+
+
+def test_a_fit_refuses_products_as_transform_does() -> None:
+    X = np.ones((50_000, 20), np.float32)
+    X[40_000, 3], X[40_001, 4] = 1e30, -1e30
+    said = "The product 'x3 x3' of row 40000 is beyond float32"
+    features = MonomialFeatures(2).fit(X[:100])
+    with pytest.raises(NonFiniteError, match=said):
+        features.transform(X)
+    with pytest.raises(NonFiniteError, match=said):
+        features.fit(X)
+    assert features.transform(X[:2]).shape == (2, 231)
+    MonomialFeatures(2, interaction_only=True).fit(X)  # no row has two of the large numbers
 
 
 def test_a_failed_fit_leaves_the_old_map() -> None:

@@ -38,13 +38,18 @@ class NumericTransformer(TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         with old_state_on_failure(self):
-            self._validate_params()
-            X = self._rows(X, reset=True)
-            self.plan_ = Plan(self._learn(X), str(X.dtype), 1, 1)
+            self._refuse_unmappable(self._fit_rows(X))
         return self
 
     def _fit_source(self, source: Source) -> Any:
-        return fit_to_sample(self, source, NumericTransformer.fit)
+        with old_state_on_failure(self):
+            return fit_to_sample(self, source, NumericTransformer._fit_rows)
+
+    def _fit_rows(self, X: Any) -> Any:
+        self._validate_params()
+        X = self._rows(X, reset=True)
+        self.plan_ = Plan(self._learn(X), str(X.dtype), 1, 1)
+        return X
 
     @maps_sources
     def transform(self, X: Any) -> Any:
@@ -87,6 +92,9 @@ class NumericTransformer(TransformerMixin, BaseEstimator):
     @abstractmethod
     def _mapped(self, X: Any) -> Any:
         """The features of checked rows."""
+
+    def _refuse_unmappable(self, X: Any) -> None:
+        """Refuse rows of a fit that have no features; those of a source are refused when they are mapped."""
 
     @abstractmethod
     def _names(self, columns: list[str]) -> list[str]:

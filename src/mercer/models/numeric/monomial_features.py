@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError, NonFiniteError
 from mercer._memory import refuse_beyond_memory
 from mercer._stored import part_of, stored, whole
+from mercer._threads import row_blocks
+from mercer.data.blocks import COPIED_BLOCK
 from mercer.features.monomials import MonomialMap
 from mercer.models.base import Array, column_names, first_where, is_sparse
 from mercer.models.fitted_fields import FITTED
@@ -134,8 +136,14 @@ class MonomialFeatures(NumericTransformer):
 
     def _mapped(self, X: Any) -> Any:
         features = self._map(X)
-        self._refuse_overflow(X, features)
+        if self._may_overflow(X):
+            self._refuse_overflow(X, features)
         return features
+
+    def _refuse_unmappable(self, X: Any) -> None:
+        if self._may_overflow(X):
+            for rows in row_blocks(X.shape[0], max(1, COPIED_BLOCK // (8 * self.n_output_features_))):
+                self._refuse_overflow(X, self._map(X[rows]), rows.start)
 
     def _names(self, columns: list[str]) -> list[str]:
         # names of a few words, and lists of them
@@ -157,21 +165,27 @@ class MonomialFeatures(NumericTransformer):
         constant = float(self.constant) if self.scaled else None
         return MonomialMap(columns, int(self.degree), self.exactly, self.interaction_only, self.include_bias, constant)
 
-    def _refuse_overflow(self, X: Any, features: Any) -> None:
-        """Numbers so large that a product of them is none."""
-        most = largest(X)
-        if np.isnan(most):
-            most = float(np.nanmax(np.abs(X.data if is_sparse(X) else X), initial=0.0))
+    def _may_overflow(self, X: Any) -> bool:
+        """Whether numbers are so large that a product of them may be none."""
         constant = float(self.constant) if self.scaled else 1.0
         # coefficients are at most √(2ᵖ p! cᵖ): four bits a factor, and half of those of c, are enough for them
-        bits = np.log2(max(most, 1.0)) + np.log2(max(constant, 1.0)) / 2 + 4
-        if self.degree * bits < np.finfo(X.dtype).maxexp:
-            return
+        bits = np.log2(max(_largest_of_any(X), 1.0)) + np.log2(max(constant, 1.0)) / 2 + 4
+        return bool(self.degree * bits >= np.finfo(X.dtype).maxexp)
+
+    def _refuse_overflow(self, X: Any, features: Any, first: int = 0) -> None:
+        """Refuse products that are none, of rows of X from the `first` on."""
         if (found := first_where(features, np.isinf)) is not None:
             row, feature, _ = found
             names = column_names(self)
             product = " ".join(names[j] for j in self._map.order.factors(feature))
             raise NonFiniteError(
-                f"The product {product!r} of row {row} is beyond {X.dtype}: numbers are up to {most:.3g}. Standardise "
-                "the columns first, or give a lower degree."
+                f"The product {product!r} of row {first + row} is beyond {X.dtype}: numbers are up to "
+                f"{_largest_of_any(X):.3g}. Standardise the columns first, or give a lower degree."
             )
+
+
+def _largest_of_any(X: Any) -> float:
+    """The largest absolute value; missing ones do not count."""
+    if np.isnan(most := largest(X)):
+        return float(np.nanmax(np.abs(X.data if is_sparse(X) else X), initial=0.0))
+    return most
