@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+import mercer
 from tests.files._again import again
-from tests.files._cases import CASES, Case
+from tests.files._cases import CASES, Case, numbers
 
 ANSWERS = ("predict", "predict_proba", "decision_function", "transform", "score_samples", "log_density", "p_values")
 
@@ -46,3 +47,30 @@ def test_a_loaded_model_answers_bit_for_bit(case: Case, tmp_path: Path) -> None:
     for name in ("certificate_", "plan_"):
         if hasattr(model, name):
             assert repr(getattr(loaded, name)) == repr(getattr(model, name))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5])
+@pytest.mark.parametrize("structure", ["full", "diagonal", "spherical", "shared diagonal"])
+def test_classes_need_not_be_as_many_as_columns(structure: str, columns: int, tmp_path: Path) -> None:
+    data = numbers()
+    X = np.tile(data.X, 2)[:, :columns] + np.random.default_rng(0).normal(size=(45, columns))
+    model = mercer.GaussianDiscriminant(structure).fit(X, data.y)
+    np.testing.assert_array_equal(again(model, tmp_path).predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("model", "ask", "error"),
+    [
+        (mercer.LinearDiscriminantAnalysis(solver="lsqr"), lambda model, X: model.transform(X), NotImplementedError),
+        (mercer.GaussianNB(), lambda model, X: model.predict("text"), ValueError),
+        (mercer.GaussianNB(), lambda model, X: model.predict(), TypeError),
+    ],
+)
+def test_a_loaded_model_refuses_with_the_same_error(model: Any, ask: Any, error: type, tmp_path: Path) -> None:
+    model = clone(model).fit(numbers().X, numbers().y)
+    said = []
+    for asked in (model, again(model, tmp_path)):
+        with pytest.raises(error) as refusal:
+            ask(asked, numbers().X)
+        said.append((type(refusal.value), str(refusal.value)))
+    assert said[0] == said[1]

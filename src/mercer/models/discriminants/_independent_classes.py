@@ -20,7 +20,7 @@ from mercer.stats import ColumnMoments
 from mercer.stats.base import ratio
 
 
-@stored(mean=floats("kd"), variance=floats("k? d?"), seen=flags("k"), observed=flags("d"), gaps=flags("k"))
+@stored(mean=floats("kd"), variance=floats("k? d?"), seen=flags("k"), observed=flags("d"), gaps=flags("d"))
 @dataclass(frozen=True)
 class IndependentClasses:
     """N(mean, variance) for each class and column; `variance` broadcasts against (classes, columns)."""
