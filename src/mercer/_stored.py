@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import dis
 import functools
 import re
 import sys
@@ -536,9 +537,20 @@ def _is_absence(error: Exception) -> bool:
 
 def _is_unexplained(error: Exception) -> bool:
     """Whether an error is one of Python, NumPy or numba that says nothing to who called."""
-    if isinstance(error, MercerError | ValueError):
+    if isinstance(error, MercerError | ValueError) or _is_deliberate(error):
         return False
     return isinstance(error, UNEXPLAINED) or type(error).__module__.partition(".")[0] == "numba"
+
+
+def _is_deliberate(error: Exception) -> bool:
+    """Whether a `raise` of ours, or of scikit-learn's, is where an error comes from; an `assert` is not."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or isinstance(error, AssertionError):
+        return False
+    raised = trace.tb_frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    return raised and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in ("mercer", "sklearn")
 
 
 def is_declared(cls: type) -> bool:
