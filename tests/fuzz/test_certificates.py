@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import hypothesis.strategies as st
@@ -160,15 +160,23 @@ def least_squares(rows: Rows, model: Any, l2: float, *, positive: bool = False) 
     point = point_of(model.coef_, model.intercept_)
     objective = Objective(rows.wide, rows.ones, losses.squares(y), l2=l2, intercept=rows.intercept, positive=positive)
     certificate = model.certificate_
-    root = np.sqrt(rows.ones)
-    lengths = np.sqrt(np.square(root[:, None] * rows.wide).sum(axis=0) + l2)
-    size = np.linalg.norm(root * y) + lengths @ np.abs(point[:-1, 0])
     if not positive:
-        return Claim(objective, point, 0.5 * (certificate.value * size) ** 2, certificate)
-    slope = certificate.value * np.linalg.norm(root * y) * lengths
+        return Claim(objective, point, left_of_normal_equations(rows, certificate, point, l2), certificate)
+    slope = certificate.value * np.linalg.norm(np.sqrt(rows.ones) * y) * lengths(rows, l2)
     return Claim(
         objective, point, 0.0, certificate, lambda found: float(slope @ (np.abs(found) + np.abs(point))[:-1, 0])
     )
+
+
+def lengths(rows: Rows, l2: float) -> Array:
+    """Of the columns, with the rows of the penalty."""
+    return np.sqrt(np.square(np.sqrt(rows.ones)[:, None] * rows.wide).sum(axis=0) + l2)
+
+
+def left_of_normal_equations(rows: Rows, certificate: Any, point: Array, l2: float) -> float:
+    """By how much the objective can fall if they hold to a portion of what is added up in them."""
+    size = np.linalg.norm(np.sqrt(rows.ones) * rows.numbers) + lengths(rows, l2) @ np.abs(point[:-1, 0])
+    return float(0.5 * (certificate.value * size) ** 2)
 
 
 def linear_regression(rows: Rows) -> Claim:
@@ -268,7 +276,9 @@ def glm(rows: Rows, family: str, loss: Any, y: Array, link: str | None = None, *
 
 
 def glm_gaussian(rows: Rows) -> Claim:
-    return glm(rows, "gaussian", losses.squares(rows.numbers), rows.numbers, dispersion=True)
+    """Its closed form is that of `ridge`, and so is the certificate."""
+    claim = glm(rows, "gaussian", losses.squares(rows.numbers), rows.numbers, dispersion=True)
+    return replace(claim, allowed=left_of_normal_equations(rows, claim.certificate, claim.point, rows.strength))
 
 
 def glm_poisson(rows: Rows) -> Claim:
@@ -526,6 +536,7 @@ SINGLE = (
     Rows(19, 19, "far from 0", "plain", "some zero", "float32", 1e-4, 3.0, intercept=True, seed=40143),
     Rows(24, 1, "far from 0", "small", "some zero", "float32", 1.0, 0.0, intercept=True, seed=47569),
     Rows(6, 2, "nearly collinear", "plain", "wild", "float32", 0.1, 0.0, intercept=False, seed=19304),
+    Rows(6, 5, "far from 0", "plain", "wild", "float32", 1e-4, 0.0, intercept=False, seed=0),
 )
 ROUNDED = (
     linear_regression, nonnegative_regression, ridge, ridge_with_best_alpha, lasso, positive_lasso, elastic_net,
