@@ -53,3 +53,13 @@ def test_errors_say_what_to_do() -> None:
         mercer.summary(LogNormalRegressor().fit(X, Y), X, Y)
     with pytest.raises(DataError, match="GammaRegressor"):
         LogNormalRegressor().fit(mercer.data.open(X, Y))
+
+
+@pytest.mark.parametrize("n", [1, 40])
+def test_coefficients_of_single_precision_have_a_certificate(n: int) -> None:
+    rng = np.random.default_rng(n)
+    X, y = rng.normal(size=(n, 3)).astype(np.float32), rng.gamma(2.0, size=n)
+    model = LogNormalRegressor(alpha=0.1).fit(X, y)
+    assert model.certificate_.holds
+    assert 0 < model.certificate_.value < 1e-6
+    assert "float32" in model.certificate_.sentence

@@ -239,3 +239,12 @@ def test_means_beyond_single_precision_are_predicted_in_double(model: Any) -> No
     X = np.array([[0.5], [0.5]], dtype=np.float32)
     np.testing.assert_allclose(model.fit(X, [1e150, 1e150]).predict(X), 1e150, rtol=1e-4)
     assert model.fit(X, [1.0, 3.0]).predict(X).dtype == np.float32
+
+
+@pytest.mark.parametrize("seed", [37, 53, 54])
+def test_descents_into_next_to_no_curvature_warn_of_no_arithmetic(seed: int) -> None:
+    """Of an inverse Gaussian response, whose objective is not convex and where means may go to infinity."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.poisson(2.0, size=(30, 4)), rng.gamma(2.0, size=30)
+    model = TweedieRegressor(power=3, tol=1e-10, max_iter=1000).fit(X, y)
+    assert model.certificate_.holds

@@ -114,6 +114,10 @@ def certificate_as_published(problem: Any, solution: Solution, squares: float, d
 
     By half of it the objective rises, as far as its curvature H tells.
     """
+    if solution.certificate.kind == "closed form":  # of which portion of y is left
+        size = np.sqrt(2 * look(problem, np.zeros(problem.n_columns), LOSS).value)
+        share = float(np.sqrt(squares) / (size or 1.0))
+        return solution.certificate.after_rounding(dtype, lambda left: left + share)
     value = float(solution.trace[-1])
     if solution.certificate.kind == "duality gap":
         far = np.sqrt(0.5 * squares / max(abs(value), np.finfo(float).tiny))

@@ -148,8 +148,8 @@ class Descent:
         self.fresh = bool(here.hessian.size and np.isfinite(here.hessian).all())
         if self.fresh:
             self._model = Model(Curvature.of(here.hessian), self._model if self._expected else None)
-        self._step = self._model.step(here.gradient)
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # where there is next to no curvature
+            self._step = self._model.step(here.gradient)
             squared = np.maximum(0.0, -here.gradient @ self._step)  # NaN stays NaN
         self.length = float(np.sqrt(squared)) / self._problem.unit(here.value)
 
