@@ -16,12 +16,20 @@ import pandas as pd
 import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
-from sklearn.covariance import OAS
-from sklearn.dummy import DummyClassifier
-from sklearn.impute import SimpleImputer
+from sklearn.covariance import OAS, LedoitWolf, ShrunkCovariance
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.model_selection import KFold
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 
 import mercer
 from mercer import decide, families, kernels, smoothing
@@ -371,6 +379,42 @@ CASES = _made(
         lambda: Pipeline([("features", m.TableFeatures()), ("model", m.LogisticRegression())]),
         frame,
     ),
+    (
+        "Pipeline of scales",
+        lambda: make_pipeline(RobustScaler(), MaxAbsScaler(), Normalizer(), DummyRegressor()),
+        line,
+    ),
+    ("OrdinalEncoder", OrdinalEncoder, lambda: Data(frame().X[["city"]], None)),
+    ("MissingIndicator", MissingIndicator, lambda: Data(gaps().X, None)),
+    (
+        "LinearDiscriminantAnalysis of a shrunk covariance",
+        lambda: m.LinearDiscriminantAnalysis(solver="eigen", covariance_estimator=ShrunkCovariance()),
+        numbers,
+    ),
+    (
+        "QuadraticDiscriminantAnalysis shrunk",
+        lambda: m.QuadraticDiscriminantAnalysis(solver="eigen", covariance_estimator=LedoitWolf()),
+        numbers,
+    ),
+    (
+        "NaiveBayes of waits and shares",
+        lambda: m.NaiveBayes(families={"x0": f.Exponential(), "x1": f.InverseGaussian(), "x2": f.Beta()}),
+        lambda: Data(1 / (1 + np.exp(0.1 * numbers().X - 1)), numbers().y),
+    ),
+    (
+        "NaiveBayes of marks",
+        lambda: m.NaiveBayes(families=f.Bernoulli()),
+        lambda: Data(1.0 * (tally().X > 1), tally().y),
+    ),
+    ("GLM probit", lambda: m.GLM("bernoulli", link="probit", penalty=f.L2(1.0)), two),
+    (
+        "RandomFourierFeatures of many columns",
+        lambda: m.RandomFourierFeatures(n_components=256, sampling="hadamard", random_state=1),
+        lambda: Data(np.tile(numbers().X, 70), None),
+    ),
+    ("TableFeatures of a formula", lambda: m.TableFeatures(formula="visits + C(city)"), mixed),
+    ("NadarayaWatson triangular", lambda: m.NadarayaWatson(kernel="triangular", bandwidth=3.0), line),
+    ("KernelDensity exponential", lambda: m.KernelDensity(kernel="exponential", bandwidth="silverman"), flat),
     ("Pipeline of text", lambda: make_pipeline(m.TfidfVectorizer(), m.MultinomialNB()), words),
     ("Pipeline of a union", lambda: make_pipeline(_union(), m.LogisticRegression()), numbers),
     ("Pipeline of columns", lambda: make_pipeline(_columns(), m.GaussianNB()), frame),

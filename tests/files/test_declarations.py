@@ -234,6 +234,12 @@ def test_properties_of_a_loaded_model_explain_their_errors() -> None:
     assert not hasattr(loaded, "absent_")
 
 
+def test_a_loaded_model_says_what_is_not_implemented_as_a_fitted_one_does(tmp_path: Path) -> None:
+    model = mercer.LinearDiscriminantAnalysis(solver="lsqr").fit(numbers().X, numbers().y)
+    with pytest.raises(NotImplementedError, match="transform not implemented"):
+        read(octets_of(model, tmp_path), tmp_path).transform(numbers().X)
+
+
 def test_a_fit_that_fails_leaves_a_loaded_model_guarded(tmp_path: Path) -> None:
     data = numbers()
     octets = octets_of(mercer.QuadraticDiscriminantAnalysis().fit(data.X, data.y), tmp_path)

@@ -27,13 +27,16 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn import model_selection
+from sklearn.covariance import EmpiricalCovariance
+from sklearn.preprocessing import LabelBinarizer, LabelEncoder
 
 import mercer
-from mercer import families, kernels, smoothing
+from mercer import decide, families, kernels, smoothing
 from mercer._errors import MercerError, ModelFileError
 from mercer.files import load, save
 from mercer.files._table import names as names_of
-from tests.files._cases import CASES, frame, numbers
+from tests.files._cases import CASES, frame, numbers, two
 from tests.fuzz._forge import Template
 
 #: bytes that a worker may take beside what it has when it begins
@@ -83,8 +86,33 @@ VALUES: dict[str, Any] = {
     ],
     "kernels of counts": [kernels.ChiSquared(), kernels.HistogramIntersection(), kernels.AdditiveChiSquared()],
     "kernels of strings": [kernels.Spectrum(3), kernels.Subsequence(2), kernels.WeisfeilerLehman()],
+    "other families": [families.Beta(), families.Exponential(), families.InverseGaussian(), families.Multinomial()],
+    "other links": [families.PROBIT, families.CAUCHIT, families.power_link(-1.0)],
+    "other kernels": [kernels.Sigmoid(), kernels.Quadratic(), kernels.Cosine(), kernels.Laplacian(), kernels.RBF(0.2)],
+    "other rules": [smoothing.Silverman(), smoothing.LikelihoodCV(), smoothing.ImprovedSheatherJones()],
+    "windows": [smoothing.Triangular(), smoothing.Biweight(), smoothing.Cosine(), smoothing.Uniform()],
+    "folds": [
+        model_selection.GroupKFold(3),
+        model_selection.LeaveOneOut(),
+        model_selection.ShuffleSplit(),
+        model_selection.StratifiedKFold(),
+        model_selection.StratifiedShuffleSplit(),
+        model_selection.TimeSeriesSplit(),
+    ],
     "rules": [smoothing.Scott(), smoothing.PlugIn(), smoothing.LeastSquaresCV(), smoothing.Epanechnikov()],
 }
+
+
+def answers() -> dict[str, Any]:
+    """What methods answer, and may be kept."""
+    X, y = numbers().X, numbers().y
+    decision = decide.Decision(mercer.GaussianNB()).fit(X, two().y)
+    return {
+        "priors and thresholds": [decision.estimate_priors(X), decision.choose_threshold(X, two().y)],
+        "ranking": mercer.DensityOutliers(random_state=0).fit(X).ranking(),
+        "distribution": mercer.GLM().fit(X, X @ [1.0, -0.2, 2.0]).predict_distribution(X),
+        "labels": [LabelEncoder().fit(y), LabelBinarizer().fit(y), EmpiricalCovariance().fit(X)],
+    }
 
 
 def subjects(chosen: Callable[[str], bool] = lambda name: True) -> Iterator[Subject]:
@@ -96,7 +124,7 @@ def subjects(chosen: Callable[[str], bool] = lambda name: True) -> Iterator[Subj
                 data = case.data()
                 save(case.fitted(), path)
                 yield _subject(case.name, path, _arguments(data.X, data.y))
-        for name, value in VALUES.items():
+        for name, value in (VALUES | answers()).items():
             if chosen(name):
                 save(value, path)
                 yield _subject(name, path, _arguments(numbers().X, None))
@@ -365,6 +393,7 @@ def main() -> None:
                 s.template.name: dict(zip(OUTCOMES, map(int, c), strict=True))
                 for s, c in zip(found, counts, strict=True)
             },
+            "classes": sorted({name for subject in found for name in subject.template.classes}),
             "finds": [find._asdict() for find in finds],
         }
         options.json.write_text(json.dumps(record, indent=1))
