@@ -261,12 +261,14 @@ class MarginProblem:
 def rounding(rows: MarginRows, losses: RoundedLosses, w: Array, eta: Array, beta: Array, apart: float) -> float:
     """By how much rounding may hide a part of the gap; `apart` is ‖w − Σ β x‖ as it was computed.
 
-    Far from the origin the terms of x·w and Σ β x are far larger than their sums.
+    Far from the origin the terms of x·w and Σ β x are far larger than their sums. And the predictors η at hand may be
+    sums of the changes of many steps.
     """
     unit = np.finfo(float).eps
     sizes = np.sqrt(rows.squares)
     many = (1,) * (beta.ndim - 1)
     of_rows = unit * np.sqrt(rows.n_columns) * sizes.reshape(-1, *many) * np.linalg.norm(w, axis=0)
+    of_rows = of_rows + np.abs(rows.times(w) - eta)
     of_sum = unit * np.sqrt(rows.n_rows) * float(np.linalg.norm(sizes @ np.abs(beta)))
     spread = losses.sensitivity(eta, beta, of_rows)
     worth = unit * float(np.abs(beta * eta).sum())
