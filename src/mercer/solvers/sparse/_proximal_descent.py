@@ -114,11 +114,18 @@ class ProximalDescent:
             if not self._losses.dual:
                 distance = self._of_violations(there, c)
                 return Place(**vars(there), c=c, distance=distance, asked=near, near=near, settled=True)
-            distance = gap(self._felt, there.u, c, self._losses.lost(there.eta))
-            free = self._of_free(there, c)
+            move = self._move_of_free(there, c)
+            free = 0.5 * float(c[self._free] @ move)
             asked, aim = self._gaps(there, unit, near)
-            settled = distance + free <= aim and free <= near and self._of_violations(there, c) <= near
-            return Place(**vars(there), c=c, distance=distance + free, asked=asked, near=aim, settled=settled)
+            distance = free + self._gap(there, c)
+            if distance <= aim and move.any():
+                distance = free + self._gap(there, self._slopes_after(there, c, move))
+            settled = distance <= aim and free <= near and self._of_violations(there, c) <= near
+            return Place(**vars(there), c=c, distance=distance, asked=asked, near=aim, settled=settled)
+
+    def _gap(self, there: Point, c: Array) -> float:
+        """Of the coefficients with a penalty."""
+        return gap(self._felt, there.u, c, self._losses.lost(there.eta))
 
     def _gaps(self, there: Point, unit: float, near: float) -> tuple[float, float]:
         """The gap asked for, λ/√n of the objective for a tolerance of λ standard errors, and the one to stop at."""
@@ -130,15 +137,20 @@ class ProximalDescent:
             aim = min(aim, max(near, LEAST_GAP * value))
         return asked, aim
 
-    def _of_free(self, there: Point, c: Array) -> float:
-        """What coefficients without a penalty may lower the objective by: ½ gᵀH⁻¹g, as nearly as H is constant."""
+    def _move_of_free(self, there: Point, c: Array) -> Array:
+        """Where coefficients without a penalty would go, s = H⁻¹g; they lower the objective by ½ gᵀs, where H stays."""
         free, h = self._free, there.slopes.second
         if not len(free) or not np.isfinite(there.value):
-            return 0.0
+            return np.zeros(len(free))
         if len(free) > MOST_FREE:
-            return _half_squares(c[free], self._model.columns.squares(free, h))
-        curvature = Curvature.of(self._model.columns.gram(free, free, h))
-        return 0.5 * float(c[free] @ curvature.solve(c[free]))
+            return _divided(c[free], self._model.columns.squares(free, h))
+        return Curvature.of(self._model.columns.gram(free, free, h)).solve(c[free])
+
+    def _slopes_after(self, there: Point, c: Array, move: Array) -> Array:
+        """The slopes once the coefficients without a penalty have moved: what they do to those of the others."""
+        step = np.zeros(len(c))
+        step[self._free] = move
+        return np.asarray(c - self._design.transposed_times(there.slopes.second * self._design.times(step)))
 
     def _of_violations(self, there: Point, c: Array) -> float:
         """½ gᵀD⁻¹g of the shortest subgradient, with D the diagonal of H."""
@@ -209,4 +221,9 @@ class ProximalDescent:
 
 
 def _half_squares(g: Array, curvature: Array) -> float:
-    return 0.5 * float(np.sum(np.square(g) / np.where(curvature > 0, curvature, 1.0)))
+    return 0.5 * float(g @ _divided(g, curvature))
+
+
+def _divided(g: Array, curvature: Array) -> Array:
+    """By the curvature, where there is any."""
+    return np.asarray(g / np.where(curvature > 0, curvature, 1.0))
