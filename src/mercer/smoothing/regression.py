@@ -72,7 +72,8 @@ class LocalFit(ABC):
         self._sums = MixedSums(kernel, points, weight / weight.max(), factors, mismatch=mismatch, levels=levels)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "there"}
+        """What it was made of: all else is soon found again."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("there", "_squares", "_tree")}
 
     @cached_property
     def there(self) -> dict[Any, Any]:
