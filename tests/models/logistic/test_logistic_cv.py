@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -188,6 +189,23 @@ def test_the_largest_numbers_are_refused_with_a_sentence() -> None:
     model = LogisticRegressionCV(Cs=3, cv=3, l1_ratios=(0.0,), use_legacy_attributes=False, scoring="accuracy")
     with pytest.raises(NonFiniteError, match="too large for float64"):
         model.fit(X, np.arange(12) % 2)
+
+
+@pytest.mark.parametrize(
+    ("signs", "y", "form", "refused"),
+    [
+        ([0, 1, 0, -1, 0, 1, -1, 0], [1, 0, 1, 1, 0, 0, 0, 0], np.asarray, False),
+        ([1, -1, 0, 1, 0, -1, 1, 0, 0, 1, -1, 1], [0, 1, 2] * 4, np.asarray, True),
+        ([1, -1, 0, 1, 0, -1, 1, 0, 0, 1, -1, 1], [0, 1, 2] * 4, sparse.csr_array, True),
+        ([1, -1, 0, 1, 0, -1, 1, 0, 0, 1, -1, 1], [0, 1] * 6, sparse.csr_array, True),
+    ],
+)
+def test_the_largest_numbers_end_in_no_arithmetic(signs: list[int], y: list[int], form: Any, refused: bool) -> None:
+    X = form(np.finfo(float).max * np.array(signs, float)[:, None])
+    model = LogisticRegressionCV(Cs=3, cv=2, l1_ratios=(0.0,), use_legacy_attributes=False, scoring="accuracy")
+    with pytest.raises(NonFiniteError, match="too large for float64") if refused else nullcontext():
+        model.fit(X, np.array(y))
+        assert np.isfinite(model.certificate_.value)
 
 
 def test_callbacks_are_taken_as_in_scikit_learn() -> None:

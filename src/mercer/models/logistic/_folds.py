@@ -11,10 +11,12 @@ import numpy as np
 from sklearn.metrics import get_scorer, make_scorer
 from sklearn.utils.validation import _check_method_params
 
+from mercer._errors import NonFiniteError
 from mercer.models._folds import weight_in_fold
 from mercer.models.base import Array
 from mercer.models.logistic._path import Coefficients, LogisticPath, Point
 from mercer.models.logistic.logistic_regression import LogisticRegression
+from mercer.solvers.least_squares.fit import NOT_FINITE
 
 #: axes are folds, l1_ratios and Cs
 Points = list[list[list[Point]]]
@@ -77,8 +79,15 @@ def scored(points: Points, score: Callable[[int, Point], float]) -> FoldFits:
 def _along(path: LogisticPath, Cs: Array, l1_ratio: float) -> list[Point]:
     points: list[Point] = []
     for C in Cs:
-        points.append(path.at(float(C), l1_ratio, points[-1].coefficients if points else None))
+        points.append(finite(path.at(float(C), l1_ratio, points[-1].coefficients if points else None)))
     return points
+
+
+def finite(point: Point) -> Point:
+    """The fit, unless it is none; no other begins there."""
+    if not np.isfinite(point.certificate.value):
+        raise NonFiniteError(NOT_FINITE)
+    return point
 
 
 def _of_fold(path: LogisticPath, train: Array) -> LogisticPath:

@@ -195,7 +195,10 @@ class LogisticPath:
             # scikit-learn begins at zero, which only a fit without a step can tell
             coef = np.zeros((1 if self.n_classes == 2 else self.n_classes, len(self._coordinates.shift)))
             start = Coefficients(coef, np.zeros(len(coef)))
-        working = self._coordinates.from_user(start.coef.T, start.intercept)
+        with np.errstate(over="ignore", invalid="ignore"):
+            working = self._coordinates.from_user(start.coef.T, start.intercept)
+        if not np.isfinite(working).all():  # of columns of 1e308, say
+            return None
         return working if problem.by_matrix else np.asarray(problem.point(working))
 
     def _solved(self, problem: Any, start: Array | None, progress: Progress | None) -> Point:

@@ -36,6 +36,7 @@ from mercer.models.logistic._folds import (
     FoldFits,
     FoldScore,
     Grid,
+    finite,
     fit_folds,
     mean_coefficients,
     scored,
@@ -50,7 +51,6 @@ from mercer.models.logistic.options import (
     warn_if_unfinished,
 )
 from mercer.models.streaming.from_source import fits_sources
-from mercer.solvers.least_squares.fit import NOT_FINITE
 
 
 @stored(**FITTED_CLASSES, coef_=matrix("ud"), intercept_=floats("u"))
@@ -238,9 +238,9 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
         except PathInterrupted:
             # no fit to all rows has begun that could be kept: the model stays as it was
             raise KeyboardInterrupt("stopped by the user before a penalty was chosen.") from None
-        if not all(np.isfinite(fit.certificate.value) for of_fold in points for along in of_fold for fit in along):
+        except NonFiniteError:
             refuse_not_finite(self, X)
-            raise NonFiniteError(NOT_FINITE)
+            raise
         # metrics do not take numbers that come as objects
         labels = np.array(self.classes_.tolist()) if self.classes_.dtype == object else self.classes_
         scorer = None if asked.scoring is None else scorer_for(asked.scoring, labels)
@@ -274,7 +274,7 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
         self._penalised = Penalised(float(grid.Cs[at_C]), grid.l1_ratios[at_ratio])
         start = mean_coefficients([of_fold[at_ratio][at_C] for of_fold in fits.points])
         try:
-            point = path.at(*self._penalised, start)
+            point = finite(path.at(*self._penalised, start))
             point, self.diagnosis_ = settled(path, point, column_names(self), list(map(str, self.classes_.tolist())))
         except PathInterrupted as stop:
             self._store(stop.point)

@@ -88,10 +88,11 @@ def solve(
     FitInterrupted
         On Ctrl-C, with the best solution so far.
     """
-    descent = Descent(problem, start, tolerance, progress)
-    with keeping(descent.solution):
-        descent.run(most_steps)
-    return descent.solution()
+    with np.errstate(over="ignore", invalid="ignore"):  # of numbers beyond float64, whose certificate is NaN
+        descent = Descent(problem, start, tolerance, progress)
+        with keeping(descent.solution):
+            descent.run(most_steps)
+        return descent.solution()
 
 
 @dataclass(frozen=True, eq=False)
