@@ -184,6 +184,26 @@ def test_a_model_with_a_parameter_that_no_fit_would_take_is_not_saved(tmp_path: 
         save(model, tmp_path / "model.mercer")
 
 
+def test_factors_of_other_columns_than_are_read_are_refused(tmp_path: Path) -> None:
+    """A loop over the columns that were read would go beyond the parameters of fewer."""
+    model = mercer.NaiveBayes(families={("x0", "x1"): families.MultivariateGaussian()})
+    octets = octets_of(model.fit(numbers().X, numbers().y), tmp_path)
+
+    def change(described: Any) -> None:
+        parts = record_of(described, "NaiveBayes")["state"]["parts_"]["tuple"]
+        parts[1] = parts[0]
+
+    with pytest.raises(ModelFileError, match="NaiveBayes in it contradicts itself"):
+        read(forged(octets, change), tmp_path)
+
+
+def test_more_columns_than_coordinates_are_refused_at_once(tmp_path: Path) -> None:
+    """A name for each of them would take all memory."""
+    octets = octets_of(mercer.GLM().fit(line().X, line().y), tmp_path)
+    with pytest.raises(ModelFileError, match="Terms in it contradicts itself"):
+        read(forged(octets, lambda d: record_of(d, "Terms")["state"].update(n_columns=2**62)), tmp_path)
+
+
 def test_counts_of_records_are_refused(tmp_path: Path) -> None:
     octets = octets_of(mercer.HashingVectorizer(n_features=8).fit(["a b"]), tmp_path)
     with pytest.raises(ModelFileError, match="HashingVectorizer"):

@@ -30,10 +30,16 @@ from mercer.designs.mixed import MixedDesign
 Array = NDArray[Any]
 
 
+def _counts_agree(terms: Terms) -> bool:
+    """Whether there is a coordinate for each number and each level; counted, since a file may name any number."""
+    if not all(0 <= place < terms.n_columns for place in terms.categories):
+        return False
+    levels = sum(len(category.names) for category in terms.categories.values())
+    return terms.n_columns - len(terms.categories) + levels == len(terms.coordinates.shift)
+
+
 @stored(
-    lambda own: (
-        all(0 <= place < own.n_columns for place in own.categories) and len(own.names) == len(own.coordinates.shift)
-    ),
+    _counts_agree,
     n_columns=length("d"),
     column_names=optional(sequence("d")),
 )

@@ -32,10 +32,19 @@ from mercer.stats import ByClass
 SPOILT_BY_INFINITY = frozenset({"moments", "scatter"})
 
 
+def _parts_agree(model: Any) -> bool:
+    """Whether each factor is of the columns that are read for it."""
+    if not hasattr(model, "parts_"):
+        return True
+    pairs = list(zip(model.parts_, model._conditionals, strict=True))
+    return all(type(part) is type(factor.part) and part.columns == factor.part.columns for part, factor in pairs)
+
+
 @stored(
+    _parts_agree,
     **FITTED_CLASSES,
-    parts_=sequence("."),
-    _conditionals=sequence(".", part_of(k="k")),
+    parts_=sequence(".", part_of(Part)),
+    _conditionals=sequence(".", part_of(Conditional, k="k")),
 )
 class NaiveBayes(ValueHolder, GenerativeClassifier):
     """Naive Bayes with a family for each column: p(x, y) = p(y) Π_S p(x_S|y).
