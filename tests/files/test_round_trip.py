@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import mercer
@@ -83,3 +84,13 @@ def test_a_smoother_is_saved_that_was_asked_about_rows_out_of_reach(make: Any, t
     far = X + 1e3
     expected = model.predict(far)
     np.testing.assert_array_equal(again(model, tmp_path).predict(far), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "int64", "uint64", "bool"])
+def test_random_features_of_numbers_of_any_type_are_saved(dtype: str, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).poisson(2.0, size=(20, 3)).astype(dtype)
+    for rows in (X,) if dtype == "float16" else (X, csr_array(X)):  # SciPy has no float16
+        model = mercer.RandomFourierFeatures(n_components=8, random_state=0).fit(rows)
+        loaded = again(model, tmp_path)
+        np.testing.assert_array_equal(loaded.transform(rows), model.transform(rows))
+        assert loaded.approximation_error_ == model.approximation_error_

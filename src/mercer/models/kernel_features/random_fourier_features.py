@@ -148,10 +148,11 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
             self._validate_params()
             self._refuse_odd()
             X = self._finite_rows(X, reset=True)
-            self._sample = _sampled(X)
+            sample = _sampled(X)
+            self._sample = sample if sample.dtype == np.float32 else sample.astype(np.float64, copy=False)
             self._error: float | None = None
             self.kernel_ = self._kernel_for(X)
-            self.shift_ = None if is_sparse(X) else middle(self._sample)
+            self.shift_ = None if is_sparse(X) else middle(sample)
             self._features = FourierMap.drawn(
                 self.kernel_.spectrum(X.shape[1]),
                 self.n_components,
