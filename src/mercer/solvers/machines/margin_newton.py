@@ -139,10 +139,11 @@ class MarginNewton:
         self._in_vain = 0 if lower or nearer else self._in_vain + 1
 
     def _new_round(self, here: Place) -> Place:
-        """The same place, seen with sharper corners around the β found."""
+        """The same place, seen with sharper corners around the β found, and without the rounding of many steps."""
         self._width *= NARROWER
         self._centre = here.answers.beta
-        return self._place(here.w, here.eta, self._answers(here.eta))
+        eta = self._rows.times(here.w)
+        return self._place(here.w, eta, self._answers(eta))
 
     def _moved(self, here: Place, direction: Array) -> Place:
         """Along a direction, half as far until the rounded objective falls as it should."""
