@@ -2,7 +2,7 @@
 
 A compiled loop does not look how long its arrays are, so what is loaded has to be proven consistent first. `stored`
 declares the fields of a class once, by name; fields whose annotation says all (a float, a tuple of strings, another
-class) need no mention. An axis is a letter, which is the same number throughout an object::
+class) need no mention. An axis is a letter, which is the same number throughout an object:
 
     @stored(weights=floats("dm"), offset=floats("m"), shift=optional(floats("d")))
     @dataclass(frozen=True)
@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -33,8 +33,9 @@ from mercer._errors import MercerError, ModelFileError
 
 #: errors of code that was given what it does not expect
 UNEXPLAINED = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError)
-#: estimators that were read from files, and the mark of methods that look for them here
-_LOADED: WeakSet[Any] = WeakSet()
+#: estimators that were read from files, by identity (kernels are equal by value, and some have no hash)
+_LOADED: WeakValueDictionary[int, Any] = WeakValueDictionary()
+#: the mark of methods that look for them here
 _GUARDED = "__guarded__"
 #: lengths of axes by their letters
 Sizes = dict[str, int]
@@ -487,7 +488,7 @@ def stored(consistent: Callable[[Any], bool] | None = None, /, **fields: Check) 
 def mark_loaded(thing: Any) -> None:
     """Remember that an estimator was read from a file: its methods raise no error that only says where they broke."""
     if hasattr(thing, "get_params"):
-        _LOADED.add(thing)
+        _LOADED[id(thing)] = thing
 
 
 def _guard_methods(cls: type) -> None:
@@ -508,12 +509,12 @@ def _guard_methods(cls: type) -> None:
 def _guarded(method: Callable[..., Any], name: str, *, attribute: bool = False) -> Callable[..., Any]:
     @functools.wraps(method)
     def answer(self: Any, *args: Any, **options: Any) -> Any:
-        if self not in _LOADED:
+        if _LOADED.get(id(self)) is not self:
             return method(self, *args, **options)
         try:
             found = method(self, *args, **options)
         except Exception as error:
-            _LOADED.add(self)  # also where a fit within this one has ended well
+            _LOADED[id(self)] = self  # also where a fit within this one has ended well
             if attribute and _is_absence(error):
                 raise
             if error.__traceback__ is None or error.__traceback__.tb_next is None or not _is_unexplained(error):
@@ -523,7 +524,7 @@ def _guarded(method: Callable[..., Any], name: str, *, attribute: bool = False) 
                 "the file that it was loaded from may contradict each other: fetch the file again, or fit anew."
             ) from error
         if name == "fit":
-            _LOADED.discard(self)
+            _LOADED.pop(id(self), None)
         return found
 
     setattr(answer, _GUARDED, True)

@@ -66,7 +66,7 @@ def test_a_stream_that_is_compressed_is_refused(codec: str, dictionary: bool) ->
 
 
 def test_more_rows_than_bytes_can_hold_are_refused() -> None:
-    with pytest.raises(DataError, match="rows are more"):
+    with pytest.raises(DataError, match="values are more"):
         frame_of_bytes(stream(pa.table({"a": pa.nulls(10**9)})), "pandas")
 
 

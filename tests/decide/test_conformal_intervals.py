@@ -182,7 +182,7 @@ def test_the_promise_is_in_words_and_as_a_number():
 
 
 def test_too_few_rows_give_intervals_without_end_and_a_warning():
-    with pytest.warns(CalibrationWarning, match=r"5 row\(s\).*without end. Hold out 9 or more"):
+    with pytest.warns(CalibrationWarning, match=r"5 held-out rows.*without end. Hold out 9 or more"):
         model = ConformalRegressor(Ridge(), random_state=0).fit(X[:20], Y[:20])
     np.testing.assert_array_equal(model.predict_interval(X[:2]), [[-np.inf, np.inf]] * 2)
 

@@ -207,7 +207,7 @@ def test_a_fitted_model_is_used_as_it_is():
 
 
 def test_too_few_rows_give_all_classes_with_a_warning():
-    with pytest.warns(CalibrationWarning, match=r"10 row\(s\).*every set holds all classes. Hold out 19 or more"):
+    with pytest.warns(CalibrationWarning, match=r"10 held-out rows.*every set holds all classes. Hold out 19 or more"):
         model = ConformalClassifier(GaussianNB(), coverage=0.95, random_state=0, calibration=0.25).fit(X[:40], Y[:40])
     assert model.predict_set(X).all()
     rare = np.where(np.arange(300) < 3, "rare", Y)

@@ -195,7 +195,7 @@ def test_a_warm_start_has_nothing_left_to_do() -> None:
     model = Lasso(0.1, warm_start=True).fit(X, y)
     assert min(model.n_iter_) > 0
     assert model.fit(X, y).n_iter_ == [0, 0]
-    with pytest.raises(DataError, match=r"coef_ has shape \(2, 60\).*1 target\(s\) and 60 columns"):
+    with pytest.raises(DataError, match=r"coef_ has shape \(2, 60\).*1 target and 60 columns"):
         model.fit(X, y[:, 0])
 
 

@@ -238,7 +238,7 @@ def test_a_string_is_no_list_of_documents(made: Any) -> None:
 def test_a_frame_is_no_column(made: Any, frame: Any) -> None:
     table = frame({"text": ["one", "two"]})
     for call in (made().fit_transform, made().fit(["one two"]).transform):
-        with pytest.raises(TextError, match=r"table of 1 column\(s\), text; give one column, X\['text'\]"):
+        with pytest.raises(TextError, match=r"table of 1 column, text; give one column, X\['text'\]"):
             call(table)
 
 
