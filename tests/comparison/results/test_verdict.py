@@ -90,7 +90,7 @@ def test_a_runner_up_is_named(five: Comparison) -> None:
     )
     alike = reached(five, "alike", [0.24, 0.28, 0.26])
     assert replace(five, entries=(best, alike)).verdict().sentences[1] == (
-        "It has the best score; alike may be as good, and is not simpler."
+        "It has the best score; alike may be about as good, and is not simpler."
     )
 
 

@@ -308,7 +308,7 @@ def _why(
         return ""
     if others:
         return (
-            f"It has the best score; {listed_models([entry.name for entry in others])} may be as good, and "
+            f"It has the best score; {listed_models([entry.name for entry in others])} may be about as good, and "
             f"{'are' if len(others) > 1 else 'is'} not simpler."
         )
     score = runner_up.mean(metric.name)
