@@ -358,3 +358,11 @@ def test_a_text_in_a_column_of_numbers_is_found() -> None:
 def test_the_columns_of_other_symbols_are_tuples_of_them() -> None:
     psi = k.Spectrum(2).feature_map([("la", "le", "la"), ("le", "la")])
     assert psi.names == [("la", "le"), ("le", "la")]
+
+
+def test_subsequences_longer_than_every_row_are_in_none() -> None:
+    """Steps of the recursion are not made for symbols that no row has; 10⁹ of them would take hours."""
+    kernel = k.Subsequence(10**9)
+    assert not kernel(TEXTS).any()
+    assert not kernel(TEXTS, TEXTS[:2]).any()
+    assert not kernel.diag(TEXTS).any()

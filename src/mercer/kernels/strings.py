@@ -120,6 +120,11 @@ class _Texts:
     def __len__(self) -> int:
         return len(self.sequences)
 
+    @property
+    def longest(self) -> int:
+        """Return the length of the longest sequence."""
+        return int(np.diff(self.sequences.bounds).max(initial=0))
+
     def take(self, rows: Any) -> Self:
         part = (self.sequences, rows.start, rows.stop, rows.step) if isinstance(rows, slice) else None
         return replace(self, sequences=self.sequences.take(rows), part=part)
@@ -133,7 +138,7 @@ class Subsequence(Kernel):
     Subsequences have one length; `|i|` is the number of symbols that a place spans, from the first to the last.
 
     Rows are texts, bytes, or lists of symbols. Long rows have more in common than short ones: `.normalised()` is the
-    usual form. It takes `length·|s|·|t|` steps.
+    usual form. It takes `length·|s|·|t|` steps, and none where no row is that long.
 
     Parameters
     ----------
@@ -174,6 +179,8 @@ class Subsequence(Kernel):
         return _Texts(sequences_of(views), None)
 
     def tile(self, left: _Texts, right: _Texts, memo: Memo) -> Array:
+        if self.length > min(left.longest, right.longest):
+            return np.zeros((len(left), len(right)))
         triangle = left.part is not None and left.part == right.part
         if not triangle and len(right) < LANES < len(left):  # lanes would be empty
             return np.ascontiguousarray(self.tile(right, left, memo).T)
@@ -198,6 +205,8 @@ class Subsequence(Kernel):
         return unsorted
 
     def diagonal(self, side: _Texts) -> Array:
+        if self.length > side.longest:
+            return np.zeros(len(side))
         order = np.argsort(np.diff(side.sequences.bounds), kind="stable")
         sequences = side.sequences.take(order)
 
