@@ -30,6 +30,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from mercer._errors import MercerError, ModelFileError
+from mercer._tags import register
 
 #: errors of code that was given what it does not expect
 UNEXPLAINED = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError)
@@ -452,6 +453,8 @@ class Declaration:
 
     fields: dict[str, Check] = field(default_factory=dict)
     consistent: tuple[Callable[[Any], bool], ...] = ()
+    #: parts that no file holds, and what makes each again after an object has been loaded
+    regrow: dict[str, Callable[[Any], None]] = field(default_factory=dict)
 
     def verify(self, state: Mapping[str, Any], sizes_of: Callable[[Any], Mapping[str, int]]) -> Sizes:
         """Verify the parts of an object, and return the lengths of its axes."""
@@ -466,16 +469,41 @@ class Declaration:
         return context.sizes
 
 
-def stored(consistent: Callable[[Any], bool] | None = None, /, **fields: Check) -> Callable[[type], type]:
+def stored(
+    consistent: Callable[[Any], bool] | None = None,
+    /,
+    *,
+    tag: str | Check | None = "",
+    regrow: Mapping[str, Callable[[Any], None]] | Check | None = None,
+    **fields: Check,
+) -> Callable[[type], type]:
     """Declare what the objects of a class consist of, so that they may be stored in model files.
 
     Fields that are not named are verified by their annotations, and those of base classes by the declarations of
-    these. `consistent` of a whole object says whether what no declaration of fields can express is true.
+    these.
+
+    Parameters
+    ----------
+    consistent : callable, default=None
+        Whether what no declaration of fields can express is true of a whole object.
+    tag : str or None, default=""
+        The name of the class in model files, which it keeps when it moves. By default the name of the class, after
+        that of its package where this is not mercer. None declares fields for subclasses only.
+    regrow : mapping from part to callable, default=None
+        Parts that are left out of files where their class is not stored, and a function of the loaded object that
+        makes each again.
+    **fields : Check
+        What each part holds.
     """
 
+    if isinstance(tag, Check) or isinstance(regrow, Check):  # as an unpacked dict of fields could give them
+        raise TypeError("`tag` and `regrow` are parameters of `stored`; a field of that name needs another one.")
+
     def declare(cls: Any) -> Any:
-        own = Declaration(fields, () if consistent is None else (consistent,))
+        own = Declaration(fields, () if consistent is None else (consistent,), dict(regrow or {}))
         setattr(cls, DECLARATION, own)
+        if tag is not None:
+            register(cls, tag)
         if hasattr(cls, "get_params"):
             for base in cls.__mro__:
                 if base.__module__.partition(".")[0] == "mercer":
@@ -554,22 +582,19 @@ def _is_deliberate(error: Exception) -> bool:
     return raised and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in ("mercer", "sklearn")
 
 
-def is_declared(cls: type) -> bool:
-    """Whether a class itself, and not a base of it, has a declaration."""
-    return DECLARATION in vars(cls)
-
-
 @functools.cache
 def declaration_of(cls: Any) -> Declaration:
     """Return the declaration of a class, with annotated fields and those of its bases."""
     fields: dict[str, Check] = dict(_annotated(cls))
     consistent: list[Callable[[Any], bool]] = []
+    regrow: dict[str, Callable[[Any], None]] = {}
     for base in reversed(cls.__mro__):
         own = vars(base).get(DECLARATION)
         if own is not None:
             fields.update(own.fields)
             consistent.extend(own.consistent)
-    return Declaration(fields, tuple(consistent))
+            regrow.update(own.regrow)
+    return Declaration(fields, tuple(consistent), regrow)
 
 
 def _annotated(cls: type) -> Iterator[tuple[str, Check]]:

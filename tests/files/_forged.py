@@ -43,7 +43,7 @@ def taken_apart(octets: bytes) -> tuple[dict[str, Any], dict[str, Any], bytes]:
 
 def record_of(described: Any, name: str) -> Any:
     """The first object of that class in a description."""
-    return next(record for record in described["objects"] if record.get("class", "").endswith(f".{name}"))
+    return next(record for record in described["objects"] if record.get("class", "").rpartition(".")[2] == name)
 
 
 def forged(octets: bytes, change: Callable[[Any], None]) -> bytes:

@@ -37,14 +37,14 @@ def pair(one: int) -> Any:
 
 
 def sum_of(one: int) -> Any:
-    return {"class": "mercer.kernels.algebra.Sum", "state": {"k1": {"object": one}, "k2": {"object": one}}}
+    return {"class": "Sum", "state": {"k1": {"object": one}, "k2": {"object": one}}}
 
 
 @pytest.mark.parametrize(
     ("first", "next_one"),
     [
         ({"value": {"tuple": [1, 2]}}, pair),
-        ({"class": "mercer.kernels.dot.Linear", "state": {}}, sum_of),
+        ({"class": "Linear", "state": {}}, sum_of),
     ],
     ids=["tuples", "kernels"],
 )

@@ -19,7 +19,7 @@ import numpy as np
 import mercer
 from mercer._errors import ModelFileError
 from mercer.files import describe, load
-from mercer.files._table import CLASSES
+from tests.files._tags import classes_by_tag
 
 #: bytes that it may take beside what it has when it begins
 ROOM = 2 << 30
@@ -74,9 +74,10 @@ def answer(path: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Import what the table names and load the files of a folder, so that nothing is left to import; then answer."""
+    """Import all that a file may name, load the files of a folder, so that nothing is left to import; then answer."""
     warnings.simplefilter("ignore")
-    for module in (*CLASSES, "pandas", "pyarrow.ipc"):
+    classes_by_tag()
+    for module in ("pandas", "pyarrow.ipc"):
         import_module(module)
     for path in Path(sys.argv[1]).glob("*.mercer"):
         _asked(load(path))

@@ -35,8 +35,8 @@ import mercer
 from mercer import decide, families, kernels, smoothing
 from mercer._errors import MercerError, ModelFileError
 from mercer.files import load, save
-from mercer.files._table import names as names_of
 from tests.files._cases import CASES, frame, numbers, two
+from tests.files._tags import classes_by_tag
 from tests.fuzz._forge import Template
 
 #: bytes that a worker may take beside what it has when it begins
@@ -287,7 +287,7 @@ def run(
 ) -> Any:
     """Try so many mutations; return counts by subject and outcome, and the finds."""
     board = Board(workers, len(found))
-    names = sorted(names_of("class"))
+    names = sorted(classes_by_tag())
     running = {_forked(i, i, found, count, seed, workers, board, folder, names, logged): i for i in range(workers)}
     finds: list[Find] = []
     while running:
@@ -379,7 +379,7 @@ def main() -> None:
         found = list(subjects(lambda name: options.cases in name))
         if options.only is not None:
             subject = found[options.only % len(found)]
-            path, names = options.json or Path("forged.mercer"), sorted(names_of("class"))
+            path, names = options.json or Path("forged.mercer"), sorted(classes_by_tag())
             sys.stdout.write(f"{subject.template.name} {tried(subject, options.only, options.seed, path, names)}\n")
             return
         ready = time.perf_counter()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mercer.files._table import names
+from tests.files._tags import classes_by_tag
 from tests.fuzz.conftest import MINUTES
 
 ROOT = Path(__file__).parents[2]
@@ -21,94 +21,94 @@ FEW, EACH_MINUTE = 2_000, 2_000
 #: storable classes that no example holds, by the reason
 UNREACHED = {
     "is a part of a linear form, which is computed from a model and asked, not kept": """
-        mercer.models.linear_forms.features.Among
-        mercer.models.linear_forms.features.Centred
-        mercer.models.linear_forms.features.CentredMonomials
-        mercer.models.linear_forms.features.CentredSquares
-        mercer.models.linear_forms.features.ColumnStatistics
-        mercer.models.linear_forms.features.Indicators
-        mercer.models.linear_forms.features.ObservedColumns
-        mercer.models.linear_forms.features.RowStatistics
-        mercer.models.linear_forms.linear_form.FeatureMap
-        mercer.models.linear_forms.linear_form.LinearForm
-        mercer.models.linear_forms.statistic_features.StatisticFeatures
+        Among
+        Centred
+        CentredMonomials
+        CentredSquares
+        ColumnStatistics
+        Indicators
+        ObservedColumns
+        RowStatistics
+        FeatureMap
+        LinearForm
+        StatisticFeatures
     """,
     "is what a kernel computes with, made anew of the kernel and its rows": """
-        mercer.kernels._counts.CountMap
-        mercer.kernels._counts.Counts
-        mercer.kernels._counts.Runs
-        mercer.kernels._sequences.Sequences
-        mercer.kernels.algebra.Of
-        mercer.kernels.explicit.After
-        mercer.kernels.explicit.Coordinates
-        mercer.kernels.explicit.Monomials
-        mercer.kernels.explicit.One
-        mercer.kernels.explicit.Products
-        mercer.kernels.explicit.Stacked
-        mercer.kernels.explicit.Times
-        mercer.kernels.explicit.Unit
-        mercer.kernels.graphs.Neighbourhoods
-        mercer.kernels.monomials.MonomialOrder
-        mercer.kernels.one_feature.OneDimensional
-        mercer.kernels.strings.SubstringMap
-        mercer.kernels.strings.Substrings
+        CountMap
+        Counts
+        Runs
+        Sequences
+        Of
+        After
+        KernelCoordinates
+        Monomials
+        One
+        Products
+        Stacked
+        Times
+        Unit
+        Neighbourhoods
+        MonomialOrder
+        OneDimensional
+        SubstringMap
+        Substrings
     """,
     "holds a class, which is no value of a file": """
-        sklearn.model_selection._split.RepeatedKFold
-        sklearn.model_selection._split.RepeatedStratifiedKFold
+        sklearn.model_selection.RepeatedKFold
+        sklearn.model_selection.RepeatedStratifiedKFold
     """,
     "is known while a table or a source is read, and no example is fitted to such a one": """
-        mercer.data.coding.Coded
-        mercer.data.formats.DateFormat
-        mercer.data.formats.NumberFormat
-        mercer.data.seen_values.Seen
-        mercer.designs.row_sample.RowSample
-        mercer.designs.survey.Levels
-        mercer.designs.survey.Survey
-        mercer.models.streaming.sampled_source.Outline
-        mercer.models.tables._spread.DaysSeen
-        mercer.models.tables._spread.Spread
-        mercer.models.tables.numbers.OnlyGaps
-        mercer.models.tables.source.Glance
-        mercer.models.tables.treatment.LeftOut
+        Coded
+        DateFormat
+        NumberFormat
+        Seen
+        RowSample
+        SurveyLevels
+        Survey
+        Outline
+        DaysSeen
+        Spread
+        OnlyGaps
+        Glance
+        LeftOut
     """,
     "is an intermediate result of a fit or a search, and no example keeps one": """
-        mercer.decide._conformal.Promise
-        mercer.decide.costs.Costs
-        mercer.decide.costs.Range
-        mercer.families._prior.Prior
-        mercer.families.penalties.Strengths
-        mercer.families.power_links.LogOdds
-        mercer.families.tweedie.TweedieParameters
-        mercer.features.landmarks.Landmarks
-        mercer.features.nystroem.LandmarkMap
-        mercer.features.text.interpreted.OtherVocabulary
-        mercer.models._kernel_choice.AnyPolynomial
-        mercer.models.discriminants._covariance.FixedShrinkage
-        mercer.models.discriminants._covariance.OracleShrinkage
-        mercer.models.discriminants._covariance.StandardisedShrinkage
-        mercer.models.discriminants._covariance.Structure
-        mercer.models.discriminants._fisher.Directions
-        mercer.models.discriminants._gaussian_classes.SharedAxes
-        mercer.models.generative._unweighted.Unweighted
-        mercer.models.generative.parts._base.Smoothing
-        mercer.models.generative.parts.gaussian_vector.Normal
-        mercer.models.glm.separation.SeparationFinding
-        mercer.models.kernel_features._nystroem_rows.ByMatrix
-        mercer.models.kernel_models._ridge_tuning.Tried
-        mercer.models.linear.ridge_cv.Identity
-        mercer.smoothing.autocorrelation.Autocorrelation
-        mercer.smoothing.classes.ClassBandwidths
-        mercer.smoothing.rules.reference.UnscaledScott
-        mercer.smoothing.rules.reference.UnscaledSilverman
-        mercer.smoothing.tolerance.Tolerance
-        mercer.solvers.start.Midway
-        mercer.stats.distinct_rows.DistinctRows
-        mercer.stats.goodness.Goodness
-        mercer.stats.normal_equations.NormalEquations
-        mercer.stats.quadratic.Quadratic
-        mercer.stats.r_factor.RFactor
-        mercer.stats.softmax_quadratic.SoftmaxQuadratic
+        Promise
+        Costs
+        Range
+        Prior
+        Strengths
+        LogOdds
+        TweedieParameters
+        Landmarks
+        LandmarkMap
+        OtherVocabulary
+        AnyPolynomial
+        FixedShrinkage
+        OracleShrinkage
+        StandardisedShrinkage
+        Structure
+        Directions
+        SharedAxes
+        Unweighted
+        Smoothing
+        Normal
+        SeparationFinding
+        ByMatrix
+        Tried
+        UnchangedPredictions
+        Autocorrelation
+        ClassBandwidths
+        UnscaledScott
+        UnscaledSilverman
+        Tolerance
+        Midway
+        DistinctRows
+        Goodness
+        NormalEquations
+        QuadraticStatistic
+        RFactor
+        SoftmaxQuadratic
     """,
 }
 
@@ -131,4 +131,4 @@ def test_forged_files_are_refused_or_answer(tmp_path: Path) -> None:
     assert found["finds"] == [], f"seed {seed}: {told.stdout}"
     assert found["mutations"] == count
     listed = {name for several in UNREACHED.values() for name in several.split()}
-    assert names("class") - set(found["classes"]) == listed
+    assert classes_by_tag().keys() - set(found["classes"]) == listed

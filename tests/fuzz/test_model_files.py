@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from mercer._tags import indexed_modules
+from mercer.base import scikit_learn
 from mercer.files._arrays import STORED
-from mercer.files._table import CLASSES
 from tests.files._cases import CASES
 from tests.files._forged import octets_of, signed, taken_apart
 from tests.files._golden import GOLDEN, VERSION
@@ -25,8 +26,7 @@ from tests.fuzz._mutate import SEEDS, SIZES, damaged, in_json
 FILES = GOLDEN / f"v{VERSION}"
 WORDS = [*b'" { } [ , null 1e999 NaN "sha256" "model" mercer'.split(b" "), b"\0" * 8, b"\xff" * 8]
 #: names that a file may ask for, and that it may not
-KNOWN = [f"{module}.{name}" for module, names in CLASSES.items() for name in names.split()]
-NAMES = [*KNOWN, "os.system", "builtins.eval"]
+NAMES = [*indexed_modules(), *scikit_learn.STORED, "os.system", "builtins.eval"]
 #: seconds that a file of a few kilobytes may take
 PATIENCE = 60.0
 

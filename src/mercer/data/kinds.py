@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from enum import Enum
 
+from mercer._stored import stored
 
+
+@stored()
 class Kind(Enum):
     """The first six follow from a column's type alone; the others need a look at the whole column.
 

@@ -36,7 +36,7 @@ def in_order(seen: Sequence[Any], declared: Sequence[Any] | None) -> tuple[Any, 
         return tuple(sorted(seen, key=str))
 
 
-@stored()
+@stored(tag="DesignCategory")
 @dataclass(frozen=True)
 class Category:
     """Levels that occurred, each with a coefficient; where `drop_first`, all but the first, which has 0."""

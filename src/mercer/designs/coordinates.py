@@ -31,7 +31,7 @@ ROUNDING, VANISHING = 4 * float(np.finfo(float).eps), 2.0**520
 NEAR = 64.0
 
 
-@stored(shift=floats("d"), scale=floats("d"))
+@stored(shift=floats("d"), scale=floats("d"), tag="DesignCoordinates")
 @dataclass(frozen=True, eq=False)
 class Coordinates:
     """Column j is (x_j − shift_j) / scale_j; with an intercept, a column of ones comes last.

@@ -17,6 +17,7 @@ from scipy.special import softmax
 
 from mercer._errors import LinkError
 from mercer._suggest import did_you_mean
+from mercer._tags import constant
 from mercer.families._link import Array, Curve, Link, Map
 from mercer.families.power_links import Identity, Log, LogOdds, Power
 from mercer.families.share_links import Cauchit, ComplementaryLogLog, Logit, Probit
@@ -64,9 +65,9 @@ CAUCHIT = Cauchit()
 INVERSE = Power(-1.0)
 INVERSE_SQUARED = Power(-2.0)
 SQRT = Power(0.5)
-NEGATIVE_INVERSE = Map("negative inverse", _negative_reciprocal, _negative_reciprocal)
+NEGATIVE_INVERSE = constant("NEGATIVE_INVERSE", Map("negative inverse", _negative_reciprocal, _negative_reciprocal))
 #: over the last axis; log p is the one inverse image whose log-partition is 0
-SOFTMAX = Map("softmax", np.log, _softmax)
+SOFTMAX = constant("SOFTMAX", Map("softmax", np.log, _softmax))
 
 #: the links of a GLM by name
 LINKS: dict[str, Link] = {

@@ -138,7 +138,7 @@ class L1(Penalty):
         return 1.0, 0.0
 
 
-@stored(strength=_NUMBERS, mean=_NUMBERS)
+@stored(strength=_NUMBERS, mean=_NUMBERS, tag="ElasticNetPenalty")
 @dataclass(frozen=True)
 class ElasticNet(Penalty):
     """`λ Σ s (ρ |β − m| + (1 − ρ)/2 (β − m)²)`, where ρ is `l1_ratio`.

@@ -11,7 +11,7 @@ from mercer._stored import stored
 from mercer.families._link import Array, Curve, Interval, Link, silent
 
 
-@stored()
+@stored(tag="IdentityLink")
 @dataclass(frozen=True, repr=False)
 class Identity(Link):
     """η = μ."""
@@ -55,7 +55,7 @@ class Log(Link):
         return Curve(eta, np.ones_like(eta, dtype=float), np.zeros_like(eta, dtype=float))
 
 
-@stored()
+@stored(tag="PowerLink")
 @dataclass(frozen=True, repr=False)
 class Power(Link):
     """η = μᵏ, for positive means and hence positive η; 1/μ exists for negative ones too."""

@@ -1,4 +1,4 @@
-"""Verification of objects by the declarations beside their classes, and those of scikit-learn's classes."""
+"""Verification of objects by the declarations beside their classes, and those of scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -16,50 +16,18 @@ from mercer._stored import (
     Declaration,
     Sizes,
     declaration_of,
-    each_of,
     either,
-    floats,
-    is_declared,
     length,
-    one_of,
-    optional,
-    part_of,
-    real,
     sequence,
     values,
-    whole,
 )
+from mercer.base import scikit_learn
 
 #: what scikit-learn's conventions say of every fitted estimator
 ESTIMATOR: dict[str, Check] = {
     "n_features_in_": length("d"),
     "feature_names_in_": values("d"),
     "classes_": either(values("k"), sequence(".", values("_k"))),
-}
-_STEPS = sequence(".", each_of(part_of(str), part_of()))
-_PARTS = sequence(".", each_of(part_of(str), part_of(), part_of()))
-_COLUMN = optional(floats("d"))
-#: of the classes of scikit-learn that are stored, by name: what their methods rely on
-FOREIGN: dict[str, dict[str, Check]] = {
-    "ColumnTransformer": {"transformers": _PARTS, "transformers_": _PARTS},
-    "DummyClassifier": {
-        "n_outputs_": whole(1),
-        "_strategy": one_of("most_frequent", "prior", "stratified", "uniform", "constant"),
-    },
-    "FeatureUnion": {"transformer_list": _STEPS},
-    "MaxAbsScaler": {"scale_": _COLUMN, "max_abs_": _COLUMN},
-    "MinMaxScaler": {"scale_": _COLUMN, "min_": _COLUMN, "data_min_": _COLUMN, "data_max_": _COLUMN},
-    "OneHotEncoder": {"categories_": sequence("d", values("_c")), "_n_features_outs": sequence("d", whole(0))},
-    "OrdinalEncoder": {"categories_": sequence("d", values("_c"))},
-    "Pipeline": {"steps": _STEPS},
-    "RobustScaler": {"center_": _COLUMN, "scale_": _COLUMN},
-    "SimpleImputer": {"statistics_": values("d")},
-    "StandardScaler": {
-        "mean_": _COLUMN,
-        "var_": _COLUMN,
-        "scale_": _COLUMN,
-        "n_samples_seen_": either(real(0), values("d")),
-    },
 }
 
 
@@ -99,13 +67,8 @@ def known_declaration(cls: Any) -> Declaration:
     """Return the declaration of a class, with what scikit-learn's conventions say."""
     own = declaration_of(cls)
     common = ESTIMATOR if issubclass(cls, BaseEstimator) else {}
-    foreign = {} if is_declared(cls) else FOREIGN.get(cls.__name__, {})
-    return Declaration({**common, **own.fields, **foreign}, own.consistent)
-
-
-def may_be_stored(cls: type) -> bool:
-    """Whether what its objects consist of is declared: by itself, or here for classes of scikit-learn."""
-    return is_declared(cls) or cls.__module__.startswith("sklearn.")
+    foreign = scikit_learn.STORED.get(scikit_learn.public_path(cls), {})
+    return Declaration({**common, **own.fields, **foreign}, own.consistent, own.regrow)
 
 
 def _validates_itself(cls: type) -> bool:

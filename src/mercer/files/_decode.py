@@ -1,6 +1,6 @@
 """From plain records and arrays back to objects: no name of a file is ever imported, and none of its values called.
 
-Objects are made by `__new__` and their parts are set; which classes there are says `_table`, which parts `_state`.
+Objects are made by `__new__` and their parts are set: `_names` finds their classes, `_state` the parts they may have.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from mercer._errors import ModelFileError
-from mercer._stored import ContradictionError, mark_loaded
+from mercer._stored import ContradictionError, declaration_of, mark_loaded
 from mercer.data.stored_frames import LIBRARIES, frame_of_bytes
 from mercer.data.texts import SURROGATES, offsets_hold
 from mercer.families import Family
@@ -27,9 +27,8 @@ from mercer.files import _state
 from mercer.files._arrays import is_known, restored
 from mercer.files._declarations import Verifier
 from mercer.files._encode import BIT_GENERATORS, DEEPEST, SHORT, SPARSE
-from mercer.files._regrown import regrow
+from mercer.files._names import class_named, constant_named, enum_named, shown, type_named
 from mercer.files._rules import refuse_unsafe
-from mercer.files._table import known, shown
 
 Array = NDArray[Any]
 
@@ -104,7 +103,7 @@ class Decoder:
     def _object(self, record: dict[str, Any]) -> Any:
         if "value" in record:
             return self.value(record["value"])
-        cls = known("class", record["class"])
+        cls: Any = class_named(record["class"])
         state = _state.completed(cls, {name: self._part(cls, name, part) for name, part in record["state"].items()})
         if absent := _state.lacking(cls, set(state)):
             raise damaged(f"a {cls.__name__} in it lacks {', '.join(sorted(absent))}")
@@ -116,7 +115,9 @@ class Decoder:
         except ContradictionError as refusal:
             place = f"{refusal.path} of a {cls.__name__}" if refusal.path else f"a {cls.__name__} in it"
             raise damaged(f"{place} {refusal.why}") from None
-        regrow(thing)
+        for part, regrow in declaration_of(cls).regrow.items():
+            if part not in state:
+                regrow(thing)
         return thing
 
     def _part(self, cls: type, name: str, described: Any) -> Any:
@@ -294,7 +295,7 @@ def _range(numbers: list[Any]) -> range:
 
 def _enum(described: dict[str, Any]) -> Any:
     name, value = described["enum"]
-    return known("enum", name)(value)
+    return enum_named(name)(value)
 
 
 def _transform(decoder: Decoder, described: dict[str, Any]) -> Any:
@@ -350,9 +351,9 @@ _TAGS: dict[Any, Callable[[Decoder, dict[str, Any]], Any]] = {
     "date": lambda _, d: datetime.date.fromisoformat(d["date"]),
     "timedelta": lambda _, d: datetime.timedelta(*d["timedelta"]),
     "dtype": lambda _, d: _dtype(d["dtype"]),
-    "type": lambda _, d: known("type", d["type"]),
+    "type": lambda _, d: type_named(d["type"]),
     "enum": lambda _, d: _enum(d),
-    "constant": lambda _, d: known("constant", d["constant"]),
+    "constant": lambda _, d: constant_named(d["constant"]),
     "transform_of": _transform,
     "generator": _generator,
     "random_state": _random_state,

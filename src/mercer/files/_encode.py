@@ -1,7 +1,7 @@
 """From objects to plain records and arrays: what a file holds.
 
 Values are written as JSON has them; everything else is an object with one key, its tag, and
-docs/guides/model-file-format.md lists them. Objects of the table stand in one list, each after all that it refers to,
+docs/guides/model-file-format.md lists them. Objects stand in one list, each after all that it refers to,
 so that reading needs no recursion from object to object and there is no way to write a cycle.
 """
 
@@ -21,16 +21,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._errors import UnsavableError
-from mercer._stored import ContradictionError
+from mercer._stored import ContradictionError, declaration_of
+from mercer._tags import constant_tag
 from mercer.data.stored_frames import frame_bytes, frame_library
 from mercer.data.texts import Texts
 from mercer.families import Family
 from mercer.files import _state
 from mercer.files._arrays import is_storable, little, stored
-from mercer.files._declarations import Verifier, may_be_stored
-from mercer.files._regrown import without_regrown
+from mercer.files._declarations import Verifier
+from mercer.files._names import name_of_class, name_of_type
 from mercer.files._rules import refuse_unsafe
-from mercer.files._table import constant_name, name_of
 
 Array = NDArray[Any]
 
@@ -63,7 +63,7 @@ class Encoder:
             return value if isfinite(value) else {"float": repr(value)}
         if (encode := _SIMPLE.get(type(value))) is not None:
             return encode(self, value)
-        if (name := constant_name(value)) is not None:
+        if (name := constant_tag(value)) is not None:
             return {"constant": name}
         return self._other(value)
 
@@ -74,12 +74,12 @@ class Encoder:
             storable = is_storable(value)
             return {"dtype": little(value).str if storable else self.refuse(f"the type {value}", "use another")}
         if isinstance(value, type):
-            return {"type": name_of("type", value) or self.refuse(f"the class {value.__name__}", "leave it out")}
-        if isinstance(value, enum.Enum) and (name := name_of("enum", type(value))):
+            return {"type": name_of_type(value) or self.refuse(f"the class {value.__name__}", "leave it out")}
+        if isinstance(value, enum.Enum) and (name := name_of_class(type(value))):
             return {"enum": [name, value.value]}
         if isinstance(value, MethodType) and isinstance(value.__self__, Family) and value.__name__ == "transform":
             return {"transform_of": self.value(value.__self__)}
-        if name := name_of("class", type(value)):
+        if name := name_of_class(type(value)):
             return self._shared(value, lambda: self._object(name, value))
         if sp.issparse(value):
             return self._shared(value, lambda: self._listed(self._sparse(value)))
@@ -90,10 +90,8 @@ class Encoder:
     # Objects.
 
     def _object(self, name: str, thing: Any) -> Any:
-        if not may_be_stored(type(thing)):
-            self.refuse(f"a {type(thing).__name__}, whose class has no declaration", "declare its fields with `stored`")
         refuse_unsafe(thing, self._refuse_at)
-        state, parts = {}, without_regrown(thing, _state.state_of(thing))
+        state, parts = {}, self._without_regrown(thing)
         for part, value in parts.items():
             with self._at(f".{part}"):
                 if not _state.may_have(type(thing), part):
@@ -101,6 +99,13 @@ class Encoder:
                 state[part] = _requests(value) if part == _state.REQUESTS else self.value(value)
         self._verify(thing, parts)
         return self._added({"class": name, "state": state})
+
+    def _without_regrown(self, thing: Any) -> dict[str, Any]:
+        """Return the parts of an object without those that are made again when it is loaded."""
+        cls: Any = type(thing)
+        regrown = declaration_of(cls).regrow
+        parts = _state.state_of(thing)
+        return {name: part for name, part in parts.items() if name not in regrown or name_of_class(type(part))}
 
     def _verify(self, thing: Any, parts: dict[str, Any]) -> None:
         """Refuse what would be refused when it is loaded."""

@@ -169,7 +169,7 @@ class Scaled(OfOne):
         return f"{self.scale!r} * {written(self.kernel, 3)}"
 
 
-@stored()
+@stored(tag="PowerKernel")
 @dataclass(frozen=True, repr=False)
 class Power(OfOne):
     """k(x, z)ᵖ for a whole p ≥ 0: a product of p kernels; written `k ** 2`.

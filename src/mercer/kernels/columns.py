@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-@stored()
+@stored(tag="ColumnsKernel")
 @dataclass(frozen=True, repr=False)
 class Columns(OfOne):
     """k of some columns, counted from 0; written `k.on([0, 2])`.

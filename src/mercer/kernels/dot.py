@@ -48,7 +48,7 @@ class Linear(DotProduct):
         return Coordinates(columns)
 
 
-@stored()
+@stored(tag="QuadraticKernel")
 @dataclass(frozen=True, repr=False)
 class Quadratic(DotProduct):
     """x·z + (x·z)² (lecture 1, "Quadratic Kernel"), of 2d + d(d−1)/2 features.
@@ -160,7 +160,7 @@ class Sigmoid(DotProduct):
         return abs(width(self.gamma, left.columns)) * max(left.largest, right.largest)
 
 
-@stored()
+@stored(tag="CosineKernel")
 @dataclass(frozen=True, repr=False)
 class Cosine(DotProduct):
     """x·z/(‖x‖ ‖z‖), and 0 where a row is 0.

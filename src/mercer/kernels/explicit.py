@@ -85,7 +85,7 @@ class FeatureMap(ABC):
         return self.write(rows)
 
 
-@stored()
+@stored(tag="KernelCoordinates")
 @dataclass(frozen=True)
 class Coordinates(FeatureMap):
     """The row itself."""

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-@stored()
+@stored(tag="GaussianWindow")
 @dataclass(frozen=True)
 class Gaussian(SmoothingKernel):
     """k(r) = e^(−r²/2).
@@ -81,7 +81,7 @@ class Gaussian(SmoothingKernel):
         return True
 
 
-@stored()
+@stored(tag="ExponentialWindow")
 @dataclass(frozen=True)
 class Exponential(SmoothingKernel):
     """k(r) = e^(−r).

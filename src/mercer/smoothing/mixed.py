@@ -40,7 +40,7 @@ def most_mismatch(levels: Array) -> Array:
     return np.asarray((levels - 1) / np.maximum(levels, 1))
 
 
-@stored(numbers=floats("nd"), codes=optional(integers("nc", least=-1)))
+@stored(numbers=floats("nd"), codes=optional(integers("nc", least=-1)), tag="MixedRows")
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Numbers, of shape (n, d), and the codes of categories, of shape (n, q) with −1 for a level never seen."""

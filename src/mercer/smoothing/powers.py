@@ -129,7 +129,7 @@ class Triweight(_Power):
         return profiles.Triweight()
 
 
-@stored()
+@stored(tag="CosineWindow")
 @dataclass(frozen=True)
 class Cosine(SmoothingKernel):
     """k(r) = cos(½πr) for r ≤ 1.

@@ -54,7 +54,7 @@ class Expansion:
         )
 
 
-@stored(point=reals(), gradient=reals(), hessian=reals())
+@stored(point=reals(), gradient=reals(), hessian=reals(), tag="QuadraticStatistic")
 @dataclass(frozen=True, eq=False)
 class Quadratic(Expansion):
     """The loss of one linear predictor for each row, at the coefficients `point`.

@@ -21,7 +21,7 @@ class Piece(NamedTuple):
     weight: Array
 
 
-@stored(n_groups=length("g"), columns=length("d"), pieces=sequence(".", part_of(Piece, d="d")))
+@stored(n_groups=length("g"), columns=length("d"), pieces=sequence(".", part_of(Piece, d="d")), tag="StoredRows")
 @dataclass(frozen=True)
 class Rows(Statistic):
     """Every row of weight above zero, with its group; NaN stays where it is.

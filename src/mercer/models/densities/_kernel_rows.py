@@ -14,7 +14,7 @@ from mercer.models._finite import adds_up
 from mercer.models.base import Array, refuse_where
 
 
-@stored(X=floats("nd"), weight=optional(floats("n", least=0)))
+@stored(X=floats("nd"), weight=optional(floats("n", least=0)), tag="DensityRows")
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Rows and their weights; None if all are 1."""

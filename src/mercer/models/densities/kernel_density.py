@@ -43,6 +43,8 @@ from mercer.solvers.certificate import Certificate
     _support=optional(part_of(Support, d="d")),
     density_=part_of(d="d"),
     bandwidth_choice_=part_of(Bandwidth),
+    # trees of scikit-learn are in no file; the order of the rows decides them
+    regrow={"density_": lambda model: model._regrow()},
 )
 class KernelDensity(ValueHolder, DensityQuestions):
     """Kernel density estimation; scikit-learn's `KernelDensity` with bandwidths that know the data, bounds and more.
@@ -304,7 +306,8 @@ class KernelDensity(ValueHolder, DensityQuestions):
 
     def _regrow(self) -> None:
         """Make the tree again, which no file holds."""
-        self._grow(tree_for(self.algorithm, self.metric))
+        if hasattr(self, "_rows"):
+            self._grow(tree_for(self.algorithm, self.metric))
 
     def _grow(self, tree: Any) -> None:
         if self._support is not None or not self._rows.is_complete:

@@ -54,7 +54,7 @@ def _describes_its_columns(model: Any) -> bool:
     return first is not None and (not isinstance(first, PatternMoments) or first.columns == model.n_features_in_)
 
 
-@stored(_describes_its_columns)
+@stored(_describes_its_columns, tag=None)
 class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
     """Normal classes with full covariances, their own or a shared one.
 

@@ -45,7 +45,7 @@ class Comparing(Protocol):
         """k of rows with the landmarks, times B."""
 
 
-@stored()
+@stored(tag="NystroemByKernel")
 @dataclass(frozen=True)
 class ByKernel:
     """By a kernel, tile by tile."""

@@ -21,7 +21,7 @@ from mercer.smoothing.mixed import Rows
 CATEGORIES = frozenset({Kind.CATEGORY, Kind.BOOLEAN})
 
 
-@stored(names=sequence("d"), numbers=sequence(".", whole(0)))
+@stored(names=sequence("d"), numbers=sequence(".", whole(0)), tag="SmootherColumns")
 @dataclass(frozen=True)
 class Columns:
     """Positions of both kinds, and for each category the codes of its levels."""

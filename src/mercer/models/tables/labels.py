@@ -24,7 +24,7 @@ FEWEST_ORDERED = 3
 LONGEST_NAME = 60
 
 
-@stored()
+@stored(tag="TableCategory")
 @dataclass(frozen=True)
 class Category(Treatment):
     """A feature for each level that was seen, one for all that are rare, and one for missing values."""

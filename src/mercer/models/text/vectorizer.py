@@ -51,7 +51,7 @@ def counts_in_numbers(model: Any) -> bool:
     return np.dtype(model.dtype).kind in "biuf"
 
 
-@stored(counts_in_numbers)
+@stored(counts_in_numbers, tag=None)
 class TextVectorizer:
     """Decoding, preprocessing, tokens and n-grams, as parameters of the same names ask."""
 

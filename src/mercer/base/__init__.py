@@ -1,0 +1,1 @@
+"""What all estimators share, and what is declared about classes of scikit-learn around them."""

@@ -1,0 +1,100 @@
+"""Declarations for classes of scikit-learn that stand before or around models of mercer.
+
+They are known by their public paths, and none is imported before it is needed. What a method relies on is declared
+field by field, as `mercer._stored.stored` does for classes of mercer.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from mercer._stored import (
+    Check,
+    each_of,
+    either,
+    floats,
+    one_of,
+    optional,
+    part_of,
+    real,
+    sequence,
+    values,
+    whole,
+)
+
+_STEPS = sequence(".", each_of(part_of(str), part_of()))
+_PARTS = sequence(".", each_of(part_of(str), part_of(), part_of()))
+_COLUMN = optional(floats("d"))
+
+#: the fields of classes that model files may hold, by the public path of the class
+STORED: dict[str, dict[str, Check]] = {
+    "sklearn.compose.ColumnTransformer": {"transformers": _PARTS, "transformers_": _PARTS},
+    "sklearn.compose.TransformedTargetRegressor": {},
+    "sklearn.covariance.EmpiricalCovariance": {},
+    "sklearn.covariance.LedoitWolf": {},
+    "sklearn.covariance.OAS": {},
+    "sklearn.covariance.ShrunkCovariance": {},
+    "sklearn.dummy.DummyClassifier": {
+        "n_outputs_": whole(1),
+        "_strategy": one_of("most_frequent", "prior", "stratified", "uniform", "constant"),
+    },
+    "sklearn.dummy.DummyRegressor": {},
+    "sklearn.impute.MissingIndicator": {},
+    "sklearn.impute.SimpleImputer": {"statistics_": values("d")},
+    "sklearn.model_selection.GroupKFold": {},
+    "sklearn.model_selection.KFold": {},
+    "sklearn.model_selection.LeaveOneOut": {},
+    "sklearn.model_selection.RepeatedKFold": {},
+    "sklearn.model_selection.RepeatedStratifiedKFold": {},
+    "sklearn.model_selection.ShuffleSplit": {},
+    "sklearn.model_selection.StratifiedKFold": {},
+    "sklearn.model_selection.StratifiedShuffleSplit": {},
+    "sklearn.model_selection.TimeSeriesSplit": {},
+    "sklearn.pipeline.FeatureUnion": {"transformer_list": _STEPS},
+    "sklearn.pipeline.Pipeline": {"steps": _STEPS},
+    "sklearn.preprocessing.FunctionTransformer": {},
+    "sklearn.preprocessing.LabelBinarizer": {},
+    "sklearn.preprocessing.LabelEncoder": {},
+    "sklearn.preprocessing.MaxAbsScaler": {"scale_": _COLUMN, "max_abs_": _COLUMN},
+    "sklearn.preprocessing.MinMaxScaler": {
+        "scale_": _COLUMN,
+        "min_": _COLUMN,
+        "data_min_": _COLUMN,
+        "data_max_": _COLUMN,
+    },
+    "sklearn.preprocessing.Normalizer": {},
+    "sklearn.preprocessing.OneHotEncoder": {
+        "categories_": sequence("d", values("_c")),
+        "_n_features_outs": sequence("d", whole(0)),
+    },
+    "sklearn.preprocessing.OrdinalEncoder": {"categories_": sequence("d", values("_c"))},
+    "sklearn.preprocessing.RobustScaler": {"center_": _COLUMN, "scale_": _COLUMN},
+    "sklearn.preprocessing.StandardScaler": {
+        "mean_": _COLUMN,
+        "var_": _COLUMN,
+        "scale_": _COLUMN,
+        "n_samples_seen_": either(real(0), values("d")),
+    },
+}
+
+
+def public_path(cls: type) -> str:
+    """Return the path under which a class of scikit-learn is imported by its users.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> public_path(StandardScaler)
+    'sklearn.preprocessing.StandardScaler'
+    """
+    public = [part for part in cls.__module__.split(".") if not part.startswith("_")]
+    return ".".join((*public, cls.__qualname__))
+
+
+def class_at(path: str) -> type | None:
+    """Return the class of a public path; None, without importing anything, where it is not declared here."""
+    if path not in STORED:
+        return None
+    module, _, name = path.rpartition(".")
+    found: type = getattr(importlib.import_module(module), name)
+    return found

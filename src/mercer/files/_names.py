@@ -1,0 +1,90 @@
+"""What a model file may name: classes that declare their fields, enumerations, types and constants, and nothing else.
+
+The name of a class is its tag (`mercer._tags`), which does not depend on the module it is in. Nothing is imported for
+a name that is not declared.
+"""
+
+from __future__ import annotations
+
+import importlib
+from enum import Enum
+from typing import Any
+
+from mercer import _tags
+from mercer._errors import ModelFileError
+from mercer.base import scikit_learn
+
+#: types that are values themselves: what `dtype=` is given, and the kinds of sparse matrices
+TYPES: dict[str, str] = {
+    "builtins": "bool int float complex str object",
+    "numpy": "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 "
+    "str_ object_",
+    "scipy.sparse": "csr_array csr_matrix csc_array csc_matrix",
+}
+_TYPE_NAMES = frozenset(f"{module}.{name}" for module, found in TYPES.items() for name in found.split())
+#: where types are found that name another module
+_PUBLIC = {"scipy.sparse._csr": "scipy.sparse", "scipy.sparse._csc": "scipy.sparse"}
+
+
+def class_named(name: Any) -> type:
+    """Return the class that a file names; one that declares no fields is refused, and nothing is imported for it."""
+    found = _class(name)
+    return _refuse("class", name) if found is None or issubclass(found, Enum) else found
+
+
+def enum_named(name: Any) -> type[Enum]:
+    """Return the enumeration that a file names."""
+    found = _class(name)
+    return found if found is not None and issubclass(found, Enum) else _refuse("enum", name)
+
+
+def constant_named(name: Any) -> Any:
+    """Return the value that a file names, of which there is one."""
+    found = _tags.constant_of(name) if isinstance(name, str) else None
+    return _refuse("constant", name) if found is None else found
+
+
+def type_named(name: Any) -> type:
+    """Return the type that a file names as a value: of Python, NumPy or SciPy."""
+    if not isinstance(name, str) or name not in _TYPE_NAMES:
+        _refuse("type", name)
+    module, _, attribute = name.rpartition(".")
+    found: type = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+def name_of_class(cls: type) -> str | None:
+    """Return the name of a class or an enumeration in files; None where it declares no fields itself."""
+    if (tag := _tags.tag_of(cls)) is not None:
+        return tag
+    if cls.__module__.partition(".")[0] != "sklearn":
+        return None
+    path = scikit_learn.public_path(cls)
+    return path if path in scikit_learn.STORED else None
+
+
+def name_of_type(thing: type) -> str | None:
+    """Return the name of a type that is a value itself; None of others."""
+    name = f"{_PUBLIC.get(thing.__module__, thing.__module__)}.{thing.__qualname__}"
+    name = {"numpy.bool": "numpy.bool_"}.get(name, name)
+    return name if name in _TYPE_NAMES else None
+
+
+def shown(name: Any) -> str:
+    """Return a name of a file for a message, cut where it is long."""
+    text = repr(name)
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def _class(name: Any) -> type | None:
+    if not isinstance(name, str):
+        return None
+    found = _tags.class_of(name)
+    return scikit_learn.class_at(name) if found is None else found
+
+
+def _refuse(kind: str, name: Any) -> Any:
+    raise ModelFileError(
+        f"The file names {shown(name)}, which is not a {kind} that model files may hold: it was tampered with, written "
+        "by a newer mercer, or with a class of another package that is not imported here. Nothing of it was loaded."
+    )
