@@ -91,7 +91,7 @@ smoke: dist
 
 clean:
 	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
-	find src tests bench -name __pycache__ -prune -exec rm -rf {} +
+	find src tests bench tools -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamps are remade when pyproject.toml or the versions change; the installation is editable, so that sources need none.
 $(VENV)/demo.installed: pyproject.toml $(CONSTRAINTS) | $(BIN)/python

@@ -85,7 +85,10 @@ def test_the_source_archive_holds_what_its_tests_need(archived: set[str]) -> Non
         "LICENSE",
         "docs/upgrading.md",
     }
-    assert wanted | {"tests/conftest.py", "tests/release/public_names.txt", "bench/results.json"} <= archived
+    assert (
+        wanted | {"tests/conftest.py", "tests/release/public_names.txt", "bench/results.json", "tools/walk.py"}
+        <= archived
+    )
 
 
 def test_the_citation_has_the_version() -> None:
