@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from mercer.comparison.racing.budget import Budget
 from mercer.data import Kind, Schema, Table
-from mercer.decide.wrapped import layers
+from mercer.decide.wrapped import last_step, layers
+from mercer.families import NegativeBinomial
 from mercer.using.explaining.drivers import Driver, drivers
 from mercer.using.shown import AMOUNTS, some_columns
 from mercer.using.tasks import Classification
@@ -157,6 +158,11 @@ class View:
             except Exception:
                 self._models[entry.name] = None
         return self._models[entry.name]
+
+    def overdispersed(self, entry: Entry) -> float:
+        """Return r of the entry's negative binomial distribution, fitted to all rows; ∞, a Poisson's, of any other."""
+        family = getattr(last_step(self.fitted(entry)), "family_", None)
+        return float(family.r or np.inf) if isinstance(family, NegativeBinomial) else np.inf
 
     def evaluations(self, entry: Entry) -> int:
         """Return how many rows a model predicts for an explanation: by its size, so that the same seed gives the same.

@@ -19,6 +19,7 @@ from mercer.comparison.comparison import Comparison
 from mercer.comparison.entry import Entry
 from mercer.comparison.view import View
 from mercer.data import Table
+from mercer.families import NegativeBinomial
 from mercer.kernels.positive_definite import PositiveDefinite
 from mercer.models.base import Plan
 from mercer.smoothing.bandwidth import Bandwidth, Criterion
@@ -136,8 +137,15 @@ def missing(share: float, tells: bool = False) -> Comparison:
 
 
 def twins() -> Comparison:
-    frame = plain()
-    return comparison(pd.concat([frame[:59], frame[:61]], ignore_index=True), classes())
+    frame = plain().assign(y=classes())
+    frame = pd.concat([frame[:59], frame[:61]], ignore_index=True)
+    return comparison(frame[["a", "b"]], frame["y"].to_numpy())
+
+
+def alike() -> Comparison:
+    """Rows of equal columns whose targets are all different."""
+    frame = pd.concat([plain(60), plain(60)], ignore_index=True)
+    return comparison(frame, np.arange(120.0) / 7, task="regression")
 
 
 def contradicting() -> Comparison:
@@ -181,7 +189,7 @@ def species(singles: int) -> Comparison:
 
 
 CASES: dict[str, tuple[Case, Case]] = {
-    "MRC101": (twins, calm),
+    "MRC101": (twins, alike),
     "MRC102": (lambda: comparison(plain(), ["rare"] * 4 + ["often"] * (N - 4)), calm),
     "MRC103": (lambda: calm(code=np.where(classes() == "yes", "u", "v")), calm),
     "MRC104": (lambda: missing(0.8), lambda: missing(0.2)),
@@ -290,6 +298,17 @@ def test_findings_name_the_columns() -> None:
     collinear = next(finding for finding in told if finding.code == "MRC202")
     assert set(collinear.columns) == {"a", "copy"}
     assert "without bound" in collinear.sentence
+
+
+def test_counts_are_set_against_the_distribution_of_their_model() -> None:
+    """Counts of a gamma mixture with variance μ + μ²/2 are no more dispersed than a negative binomial with r = 2."""
+    for r, name in ((2.0, ""), (50.0, "negative binomial")):
+        fitted = Fit()
+        fitted.family_ = NegativeBinomial(r)  # type: ignore[attr-defined]
+        (entry,) = counts(0.5).entries
+        told = check_assumptions(replace(counts(0.5), entries=(replace(entry, fitted=fitted),))).findings
+        spread = [finding.sentence for finding in told if finding.code == "MRC203"]
+        assert [name in sentence for sentence in spread] == [True] * bool(name)
 
 
 def test_a_level_that_is_seen_with_one_class_is_the_one_that_is_named() -> None:

@@ -34,15 +34,19 @@ SURELY = 0.001
 def duplicates(view: View) -> Iterator[Found]:
     """Rows that a model is scored on and was fitted to as well, under another number."""
     kinds = row_numbers(view.telling)
+    targets = np.unique(view.comparison.task.truth, return_inverse=True)[1].reshape(-1)
+    kinds = kinds * (targets.max(initial=0) + 1) + targets  # a copy of a row has its target, too
     tested = seen = 0
     for train, test in view.comparison.splits:
         tested += len(test)
         seen += int(np.isin(kinds[test], kinds[train]).sum())
     if tested and seen / tested > MANY_DUPLICATES:
         yield Found(
-            f"{seen / tested:.1%} of the rows that models were scored on have a twin, equal in all columns, among the "
-            "rows they were fitted to, so that the scores are too good for new rows.",
-            "Drop the repeats, or keep twins together with a group column (--group on the command line).",
+            f"{seen / tested:.1%} of the rows that models were scored on have a twin, equal in all columns and the "
+            "target, among the rows they were fitted to. If these are copies of one case, the scores are too good for "
+            "new rows.",
+            "Drop copies, or keep them together with a group column (--group on the command line). Different cases "
+            "that are alike, as where a few columns have a few values each, may stay.",
         )
 
 

@@ -143,7 +143,7 @@ def _complete(view: View) -> tuple[list[str], Array]:
 
 
 def overdispersion(view: View) -> Iterator[Found]:
-    """Counts that vary more about their predictions than a Poisson distribution allows."""
+    """Counts that vary more about their predictions than the model's distribution allows, a Poisson's of most."""
     from scipy.stats import norm
 
     if (best := _best_of(view, "counts")) is None:
@@ -153,14 +153,26 @@ def overdispersion(view: View) -> Iterator[Found]:
     mean, y = mean[usable], y[usable]
     if len(y) < 20:
         return
+    r = view.overdispersed(best)
+    variance = mean + mean**2 / r
     # on rows that the model has not seen there is nothing to subtract for its parameters
-    dispersion = float(np.mean((y - mean) ** 2 / mean))
-    z = (dispersion - 1) / np.sqrt(np.mean(2 + 1 / mean) / len(y))
-    if dispersion > DISPERSION and norm.sf(z) < SURELY:
+    squares = (y - mean) ** 2 / variance
+    dispersion = float(np.mean(squares))
+    # Var[(y − μ)²/v] = 2 + 1/v for a Poisson, 2 + 6/r + 1/v for a negative binomial
+    z = (dispersion - 1) / np.sqrt(np.mean(2 + 6 / r + 1 / variance) / len(y))
+    if not dispersion > DISPERSION or norm.sf(z) >= SURELY:
+        return
+    about = f"About the predictions of {best.name} counts vary {dispersion:.3g} times as much as"
+    robust = "robust standard errors (summary with covariance='HC3')"
+    if np.isfinite(r):
         yield Found(
-            f"About the predictions of {best.name} counts vary {dispersion:.3g} times as much as a Poisson "
-            "distribution allows, so that its intervals and p-values are too sure.",
-            "Use GLM('negative_binomial'), or robust standard errors (summary with covariance='HC3').",
+            f"{about} its negative binomial distribution allows, so that its intervals and p-values are too sure.",
+            f"Use {robust}.",
+        )
+    else:
+        yield Found(
+            f"{about} a Poisson distribution allows, so that intervals and p-values of a Poisson model are too sure.",
+            f"Use GLM('negative_binomial'), or {robust}.",
         )
 
 

@@ -27,7 +27,7 @@ def predictions(view: View) -> Section | None:
         return None
     blocks: list[Any] = [_against(predicted, truth), _residuals(predicted, truth), _quantiles(predicted, truth)]
     if view.comparison.task.name == "counts":
-        blocks.append(_rootogram(predicted, truth))
+        blocks.append(rootogram(predicted, truth, r=view.overdispersed(best)))
     return Section(
         "predictions",
         "Predicted and observed",
@@ -91,19 +91,29 @@ def _quantiles(predicted: Array, truth: Array) -> Grid:
     return Grid("How far off", (Field("of the rows", ".0%"), Field("are off by at most", ".4g")), rows)
 
 
-def _rootogram(predicted: Array, truth: Array) -> Chart:
-    """Observed counts of counts beside those that a Poisson distribution with these means would have."""
-    from scipy.stats import poisson
+def rootogram(predicted: Array, truth: Array, *, r: float = np.inf) -> Chart:
+    """Draw how often counts occur beside how often the distribution with these means has them.
+
+    Parameters
+    ----------
+    predicted, truth : ndarray of shape (n_rows,)
+        Means, and the counts observed.
+    r : float, default=inf
+        Of the negative binomial distribution; the default is a Poisson's.
+    """
+    from scipy.stats import nbinom, poisson
 
     top = int(min(np.quantile(truth, 0.99) + 1, 40))
     values = np.arange(top + 1)
     mean = np.maximum(predicted, 1e-12)
-    expected = np.array([np.sum(poisson.pmf(value, mean)) for value in values])
+    distribution = nbinom(r, r / (r + mean)) if np.isfinite(r) else poisson(mean)
+    name = "negative binomial" if np.isfinite(r) else "Poisson"
+    expected = np.array([np.sum(distribution.pmf(value)) for value in values])
     observed = np.bincount(truth[truth <= top].astype(int), minlength=top + 1)
     return Chart(
         "How often each count occurs",
         Axis("count", form=".0f"),
         Axis("rows", form=",.0f", low=0),
-        (Points("observed", values, observed), Line("Poisson with these means", values, expected)),
+        (Points("observed", values, observed), Line(f"{name} with these means", values, expected)),
         "Where more rows than expected are at 0 and far out, the counts are over-dispersed.",
     )
