@@ -118,6 +118,9 @@ def test_a_scale_from_0_may_be_counts_and_labels_may_have_an_order() -> None:
     assert task_for(RATINGS - 1, N, X=TABLE).reason.endswith("Use --task counts if they are counts.")
     assert task_for(RATINGS, N, X=TABLE).reason.endswith("Use --task classification to treat them as classes.")
     assert "--order" in task_for(["a", "b", "c"], 3).reason
+    breaks = np.floor(np.exp(0.3 * SCORE + 3.5)) + 10
+    assert task_for(breaks, N, X=TABLE).name == "amounts"
+    assert task_for(breaks, N, X=TABLE).reason.endswith("Use --task counts if they are counts.")
     assert "--order" not in task_for(["a", "b", "b"], 3).reason
 
 

@@ -119,8 +119,10 @@ class View:
 
     @cached_property
     def learnt(self) -> tuple[Entry, ...]:
-        """Those with probabilities that depend on the row."""
-        return tuple(entry for entry in self.probable if entry.kind != "baseline")
+        """Those with probabilities that depend on the row: the recommended one, then the others by score."""
+        learning = [entry for entry in self.probable if entry.kind != "baseline"]
+        first = self.comparison.entry() if learning else None
+        return tuple(sorted(learning, key=lambda entry: entry is not first))
 
     def held_out(self, entry: Entry) -> tuple[Array, Array]:
         """What the model said of rows that it had not seen, and the truth of these."""

@@ -12,6 +12,8 @@ from typing import Any
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _VOID = {"meta", "link", "input", "br", "wbr"}
 _CODE = re.compile("`([^`]+)`")
+#: an option of the command line, in text
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 class Markup(str):
@@ -62,7 +64,12 @@ def prose(words: str, **attributes: object) -> Markup:
 
 
 def inline(words: str) -> Markup:
-    return Markup(_CODE.sub(r"<code>\1</code>", text(words)))
+    return options_whole(Markup(_CODE.sub(r"<code>\1</code>", text(words))))
+
+
+def options_whole(words: Markup) -> Markup:
+    """Text in which no line ends within an option of the command line, `--task`."""
+    return Markup(_OPTION.sub(r'<span class="option">\g<0></span>', words))
 
 
 def data(value: Any, **attributes: object) -> Markup:

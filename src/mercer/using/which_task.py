@@ -164,6 +164,7 @@ def decide(y: Array, X: Table | None = None, levels: Sequence[Any] | None = None
 
 
 _CLASSES = "Use --task classification to treat them as classes."
+_COUNTS = "Use --task counts if they are counts."
 
 
 def plural(name: str) -> str:
@@ -296,12 +297,10 @@ def _decide_whole(y: Array, X: Table | None) -> TaskDecision:
         )
     if found.thins_out:
         if found.is_scale and (found.low == 1 or (n <= 5 and not found.decays)):
-            return TaskDecision(
-                "ordered", f"{found}, of which larger ones are rarer", "Use --task counts if they are counts."
-            )
+            return TaskDecision("ordered", f"{found}, of which larger ones are rarer", _COUNTS)
         return TaskDecision("counts", f"{found}, of which larger ones are rarer", _CLASSES)
     if found.is_scale and order.supports_order:
-        other = "Use --task counts if they are counts." if found.low == 0 else _CLASSES
+        other = _COUNTS if found.low == 0 else _CLASSES
         return TaskDecision("ordered", f"{found} that rise or fall with the columns", other)
     if found.is_usual_scale:
         return TaskDecision("ordered", f"{found}, a usual scale", _CLASSES)
@@ -318,11 +317,13 @@ def _decide_many(found: WholeNumbers, X: Table | None) -> TaskDecision:
     if found.low < 0:
         return TaskDecision("regression", f"{found}", _CLASSES if found.few else "")
     if not found.begins_like_counts or found.heaped:
-        rounded = ", many of them round" if found.heaped else ""
-        return _decide_positive(found.y, X, f"{found}{rounded}")
+        if found.heaped:
+            return _decide_positive(found.y, X, f"{found}, many of them round")
+        decision = _decide_positive(found.y, X, str(found))
+        return decision._replace(otherwise=_COUNTS) if decision.task == "amounts" else decision
     if found.measured_like(X):
         decision = _decide_positive(found.y, X, f"{found}, few of them small")
-        return decision._replace(otherwise="Use --task counts if they are counts.")
+        return decision._replace(otherwise=_COUNTS)
     return TaskDecision("counts", f"{found}, small ones among them", "Use --task amounts if they are measured.")
 
 

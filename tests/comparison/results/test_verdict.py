@@ -14,6 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from mercer import LinearRegression, Ridge
 from mercer.comparison import Comparison, Entry, compare
 from mercer.comparison.results.verdict import within_chance
+from mercer.comparison.view import View
 
 X, Y = load_iris(return_X_y=True)
 REGRESSORS = {"ridge": Ridge(), "nothing": DummyRegressor()}
@@ -50,6 +51,7 @@ def test_the_simplest_model_within_chance_is_recommended(five: Comparison) -> No
     assert replace(five, entries=(top, blocked)).verdict().best is blocked
     chosen = replace(five, entries=(top, plain))
     assert chosen.entry() is plain
+    assert View(chosen).learnt == (plain, top)  # as sections show them
 
 
 def test_the_only_model_that_beats_the_baseline_is_called_so(five: Comparison) -> None:

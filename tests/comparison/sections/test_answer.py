@@ -93,6 +93,11 @@ def test_drivers_name_the_target_beside_its_class(iris: Comparison) -> None:
     answer = page(replace(iris, target="species")).answer
     assert answer is not None
     assert all(" make species = " in each.direction for each in answer.influences)
+    assert "moves the log odds of setosa from row to row" in answer.about_influences
+    several = page(replace(iris, entries=(iris.entry("logistic"),))).answer
+    assert several is not None
+    assert len({each.direction.split(" make ")[1].split()[0] for each in several.influences}) > 1
+    assert "moves the log odds from row to row" in several.about_influences
 
 
 def test_dates_have_a_typical_value_in_charts_along_other_columns() -> None:

@@ -166,6 +166,12 @@ def test_prose_has_paragraphs_and_code() -> None:
     assert "<p>One.</p><p>Two <code>x &lt; 1</code>.</p>" in html
 
 
+def test_no_line_ends_within_an_option() -> None:
+    html = page_html(Page("t", "", (Section("a", "A", ("Use --task counts; a -- b, x--y, `m --to sql`.",)),)))
+    assert '<p>Use <span class="option">--task</span> counts; a -- b, x--y, ' in html
+    assert '<code>m <span class="option">--to</span> sql</code>' in html
+
+
 def test_charts_in_a_row_stand_side_by_side_and_others_alone() -> None:
     chart = Chart("t", Axis("x"), Axis("y"), (Line("a", [0, 1], [0, 1]),))
     html = page_html(Page("t", "", (Section("a", "A", (chart, chart, "words", chart)),)))

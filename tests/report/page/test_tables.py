@@ -24,6 +24,11 @@ def test_numbers_have_a_true_minus_and_words_stay_as_they_are() -> None:
     html = table_html(Grid("", (Field("a"), Field("b", ".1f")), (("x-y", -1.5),)), Limits())
     assert ">x-y<" in html
     assert ">−1.5<" in html
+    scores = Grid("", (Field("a"), Field("b")), (("x-y", "-0.24 ± 0.57"), ("z", "1e-05 (-0.1–0.2)")))
+    written = table_html(scores, Limits())
+    assert "−0.24" in written
+    assert "1e-05" in written
+    assert "(−0.1–0.2)" in written
 
 
 def test_words_that_begin_with_numbers_are_ordered_by_them() -> None:

@@ -19,7 +19,7 @@ from mercer.comparison.view import View
 from mercer.export.sql import least_dialect
 from mercer.report import Axis, Bars, Chart, FirstScreen, Influence, NextStep, Note, Section
 from mercer.report.wording import counted, enumerated
-from mercer.using.explaining.drivers import Driver
+from mercer.using.explaining.drivers import Driver, common_output
 
 #: columns that are named as drivers, and problems that are shown in full
 MOST_DRIVERS, MOST_PROBLEMS = 3, 3
@@ -142,7 +142,9 @@ def _influences(view: View, entry: Entry) -> tuple[tuple[Influence, ...], str]:
         return (), ""
     if not found:
         return (), ""
-    how = f"By how far each column moves the {found[0].of} from row to row, in {entry.name} fitted to all rows."
+    how = (
+        f"By how far each column moves the {common_output(found)} from row to row, in {entry.name} fitted to all rows."
+    )
     return tuple(Influence(each.column, _directed(view, each), each.size) for each in found), how
 
 

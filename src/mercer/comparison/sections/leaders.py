@@ -53,4 +53,5 @@ def _chart(view: View) -> Chart:
     better = "Higher is better." if metric.larger_is_better else "Lower is better."
     bars = Bars(metric.heading, [marked_name(entry) for entry in entries], mean, low=low, high=high)
     heading = metric.heading[:1].upper() + metric.heading[1:]
-    return Chart(f"{heading} of each model", Axis(heading_of(comparison, metric)), Axis(""), (bars,), better)
+    axis = Axis(heading_of(comparison, metric), form="#.3g" if np.abs(mean).max(initial=0) < 1000 else ".3g")
+    return Chart(f"{heading} of each model", axis, Axis(""), (bars,), better)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.report.markup import Markup, inline, joined, prose, tag
+from mercer.report.markup import Markup, inline, joined, options_whole, prose, tag, text
 from mercer.report.page.charts import chart_html
 from mercer.report.page.limits import Limits
 from mercer.report.page.notes import note_html
@@ -55,4 +55,4 @@ def _steps(steps: tuple[NextStep, ...]) -> Markup:
 
 def _step(step: NextStep) -> Markup:
     copy = tag("button", "Copy", type="button", class_="copy", hidden=True)
-    return joined((tag("dt", step.text), tag("dd", tag("code", step.command), copy)))
+    return joined((tag("dt", step.text), tag("dd", tag("code", options_whole(text(step.command))), copy)))

@@ -13,6 +13,8 @@ from mercer.report.page.limits import Limits
 _NUMBER = re.compile(r"\s*[<>≤≥~≈]?\s*([-+−]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?)")
 #: a number with its interval: "0.91 ± 0.02", "0.005 (0.000–0.007)"
 _INTERVAL = re.compile(r"(\S+) (± .+|\(.+\))")
+#: a hyphen that is a minus: "-0.2 ± 0.1", "0.01 (-0.02–0.04)", but not "1e-05" or "2024-01-31"
+_MINUS = re.compile(r"(?<![\w.-])-(?=[\d.])")
 #: where the options of a call begin
 _CALL = re.compile(r"(?<=\w)\(")
 #: a table with more rows scrolls in a box of its own
@@ -62,6 +64,7 @@ def _cell(j: int, field: Field, cell: Cell, numeric: bool, limits: Limits, headi
     if len(words) > limits.characters:
         words = words[: limits.characters - 1] + "…"
     number = _number(cell) if numeric else None
+    words = words if number is None else _MINUS.sub("−", words)
     kinds = (
         _side(field),
         "none" if words in ("", NOTHING) else "",
