@@ -10,8 +10,8 @@ import pytest
 
 import mercer
 from mercer._errors import WriteError
+from mercer.base import estimator_named, model_names, traits_of
 from mercer.cli._options import setting_of
-from mercer.using.preparing import CLASSIFIERS, MODELS
 from tests.cli._program import Run
 
 
@@ -36,7 +36,7 @@ def test_settings_are_numbers_words_or_nothing(run: Run, people: Path, tmp_path:
 @pytest.mark.filterwarnings("ignore::mercer._errors.CollinearWarning")  # a level for each category, and no penalty
 @pytest.mark.parametrize("name", ["GaussianNB", "SVC", "LinearDiscriminantAnalysis", "Perceptron", "Lasso", "GLM"])
 def test_models_of_every_kind_take_the_table(run: Run, people: Path, tmp_path: Path, name: str) -> None:
-    target = "size" if name in CLASSIFIERS else "height"
+    target = "size" if traits_of(estimator_named(name)).classifies else "height"
     saved = tmp_path / "m.mercer"
     assert run("fit", people, "--target", target, "--model", name, "-o", saved, "-q").exit_code == 0
     result = run("predict", saved, people, "-q")
@@ -55,7 +55,7 @@ def test_a_setting_is_what_it_looks_like(given: str, meant: object) -> None:
 def test_every_public_estimator_that_predicts_has_a_name_here() -> None:
     predicting = {name for name in mercer.__all__ if hasattr(getattr(mercer, name), "predict")}
     wrappers = {"Calibrated", "ConformalClassifier", "ConformalRegressor", "Decision", "DensityOutliers"}
-    assert predicting - wrappers == {*MODELS}
+    assert predicting - wrappers == {*model_names()}
 
 
 def test_intervals_and_sets_need_rows_set_aside(run: Run, people: Path, tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
+from mercer.base import Question
 from mercer.comparison.racing.refit import settled
-from mercer.comparison.taking_part.candidates import for_columns
-from mercer.comparison.taking_part.question import Question
+from mercer.comparison.taking_part.candidates import ColumnViews, baseline, candidates_for, question_of_columns
 from mercer.data import Table
 from mercer.export import obstacle
 from mercer.using.shown import Shown
@@ -49,8 +49,10 @@ SCORE = MIXED["size"].fillna(0) + (MIXED["city"] == "Ulm") + RNG.normal(size=ROW
 )
 def test_candidates(task: str, y: Any, frame: pd.DataFrame) -> None:
     values = np.asarray(y)
-    asked = Question.of(task_for(values, ROWS, task), None)
-    for candidate in for_columns(Shown.of(Table.of(frame, dates=True)), asked):
+    shown = Shown.of(Table.of(frame, dates=True))
+    question = question_of_columns(shown, Question.of(task_for(values, ROWS, task), None))
+    views = ColumnViews(shown, question)
+    for candidate in map(views.show, (baseline(question), *candidates_for(question))):
         rows = candidate.table.native
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -65,5 +67,5 @@ def test_candidates(task: str, y: Any, frame: pd.DataFrame) -> None:
             continue
         assert reason is None
         # a baseline reads no column, and does not know of which kind the first is, which ONNX takes
-        baseline = isinstance(model, DummyClassifier | DummyRegressor)
-        check(model, rows, languages=("sql", "python") if baseline else ("sql", "python", "onnx"))
+        is_baseline = isinstance(model, DummyClassifier | DummyRegressor)
+        check(model, rows, languages=("sql", "python") if is_baseline else ("sql", "python", "onnx"))

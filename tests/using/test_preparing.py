@@ -8,7 +8,8 @@ from sklearn.pipeline import Pipeline
 
 import mercer
 from mercer._errors import DataError, SupportError
-from mercer.using.preparing import CLASSIFIERS, MODELS, REGRESSORS, model_named, prepared
+from mercer.base import estimator_named, model_names, traits_of
+from mercer.using.preparing import model_named, prepared
 
 MIXED = pa.table(
     {
@@ -46,7 +47,7 @@ def test_normal_distributions_are_of_the_numbers_among_the_columns(name: str) ->
     assert isinstance(prepared(name, MIXED.select(["city"])).model, Pipeline)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", model_names())
 def test_every_model_has_a_name_and_parameters(name: str) -> None:
     assert type(model_named(name, {})).__name__ == name
     with pytest.raises(DataError, match=f"{name} has no parameter 'nonsense'"):
@@ -105,8 +106,9 @@ def test_nothing_to_describe() -> None:
 
 
 def test_names_are_public() -> None:
-    assert {*CLASSIFIERS} & {*REGRESSORS} == set()
-    assert {*MODELS} <= {*mercer.__all__}
+    for name in model_names():
+        assert traits_of(estimator_named(name)).tasks[0] in ("classification", "regression")
+    assert {*model_names()} <= {*mercer.__all__}
     with pytest.raises(DataError, match="Did you mean 'GaussianNB'"):
         model_named("GausianNB", {})
     with pytest.raises(DataError, match="The 'C' parameter of SVC must be"):

@@ -1,4 +1,4 @@
-"""Declarations for classes of scikit-learn that stand before or around models of mercer.
+"""Declarations and traits for classes of scikit-learn that stand before or around models of mercer.
 
 They are known by their public paths, and none is imported before it is needed. What a method relies on is declared
 field by field, as `mercer._stored.stored` does for classes of mercer.
@@ -7,6 +7,7 @@ field by field, as `mercer._stored.stored` does for classes of mercer.
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 
 from mercer._stored import (
     Check,
@@ -21,6 +22,7 @@ from mercer._stored import (
     values,
     whole,
 )
+from mercer.base._traits import Traits
 
 _STEPS = sequence(".", each_of(part_of(str), part_of()))
 _PARTS = sequence(".", each_of(part_of(str), part_of(), part_of()))
@@ -75,6 +77,45 @@ STORED: dict[str, dict[str, Check]] = {
         "scale_": _COLUMN,
         "n_samples_seen_": either(real(0), values("d")),
     },
+}
+
+_GENERATIVE = Traits(("classification",), "generative")
+_STATISTICS, _WORDS = replace(_GENERATIVE, half="statistics"), replace(_GENERATIVE, half="words")
+_DIRECT = Traits(("classification",), "direct")
+_LOGISTIC = Traits(("classification",), half="linear")
+_KERNEL = Traits(("classification",), "kernel")
+
+#: what `compare` needs to know of models of scikit-learn, and what is exported with those of mercer
+TRAITS: dict[str, Traits] = {
+    "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": replace(_GENERATIVE, half="columns"),
+    "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis": replace(_GENERATIVE, half="monomials"),
+    "sklearn.dummy.DummyClassifier": Traits(
+        ("classification",), "baseline", export="mercer.export.linear.baseline_classes"
+    ),
+    "sklearn.dummy.DummyRegressor": Traits(("regression",), "baseline", export="mercer.export.linear.baseline_mean"),
+    "sklearn.gaussian_process.GaussianProcessClassifier": _KERNEL,
+    "sklearn.impute.SimpleImputer": Traits(("features",), export="mercer.export.tables.imputed"),
+    "sklearn.kernel_ridge.KernelRidge": Traits(("regression",), "kernel"),
+    "sklearn.linear_model.LassoCV": Traits(("regression",), chooses="alpha"),
+    "sklearn.linear_model.LogisticRegression": _LOGISTIC,
+    "sklearn.linear_model.LogisticRegressionCV": replace(_LOGISTIC, chooses="C"),
+    "sklearn.linear_model.PassiveAggressiveClassifier": _DIRECT,
+    "sklearn.linear_model.Perceptron": _DIRECT,
+    "sklearn.linear_model.RidgeClassifier": _DIRECT,
+    "sklearn.linear_model.RidgeClassifierCV": _DIRECT,
+    "sklearn.naive_bayes.BernoulliNB": _STATISTICS,
+    "sklearn.naive_bayes.CategoricalNB": _STATISTICS,
+    "sklearn.naive_bayes.ComplementNB": _WORDS,
+    "sklearn.naive_bayes.GaussianNB": _STATISTICS,
+    "sklearn.naive_bayes.MultinomialNB": _WORDS,
+    "sklearn.neighbors.KNeighborsClassifier": Traits(("classification",), "density"),
+    "sklearn.preprocessing.PolynomialFeatures": Traits(("features",), makes="products"),
+    "sklearn.preprocessing.StandardScaler": Traits(("features",), export="mercer.export.tables.scaled"),
+    "sklearn.svm.LinearSVC": _DIRECT,
+    "sklearn.svm.NuSVC": _KERNEL,
+    "sklearn.svm.NuSVR": Traits(("regression",), "kernel"),
+    "sklearn.svm.SVC": _KERNEL,
+    "sklearn.svm.SVR": Traits(("regression",), "kernel"),
 }
 
 

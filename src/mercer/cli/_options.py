@@ -133,9 +133,9 @@ def with_reading(*, kinds: bool = False) -> Callable[[Callable[..., None]], Call
 
 def models_begun(incomplete: str) -> list[str]:
     """Models whose name begins so, for the shell."""
-    from mercer.using.preparing import MODELS
+    from mercer.base import model_names
 
-    return [name for name in MODELS if name.lower().startswith(incomplete.lower())]
+    return [name for name in model_names() if name.lower().startswith(incomplete.lower())]
 
 
 #: kinds of columns, and as what files are read that are told so

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import ComparisonInterrupted, DataError, EmptyDataError, NonFiniteError
+from mercer.base import Question
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.measuring.duplicates import duplicates_note
 from mercer.comparison.measuring.paired import overlap_of
@@ -26,7 +27,6 @@ from mercer.comparison.taking_part.entrants import (
     entrants_given,
 )
 from mercer.comparison.taking_part.inner import Inner, InnerFolds
-from mercer.comparison.taking_part.question import Question
 from mercer.comparison.taking_part.reference import reference_for
 from mercer.data import Kind, Table
 from mercer.data.infer import number_format, read_formats, read_numbers

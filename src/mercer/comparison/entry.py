@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.base import ModelKind
 from mercer.comparison.measuring.paired import mean_of
 from mercer.data import Table
 from mercer.decide import CalibrationError
 
 Array = NDArray[Any]
-Kind = Literal["generative", "discriminative", "direct", "kernel", "density", "baseline", "reference"]
 
 
 class Choice(NamedTuple):
@@ -80,7 +80,7 @@ class Entry:
     name: str
     model: Any
     table: Table
-    kind: Kind
+    kind: ModelKind
     partner: str | None
     scores: Mapping[str, Array]
     held_out: Array

@@ -10,22 +10,19 @@ from sklearn.base import clone
 
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean
+from mercer.base import Question, estimator_named, model_names, traits_of
 from mercer.comparison.racing.refit import refit
 from mercer.comparison.taking_part.chosen import REFERENCE, listed_entrant
 from mercer.comparison.taking_part.entrants import Entrant, Invitation, entrants_for
 from mercer.comparison.taking_part.kinds import innermost
-from mercer.comparison.taking_part.question import Question
 from mercer.data import Schema, Table
 from mercer.data.storages.time_columns import refuse_clock_times
 from mercer.decide.wrapped import last_step
 from mercer.using.fitting import certificate_note, fitted, wrapped
-from mercer.using.preparing import MODELS, Prepared, prepared_model, set_parameters
+from mercer.using.preparing import Prepared, prepared_model, set_parameters
 from mercer.using.tasks import Task
 from mercer.using.which_task import TASKS, plural, task_for
 from mercer.using.written import find_sklearn, parse_model
-
-#: models that are the same with and without a comparison, and can be merged and asked to forget rows
-ALIKE = frozenset({"NaiveBayes", "GaussianNB", "BernoulliNB", "MultinomialNB"})
 
 
 def fit_named(
@@ -51,8 +48,10 @@ def fit_named(
     refuse_clock_times(X)
     table = Table.of(X, dates=True)
     tasks = _tasks(y, table, task)
+    known = model_names()
     by_task = name == "GLM" and "family" not in settings
-    if name in ALIKE or (settings and name in MODELS and not by_task):
+    # a fit of one pass is the same with and without a comparison, and can be merged and forget rows
+    if name in known and (traits_of(estimator_named(name)).is_one_pass or (settings and not by_task)):
         return _named_task(fitted(name, X, y, settings=settings, **aside), tasks)
     listed: list[str] = []
     for each in tasks:
@@ -66,14 +65,14 @@ def fit_named(
             note = f"GLM stands for {entrant.name}, because the target is read as {plural(each.name)}."
             return replace(found, notes=(note, *found.notes))
         listed += [one.name for one in invitation.entrants if one.name not in listed]
-    if name in MODELS:
+    if name in known:
         return _named_task(fitted(name, X, y, settings=settings, **aside), tasks)
     if find_sklearn(name.removesuffix(REFERENCE)) is not None:
         raise DataError(f"{name} is a model of scikit-learn, which a model file cannot hold. Fit it in Python.")
     if (model := parse_model(name)) is not None:
         set_parameters(model, settings)
         return _named_task(fitted(type(model).__name__, X, y, ready=prepared_model(model, X), **aside), tasks)
-    raise DataError(f"There is no model {name!r}. {did_you_mean(name, [*listed, *MODELS])}")
+    raise DataError(f"There is no model {name!r}. {did_you_mean(name, [*listed, *known])}")
 
 
 def _first_glm(invitation: Invitation) -> Entrant | None:

@@ -9,77 +9,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import models
 from mercer._errors import ExportError
+from mercer.base import declared_traits, resolve, traits_of, transformer_names
 from mercer.decide import Calibrated
-from mercer.export import discriminants, kernels, linear, naive_bayes, tables, texts
+from mercer.export import texts
 from mercer.export.calibrated import calibrated
 from mercer.export.columns import columns_read
 from mercer.export.expression import Column, Expression, Term, numbers_in, walk
 from mercer.export.formula import Formula, Said
 from mercer.export.targets import back_transformed
-from mercer.models.kernel_models.kernelized import Kernelized
-from mercer.models.kernel_models.perceptron import KernelPerceptron
 from mercer.models.reader import part_of, steps_of
 
 Lowering = Callable[[Any, Sequence[Expression]], Said]
-
-MODELS: dict[type, Lowering] = {
-    models.LinearRegression: linear.regression,
-    models.Ridge: linear.regression,
-    models.RidgeCV: linear.regression,
-    models.Lasso: linear.regression,
-    models.LassoCV: linear.regression,
-    models.ElasticNet: linear.regression,
-    models.ElasticNetCV: linear.regression,
-    models.LinearSVR: linear.regression,
-    models.PoissonRegressor: linear.glm_regression,
-    models.GammaRegressor: linear.glm_regression,
-    models.LogNormalRegressor: linear.glm_regression,
-    models.TweedieRegressor: linear.glm_regression,
-    models.LogNormalRegressor: linear.glm_regression,
-    models.GLM: linear.glm,
-    models.LogisticRegression: linear.logistic,
-    models.LogisticRegressionCV: linear.logistic,
-    models.OrdinalRegression: linear.ordinal,
-    models.LinearSVC: linear.boundary,
-    models.Perceptron: linear.boundary,
-    models.LinearThreshold: linear.threshold,
-    models.NaiveBayes: naive_bayes.mixed,
-    models.GaussianNB: naive_bayes.gaussian_nb,
-    models.BernoulliNB: naive_bayes.bernoulli_nb,
-    models.MultinomialNB: naive_bayes.multinomial_nb,
-    models.ComplementNB: naive_bayes.complement_nb,
-    models.CategoricalNB: naive_bayes.categorical_nb,
-    models.SVC: kernels.svc,
-    models.SVR: kernels.svr,
-    models.KernelRidge: kernels.kernel_ridge,
-    models.KernelBayes: kernels.kernel_bayes,
-    models.NadarayaWatson: kernels.nadaraya_watson,
-    models.NadarayaWatsonClassifier: kernels.nadaraya_watson,
-    models.LocalLinear: kernels.local_linear,
-    Kernelized: kernels.kernelized,
-    KernelPerceptron: kernels.kernel_perceptron,
-    DummyClassifier: linear.baseline_classes,
-    DummyRegressor: linear.baseline_mean,
-    models.GaussianDiscriminant: discriminants.discriminant,
-    models.LinearDiscriminantAnalysis: discriminants.discriminant,
-    models.QuadraticDiscriminantAnalysis: discriminants.discriminant,
-}
-FEATURES: dict[type, Callable[[Any, Sequence[Expression]], list[Expression]]] = {
-    models.TableFeatures: tables.table_features,
-    models.MonomialFeatures: tables.monomials,
-    StandardScaler: tables.scaled,
-    SimpleImputer: tables.imputed,
-    models.CountVectorizer: texts.documents,
-    models.TfidfVectorizer: texts.documents,
-}
 
 
 def lower(model: Any, *, missing: bool = True) -> Formula:
@@ -89,7 +33,7 @@ def lower(model: Any, *, missing: bool = True) -> Formula:
     """
     check_is_fitted(model)
     first, last = part_of(model, 0), part_of(model, -1)
-    if type(first) in texts.VECTORIZERS:
+    if traits_of(first).columns == "documents":
         columns = [texts.DOCUMENTS]
     elif hasattr(first, "n_features_in_"):
         columns = columns_read(first)
@@ -138,18 +82,19 @@ def _said(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def _features(step: Any) -> Callable[[Any, Sequence[Expression]], list[Expression]]:
-    if type(step) in FEATURES:
-        return FEATURES[type(step)]
+    own = declared_traits(type(step))
+    if own is not None and own.tasks == ("features",) and own.export is not None:
+        return resolve(own.export)
     raise ExportError(
         f"{type(step).__name__} cannot be exported; before a model, exports take "
-        f"{', '.join(kind.__name__ for kind in FEATURES)}. Make its features columns of the table, and fit the model "
-        "to them."
+        f"{', '.join(transformer_names('export'))}. Make its features columns of the table, and fit the model to them."
     )
 
 
 def _model(model: Any) -> Lowering:
-    if type(model) in MODELS:
-        return MODELS[type(model)]
+    own = declared_traits(type(model))
+    if own is not None and own.tasks != ("features",) and own.export is not None:
+        return resolve(own.export)
     if inside := next((name for name in ("model_", "model") if hasattr(model, name)), None):
         raise ExportError(
             f"{type(model).__name__} cannot be exported. Export the model that it is built around, its `{inside}`; or "

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import ExportError
+from mercer.base import declared_traits
 from mercer.export.expression import Column, Expression, Term, TextTerms
-from mercer.models import CountVectorizer, TfidfVectorizer
+from mercer.models import TfidfVectorizer
 from mercer.models.text.vectorizer import TOKEN_PATTERN
 
-VECTORIZERS = (CountVectorizer, TfidfVectorizer)
 #: what a vectorizer reads that is not behind `TableFeatures`
 DOCUMENTS = Column("text", "text")
 
@@ -25,7 +25,8 @@ def documents(vectorizer: Any, inputs: Sequence[Expression]) -> list[Expression]
 def term_features(vectorizer: Any, column: Expression) -> list[Expression]:
     """The feature of each term."""
     name = type(vectorizer).__name__
-    if type(vectorizer) not in VECTORIZERS:
+    own = declared_traits(type(vectorizer))
+    if own is None or own.export is None:
         raise ExportError(
             f"{name} cannot be exported; CountVectorizer and TfidfVectorizer can be. Fit with one of them."
         )

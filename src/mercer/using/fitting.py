@@ -11,13 +11,14 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from mercer._errors import DataError
+from mercer.base import estimator_named, model_names, traits_of
 from mercer.data.coding import code_array, trim_labels
 from mercer.data.formats import NumberFormat, read_labels
 from mercer.data.infer import number_format
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.storages.time_columns import refuse_clock_times
 from mercer.decide.wrapped import last_step
-from mercer.using.preparing import CLASSIFIERS, Prepared, model_named, prepared, prepared_source
+from mercer.using.preparing import Prepared, model_named, prepared, prepared_source
 from mercer.using.tasks import Classification
 from mercer.using.which_task import task_for
 
@@ -49,7 +50,7 @@ def fitted(
 def fitted_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:
     """The model of that name, fitted to a source, which is read as often as it takes."""
     refuse_clock_times(source.head().X)
-    if name not in CLASSIFIERS and (form := number_format(source.head().y)) is not None:
+    if not _classifies(name) and (form := number_format(source.head().y)) is not None:
         source = source.map(partial(_with_numbers, form))
     ready = prepared_source(name, source, settings=settings)
     _asks_for_classes(name, source.head().y)
@@ -77,7 +78,7 @@ def expected(name: str, source: Source, settings: Mapping[str, Any]) -> Any:
 
 def _asks_for_classes(name: str, y: Any) -> bool:
     """Whether classes are to be named: by a classifier, or by a GLM (of any family) whose target is no number."""
-    if name in CLASSIFIERS or (name == "GLM" and np.asarray(y).dtype.kind not in "iufb"):
+    if _classifies(name) or (_may_classify(name) and np.asarray(y).dtype.kind not in "iufb"):
         return True
     if isinstance(first := next(iter(y), None), str):
         raise DataError(
@@ -85,6 +86,16 @@ def _asks_for_classes(name: str, y: Any) -> bool:
             "LogisticRegression or NaiveBayes, or another target."
         )
     return False
+
+
+def _classifies(name: str) -> bool:
+    """Whether classes are what a model is for."""
+    return name in model_names() and traits_of(estimator_named(name)).classifies
+
+
+def _may_classify(name: str) -> bool:
+    """Whether classes are among what a model is for."""
+    return name in model_names() and "classification" in traits_of(estimator_named(name)).tasks
 
 
 def _remark_on_amounts(name: str, y: Any) -> tuple[str, ...]:

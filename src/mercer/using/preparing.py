@@ -9,6 +9,7 @@ from typing import Any
 
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean, listed
+from mercer.base import Traits, estimator_named, model_names, traits_of
 from mercer.data import Kind, Schema, Table
 from mercer.data.formats import Format
 from mercer.data.select import select
@@ -16,66 +17,8 @@ from mercer.data.sources.base import Chunk, Source
 from mercer.models.tables.source import infer_schema, read_chunk
 from mercer.using.shown import AMOUNTS, Shown
 
-CLASSIFIERS = (
-    "NaiveBayes",
-    "GaussianNB",
-    "BernoulliNB",
-    "MultinomialNB",
-    "CategoricalNB",
-    "ComplementNB",
-    "GaussianDiscriminant",
-    "LinearDiscriminantAnalysis",
-    "QuadraticDiscriminantAnalysis",
-    "KernelBayes",
-    "LogisticRegression",
-    "LogisticRegressionCV",
-    "OrdinalRegression",
-    "LinearThreshold",
-    "Perceptron",
-    "SVC",
-    "LinearSVC",
-    "NadarayaWatsonClassifier",
-)
-REGRESSORS = (
-    "GLM",
-    "LinearRegression",
-    "Ridge",
-    "RidgeCV",
-    "Lasso",
-    "LassoCV",
-    "ElasticNet",
-    "ElasticNetCV",
-    "PoissonRegressor",
-    "GammaRegressor",
-    "LogNormalRegressor",
-    "TweedieRegressor",
-    "KernelRidge",
-    "SVR",
-    "LinearSVR",
-    "NadarayaWatson",
-    "LocalLinear",
-)
-MODELS = (*CLASSIFIERS, *REGRESSORS)
-
-#: models of columns of any kind, one by one
-OF_COLUMNS = frozenset({"NaiveBayes"})
-#: models of numbers as they are, in their own units
-OF_NUMBERS = frozenset(
-    {"GaussianNB", "GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis", "KernelBayes"}
-)
-#: those that have a place for gaps: they are shown the numbers of a table of anything, so that they merge and forget
-OF_NUMBERS_WITH_GAPS = frozenset({"GaussianNB", "GaussianDiscriminant"})
-#: models of counts of words, or of columns that are counts
-OF_COUNTS = frozenset({"MultinomialNB", "ComplementNB", "BernoulliNB", "CategoricalNB"})
-#: those of them that take numbers as they are: in standard units some would be below 0
-OF_AMOUNTS = OF_COUNTS - {"BernoulliNB"}
-#: models whose covariances features that add up to 1, one for each level, make singular
-OF_COVARIANCES = frozenset({"QuadraticDiscriminantAnalysis"})
-#: models of rows in a space: of numbers in standard units, side by side
-OF_POINTS = frozenset(
-    {"Kernelized", "SVC", "SVR", "KernelRidge", "NadarayaWatson", "NadarayaWatsonClassifier", "LocalLinear"}
-)
-
+#: models of columns that are numbers as they are, and of these that are counts
+OF_NUMBERS, OF_COUNTS = ("numbers",), ("counts", "zero-one")
 #: kinds that are read as numbers, codes and all
 NUMERIC = AMOUNTS | {Kind.CODE, Kind.BINARY}
 
@@ -112,7 +55,7 @@ def prepared(
 def prepared_model(model: Any, frame: Any, *, formats: Mapping[str, Format] | None = None) -> Prepared:
     """Return a model of mercer that is not fitted, ready for a frame."""
     shown = Shown.of(Table.of(frame, dates=True).with_formats(formats or {}))
-    return _prepared(type(model).__name__, model, shown, shown.table.native if shown.formats else frame)
+    return _prepared(model, shown, shown.table.native if shown.formats else frame)
 
 
 def prepared_source(name: str, source: Source, *, settings: Mapping[str, Any] | None = None) -> Prepared:
@@ -121,27 +64,38 @@ def prepared_source(name: str, source: Source, *, settings: Mapping[str, Any] | 
     schema = infer_schema(source)
     shown = Shown(Table.of(source.head().X, dates=True).with_formats(schema.formats), schema)
     rows = source.map(partial(read_chunk, schema.formats)) if schema.formats else source
-    return _prepared(name, model, shown, rows)
+    return _prepared(model, shown, rows)
 
 
-def _prepared(name: str, model: Any, shown: Shown, rows: Any) -> Prepared:
+def _prepared(model: Any, shown: Shown, rows: Any) -> Prepared:
     """The rows are a frame or a source."""
-    if name in OF_COLUMNS:
+    declared = traits_of(model)
+    if declared.columns == "any":
         return _of_columns(model, shown, rows)
     plain = [column.name for column in shown.schema if column.kind not in (Kind.IDENTIFIER, Kind.CONSTANT)]
     amounts = [each for each in plain if shown.schema[each].kind in NUMERIC]
     raw = amounts and not shown.formats  # what strings spell is kept by `TableFeatures`
-    if raw and (name in OF_NUMBERS_WITH_GAPS or (name in OF_NUMBERS | OF_COUNTS and amounts == plain)):
+    if raw and _takes_numbers(declared, alone=amounts == plain):
         return Prepared(model, _only(rows, amounts), shown.schema, _left_out(shown, amounts))
-    if name in OF_COUNTS and shown.texts:
+    if declared.columns in OF_COUNTS and shown.texts:
         others = [each for each in plain if each not in shown.texts]
         return Prepared(shown.features(model, text_only=True, text="counts"), rows, shown.schema, _not_shown(others))
-    if name in OF_AMOUNTS:
+    if declared.columns == "counts":  # in standard units some would be below 0
         return Prepared(shown.features(model, scale=False), rows, shown.schema)
-    output = "array" if name in OF_POINTS | OF_NUMBERS | OF_COUNTS else "auto"
+    output = "auto" if declared.columns == "features" else "array"
     features = shown.features(model, output=output)
-    notes = _without_dependent(features[0], shown) if name in OF_COVARIANCES else ()
+    notes = _without_dependent(features[0], shown) if declared.needs_full_rank else ()
     return Prepared(features, rows, shown.schema, notes)
+
+
+def _takes_numbers(declared: Traits, *, alone: bool) -> bool:
+    """Whether a model takes numbers as they are: where they are `alone`, or integrating out what is missing.
+
+    The latter are shown the numbers of a table of anything, so that they merge and forget.
+    """
+    if declared.columns == "numbers" and declared.integrates_missing:
+        return True
+    return alone and declared.columns in (*OF_NUMBERS, *OF_COUNTS)
 
 
 def _without_dependent(features: Any, shown: Shown) -> tuple[str, ...]:
@@ -167,11 +121,9 @@ def _selected(names: list[str], chunk: Chunk) -> Chunk:
 
 def model_named(name: str, settings: Mapping[str, Any]) -> Any:
     """A model by its public name, with parameters that it has."""
-    import mercer
-
-    if name not in MODELS:
-        raise DataError(f"There is no model {name!r}. {did_you_mean(name, MODELS)}")
-    model = getattr(mercer, name)()
+    if name not in (known := model_names()):
+        raise DataError(f"There is no model {name!r}. {did_you_mean(name, known)}")
+    model = estimator_named(name)()
     set_parameters(model, settings)
     return model
 

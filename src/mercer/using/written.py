@@ -8,7 +8,8 @@ from typing import Any
 
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean
-from mercer.using.preparing import MODELS, model_named
+from mercer.base import estimator_named, model_names
+from mercer.using.preparing import model_named
 
 #: penalties that may stand within a model; kernels may, too
 PENALTIES = ("L1", "L2")
@@ -41,7 +42,7 @@ def _called(call: ast.Call, text: str) -> Any:
     named = {each.arg: _value(each.value, text) for each in call.keywords if each.arg is not None}
     name = call.func.id
     try:
-        if name in MODELS and not values:
+        if name in model_names() and not values:
             return model_named(name, named)
         return makers[name](*values, **named)
     except (TypeError, ValueError) as refusal:
@@ -61,7 +62,6 @@ def _value(node: ast.expr, text: str) -> Any:
 
 def _makers() -> dict[str, Callable[..., Any]]:
     """Return what may be called, by name."""
-    import mercer
     from mercer import families, kernels, models
 
     of_kernels = {name: getattr(kernels, name) for name in kernels.__all__ if isinstance(getattr(kernels, name), type)}
@@ -69,7 +69,7 @@ def _makers() -> dict[str, Callable[..., Any]]:
     return {
         **of_kernels,
         **penalties,
-        **{name: getattr(mercer, name) for name in MODELS},
+        **{name: estimator_named(name) for name in model_names()},
         "kernelize": models.kernelize,
     }
 

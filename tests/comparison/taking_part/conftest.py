@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mercer.comparison.taking_part import kernel_machines
+from mercer.models.kernel_models import compared
 
 
 @pytest.fixture
 def untuned_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     """To tune them takes ten times as long."""
-    monkeypatch.setattr(kernel_machines, "SEARCHED", 0)
+    monkeypatch.setattr(compared, "SEARCHED", 0)

@@ -13,13 +13,13 @@ from scipy import sparse
 
 from mercer import GaussianNB, LogisticRegression
 from mercer._errors import DataError
+from mercer.base import Question
 from mercer.comparison import compare
 from mercer.comparison.experiments._experiment import by_name
-from mercer.comparison.taking_part import kernel_machines
-from mercer.comparison.taking_part.candidates import RULE_ROWS
 from mercer.comparison.taking_part.entrants import by_expected_cost, entrants_for
-from mercer.comparison.taking_part.question import Question
 from mercer.data import Table
+from mercer.models.kernel_models import compared
+from mercer.models.rules.linear_threshold import RULE_ROWS
 
 pytestmark = pytest.mark.usefixtures("untuned_machines")
 
@@ -190,7 +190,7 @@ def test_whose_gaps_were_filled_is_told() -> None:
 
 
 def test_what_is_chosen_inside_each_training_set_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_machines, "SEARCHED", 1500)
+    monkeypatch.setattr(compared, "SEARCHED", 1500)
     told = entrants_for(Table.of(NUMBERS), Question()).notes[-1]
     assert "without the held-out rows" in told
     assert "C of LogisticRegressionCV, shrinkage of GaussianDiscriminant" in told

@@ -12,11 +12,11 @@ from sklearn.base import clone
 
 from mercer import SVC, compare, load, save
 from mercer._errors import DataError
+from mercer.base import Question
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.taking_part.entrants import entrants_for
 from mercer.comparison.taking_part.inner import INNER_FOLDS, InnerFolds
 from mercer.comparison.taking_part.kinds import innermost
-from mercer.comparison.taking_part.question import Question
 from mercer.comparison.taking_part.tuning import Tuned
 from mercer.data import Table
 from mercer.using.which_task import task_for

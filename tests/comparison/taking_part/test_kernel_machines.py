@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_circles
 
+from mercer.base import Question
 from mercer.comparison import compare
-from mercer.comparison.taking_part import kernel_machines
 from mercer.comparison.taking_part.entrants import entrants_for
-from mercer.comparison.taking_part.question import Question
+from mercer.comparison.taking_part.kinds import unprepared
 from mercer.data import Table
+from mercer.models.kernel_models import compared
 
 pytestmark = pytest.mark.usefixtures("untuned_machines")
 
@@ -23,6 +24,12 @@ LOGISTIC = "kernelize(LogisticRegression(C=10), RBF(gamma=0.5))"
 
 def names(table: Any, task: str = "classification", outputs: int = 1) -> list[str]:
     return [entrant.name for entrant in entrants_for(Table.of(table), Question(task, outputs)).entrants]
+
+
+def machines(table: Any) -> list[Any]:
+    """Kernel machines for classes, without what prepares their rows."""
+    entrants = entrants_for(Table.of(table), Question()).entrants
+    return [unprepared(entrant.model) for entrant in entrants if entrant.kind == "kernel"]
 
 
 def test_they_win_where_no_line_separates() -> None:
@@ -59,15 +66,15 @@ def test_a_category_is_a_difference_between_rows() -> None:
 
 
 def test_too_many_rows_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_machines, "PART", 59)
-    monkeypatch.setattr(kernel_machines, "FACTORS", 60)
+    monkeypatch.setattr(compared, "PART", 59)
+    monkeypatch.setattr(compared, "FACTORS", 60)
     assert "SVC" not in names(X)
     assert LOGISTIC in names(X)
     assert "SVC (needs at most 59 rows)" in entrants_for(Table.of(X), Question()).notes[0]
 
 
 def test_more_classes_are_more_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_machines, "FACTORS", 100)
+    monkeypatch.setattr(compared, "FACTORS", 100)
     assert LOGISTIC in names(X, outputs=4)
     assert LOGISTIC not in names(X, outputs=5)
     told = " ".join(entrants_for(Table.of(X), Question(outputs=8)).notes)
@@ -76,7 +83,7 @@ def test_more_classes_are_more_functions(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_many_rows_have_a_penalty_that_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "KernelRidge(alpha='loo', gamma='median', kernel='rbf')" in names(X, "regression")
-    monkeypatch.setattr(kernel_machines, "EIGENVALUES", 59)
+    monkeypatch.setattr(compared, "EIGENVALUES", 59)
     assert "KernelRidge(alpha=0.1, gamma='median', kernel='rbf')" in names(X, "regression")
 
 
@@ -85,11 +92,8 @@ def test_counts_have_a_log_link() -> None:
 
 
 def test_prices_are_chosen_where_rows_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_machines, "SEARCHED", 60)
-    tuned = [machine.model for machine in kernel_machines.kernel_machines(Question(), 60, 2)]
+    monkeypatch.setattr(compared, "SEARCHED", 60)
+    tuned = machines(X)
     assert [model.parameter for model in tuned] == ["C", "model__C"]
     assert all((model.fit(X, Y).predict(X) == Y).mean() > 0.9 for model in tuned)
-    assert [type(each.model).__name__ for each in kernel_machines.kernel_machines(Question(), 61, 2)] == [
-        "SVC",
-        "Kernelized",
-    ]
+    assert [type(model).__name__ for model in machines(np.vstack([X, X[:1]]))] == ["SVC", "Kernelized"]

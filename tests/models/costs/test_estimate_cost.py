@@ -31,7 +31,7 @@ from mercer import (
 from mercer._errors import DataError, DeviceError, TooLargeError
 from mercer._threads import thread_count
 from mercer.data.sources.memory import InMemory
-from mercer.models.costs._work import DECOMPOSED, work_of
+from mercer.models.costs.work import DECOMPOSED, work_of
 from mercer.smoothing import Epanechnikov, LeastSquaresCV
 
 
@@ -79,7 +79,7 @@ def leave(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """So many bytes are left, whoever asks."""
     rooms = (
         "_memory",
-        "models.costs._work",
+        "models.costs.work",
         "models.costs.estimate_cost",
         "solvers.span.kernel_ridge",
         "solvers.span.kernel_steps",

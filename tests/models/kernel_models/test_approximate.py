@@ -30,7 +30,7 @@ from mercer._errors import DataError, FitInterrupted, KernelError, NoSpectrumErr
 from mercer.families import L2, NegativeBinomial, Tweedie
 from mercer.kernels import RBF, Laplacian, Polynomial, Spectrum
 from mercer.models.costs import _cost as _costs
-from mercer.models.costs import _work
+from mercer.models.costs import work
 from mercer.solvers.span import mapped_newton
 from tests._ctrl_c import interrupt, interrupted_at
 from tests.models._layouts import read_only
@@ -476,7 +476,7 @@ def test_landmarks_that_any_rows_may_be_cost_nothing_to_choose() -> None:
     rows = np.random.default_rng(0).normal(size=(20_000, 5))
     model = KernelRidge(kernel="rbf")
     any_rows, chosen = (
-        _work.work_of(clone(model).set_params(approximate=Nystroem(n_components=300, landmarks=rule)), rows)
+        work.work_of(clone(model).set_params(approximate=Nystroem(n_components=300, landmarks=rule)), rows)
         for rule in ("uniform", "rpcholesky")
     )
     assert any_rows.flops < chosen.flops

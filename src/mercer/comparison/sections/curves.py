@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from mercer._errors import DataError, ExperimentInterrupted
+from mercer.base import traits_of
 from mercer.comparison.entry import Entry
 from mercer.comparison.experiments.curves_result import LearningCurves
 from mercer.comparison.experiments.learning_curves import learning_curves
@@ -32,8 +33,6 @@ MOST_ROWS, MANY_ROWS, MANY_ENTRIES = 1_000, 10_000, 1_000_000
 #: seconds of work after which a pair has no more repeats: more than so few rows take, so that pages hardly ever depend
 #: on it
 MOST_SECONDS = 6.0
-#: generative models that are fitted in one look at the rows
-ONE_LOOK = frozenset({"NaiveBayes", "GaussianNB", "BernoulliNB", "MultinomialNB", "CategoricalNB", "ComplementNB"})
 
 
 class _TooLong(Exception):
@@ -73,7 +72,7 @@ def curves(view: View) -> Section | None:
 def _rows(view: View, generative: Entry) -> Array:
     """Rows of the experiment: by kinds and sizes rather than by seconds, so that the same seed gives the same page."""
     table, most = view.comparison.table, MOST_ROWS
-    if type(innermost(generative.model)).__name__ in ONE_LOOK:
+    if traits_of(innermost(generative.model)).is_one_pass:
         entries = table.n_columns * len(view.labels)
         most = int(np.clip(MANY_ENTRIES // entries, MOST_ROWS, MANY_ROWS))
     return some_rows(table.n_rows, most)

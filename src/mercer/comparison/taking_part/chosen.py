@@ -7,11 +7,12 @@ from typing import Any
 
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean
+from mercer.base import estimator_named, model_names, traits_of
 from mercer.comparison.taking_part.entrants import Entrant, Invitation, entrants_given, with_partners
 from mercer.comparison.taking_part.kinds import innermost, kind_of
 from mercer.comparison.taking_part.reference import reference_for
 from mercer.data import Table
-from mercer.using.preparing import CLASSIFIERS, MODELS, prepared, prepared_model
+from mercer.using.preparing import prepared, prepared_model
 from mercer.using.shown import Shown
 from mercer.using.tasks import Task
 from mercer.using.written import find_sklearn, parse_model
@@ -58,10 +59,10 @@ def entrants_named(name: str, invitation: Invitation, table: Table, task: Task) 
     reference = reference_for(table, task)
     if reference is not None and reference.name.casefold() == name.removesuffix(REFERENCE).casefold():
         return [reference._replace(kind="discriminative")]
-    known = {each.casefold(): each for each in MODELS}
+    known = {each.casefold(): each for each in model_names()}
     classes = task.name in ("classification", "ordered")
     if (of_mercer := known.get(name.casefold())) is not None:
-        if of_mercer != "GLM" and (of_mercer in CLASSIFIERS) != classes:
+        if ("classification" if classes else "regression") not in traits_of(estimator_named(of_mercer)).tasks:
             suits = [each.name for each in invitation.entrants]
             raise DataError(f"{of_mercer} is not a model for the task {task.name}. {did_you_mean(name, suits)}")
         return [_made_ready(of_mercer, prepared(of_mercer, table.native, formats=table.formats))]
@@ -74,7 +75,7 @@ def entrants_named(name: str, invitation: Invitation, table: Table, task: Task) 
             raise DataError(f"{type(model).__name__} is not a model for the task {task.name}.")
         shown = Shown.of(table)
         return [Entrant(type(model).__name__, shown.features(model, output="array"), table, kind_of(model))]
-    names = [*(each.name for each in invitation.entrants), *MODELS]
+    names = [*(each.name for each in invitation.entrants), *model_names()]
     raise DataError(f"There is no model {name!r}. {did_you_mean(name, names)}")
 
 

@@ -9,26 +9,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._errors import DataError
-from mercer.comparison.entry import Kind
+from mercer.base import ModelKind, Question, traits_of
 from mercer.comparison.taking_part.candidates import (
-    ANYTHING,
-    COMPLETE,
-    COUNTS,
-    DENSE,
-    ZERO_ONE,
-    Candidate,
-    for_columns,
-    for_sparse,
+    ColumnViews,
+    ShownModel,
+    baseline,
+    candidates_for,
+    question_of_columns,
+    question_of_matrix,
+    show_matrix,
 )
 from mercer.comparison.taking_part.inner import Inner
 from mercer.comparison.taking_part.kinds import innermost, kind_of, partners_of, unprepared, uses_products
-from mercer.comparison.taking_part.question import Question
 from mercer.comparison.taking_part.tuning import Tuned
 from mercer.data import Table
 from mercer.using.shown import Shown
 
 #: kinds of models by what a fit is expected to cost, cheapest first
-COSTS: tuple[Kind, ...] = ("baseline", "generative", "discriminative", "reference", "direct", "density", "kernel")
+COSTS: tuple[ModelKind, ...] = ("baseline", "generative", "discriminative", "reference", "direct", "density", "kernel")
 
 
 class Entrant(NamedTuple):
@@ -37,7 +35,7 @@ class Entrant(NamedTuple):
     name: str
     model: Any
     table: Table
-    kind: Kind
+    kind: ModelKind
     partner: str | None = None
 
 
@@ -96,16 +94,22 @@ def by_written_name(models: Mapping[Any, Any]) -> dict[str, Any]:
 def entrants_for(table: Table, asked: Question) -> Invitation:
     """Every model of mercer that can say something about such a target and such columns."""
     if table.library == "scipy":
-        return _invitation(for_sparse(table, asked), _needs_met(table.matrix()), asked.inner, gaps=False)
+        asked = question_of_matrix(table, asked)
+        candidates = [baseline(asked), *candidates_for(asked)]
+        shown_models = [show_matrix(candidate, table, asked) for candidate in candidates]
+        return _invitation(shown_models, _needs_met(table.matrix()), asked.inner, gaps=False)
     shown = Shown.of(table)
     if not shown.n_columns:
         return Invitation([], shown.notes())
-    met = {ANYTHING, COMPLETE}
+    met: set[str] = {"nothing", "complete columns"}
     if shown.all_numbers:
         # a gap is no hindrance: who cannot have it is shown filled columns
         met |= _needs_met(shown.as_numbers().matrix())
-    notes = [*shown.notes(), *_partly_shown(shown, asked)]
-    return _invitation(for_columns(shown, asked), met, asked.inner, gaps=shown.has_gaps, notes=notes)
+    asked = question_of_columns(shown, asked)
+    views = ColumnViews(shown, asked)
+    shown_models = [views.show(candidate) for candidate in (baseline(asked), *candidates_for(asked))]
+    notes = [*shown.notes(), *_partly_shown(shown_models, shown)]
+    return _invitation(shown_models, met, asked.inner, gaps=shown.has_gaps, notes=notes)
 
 
 def by_expected_cost(entrants: Sequence[Entrant]) -> list[Entrant]:
@@ -130,32 +134,36 @@ def with_partners(entrants: list[Entrant]) -> list[Entrant]:
     ]
 
 
-def _partly_shown(shown: Shown, asked: Question) -> list[str]:
+def _partly_shown(models: Sequence[ShownModel], shown: Shown) -> list[str]:
     """Which models see less than all columns."""
-    if not asked.classes or not shown.undescribed:
-        return []
-    blind = ["NaiveBayes is not shown " + ", ".join(map(repr, shown.undescribed))] if shown.described else []
-    parts = [*blind, *(["MultinomialNB is shown text alone"] if shown.texts else [])]
+    not_described = ", ".join(map(repr, shown.undescribed))
+    parts = [
+        f"{name_of(each.model)} is not shown {not_described}"
+        for each in models
+        if each.candidate.view == "described" and shown.undescribed
+    ]
+    parts += [f"{name_of(each.model)} is shown text alone" for each in models if each.candidate.view == "words"]
     return [f"{'; '.join(parts)}."] if parts else []
 
 
 def _invitation(
-    candidates: list[Candidate], met: set[str], inner: Inner | None, *, gaps: bool, notes: Sequence[str] = ()
+    models: Sequence[ShownModel], met: set[str], inner: Inner | None, *, gaps: bool, notes: Sequence[str] = ()
 ) -> Invitation:
     """Those whose needs are met, and who else would have liked to come."""
     invited, filled, left_out = [], [], []
-    for model, need, table, fills, most_rows, most_columns in candidates:
+    for each in models:
+        candidate, model, table = each.candidate, each.model, each.table
         name = name_of(model)
         lacks = [
-            *([need] if need not in met else []),
-            *([f"at most {most_rows:,} rows"] if table.n_rows > most_rows else []),
-            *([f"at most {most_columns:,} columns"] if table.n_columns > most_columns else []),
+            *([candidate.need] if candidate.need not in met else []),
+            *([f"at most {candidate.most_rows:,} rows"] if table.n_rows > candidate.most_rows else []),
+            *([f"at most {candidate.most_columns:,} columns"] if table.n_columns > candidate.most_columns else []),
         ]
         if lacks:
             left_out.append(f"{name} (needs {lacks[0]})")
             continue
         invited.append(Entrant(name, model, table, kind_of(model)))
-        if fills and gaps:
+        if each.is_filled and gaps:
             filled.append(name)
     sentences = [*notes]
     if filled:
@@ -181,21 +189,16 @@ def _searched(model: Any) -> str:
     model = unprepared(model)
     if isinstance(model, Tuned):
         return model.parameter.rpartition("__")[2]
-    name = type(model).__name__
     by_rows = "loo" in (getattr(model, "alpha", None), getattr(model, "alphas", None))
-    return {"LogisticRegressionCV": "C", "LassoCV": "alpha"}.get(name, "alpha" if by_rows else "")
+    return traits_of(model).chooses or ("alpha" if by_rows else "")
 
 
 def name_of(model: Any) -> str:
     """A model as it was written, on one line, without what prepares its rows and its target."""
     of_products = " of products" if uses_products(model) else ""
     model = innermost(model)
-    if type(model).__name__ == "Kernelized":  # which nobody writes
-        return f"kernelize({model.model!r}, {model.kernel!r})"
-    if type(model).__name__ in {"LogisticRegressionCV", "LassoCV", "NaiveBayes"}:  # with the usual folds and families
-        return f"{type(model).__name__}{of_products}"
-    if type(model).__name__ == "LinearThreshold":  # whose rule is its name
-        return f"LinearThreshold({model.rule!r})"
+    if (label := traits_of(model).label) is not None:
+        return f"{label(model)}{of_products}"
     written = " ".join(repr(model).split()).removesuffix("()") + of_products
     return re.sub(r"L2\(strength=([\d.]+), mean=0.0\)", r"L2(\1)", written)
 
@@ -204,11 +207,11 @@ def _needs_met(matrix: Any) -> set[str]:
     sparse = not isinstance(matrix, np.ndarray)
     values = matrix.data if sparse else matrix
     met = {
-        ANYTHING: True,
-        COMPLETE: not np.isnan(values).any(),
-        DENSE: not sparse,
-        ZERO_ONE: np.isin(values, (0, 1)).all(),
-        COUNTS: ((values >= 0) & (values == np.floor(values))).all(),
+        "nothing": True,
+        "complete columns": not np.isnan(values).any(),
+        "dense columns": not sparse,
+        "columns of 0 and 1": np.isin(values, (0, 1)).all(),
+        "counts": ((values >= 0) & (values == np.floor(values))).all(),
     }
     return {need for need, is_met in met.items() if is_met}
 

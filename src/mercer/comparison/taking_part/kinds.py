@@ -4,28 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.comparison.entry import Kind
-from mercer.comparison.taking_part.pairs import GENERATIVE
+from mercer.base import ModelKind, traits_of
 from mercer.comparison.taking_part.tuning import Tuned
 
-#: By the name of the class, which scikit-learn's and ours share. Parzen windows have half of a pair, too, and a kind of
-#: their own.
-_GENERATIVE = GENERATIVE.keys() - {"KernelBayes"}
-_LOGISTIC = {"LogisticRegression", "LogisticRegressionCV"}
-_DIRECT = {
-    "LinearThreshold",
-    "Perceptron",
-    "LinearSVC",
-    "RidgeClassifier",
-    "RidgeClassifierCV",
-    "PassiveAggressiveClassifier",
-}
-_KERNEL = {"SVC", "NuSVC", "SVR", "NuSVR", "KernelRidge", "Kernelized", "GaussianProcessClassifier"}
-_DENSITY = {"KernelBayes", "NadarayaWatson", "NadarayaWatsonClassifier", "LocalLinear", "KNeighborsClassifier"}
-_BASELINE = {"DummyClassifier", "DummyRegressor"}
 
-
-def kind_of(model: Any) -> Kind:
+def kind_of(model: Any) -> ModelKind:
     """The kind of a model, without what prepares its rows; a model that nobody knows is taken for a conditional one.
 
     Examples
@@ -35,16 +18,7 @@ def kind_of(model: Any) -> Kind:
     ('generative', 'kernel')
     """
     model = innermost(model)
-    name = type(model).__name__
-    if name in _KERNEL or (name == "GLM" and getattr(model, "kernel", None) is not None):
-        return "kernel"
-    kinds: tuple[tuple[set[str], Kind], ...] = (
-        (_GENERATIVE, "generative"),
-        (_DIRECT, "direct"),
-        (_DENSITY, "density"),
-        (_BASELINE, "baseline"),
-    )
-    return next((kind for names, kind in kinds if name in names), "discriminative")
+    return traits_of(model).kind_of(model)
 
 
 def innermost(model: Any) -> Any:
@@ -64,7 +38,7 @@ def unprepared(model: Any) -> Any:
 def uses_products(model: Any) -> bool:
     """Whether products of columns are among the features."""
     steps = getattr(model, "steps", ())
-    return any(type(step).__name__ in {"MonomialFeatures", "PolynomialFeatures"} for _, step in steps)
+    return any(traits_of(step).makes == "products" for _, step in steps)
 
 
 def partners_of(models: list[Any]) -> list[int | None]:
@@ -93,9 +67,6 @@ _PARTNERS = {
 
 def _role(model: Any) -> str:
     inner = innermost(model)
-    name = type(inner).__name__
-    if name == "Kernelized":
-        return "kernelized" if type(inner.model).__name__ in _LOGISTIC else ""
-    if name in _LOGISTIC:
-        return "quadratic" if uses_products(model) else "linear"
-    return GENERATIVE[name](inner) if name in GENERATIVE else ""
+    declared = traits_of(inner)
+    half = declared.half_of(inner) if declared.classifies else ""
+    return "quadratic" if half == "linear" and uses_products(model) else half

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
 from mercer._errors import NoCounterpartError, NoLinearFormError, NonFiniteError
+from mercer.base import Half, Traits, traits_of
 from mercer.comparison.taking_part._pair_start import Start, start_of
 
 #: (name, estimator), as a Pipeline has them
 Steps = list[tuple[str, Any]]
 
-BOUNDARY = "it learns where to decide and no probability, so that it is half of no pair; LogisticRegression is"
 NUMBERS = "it predicts numbers, and the pairs are of classifiers"
-ROWS = "it describes rows, and not what class they are of"
-SELF = "its p(y|x) is already that of KernelBayes(shared_bandwidth=True): both halves are one model"
-REASONS = {
-    **dict.fromkeys(("Perceptron", "LinearThreshold", "LinearSVC", "SVC", "KernelPerceptron"), BOUNDARY),
-    **dict.fromkeys(("KernelDensity", "HistogramDensity", "DensityOutliers"), ROWS),
-    "NadarayaWatsonClassifier": SELF,
-}
 #: counts and statistics may be far from standardised, which takes more than scikit-learn's 100
 MOST_STEPS = 1000
-#: what makes columns of words
-WORDS = ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer", "TfidfTransformer")
 
 
 def counterpart(model: Any, *, naive: bool = False) -> Any:
@@ -67,23 +57,23 @@ def counterpart(model: Any, *, naive: bool = False) -> Any:
     if isinstance(last, type) or not hasattr(last, "get_params"):
         raise NoCounterpartError(f"counterpart takes a model such as GaussianNB() or a Pipeline of one, got {last!r}.")
     before: Steps = [(name, step if isinstance(step, str) or step is None else clone(step)) for name, step in steps]
-    for name in _names(last):
-        if name in GENERATIVE:
-            return _together(model, _discriminative(GENERATIVE[name](last), before, last))
-        if name in DISCRIMINATIVE:
-            return _together(model, DISCRIMINATIVE[name](last, before, naive))
+    half = _declared(last).half_of(last)
+    if half == "linear":
+        return _together(model, _of_logistic(before, naive=naive))
+    if half == "kernelized":
+        return _together(model, _of_kernel(before))
+    if half:
+        return _together(model, _discriminative(half, before, last))
     raise NoCounterpartError(f"{type(last).__name__} has no counterpart: {_reason(last)}.")
 
 
 def half_of(model: Any) -> Literal["generative", "discriminative"] | None:
     """Which half of a pair a model, or the last step of a Pipeline, is; None if it is neither."""
     _, last = _parted(model)
-    for name in _names(last):
-        if name in GENERATIVE:
-            return "generative"
-        if name in DISCRIMINATIVE:
-            return None if _unsuitable(last) else "discriminative"
-    return None
+    half = "" if isinstance(last, type) else _declared(last).half_of(last)
+    if not half:
+        return None
+    return "discriminative" if half in ("linear", "kernelized") else "generative"
 
 
 def _parted(model: Any) -> tuple[Steps, Any]:
@@ -95,18 +85,17 @@ def _parted(model: Any) -> tuple[Steps, Any]:
     return steps, model
 
 
-def _names(model: Any) -> list[str]:
-    """Of the classes of ours that a model is of."""
-    kinds = type(model).__mro__
-    return [kind.__name__ for kind in kinds if kind.__module__.startswith("mercer.")]
+def _declared(model: Any) -> Traits:
+    """Return the traits of a model, without those of scikit-learn's classes, which have no counterparts here."""
+    return Traits() if type(model).__module__.partition(".")[0] == "sklearn" else traits_of(model)
 
 
 def _reason(model: Any) -> str:
-    names = _names(model)
-    if not names:
+    declared = _declared(model)
+    if declared == Traits() and not any(kind.__module__.startswith("mercer.") for kind in type(model).__mro__):
         return "it is not a model of mercer; if mercer has one of the same name, use that"
-    if found := next((REASONS[name] for name in names if name in REASONS), ""):
-        return found
+    if declared.no_counterpart:
+        return declared.no_counterpart
     from sklearn.base import is_regressor
 
     return NUMBERS if is_regressor(model) else "it is not a classifier"
@@ -133,35 +122,8 @@ def _together(given: Any, steps: Steps) -> Any:
 
 # From the joint distribution to the conditional one.
 
-#: what a logistic regression needs to see in the place of the columns
-Features = Literal["columns", "words", "monomials", "statistics", "kernel"]
 
-
-def _of_gaussian_nb(model: Any) -> Features:
-    return "columns" if getattr(model, "shared_variance", False) else "statistics"  # scikit-learn's has none
-
-
-def _of_discriminant(model: Any) -> Features:
-    if model.covariance.startswith("shared"):
-        return "columns"
-    return "monomials" if model.covariance == "full" else "statistics"
-
-
-GENERATIVE: dict[str, Callable[[Any], Features]] = {
-    "GaussianNB": _of_gaussian_nb,
-    "NaiveBayes": lambda model: "statistics",
-    "BernoulliNB": lambda model: "statistics",
-    "CategoricalNB": lambda model: "statistics",
-    "MultinomialNB": lambda model: "words",
-    "ComplementNB": lambda model: "words",
-    "LinearDiscriminantAnalysis": lambda model: "columns",
-    "QuadraticDiscriminantAnalysis": lambda model: "monomials",
-    "GaussianDiscriminant": _of_discriminant,
-    "KernelBayes": lambda model: "kernel",
-}
-
-
-def _discriminative(features: Features, before: Steps, model: Any) -> Steps:
+def _discriminative(features: Half, before: Steps, model: Any) -> Steps:
     from mercer.models import LogisticRegression, kernelize
 
     bare = not before
@@ -175,17 +137,17 @@ def _discriminative(features: Features, before: Steps, model: Any) -> Steps:
     return [*before, *_features(features, before, model), ("logistic", logistic)]
 
 
-def _features(features: Features, before: Steps, model: Any) -> Steps:
+def _features(features: Half, before: Steps, model: Any) -> Steps:
     from sklearn.base import clone
 
-    from mercer.models import GaussianNB, MonomialFeatures
+    from mercer.models import GaussianDiscriminant, GaussianNB, MonomialFeatures
     from mercer.models.linear_forms.statistic_features import StatisticFeatures
 
     if features == "words":
         return []
     if features == "statistics":
         # diagonal and spherical covariances of its own give a class x and x² of each column, too
-        same = GaussianNB() if "GaussianDiscriminant" in _names(model) else clone(model)
+        same = GaussianNB() if isinstance(model, GaussianDiscriminant) else clone(model)
         return [("statistics", StatisticFeatures(same))]
     squares = [("monomials", MonomialFeatures(2, include_bias=False))] if features == "monomials" else []
     return [*_prepared(before), *squares]
@@ -196,8 +158,10 @@ def _prepared(before: Steps, *, scaled: bool = True) -> Steps:
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import StandardScaler
 
+    from mercer.models import TableFeatures
+
     for _, step in before:
-        if "TableFeatures" in _names(step) and step.missing == "keep":
+        if isinstance(step, TableFeatures) and step.missing == "keep":
             step.set_params(missing="indicator")  # the other half integrates gaps out
     if before:
         return []
@@ -213,7 +177,7 @@ def _kernel_of(model: Any) -> Any:
     return RBF(sigma=float(model.bandwidth)) if given else RBF()
 
 
-def _start(model: Any, features: Features, *, standardised: bool) -> Start | None:
+def _start(model: Any, features: Half, *, standardised: bool) -> Start | None:
     """Where the discriminative fit begins: where the generative one ended, if it has been fitted."""
     if not hasattr(model, "classes_") or not hasattr(model, "statistic_"):
         return None
@@ -227,20 +191,27 @@ def _start(model: Any, features: Features, *, standardised: bool) -> Start | Non
 # From the conditional distribution to the joint one.
 
 
-def _of_logistic(model: Any, before: Steps, naive: bool) -> Steps:
+def _of_logistic(before: Steps, *, naive: bool) -> Steps:
     from sklearn.base import clone
 
-    from mercer.models import GaussianDiscriminant, GaussianNB, LinearDiscriminantAnalysis, MultinomialNB
+    from mercer.models import (
+        GaussianDiscriminant,
+        GaussianNB,
+        LinearDiscriminantAnalysis,
+        MonomialFeatures,
+        MultinomialNB,
+    )
+    from mercer.models.linear_forms.statistic_features import StatisticFeatures
 
     kept = before[:-1]
     step: Any = before[-1][1] if before else None
-    if "StatisticFeatures" in _names(step):
+    if isinstance(step, StatisticFeatures):
         return [*kept, ("model", clone(step.model))]
     if naive:
         return [*before, ("bayes", GaussianNB(shared_variance=True))]
-    if "MonomialFeatures" in _names(step) and step.degree == 2 and not step.interaction_only:
+    if isinstance(step, MonomialFeatures) and step.degree == 2 and not step.interaction_only:
         return [*kept, ("discriminant", GaussianDiscriminant())]
-    if any(word in _names(step) for _, step in before for word in WORDS):
+    if any(_declared(step).makes == "words" for _, step in before):
         return [*_without_signs(before), ("bayes", MultinomialNB())]
     return [*before, ("discriminant", LinearDiscriminantAnalysis())]
 
@@ -248,43 +219,12 @@ def _of_logistic(model: Any, before: Steps, naive: bool) -> Steps:
 def _without_signs(before: Steps) -> Steps:
     """Hashed words with counts of 0 or more, which alone have a distribution."""
     for _, step in before:
-        if "HashingVectorizer" in _names(step):
+        if hasattr(step, "alternate_sign") and _declared(step).makes == "words":
             step.set_params(alternate_sign=False)
     return before
 
 
-def _of_glm(model: Any, before: Steps, naive: bool) -> Steps:
-    if reason := _unsuitable(model):
-        raise NoCounterpartError(f"{type(model).__name__} has no counterpart: {reason}.")
-    if getattr(model, "kernel", None) is not None:
-        return _of_kernel(model, before, naive)
-    return _of_logistic(model, before, naive)
-
-
-def _of_kernel(model: Any, before: Steps, naive: bool) -> Steps:
+def _of_kernel(before: Steps) -> Steps:
     from mercer.models import KernelBayes
 
-    if reason := _unsuitable(model):
-        raise NoCounterpartError(f"{type(model).__name__} has no counterpart: {reason}.")
     return [*before, ("windows", KernelBayes())]
-
-
-def _unsuitable(model: Any) -> str:
-    """Why a model that may be of numbers or of classes is of numbers."""
-    inner = getattr(model, "model", None)
-    if "Kernelized" in _names(model):
-        return "" if any(name in DISCRIMINATIVE for name in _names(inner)) else NUMBERS
-    if "GLM" in _names(model):
-        from mercer.families import family_from
-
-        classes = ("bernoulli", "categorical")
-        return "" if family_from(model.family).name in classes else NUMBERS
-    return ""
-
-
-DISCRIMINATIVE: dict[str, Callable[[Any, Steps, bool], Steps]] = {
-    "LogisticRegression": _of_logistic,
-    "LogisticRegressionCV": _of_logistic,
-    "GLM": _of_glm,
-    "Kernelized": _of_kernel,
-}

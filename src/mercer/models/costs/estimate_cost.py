@@ -19,7 +19,7 @@ from mercer.models._kernel_choice import sample_of
 from mercer.models.comparisons import count, take
 from mercer.models.costs._cost import Cost
 from mercer.models.costs._source_cost import source_cost
-from mercer.models.costs._work import work_of
+from mercer.models.costs.work import work_of
 from mercer.models.streaming.from_source import is_source, source_of
 
 #: seconds that each measurement of this machine takes, about

@@ -17,6 +17,7 @@ from mercer._errors import (
 )
 from mercer._stored import floats, part_of, reals, sequence, stored
 from mercer._threads import thread_count
+from mercer.base import DESCRIBES_ROWS, traits
 from mercer.data.blocks import RowBlocks
 from mercer.data.sources.base import Source
 from mercer.engines.reducing import reduce
@@ -32,6 +33,11 @@ from mercer.solvers.certificate import Certificate
 from mercer.stats.grid import GridCounts, joined_axes
 
 
+@traits(
+    "density",
+    kind="density",
+    no_counterpart=DESCRIBES_ROWS,
+)
 @stored(
     **FITTED,
     edges_=sequence("d", floats("_e")),

@@ -16,6 +16,7 @@ from mercer._held import ValueHolder
 from mercer._jit.smoothing.parzen import SIZE
 from mercer._stored import optional, part_of, stored
 from mercer._threads import thread_count
+from mercer.base import DESCRIBES_ROWS, traits
 from mercer.families.draws import checked_count
 from mercer.models._agreement import refuse_other_columns, refuse_other_parameters
 from mercer.models._finite import refuse_not_finite
@@ -36,6 +37,12 @@ from mercer.smoothing.tolerance import has_grid
 from mercer.solvers.certificate import Certificate
 
 
+@traits(
+    "density",
+    kind="density",
+    no_counterpart=DESCRIBES_ROWS,
+    cost="mercer.models.costs.work.windows",
+)
 @stored(
     **FITTED,
     kernel_=part_of(SmoothingKernel),

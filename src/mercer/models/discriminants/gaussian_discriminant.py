@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import inf
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._stored import stored
+from mercer.base import Candidate, Half, Question, traits
 from mercer.models.base import Array
 from mercer.models.discriminants._covariance import (
     STRUCTURES,
@@ -26,6 +29,48 @@ from mercer.solvers.certificate import Solution
 from mercer.stats import ByClass, ColumnMoments, ScatterMoments
 
 
+def _half_of(model: GaussianDiscriminant) -> Half:
+    """Return the features in which the log odds of the classes are linear."""
+    if model.covariance.startswith("shared"):
+        return "columns"
+    return "monomials" if model.covariance == "full" else "statistics"
+
+
+#: how far covariances are drawn to a multiple of the identity in a comparison, safest first
+SHRINKAGES = (0.1, 0.0, 0.01, 0.5)
+#: columns up to which a comparison has full covariances
+MOST_COLUMNS, MOST_COLUMNS_WITH_GAPS = 300, 100
+
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a normal distribution for each class, with one covariance for all or one for each.
+
+    Covariances are drawn to a multiple of the identity: else a column that is constant in a class has no variance
+    there, and a row in which it is not is impossible. A full covariance takes time in the cube of the columns, and with
+    missing values in every one of many steps: up to `MOST_COLUMNS` and `MOST_COLUMNS_WITH_GAPS` columns. Beyond, one
+    variance for each column stands in for it.
+    """
+    if not question.is_numeric:
+        return
+    most = MOST_COLUMNS_WITH_GAPS if question.has_gaps else MOST_COLUMNS
+    covariances = [("shared diagonal", 55, inf)] if question.columns > most else []
+    for covariance, place, most_columns in [*covariances, ("shared full", 56, most), ("full", 57, most)]:
+        if question.has_gaps:  # every fit is one of many steps
+            model, search = GaussianDiscriminant(covariance, shrinkage=SHRINKAGES[0]), None
+        else:
+            model, search = GaussianDiscriminant(covariance), ("shrinkage", SHRINKAGES)
+        yield Candidate(model, place, "numbers", "dense columns", search, most_columns=most_columns)
+
+
+@traits(
+    "classification",
+    kind="generative",
+    columns="numbers",
+    integrates_missing=True,
+    half=_half_of,
+    candidates=_candidates,
+    export="mercer.export.discriminants.discriminant",
+)
 @stored(**FITTED_CLASSES | FITTED_GAUSSIANS)
 class GaussianDiscriminant(DiscriminantClassifier):
     """Classes with normal densities: quadratic, linear and naive discriminant analysis in one.

@@ -16,6 +16,7 @@ from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._stored import floats, optional, part_of, stored, whole
 from mercer._threads import ordered_map, row_blocks
 from mercer._warn import warn
+from mercer.base import traits
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.families.collinear import collinear_columns
 from mercer.models._finite import refuse_too_wide
@@ -32,6 +33,13 @@ from mercer.stats import ScatterMoments
 from mercer.stats.base import as_block
 
 
+@traits(
+    "classification",
+    kind="generative",
+    columns="numbers",
+    half="columns",
+    export="mercer.export.discriminants.discriminant",
+)
 @stored(
     lambda model: not hasattr(model, "scalings_") or model._max_components <= model.scalings_.shape[1],
     **FITTED_CLASSES | FITTED_GAUSSIANS,

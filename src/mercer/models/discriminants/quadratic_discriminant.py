@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
 from mercer._stored import floats, sequence, stored
+from mercer.base import traits
 from mercer.families.gaussian import LOG_2PI
 from mercer.models.base import Array, publish
 from mercer.models.discriminants._axes import principal_axes
@@ -22,6 +23,14 @@ from mercer.models.generative.generative import checked_priors
 from mercer.stats import ScatterMoments
 
 
+@traits(
+    "classification",
+    kind="generative",
+    columns="numbers",
+    needs_full_rank=True,
+    half="monomials",
+    export="mercer.export.discriminants.discriminant",
+)
 @stored(
     **FITTED_CLASSES | FITTED_GAUSSIANS,
     scalings_=sequence("k", floats("_r")),

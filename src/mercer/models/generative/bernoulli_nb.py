@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -13,6 +14,7 @@ from mercer._errors import MergeError, SupportError
 from mercer._jit.models import binarize as loops
 from mercer._stored import floats, part_of, stored
 from mercer._threads import row_blocks
+from mercer.base import Candidate, Question, traits
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.families import Bernoulli, BernoulliParameters
 from mercer.families.pseudo_counts import add_alpha
@@ -40,6 +42,21 @@ class _Absences(NamedTuple):
         return cls(presences.weight, np.where(share > NOTHING, share, 0.0))
 
 
+def _candidates(question: Question) -> Iterator[Candidate]:
+    # models of columns as they are do not keep how numbers are written in columns of strings
+    if question.is_sparse or (question.is_numeric and not question.has_formats):
+        yield Candidate(BernoulliNB(), 11 if question.is_sparse else 53, "matrix", "columns of 0 and 1")
+
+
+@traits(
+    "classification",
+    kind="generative",
+    columns="zero-one",
+    is_one_pass=True,
+    half="statistics",
+    candidates=_candidates,
+    export="mercer.export.naive_bayes.bernoulli_nb",
+)
 @stored(
     **FITTED_COUNTS,
     feature_count_=floats("kd"),

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 from mercer._errors import UnseenCodeError
 from mercer._memory import refuse_beyond_memory
 from mercer._stored import floats, integers, sequence, stored
+from mercer.base import traits
 from mercer.data.blocks import COPIED_BLOCK
 from mercer.data.coding import Coded
 from mercer.families import Categorical, CategoricalParameters
@@ -35,6 +36,14 @@ WORTH_A_LOOK = 1 << 20
 NUMBERS_AT_ONCE = 8
 
 
+@traits(
+    "classification",
+    kind="generative",
+    columns="counts",
+    is_one_pass=True,
+    half="statistics",
+    export="mercer.export.naive_bayes.categorical_nb",
+)
 @stored(
     **FITTED_COUNTS,
     n_categories_=integers("d"),

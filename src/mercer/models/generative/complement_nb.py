@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._errors import NonFiniteError
 from mercer._stored import floats, part_of, stored
+from mercer.base import traits
 from mercer.families import Multinomial
 from mercer.families.pseudo_counts import add_alpha
 from mercer.models.base import Array, column_names
@@ -26,6 +27,14 @@ class _OtherClasses(NamedTuple):
     mean: Array
 
 
+@traits(
+    "classification",
+    kind="generative",
+    columns="counts",
+    is_one_pass=True,
+    half="words",
+    export="mercer.export.naive_bayes.complement_nb",
+)
 @stored(
     **FITTED_COUNTS,
     feature_count_=floats("kd"),

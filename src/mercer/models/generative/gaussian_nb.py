@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from mercer._errors import DegenerateDataError
 from mercer._stored import floats, part_of, real, stored
+from mercer.base import Candidate, Question, traits
 from mercer.families.gaussian import GaussianParameters
 from mercer.models._tensor_rows import TakesTensors
 from mercer.models.base import Array, column_names, publish
@@ -25,6 +27,22 @@ from mercer.stats.by_class import ByClass
 from mercer.stats.moments import ColumnMoments
 
 
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a model of numbers, where `NaiveBayes` is not the same."""
+    if question.is_numeric and not question.is_plain and not question.has_formats:
+        yield Candidate(GaussianNB(), 52, "matrix", "dense columns")
+
+
+@traits(
+    "classification",
+    kind="generative",
+    columns="numbers",
+    integrates_missing=True,
+    is_one_pass=True,
+    half=lambda model: "columns" if model.shared_variance else "statistics",
+    candidates=_candidates,
+    export="mercer.export.naive_bayes.gaussian_nb",
+)
 @stored(
     **FITTED_CLASSES,
     epsilon_=real(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from mercer._errors import BandwidthError, EmptyDataError
 from mercer._held import ValueHolder
 from mercer._stored import flags, floats, part_of, sequence, stored
+from mercer.base import Candidate, Question, traits
 from mercer.data.sources.base import Source
 from mercer.models.base import Array, checked, column_names
 from mercer.models.fitted_fields import FITTED_CLASSES
@@ -19,7 +21,26 @@ from mercer.smoothing.classes import ClassBandwidths, Points, together
 from mercer.smoothing.rules import Rule
 from mercer.stats import ByClass, Rows
 
+#: rows up to which each is compared with all others, column by column, in a comparison of models
+MOST_COMPARED_ROWS = 20_000
 
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    if question.is_numeric:
+        yield Candidate(
+            KernelBayes(), 59, "numbers", "dense columns", fill=question.has_gaps, most_rows=MOST_COMPARED_ROWS
+        )
+
+
+@traits(
+    "classification",
+    kind="density",
+    columns="numbers",
+    half="kernel",
+    candidates=_candidates,
+    export="mercer.export.kernels.kernel_bayes",
+    cost="mercer.models.costs.work.windows",
+)
 @stored(
     lambda model: all(
         each is None or each.points.shape[1] == model.informative_.sum() for each in getattr(model, "windows_", ())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from mercer._stored import floats, part_of, stored
+from mercer.base import Candidate, Question, traits
 from mercer.families import Multinomial
 from mercer.families.pseudo_counts import add_alpha
 from mercer.models.base import Array, column_names
@@ -19,6 +21,23 @@ from mercer.models.generative.probabilities import even_where_unknown, log
 from mercer.models.linear_forms.pieces import LinearPiece
 
 
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a model of counts, or of the words of texts alone."""
+    if question.has_texts:
+        yield Candidate(MultinomialNB(), 20, "words", "nothing")
+    elif question.is_sparse or (question.is_numeric and not question.has_formats):
+        yield Candidate(MultinomialNB(), 12 if question.is_sparse else 54, "matrix", "counts")
+
+
+@traits(
+    "classification",
+    kind="generative",
+    columns="counts",
+    is_one_pass=True,
+    half="words",
+    candidates=_candidates,
+    export="mercer.export.naive_bayes.multinomial_nb",
+)
 @stored(
     **FITTED_COUNTS, feature_count_=floats("kd"), feature_log_prob_=floats(), _product=part_of(LogProduct, d="d", k="k")
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import MergeError
 from mercer._held import ValueHolder
 from mercer._stored import part_of, sequence, stored
+from mercer.base import Candidate, Question, traits
 from mercer.data.frame_like import frame_like
 from mercer.data.schema import Schema
 from mercer.data.sources.base import Source
@@ -40,6 +41,32 @@ def _parts_agree(model: Any) -> bool:
     return all(type(part) is type(factor.part) and part.columns == factor.part.columns for part, factor in pairs)
 
 
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a model of columns of any kind, gaps and all.
+
+    Whole numbers that are codes, 0 and 1 among them, have levels, not a normal distribution. Two levels are a Bernoulli
+    distribution that also has an answer to a third, should one turn up in other rows. A schema says how numbers are
+    written in columns of strings.
+    """
+    if question.is_sparse:
+        yield Candidate(NaiveBayes(), 10, need="nothing")
+    elif question.described is not None:
+        codes = dict.fromkeys(question.codes, "categorical")
+        families = question.described if question.has_formats else codes or "auto"
+        yield Candidate(NaiveBayes(families), 10, "described", "nothing")
+
+
+@traits(
+    "classification",
+    kind="generative",
+    columns="any",
+    integrates_missing=True,
+    is_one_pass=True,
+    half="statistics",
+    label=lambda model: type(model).__name__,
+    candidates=_candidates,
+    export="mercer.export.naive_bayes.mixed",
+)
 @stored(
     _parts_agree,
     **FITTED_CLASSES,

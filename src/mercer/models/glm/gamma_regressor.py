@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._stored import stored
+from mercer.base import traits
 from mercer.families import LOG, Gamma
 from mercer.families.response import Response
 from mercer.models.base import Array
@@ -12,6 +13,12 @@ from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.glm.regressor import GLMRegressor
 
 
+@traits(
+    "regression",
+    "amounts",
+    export="mercer.export.linear.glm_regression",
+    summary="mercer.models.inference.read_drop_ins.read_glm_regressor",
+)
 @stored(**FITTED_LINEAR)
 class GammaRegressor(GLMRegressor):
     """Ridge-penalised gamma regression with a log link: scikit-learn's `GammaRegressor`, solved by Newton's method.

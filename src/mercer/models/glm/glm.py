@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -16,12 +17,16 @@ from mercer._gpu import is_tensor
 from mercer._stored import either, floats, optional, part_of, real, stored
 from mercer._threads import thread_count
 from mercer._warn import warn
+from mercer.base import Candidate, Half, ModelKind, Question, traits
 from mercer.designs import Observations, TensorDesign, TensorObservations, Terms, design_of
 from mercer.families import (
+    L2,
     Categorical,
     Family,
     Link,
     Penalty,
+    Tweedie,
+    family_from,
     link_from,
     penalty_from,
     response_family_from,
@@ -65,6 +70,50 @@ from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.choose import SOLVERS
 
 
+def _kind_of(model: GLM) -> ModelKind:
+    return "discriminative" if model.kernel is None else "kernel"
+
+
+def _half_of(model: GLM) -> Half:
+    """Return the half of a pair that a model of classes is; a model of numbers is none."""
+    if family_from(model.family).name not in ("bernoulli", "categorical"):
+        return ""
+    return "linear" if model.kernel is None else "kernelized"
+
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield models with a log link for counts and for positive amounts, also of a kernel.
+
+    Amounts some of which are 0 have a Tweedie model.
+    """
+    if question.task == "counts":
+        models = [GLM(family, penalty=L2()) for family in ("poisson", "negative_binomial")]
+    elif question.task == "amounts":
+        models = [GLM("gamma" if question.positive else Tweedie(1.5), link="log", penalty=L2())]
+    else:
+        return
+    yield from (Candidate(model, 30) for model in models)
+    if question.has_texts or not question.positive:
+        return
+    from mercer.models.kernel_models.compared import default_kernel, most_rows_of_factors
+
+    shared: dict[str, Any] = {"penalty": L2(0.1), "kernel": default_kernel(question)}
+    machine = GLM("poisson", **shared) if question.task == "counts" else GLM("gamma", link="log", **shared)
+    most = most_rows_of_factors(question)
+    yield Candidate(machine, 70, "array", scale=question.is_sparse, most_rows=most)
+
+
+@traits(
+    "regression",
+    "classification",
+    "counts",
+    "amounts",
+    kind=_kind_of,
+    half=_half_of,
+    candidates=_candidates,
+    export="mercer.export.linear.glm",
+    summary="mercer.models.inference.read_glm.read_glm",
+)
 @stored(
     lambda model: (
         not hasattr(model, "_terms") or model._w is None or len(model._w) == model._terms.coordinates.n_columns

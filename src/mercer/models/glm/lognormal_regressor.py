@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from mercer._errors import DataError
 from mercer._gpu import is_tensor
 from mercer._stored import stored
+from mercer.base import Candidate, Question, traits
 from mercer.data.sources.base import Source
 from mercer.designs import Observations
 from mercer.families import IDENTITY, LOG, Gamma, Gaussian
@@ -21,7 +23,23 @@ from mercer.models.glm.regressor import GLMRegressor
 from mercer.models.glm.solve import Solved
 from mercer.solvers.problem import Problem
 
+#: penalties that a comparison tries, safest first
+STRENGTHS = (1e-3, 1e-5, 1e-4, 1e-2, 0.1)
 
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a model of positive amounts."""
+    if question.task == "amounts" and question.positive:
+        yield Candidate(LogNormalRegressor(), 30.5, search=("alpha", STRENGTHS))
+
+
+@traits(
+    "regression",
+    "amounts",
+    candidates=_candidates,
+    export="mercer.export.linear.glm_regression",
+    summary="mercer.models.inference.reading.refuse_log_target",
+)
 @stored(**FITTED_LINEAR)
 class LogNormalRegressor(GLMRegressor):
     """Ridge-penalised least squares of log y, whose predictions are means of y: E y = exp(Xβ + b).

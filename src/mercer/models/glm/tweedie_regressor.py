@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._stored import stored
+from mercer.base import traits
 from mercer.families import IDENTITY, LOG, Tweedie
 from mercer.families.response import Response
 from mercer.models.base import Array
@@ -16,6 +17,12 @@ from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.glm.regressor import GLMRegressor
 
 
+@traits(
+    "regression",
+    "amounts",
+    export="mercer.export.linear.glm_regression",
+    summary="mercer.models.inference.read_drop_ins.read_glm_regressor",
+)
 @stored(**FITTED_LINEAR)
 class TweedieRegressor(GLMRegressor):
     """Ridge-penalised regression with variance φ μᵖ: scikit-learn's `TweedieRegressor`, solved by Newton's method.

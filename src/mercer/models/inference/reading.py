@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import InferenceError
+from mercer.base import resolve, traits_of
 from mercer.models.inference.fits import Beside, Reading
-from mercer.models.inference.read_drop_ins import (
-    read_glm_regressor,
-    read_least_squares,
-    read_logistic,
-    read_logistic_cv,
-)
-from mercer.models.inference.read_glm import read_glm
 from mercer.models.inference.read_pipeline import read_pipeline
 
 AFTER_L1 = (
@@ -42,18 +35,6 @@ def refuse_selection(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
     raise InferenceError(AFTER_L1)
 
 
-#: what reads an estimator, by its class or one that it derives from
-READERS: dict[str, Callable[[Any, Any, Any, Beside], Reading]] = {
-    "GLM": read_glm,
-    "GLMRegressor": read_glm_regressor,
-    "LogNormalRegressor": refuse_log_target,
-    "LeastSquaresRegressor": read_least_squares,
-    "LogisticRegression": read_logistic,
-    "LogisticRegressionCV": read_logistic_cv,
-    **dict.fromkeys(("Lasso", "ElasticNet", "LassoCV", "ElasticNetCV"), refuse_selection),
-}
-
-
 def reading_of(model: Any, X: Any, y: Any, *, sample_weight: Any, offset: Any, exposure: Any) -> Reading:
     """Return what inference needs of a fitted estimator; `InferenceError` for one that has no standard errors."""
     check_is_fitted(model)
@@ -67,16 +48,11 @@ def reading_of(model: Any, X: Any, y: Any, *, sample_weight: Any, offset: Any, e
 
 def has_reader(model: Any) -> bool:
     """Whether estimators of this class are read at all."""
-    return _reader(model) is not None
-
-
-def _reader(model: Any) -> Callable[[Any, Any, Any, Beside], Reading] | None:
-    kinds = [kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("mercer.")]
-    return next((READERS[kind] for kind in kinds if kind in READERS), None)
+    return traits_of(model).summary is not None
 
 
 def _read(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
-    reader = _reader(model)
+    reader = traits_of(model).summary
     if reader is None:
         raise InferenceError(f"summary is for {READABLE}, not for {type(model).__name__}; fit one of them.")
-    return reader(model, X, y, beside)
+    return resolve(reader)(model, X, y, beside)  # type: ignore[no-any-return]

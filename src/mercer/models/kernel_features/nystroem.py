@@ -16,6 +16,7 @@ from mercer._gpu import is_tensor, like, to_numpy
 from mercer._stored import any_rows, floats, integers, part_of, stored, whole
 from mercer._threads import row_blocks, thread_count
 from mercer._warn import warn
+from mercer.base import traits
 from mercer.data.sources.base import Source
 from mercer.features.landmarks import ROWS_FOR_EACH, RULES, Landmarks, fewest, refuse_too_large
 from mercer.features.nystroem import FEWEST, TILE, NystroemMap, eigenvalues, rounding, trace_error
@@ -38,6 +39,10 @@ SAMPLE, FETCHED = 500, 100_000
 LEAST = 1e-12
 
 
+@traits(
+    "features",
+    cost="mercer.models.costs.work.feature_map",
+)
 @stored(
     **FITTED,
     components_=any_rows("m"),

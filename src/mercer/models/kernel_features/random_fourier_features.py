@@ -14,6 +14,7 @@ from mercer._errors import DataError
 from mercer._gpu import is_tensor, to_numpy
 from mercer._stored import floats, matrix, optional, part_of, real, stored, whole
 from mercer._threads import thread_count
+from mercer.base import traits
 from mercer.data.sources.base import Source
 from mercer.features.fourier import FourierMap
 from mercer.kernels import Kernel, KernelHolder, kernel_from
@@ -33,6 +34,10 @@ SAMPLE = 500
 LOST = 0.01
 
 
+@traits(
+    "features",
+    cost="mercer.models.costs.work.feature_map",
+)
 @stored(
     **FITTED,
     kernel_=part_of(Kernel),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -18,6 +18,7 @@ from mercer._gpu import is_tensor, like, to_numpy
 from mercer._stored import any_rows, either, floats, optional, stored
 from mercer._threads import row_blocks, thread_count
 from mercer._warn import warn
+from mercer.base import Candidate, Question, traits
 from mercer.kernels import Kernel, KernelHolder
 from mercer.kernels.gram import SIDE
 from mercer.models._kernel_choice import KERNEL_CONSTRAINTS, is_precomputed, plain_kernel
@@ -30,6 +31,7 @@ from mercer.models.base import Array, Plan, forget_fit, is_sparse, old_state_on_
 from mercer.models.comparisons import refuse_no_kernel_matrix, take
 from mercer.models.fitted_fields import FITTED
 from mercer.models.kernel_features.named_features import APPROXIMATE
+from mercer.models.kernel_models import compared
 from mercer.models.kernel_models._ridge_features import LIMITS, OnFeatures
 from mercer.models.kernel_models._ridge_tuning import Tried, best_of
 from mercer.models.kernel_models.feature_function import Function
@@ -53,6 +55,38 @@ from mercer.solvers.span.tensor_ridge import kernel_ridge as on_device
 SPARSE = ("csr", "csc")
 
 
+#: penalties that a comparison tries where folds are needed, the usual one first
+STRENGTHS = (0.1, 0.001, 0.01, 1.0, 10.0, 100.0)
+
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a model of a target in standard units: there is no intercept.
+
+    To leave out each row in turn has a closed form, but says nothing where rows of the same group are left in.
+    """
+    if question.has_texts:
+        return
+    searches = question.rows <= compared.EIGENVALUES
+    alpha = "loo" if searches and question.inner is None else 0.1
+    yield Candidate(
+        KernelRidge(alpha=alpha, kernel="rbf", gamma="median"),
+        72,
+        "array",
+        search=("alpha", STRENGTHS) if searches and question.inner is not None else None,
+        scale=question.is_sparse,
+        standardize_target=True,
+        most_rows=compared.FACTOR,
+    )
+
+
+@traits(
+    "regression",
+    kind="kernel",
+    columns="points",
+    candidates=_candidates,
+    export="mercer.export.kernels.kernel_ridge",
+    cost="mercer.models.costs.work.kernel_ridge",
+)
 @stored(**FITTED, X_fit_=optional(any_rows("n")), dual_coef_=either(floats("n"), floats("n.")))
 class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Kernel ridge regression, ‖y − f(X)‖² + alpha ‖f‖² for f(x) = Σ aᵢ k(x, xᵢ); scikit-learn's, with a certificate.

@@ -11,6 +11,7 @@ from mercer._errors import FitInterrupted, NotConvergedWarning
 from mercer._stored import stored
 from mercer._threads import blas_for
 from mercer._warn import warn
+from mercer.base import DECIDES_ONLY, traits
 from mercer.data.labels import encode_labels
 from mercer.kernels import Gram, kernel_from
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel, row_weight
@@ -28,6 +29,12 @@ from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.threshold.kernel_perceptron import kept_rows
 
 
+@traits(
+    "classification",
+    no_counterpart=DECIDES_ONLY,
+    export="mercer.export.kernels.kernel_perceptron",
+    cost="mercer.models.costs.work.perceptron",
+)
 @stored(**FITTED)
 class KernelPerceptron(KernelModel):
     """A perceptron in the features of a kernel: αᵢ counts the mistakes made about row i.

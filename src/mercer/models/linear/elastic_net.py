@@ -10,6 +10,7 @@ from sklearn.utils import metadata_routing
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._stored import stored
+from mercer.base import traits
 from mercer.data.sources.base import Source
 from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.linear._coordinate_paths import enet_path
@@ -19,6 +20,11 @@ from mercer.solvers.certificate import Solution
 from mercer.solvers.least_squares.direct import Rows
 
 
+@traits(
+    "regression",
+    export="mercer.export.linear.regression",
+    summary="mercer.models.inference.reading.refuse_selection",
+)
 @stored(**FITTED_LINEAR)
 class ElasticNet(CoordinateRegressor):
     """Linear regression with absolute values and squares in the penalty; scikit-learn's, with a proof of optimality.

@@ -9,11 +9,17 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from mercer._stored import stored
+from mercer.base import traits
 from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.linear._coordinate_cv import CoordinateCV
 from mercer.models.linear._coordinate_paths import enet_path
 
 
+@traits(
+    "regression",
+    export="mercer.export.linear.regression",
+    summary="mercer.models.inference.reading.refuse_selection",
+)
 @stored(**FITTED_LINEAR)
 class ElasticNetCV(CoordinateCV):
     """The elastic net with the penalty chosen by cross-validation; scikit-learn's, with a proof of optimality.

@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from mercer._stored import stored
+from mercer.base import traits
 from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.linear.elastic_net import ElasticNet
 
 
+@traits(
+    "regression",
+    export="mercer.export.linear.regression",
+    summary="mercer.models.inference.reading.refuse_selection",
+)
 @stored(**FITTED_LINEAR)
 class Lasso(ElasticNet):
     """Linear regression with absolute values in the penalty; scikit-learn's, with a proof of optimality.

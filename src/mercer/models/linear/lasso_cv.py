@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from mercer._stored import stored
+from mercer.base import Candidate, Question, traits
 from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.linear._coordinate_cv import CoordinateCV
 from mercer.models.linear._coordinate_paths import lasso_path
 
 
+def _candidates(question: Question) -> Iterator[Candidate]:
+    if not question.has_texts:
+        yield Candidate(LassoCV(cv=question.inner), 33)
+
+
+@traits(
+    "regression",
+    label=lambda model: type(model).__name__,
+    chooses="alpha",
+    candidates=_candidates,
+    export="mercer.export.linear.regression",
+    summary="mercer.models.inference.reading.refuse_selection",
+)
 @stored(**FITTED_LINEAR)
 class LassoCV(CoordinateCV):
     """The lasso with the penalty chosen by cross-validation; scikit-learn's, with a proof of optimality.

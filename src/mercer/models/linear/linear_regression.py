@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from mercer._stored import stored
+from mercer.base import Candidate, Question, traits
 from mercer.data.sources.base import Source
 from mercer.models.diagnosis import Finding
 from mercer.models.fitted_fields import FITTED_LINEAR
@@ -20,6 +22,17 @@ from mercer.solvers.least_squares.iterative import by_conjugate_gradients
 from mercer.solvers.least_squares.nonnegative import nonnegative_least_squares
 
 
+def _candidates(question: Question) -> Iterator[Candidate]:
+    if not question.has_texts:
+        yield Candidate(LinearRegression(), 31)
+
+
+@traits(
+    "regression",
+    candidates=_candidates,
+    export="mercer.export.linear.regression",
+    summary="mercer.models.inference.read_drop_ins.read_least_squares",
+)
 @stored(**FITTED_LINEAR)
 class LinearRegression(LeastSquaresRegressor):
     """Ordinary least squares; scikit-learn's, with a proof of optimality and all digits.

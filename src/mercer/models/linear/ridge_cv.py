@@ -22,6 +22,7 @@ from sklearn.utils.metadata_routing import (
 from mercer._errors import DataError
 from mercer._stored import stored
 from mercer._warn import warn
+from mercer.base import traits
 from mercer.data.sources.base import Source
 from mercer.models._refusal import refuse_no_alphas
 from mercer.models.base import Array, forget_fit, is_sparse, old_state_on_failure
@@ -36,6 +37,11 @@ from mercer.solvers.least_squares.direct import Rows, least_squares, worth_a_squ
 from mercer.solvers.least_squares.iterative import by_conjugate_gradients
 
 
+@traits(
+    "regression",
+    export="mercer.export.linear.regression",
+    summary="mercer.models.inference.read_drop_ins.read_least_squares",
+)
 @stored(**FITTED_LINEAR)
 class RidgeCV(LeastSquaresRegressor):
     """Ridge regression that tries several penalties; scikit-learn's, with a proof of optimality.

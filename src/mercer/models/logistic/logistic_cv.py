@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -24,6 +25,7 @@ from sklearn.utils.validation import _deprecate_positional_args
 from mercer._errors import DataError, NonFiniteError
 from mercer._stored import floats, matrix, stored
 from mercer._threads import thread_count
+from mercer.base import Candidate, Question, traits
 from mercer.models._finite import refuse_not_finite
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models.base import Array, Plan, checked_weight, column_names, old_state_on_failure
@@ -43,6 +45,7 @@ from mercer.models.logistic._folds import (
     scorer_for,
 )
 from mercer.models.logistic._path import LogisticPath, PathInterrupted, Penalised, Point
+from mercer.models.logistic.logistic_regression import linear_candidates
 from mercer.models.logistic.options import (
     CONSTRAINTS,
     checked_rows,
@@ -53,6 +56,27 @@ from mercer.models.logistic.options import (
 from mercer.models.streaming.from_source import fits_sources
 
 
+def _candidates(question: Question) -> Iterator[Candidate]:
+    if question.has_enough_rows:
+        model = LogisticRegressionCV(
+            Cs=list(question.strengths),
+            cv=question.folds,
+            l1_ratios=(0,),
+            scoring="neg_log_loss",
+            use_legacy_attributes=False,
+        )
+        yield from linear_candidates(question, model)
+
+
+@traits(
+    "classification",
+    half="linear",
+    label=lambda model: type(model).__name__,
+    chooses="C",
+    candidates=_candidates,
+    export="mercer.export.linear.logistic",
+    summary="mercer.models.inference.read_drop_ins.read_logistic_cv",
+)
 @stored(**FITTED_CLASSES, coef_=matrix("ud"), intercept_=floats("u"))
 class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
     """Logistic regression with the penalty of the best score on rows left out: scikit-learn's `LogisticRegressionCV`.

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from mercer._errors import DataError, NonFiniteError
 from mercer._gpu import is_tensor
 from mercer._stored import floats, matrix, stored
 from mercer._threads import thread_count
 from mercer._warn import warn
+from mercer.base import Candidate, Question, traits
 from mercer.data.sources.base import Source
 from mercer.designs.streamed import Responses
 from mercer.designs.survey import Survey
@@ -46,7 +49,33 @@ from mercer.models.streaming.observe import observe
 from mercer.solvers.least_squares.fit import NOT_FINITE
 from mercer.solvers.sparse import streamed_proximal
 
+#: columns up to which a comparison has all their products as features
+MOST_SQUARED_COLUMNS = 12
 
+
+def linear_candidates(question: Question, model: Any) -> Iterator[Candidate]:
+    """Yield a logistic regression of features and, of a few columns of numbers, one of their products.
+
+    The latter is what a normal distribution for each class comes to.
+    """
+    yield Candidate(model, 31)
+    if question.is_numeric and not question.has_texts and question.columns <= MOST_SQUARED_COLUMNS:
+        yield Candidate(clone(model), 58, "numbers", fill=True, products=True)
+
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a model with the usual penalty, where some class has too few rows to choose one by folds."""
+    if not question.has_enough_rows:
+        yield from linear_candidates(question, LogisticRegression())
+
+
+@traits(
+    "classification",
+    half="linear",
+    candidates=_candidates,
+    export="mercer.export.linear.logistic",
+    summary="mercer.models.inference.read_drop_ins.read_logistic",
+)
 @stored(**FITTED_CLASSES, coef_=matrix("ud"), intercept_=floats("u"))
 class LogisticRegression(LogisticCallbacks, LinearClassifier):
     """Logistic regression: scikit-learn's, at the exact optimum of the objective that `solver` stands for.

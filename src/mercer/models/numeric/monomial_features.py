@@ -13,6 +13,7 @@ from mercer._errors import DataError, NonFiniteError
 from mercer._memory import refuse_beyond_memory
 from mercer._stored import part_of, stored, whole
 from mercer._threads import row_blocks
+from mercer.base import traits
 from mercer.data.blocks import COPIED_BLOCK
 from mercer.features.monomials import MonomialMap
 from mercer.models.base import Array, column_names, first_where, is_sparse
@@ -20,6 +21,11 @@ from mercer.models.fitted_fields import FITTED
 from mercer.models.numeric._rows import NumericTransformer, largest
 
 
+@traits(
+    "features",
+    makes="products",
+    export="mercer.export.tables.monomials",
+)
 @stored(**FITTED, _map=part_of(MonomialMap, d="d"), n_output_features_=whole(0))
 class MonomialFeatures(NumericTransformer):
     """Every product of up to `degree` columns, in the order of scikit-learn's `PolynomialFeatures`.

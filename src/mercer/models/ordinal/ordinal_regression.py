@@ -11,7 +11,7 @@ logistic regressions, and −log(1 − e^−δ) of the distances δ between thre
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -27,6 +27,7 @@ from mercer._gpu import is_tensor, to_numpy
 from mercer._stored import floats, stored
 from mercer._threads import blas_for
 from mercer._warn import warn
+from mercer.base import Candidate, Question, traits
 from mercer.data.labels import encode_labels
 from mercer.models._finite import refuse_not_finite, refuse_too_wide
 from mercer.models._refusal import refuse_no_target, refuse_one_class
@@ -43,6 +44,24 @@ MOST_FACTORED = 1_000
 MOST_HALVINGS = 40
 
 
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a model for ordered classes, which chooses its penalty where rows suffice for folds."""
+    if question.task != "ordered":
+        return
+    order = list(question.order)
+    # numbers in ascending order are taken so anyway
+    is_usual = all(isinstance(label, int | float) for label in order) and order == sorted(order)
+    safest_first = tuple(sorted(question.strengths, key=lambda strength: abs(math.log(strength))))
+    search = ("C", safest_first) if question.has_enough_rows else None
+    yield Candidate(OrdinalRegression(order=None if is_usual else order), 30, search=search)
+
+
+@traits(
+    "classification",
+    "ordered",
+    candidates=_candidates,
+    export="mercer.export.linear.ordinal",
+)
 @stored(**FITTED_CLASSES, coef_=floats("d"), thresholds_=floats("k-1"))
 class OrdinalRegression(ClassifierMixin, BaseEstimator):
     """Ordered classes by proportional odds (cumulative logits), with an L2 penalty and a certificate.

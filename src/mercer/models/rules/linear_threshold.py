@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -15,6 +16,7 @@ from mercer._errors import FitInterrupted
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._stored import floats, part_of, stored
 from mercer._threads import thread_count
+from mercer.base import DECIDES_ONLY, Candidate, Question, traits
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.models._agreement import announced_classes, refuse_labels_of_other_type, refuse_new_classes
@@ -47,6 +49,34 @@ def _has_probabilities(estimator: Any) -> bool:
     )
 
 
+#: rows up to which learning rules take part in a comparison: where no hyperplane separates the classes, they pass over
+#: the rows until they give up, and the perceptron checks, for each class, whether there is none
+RULE_ROWS = {"perceptron": 5_000, "lms": 50_000}
+#: passes until then: more of them cost most of a comparison's time, and decide no better on rows that were held out
+MOST_PASSES = 200
+
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield decisions learnt without probabilities (lecture 2's third way), up to so many rows.
+
+    To find out whether a hyperplane exists takes time in the square of the rows, for each class.
+    """
+    if question.has_texts:
+        yield Candidate(LinearThreshold("perceptron", max_iter=MOST_PASSES), 40)
+        return
+    for place, (rule, rows) in enumerate(RULE_ROWS.items(), start=40):
+        model = LinearThreshold(rule, max_iter=MOST_PASSES)
+        yield Candidate(model, place, "array", scale=True, most_rows=int(rows / question.outputs**0.5))
+
+
+@traits(
+    "classification",
+    kind="direct",
+    no_counterpart=DECIDES_ONLY,
+    label=lambda model: f"LinearThreshold({model.rule!r})",
+    candidates=_candidates,
+    export="mercer.export.linear.threshold",
+)
 @stored(**FITTED_CLASSES, _units=part_of(Units, u="u"), coef_=floats("ud"), intercept_=floats("u"))
 class LinearThreshold(CallbackSupportMixin, LinearClassifier):
     """Linear threshold units: class 1 where w·x + w₀ ≥ 0, learnt by one of the lectures' four rules.

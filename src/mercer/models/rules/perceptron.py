@@ -16,6 +16,7 @@ from mercer._jit.solvers.perceptron import Terms
 from mercer._stored import floats, real, stored
 from mercer._threads import bounded, thread_count
 from mercer._warn import warn
+from mercer.base import DECIDES_ONLY, traits
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.models._agreement import announced_classes
@@ -43,6 +44,12 @@ from mercer.solvers.threshold.scikit_perceptron import (
 WORTH_THREADS = 100_000
 
 
+@traits(
+    "classification",
+    kind="direct",
+    no_counterpart=DECIDES_ONLY,
+    export="mercer.export.linear.boundary",
+)
 @stored(**FITTED_CLASSES, coef_=floats("ud"), intercept_=floats("u"), t_=real())
 class Perceptron(LinearClassifier):
     """Linear perceptron classifier; scikit-learn's `Perceptron` with a certificate.

@@ -30,6 +30,10 @@ from mercer.smoothing.rules import bandwidth_from
 from mercer.smoothing.width_walk import Widths
 from mercer.solvers.certificate import Certificate, Solution
 
+#: rows up to which models of windows take part in a comparison: to choose their widths takes long
+MOST_COMPARED_ROWS = 2_000
+#: widths that a comparison tries by folds, in standard deviations, safest first
+COMPARED_WIDTHS = (0.5, 0.05, 0.1, 0.2, 0.35, 0.7, 1.0, 1.5, 2.5)
 LEAVE_ONE_OUT = "leave-one-out"
 #: of each output, by all values and their weights: errors are compared in them
 Units = Callable[[Array, Array], Array]

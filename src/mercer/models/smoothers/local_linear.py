@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._stored import part_of, stored
+from mercer.base import Candidate, Question, traits
 from mercer.models.base import Array
 from mercer.models.fitted_fields import FITTED_REGRESSOR_SMOOTHER
 from mercer.models.smoothers._regressor import KernelRegressor
+from mercer.models.smoothers._smoother import COMPARED_WIDTHS, MOST_COMPARED_ROWS
 from mercer.smoothing.local_lines import LocalLines
 from mercer.smoothing.regression import LocalFit
 
+#: columns up to which it takes part in a comparison: to choose the widths takes long
+MOST_COLUMNS = 2
 
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a model of few columns, whose width is chosen by folds where rows of a group belong together."""
+    if question.is_numeric and not question.has_texts and question.columns <= MOST_COLUMNS:
+        search = None if question.inner is None else ("bandwidth", COMPARED_WIDTHS)
+        yield Candidate(LocalLinear(), 51, "numbers", search=search, fill=True, most_rows=MOST_COMPARED_ROWS)
+
+
+@traits(
+    "regression",
+    kind="density",
+    columns="points",
+    candidates=_candidates,
+    export="mercer.export.kernels.local_linear",
+    cost="mercer.models.costs.work.windows",
+)
 @stored(**FITTED_REGRESSOR_SMOOTHER, _fit=part_of(LocalLines, n="n"))
 class LocalLinear(KernelRegressor):
     """Local linear regression: m̂(x) = a, where a + bᵀ(x_j − x) fits y_j best with the weights K_h(x − x_j).

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from mercer._stored import part_of, stored
+from mercer.base import Candidate, Question, traits
 from mercer.models.fitted_fields import FITTED_REGRESSOR_SMOOTHER
 from mercer.models.smoothers._regressor import KernelRegressor
+from mercer.models.smoothers._smoother import COMPARED_WIDTHS, MOST_COMPARED_ROWS
 from mercer.smoothing.regression import LocalMeans
 
+#: columns up to which it takes part in a comparison: to choose the widths takes long
+MOST_COLUMNS = 6
 
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a model of few columns, whose width is chosen by folds where rows of a group belong together."""
+    if question.is_numeric and not question.has_texts and question.columns <= MOST_COLUMNS:
+        search = None if question.inner is None else ("bandwidth", COMPARED_WIDTHS)
+        yield Candidate(NadarayaWatson(), 50, "numbers", search=search, fill=True, most_rows=MOST_COMPARED_ROWS)
+
+
+@traits(
+    "regression",
+    kind="density",
+    columns="points",
+    candidates=_candidates,
+    export="mercer.export.kernels.nadaraya_watson",
+    cost="mercer.models.costs.work.windows",
+)
 @stored(**FITTED_REGRESSOR_SMOOTHER, _fit=part_of(LocalMeans, n="n"))
 class NadarayaWatson(KernelRegressor):
     """Kernel regression, m̂(x) = Σ_j K_h(x − x_j) y_j / Σ_j K_h(x − x_j): the mean of p(y|x) by Parzen windows.

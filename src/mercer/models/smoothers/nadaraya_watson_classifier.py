@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._gpu import is_tensor, namespace
 from mercer._stored import part_of, stored, whole
+from mercer.base import traits
 from mercer.data.labels import encode_labels
 from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_linear import accuracy
@@ -21,6 +22,14 @@ from mercer.models.streaming.from_source import fits_sources
 from mercer.smoothing.regression import LocalFit, LocalVotes
 
 
+@traits(
+    "classification",
+    kind="density",
+    columns="points",
+    no_counterpart="its p(y|x) is already that of KernelBayes(shared_bandwidth=True): both halves are one model",
+    export="mercer.export.kernels.nadaraya_watson",
+    cost="mercer.models.costs.work.windows",
+)
 @stored(**FITTED_SMOOTHER, _commonest=whole(0), _fit=part_of(LocalVotes, n="n", t="k"))
 class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
     """Vote of the rows around a point: p(c|x) = Σ_{j in c} K_h(x − x_j) / Σ_j K_h(x − x_j), as in `NadarayaWatson`.

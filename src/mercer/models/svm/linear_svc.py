@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
 from mercer._stored import either, floats, matrix, real, stored
+from mercer.base import DECIDES_ONLY, traits
 from mercer.data.labels import encode_labels
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._progress import Progress, watched
@@ -38,6 +39,12 @@ from mercer.solvers.machines.margins import MarginLosses, MarginRows
 CRAMMER_SINGER = "crammer_singer"
 
 
+@traits(
+    "classification",
+    kind="direct",
+    no_counterpart=DECIDES_ONLY,
+    export="mercer.export.linear.boundary",
+)
 @stored(**FITTED_CLASSES, coef_=matrix("ud"), intercept_=either(real(), floats("u")))
 class LinearSVC(LinearClassifier):
     """Linear support vector classification: scikit-learn's, at the exact optimum of liblinear's objective.

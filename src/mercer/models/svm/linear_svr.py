@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer._stored import either, floats, real, stored
+from mercer.base import traits
 from mercer.models._linear_predictor import linear_predictor
 from mercer.models._progress import watched
 from mercer.models.base import Array, old_state_on_failure
@@ -34,6 +35,10 @@ from mercer.models.svm._linear import (
 from mercer.solvers.machines.margins import MarginLosses, MarginRows
 
 
+@traits(
+    "regression",
+    export="mercer.export.linear.regression",
+)
 @stored(**FITTED, coef_=floats("d"), intercept_=either(real(), floats("1")))
 class LinearSVR(RegressorMixin, BaseEstimator):
     """Linear support vector regression: scikit-learn's, at the exact optimum of liblinear's objective.

@@ -13,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer._stored import floats, optional, part_of, stored
+from mercer.base import DECIDES_ONLY, Candidate, Question, traits
 from mercer.data.labels import encode_labels
 from mercer.models._refusal import refuse_one_class, warn_of_many_classes
 from mercer.models.base import Array, old_state_on_failure
 from mercer.models.comparisons import ByKernel, count
 from mercer.models.fitted_fields import FITTED_MACHINE
+from mercer.models.kernel_models import compared
 from mercer.models.streaming.from_source import fits_sources
 from mercer.models.svm._approximate import ByFeatures
 from mercer.models.svm._base import CONSTRAINTS, SupportVectorMachine, dense
@@ -36,7 +38,25 @@ from mercer.models.svm.one_against_one import (
 )
 from mercer.solvers.machines.box_problem import BoxProblem, feasible
 
+#: prices of an error that a comparison tries, safest first
+PRICES = (1.0, 10.0, 100.0)
 
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    if not question.has_texts:
+        search = ("C", PRICES) if compared.searches_price(question) else None
+        yield Candidate(SVC(), 70, "array", search=search, scale=question.is_sparse, most_rows=compared.PART)
+
+
+@traits(
+    "classification",
+    kind="kernel",
+    columns="points",
+    no_counterpart=DECIDES_ONLY,
+    candidates=_candidates,
+    export="mercer.export.kernels.svc",
+    cost="mercer.models.costs.work.support_vectors",
+)
 @stored(**FITTED_MACHINE, class_weight_=floats("k"), _calibration=optional(part_of(Calibration)))
 class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
     """Support vector classification: scikit-learn's, with a duality gap to show for it.

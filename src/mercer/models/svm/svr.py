@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -12,15 +13,43 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer._stored import matrix, stored
+from mercer.base import Candidate, Question, traits
 from mercer.models.base import Array, old_state_on_failure
 from mercer.models.comparisons import count
 from mercer.models.fitted_fields import FITTED_MACHINE
+from mercer.models.kernel_models import compared
 from mercer.models.streaming.from_source import fits_sources
 from mercer.models.svm._base import CONSTRAINTS, SupportVectorMachine, dense
 from mercer.models.svm._prices import row_weights
 from mercer.solvers.machines.box_problem import BoxProblem, feasible
 
+#: prices of an error that a comparison tries, safest first
+PRICES = (1.0, 10.0, 100.0)
 
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a model of a target in standard units: the tube is as wide as its ε says."""
+    if not question.has_texts:
+        search = ("C", PRICES) if compared.searches_price(question) else None
+        yield Candidate(
+            SVR(),
+            71,
+            "array",
+            search=search,
+            scale=question.is_sparse,
+            standardize_target=True,
+            most_rows=compared.PART,
+        )
+
+
+@traits(
+    "regression",
+    kind="kernel",
+    columns="points",
+    candidates=_candidates,
+    export="mercer.export.kernels.svr",
+    cost="mercer.models.costs.work.support_vectors",
+)
 @stored(**FITTED_MACHINE | {"_dual_coef_": matrix("1n", kinds="f"), "dual_coef_": matrix("1n", kinds="f")})
 class SVR(RegressorMixin, SupportVectorMachine):
     """Support vector regression: scikit-learn's, with a duality gap to show for it.

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer._errors import EmptyDataError
 from mercer._stored import stored
+from mercer.base import traits
 from mercer.data.formats import Format
 from mercer.data.infer import infer_formats
 from mercer.data.kinds import Kind
@@ -40,6 +41,10 @@ from mercer.report import Field, Grid
 MOST_REASONS = 5
 
 
+@traits(
+    "features",
+    export="mercer.export.tables.table_features",
+)
 @stored(**FITTED)
 class TableFeatures(TransformerMixin, BaseEstimator):
     """Columns of any kind as features: each column of a frame is treated as is usual for its kind.

@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
 from mercer._errors import VocabularyError
 from mercer._stored import stored
 from mercer._warn import warn
+from mercer.base import traits
 from mercer.data.sources.base import Source
 from mercer.features.text import compiled
 from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
@@ -34,6 +35,12 @@ from mercer.models.text.vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, T
 _DF = [Interval(RealNotInt, 0, 1, closed="both"), Interval(Integral, 1, None, closed="left")]
 
 
+@traits(
+    "features",
+    columns="documents",
+    makes="words",
+    export="mercer.export.texts.documents",
+)
 @stored(**FITTED_TEXT)
 class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
     r"""Documents as counts of their terms; scikit-learn's, which can also learn batch by batch.

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._stored import stored
+from mercer.base import traits
 from mercer.data.sources.base import Source
 from mercer.features.text.matrices import as_configured
 from mercer.models.base import old_state_on_failure
@@ -19,6 +20,11 @@ from mercer.models.text import _counting
 from mercer.models.text.vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, TextVectorizer
 
 
+@traits(
+    "features",
+    columns="documents",
+    makes="words",
+)
 @stored(**FITTED)
 class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     r"""Documents as counts of hashes of their terms; scikit-learn's.

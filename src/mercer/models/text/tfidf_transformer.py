@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, MergeError, WeightingError
 from mercer._stored import floats, part_of, stored
+from mercer.base import traits
 from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
@@ -36,6 +37,10 @@ WEIGHTING_CONSTRAINTS: dict[str, Any] = {
 }
 
 
+@traits(
+    "features",
+    makes="words",
+)
 @stored(**FITTED, idf_=floats("d"), _totals=part_of(Totals, v="d"))
 class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Counts of terms to their weights; scikit-learn's, with more weightings, batch after batch.

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError, EmptyDataError
 from mercer._stored import stored
 from mercer._warn import warn
+from mercer.base import traits
 from mercer.data.sources.base import Source
 from mercer.features.text import compiled
 from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
@@ -30,6 +31,12 @@ from mercer.models.text.vectorizer import TOKEN_PATTERN
 FLOATS = (np.float64, np.float32, np.float16)
 
 
+@traits(
+    "features",
+    columns="documents",
+    makes="words",
+    export="mercer.export.texts.documents",
+)
 @stored(**FITTED_TEXT)
 class TfidfVectorizer(CountVectorizer):
     r"""Documents as TF-IDF weights of their terms: `CountVectorizer`, then `TfidfTransformer`.

@@ -1,18 +1,17 @@
 """What a fit will do, counted before it starts: each kind of model says it in one function.
 
-`WORK` has such a function for the name of a class; one class up the inheritance line will do. A new model with a kernel
-adds a line there.
+A class names its function in its traits (`cost`); others are linear models, or machines where they have a kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer._memory import SHARE, available_bytes
+from mercer.base import resolve, traits_of
 from mercer.designs.mapped import SHARE as TILES
 from mercer.features.landmarks import ENTRIES
 from mercer.kernels import Kernel
@@ -80,8 +79,7 @@ class Work:
 def work_of(model: Any, X: Any) -> Work:
     """What fitting a model to these rows takes."""
     if getattr(model, "kernel", None) is not None:
-        names = [cls.__name__ for cls in type(model).__mro__]
-        return next((WORK[name] for name in names if name in WORK), kernel_machine)(model, X)
+        return resolve(traits_of(model).cost or kernel_machine)(model, X)  # type: ignore[no-any-return]
     return linear(model, X)
 
 
@@ -280,16 +278,3 @@ def _number(gamma: Any) -> Any:
 def _bytes(X: Any) -> float:
     """As float64."""
     return 8.0 * float(getattr(X, "nnz", None) or np.size(X))
-
-
-WORK: dict[str, Callable[[Any, Any], Work]] = {
-    "KernelRidge": kernel_ridge,
-    "SVC": support_vectors,
-    "SVR": support_vectors,
-    "KernelPerceptron": perceptron,
-    "Nystroem": feature_map,
-    "RandomFourierFeatures": feature_map,
-    "KernelDensity": windows,
-    "KernelBayes": windows,
-    "KernelSmoother": windows,
-}
