@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer.comparison.entry import Entry, Kind
+from mercer.base import ModelKind
+from mercer.comparison.entry import Entry
 from mercer.comparison.racing.ranking import ranked
 from mercer.data import Table
 from mercer.using.which_task import task_for
@@ -19,7 +20,9 @@ NUMBERS = task_for([0.5, 1.5, 2.5, 4.5], 4, "regression")
 NOTHING = np.full(SPLITS, np.nan)
 
 
-def entry(name: str, kind: Kind = "discriminative", task: Any = CLASSES, failed: bool = False, **scores: Any) -> Entry:
+def entry(
+    name: str, kind: ModelKind = "discriminative", task: Any = CLASSES, failed: bool = False, **scores: Any
+) -> Entry:
     """An entry that reached so much in each split, or in all of them; NaN of what is not given."""
     known = {metric.name: np.broadcast_to(scores.get(metric.name, np.nan), SPLITS) for metric in task.metrics}
     certain = not np.isnan(known.get("log_loss", NOTHING)).any()

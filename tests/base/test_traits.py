@@ -1,0 +1,222 @@
+"""Traits: what a class of estimators declares once, and what a class outside of mercer gains by it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import pytest
+from fastapi.testclient import TestClient
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_iris
+from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: TID251
+
+import mercer
+from mercer.base import (
+    Candidate,
+    Question,
+    Traits,
+    declared_traits,
+    estimator_named,
+    estimators_for,
+    floats,
+    length,
+    model_names,
+    resolve,
+    stored,
+    traits,
+    traits_of,
+    values,
+)
+from mercer.comparison.fitting import fit_named
+from mercer.comparison.taking_part.entrants import entrants_for
+from mercer.data import Table
+from mercer.errors import ExportError, NoCounterpartError, UnsavableError
+from mercer.serving import make_app
+from tests.export._languages import check
+
+X, CODES = load_iris(return_X_y=True)
+NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
+FRAME = pd.DataFrame(X, columns=NAMES)
+Y = np.array(["setosa", "versicolor", "virginica"])[CODES]
+#: whether the model below takes part in comparisons of this process, of which other tests have some
+TAKES_PART = False
+
+
+def candidates(question: Question) -> Iterator[Candidate]:
+    if TAKES_PART and question.is_numeric:
+        yield Candidate(NearestMean(), place=60, view="array")
+
+
+@traits(
+    "classification",
+    kind="generative",
+    columns="points",
+    half="columns",
+    candidates=candidates,
+    export="mercer.export.linear.logistic",
+)
+@stored(classes_=values("k"), n_features_in_=length("d"), coef_=floats("kd"), intercept_=floats("k"))
+class NearestMean(ClassifierMixin, BaseEstimator):
+    """Normal densities with unit variances: p(y|x) ∝ exp(−‖x − mean of y‖²/2)."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.coef_ = np.array([X[codes == k].mean(axis=0) for k in range(len(self.classes_))])
+        self.intercept_ = -np.square(self.coef_).sum(axis=1) / 2
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return softmax(X @ self.coef_.T + self.intercept_, axis=1)
+
+    def predict(self, X: Any) -> Any:
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+class Renamed(NearestMean):
+    """A subclass that declares nothing itself."""
+
+
+@pytest.fixture
+def taking_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "TAKES_PART", True)
+
+
+# A class of another package.
+
+
+@pytest.mark.usefixtures("taking_part")
+def test_it_takes_part_in_comparisons() -> None:
+    entrants = {each.name: each for each in entrants_for(Table.of(FRAME), Question()).entrants}
+    assert list(entrants)[-3] == "NearestMean"  # in its place, before the kernel machines
+    assert entrants["NearestMean"].kind == "generative"
+    assert entrants["NearestMean"].partner == "LogisticRegressionCV"
+    assert "NearestMean" not in {each.name for each in entrants_for(Table.of(FRAME), Question("regression")).entrants}
+    comparison = mercer.compare(FRAME, Y, models=["NearestMean", "LinearDiscriminantAnalysis"], cv=3)
+    scores = {entry.name: entry.mean("accuracy") for entry in comparison.entries}
+    assert 0.8 < scores["NearestMean"] < scores["LinearDiscriminantAnalysis"]
+    fitted = comparison.fitted("NearestMean")
+    assert (fitted.predict(FRAME) == Y).mean() > 0.8
+
+
+def test_it_is_left_out_where_it_yields_nothing() -> None:
+    assert "NearestMean" not in {each.name for each in entrants_for(Table.of(FRAME), Question()).entrants}
+
+
+@pytest.mark.usefixtures("taking_part")
+def test_it_is_fitted_by_name() -> None:
+    assert "NearestMean" in model_names()
+    assert estimator_named("NearestMean") is NearestMean
+    ready = fit_named("NearestMean", FRAME, Y)
+    assert ready.task == "classification"
+    assert (ready.model.predict(FRAME) == Y).mean() > 0.8
+
+
+def test_it_is_saved_loaded_exported_and_served(tmp_path: Path) -> None:
+    model = NearestMean().fit(FRAME, Y)
+    mercer.save(model, tmp_path / "iris.mercer")
+    loaded = mercer.load(tmp_path / "iris.mercer")
+    assert isinstance(loaded, NearestMean)
+    np.testing.assert_array_equal(loaded.predict_proba(FRAME), model.predict_proba(FRAME))
+    check(loaded, FRAME)  # SQL, Python and ONNX predict the same
+    client = TestClient(make_app(loaded))
+    answer = client.post("/predict", json={"rows": FRAME[:2].to_dict("records")})
+    assert answer.status_code == 200, answer.text
+    assert [each["prediction"] for each in answer.json()["predictions"]] == Y[:2].tolist()
+    np.testing.assert_array_equal(mercer.explain_rows(loaded, FRAME[:2]).names, NAMES)
+
+
+def test_it_has_a_counterpart() -> None:
+    assert [name for name, _ in mercer.counterpart(NearestMean()).steps] == ["imputer", "scaler", "logistic"]
+
+
+def test_a_subclass_inherits_what_holds_for_it() -> None:
+    assert traits_of(Renamed).half == "columns"
+    assert declared_traits(Renamed) is None
+    assert Renamed not in estimators_for("classification")
+    with pytest.raises(ExportError, match="Renamed cannot be exported"):
+        mercer.export.to_python(Renamed().fit(FRAME, Y))
+
+
+def test_a_class_without_traits_is_of_no_pair_and_in_no_file(tmp_path: Path) -> None:
+
+    class Bare(ClassifierMixin, BaseEstimator):
+        def fit(self, X: Any, y: Any) -> Self:
+            self.n_features_in_ = 1
+            return self
+
+    assert traits_of(Bare()) == Traits()
+    with pytest.raises(NoCounterpartError, match="not a model of mercer"):
+        mercer.counterpart(Bare())
+    with pytest.raises(UnsavableError, match="no model file holds"):
+        mercer.save(Bare().fit(FRAME, Y), tmp_path / "bare.mercer")
+
+
+def test_a_class_whose_module_is_gone_takes_no_part() -> None:
+    class Gone(NearestMean): ...
+
+    Gone.__module__, Gone.__qualname__ = "a_module_that_was_removed", "Gone"
+    traits("classification", candidates=candidates)(Gone)
+    assert Gone not in estimators_for("classification")
+    assert "Gone" not in model_names()
+
+
+# The classes of mercer.
+
+ESTIMATORS = [
+    name for name in mercer.__all__ if isinstance(getattr(mercer, name), type) and hasattr(getattr(mercer, name), "fit")
+]
+
+
+def test_every_model_declares_its_tasks() -> None:
+    for name in ESTIMATORS:
+        declared = traits_of(getattr(mercer, name))
+        assert declared.predicts == (name in model_names()), name
+    assert len(model_names()) > 30
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_functions_that_are_named_exist(name: str) -> None:
+    declared = traits_of(getattr(mercer, name))
+    for function in (declared.candidates, declared.export, declared.summary, declared.cost):
+        if function is not None:
+            assert callable(resolve(function))
+
+
+def test_the_sources_say_the_same_as_the_classes() -> None:
+    names = {cls.__name__ for cls in estimators_for("classification", "regression") if cls.__module__ != __name__}
+    declared = {name for name in ESTIMATORS if traits_of(getattr(mercer, name)).candidates is not None}
+    assert names - declared == {"Kernelized"}  # which `kernelize` makes, so that it has no public name
+    assert declared <= names
+
+
+def run_python(code: str) -> str:
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return finished.stdout.strip()
+
+
+def test_traits_load_nothing_that_a_model_does_not_need() -> None:
+    code = (
+        "import sys; from mercer import GaussianNB; "
+        "print([m for m in sys.modules if m.startswith(('mercer.export', 'mercer.comparison', 'mercer.models.svm'))])"
+    )
+    assert run_python(code) == "[]"
+    code = "from mercer.base import model_names; import sys; model_names(); print('mercer.models' in sys.modules)"
+    assert run_python(code) == "False"
+
+
+def test_a_task_loads_its_own_models_alone() -> None:
+    code = (
+        "from mercer.base import estimators_for; names = {cls.__name__ for cls in estimators_for('regression')}; "
+        "import sys; print('Ridge' in names, 'mercer.models.generative.gaussian_nb' in sys.modules)"
+    )
+    assert run_python(code) == "True False"
