@@ -52,6 +52,8 @@ class Verifier:
                 thing.__post_init__()
             if hasattr(cls, "_parameter_constraints"):
                 thing._validate_params()
+            if hasattr(cls, "__sklearn_tags__"):
+                thing.__sklearn_tags__()  # asks the models within, which all methods rely on
             if made and hasattr(cls, "_validate_steps"):
                 thing._validate_steps()
             consistent = all(check(thing) for check in known_declaration(cls).consistent)
