@@ -358,7 +358,17 @@ class Either(Check):
         raise reason
 
 
+@dataclass(frozen=True)
+class CallableOf(Check):
+    """What can be called."""
+
+    def verify(self, value: Any, context: Context) -> None:
+        if not callable(value):
+            raise ContradictionError("cannot be called")
+
+
 ANYTHING = Check()
+CALLABLE = CallableOf()
 NOTHING = Instance((types.NoneType,))
 
 
@@ -614,6 +624,8 @@ def _annotated(cls: type) -> Iterator[tuple[str, Check]]:
 
 def _evaluated(annotation: Any, scope: dict[str, Any], own: Mapping[str, Any]) -> Any:
     """What an annotation means; anything, where a name in it is imported for annotations only."""
+    if isinstance(annotation, typing.ForwardRef):  # of a named tuple
+        annotation = annotation.__forward_arg__
     if not isinstance(annotation, str):
         return annotation
     try:  # source code of ours
@@ -653,6 +665,8 @@ def check_of(annotation: Any) -> Check:
         return SetOf(check_of(arguments[0]))
     if annotation is Any:
         return ANYTHING
+    if origin is Callable:
+        return CALLABLE
     if isinstance(annotation, type) and origin is None and not getattr(annotation, "_is_protocol", False):
         return ANYTHING if annotation is object else Instance((annotation,))
     return ANYTHING

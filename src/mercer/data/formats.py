@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError
-from mercer._stored import stored
+from mercer._stored import one_of, stored
 from mercer._suggest import listed, quoted
 from mercer.data.coding import MISSING_WORDS, Coded
 
@@ -52,7 +52,7 @@ NAMED = (
 CENTURY = 69
 
 
-@stored()
+@stored(decimal=one_of(",", "."))
 @dataclass(frozen=True)
 class NumberFormat:
     """How the numbers of a column are written.
@@ -95,7 +95,7 @@ class NumberFormat:
         return f"numbers with a {DECIMALS[self.decimal]}{unit}"
 
 
-@stored()
+@stored(order=one_of("dmy", "mdy", "ymd"))
 @dataclass(frozen=True)
 class DateFormat:
     """How the dates of a column are written.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mercer._stored import stored
+from mercer._stored import stored, whole
 
 Array = NDArray[Any]
 
@@ -18,7 +18,16 @@ Array = NDArray[Any]
 MANY = 64
 
 
-@stored()
+def _count_rows(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _rows_agree(sample: RowSample) -> bool:
+    """Whether each block has as many keys as rows."""
+    return all(keys.ndim == 1 and all(_count_rows(X) == len(keys) for X in columns) for keys, columns in sample.blocks)
+
+
+@stored(_rows_agree, most=whole(1))
 @dataclass(frozen=True, eq=False)
 class RowSample:
     """The rows with the smallest of random keys, about `most` of them; two samples merge to one of all rows.

@@ -39,7 +39,7 @@ class Seen(NamedTuple):
     offset: Array | None
 
 
-@stored(tag="SurveyLevels")
+@stored(lambda own: isinstance(hash(own), int), tag="SurveyLevels")
 class Levels(NamedTuple):
     """Of a category: those that its type declares, in that order, and those that were seen."""
 

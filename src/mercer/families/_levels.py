@@ -12,7 +12,7 @@ from mercer.families.base import Array, Family
 from mercer.families.links import SOFTMAX, Link
 
 
-@stored(probabilities=floats())
+@stored(lambda own: own.probabilities.ndim > 0 and own.probabilities.shape[-1] > 0, probabilities=floats())
 class CategoricalParameters(NamedTuple):
     """Probabilities of the levels (categories, bins, words) on the last axis.
 

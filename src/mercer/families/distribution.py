@@ -13,7 +13,7 @@ from mercer.families.base import Array, Family
 from mercer.families.draws import as_generator, checked_count
 
 
-@stored()
+@stored(lambda own: type(own.parameters) is own.family.parameters_type)
 @dataclass(frozen=True, eq=False)
 class Distribution:
     """The distribution of each of several rows: what a fitted p(y|x) is.

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import BandwidthError
-from mercer._stored import stored
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.rules import bandwidth_from
@@ -20,7 +19,6 @@ Array = NDArray[Any]
 Points = tuple[Array, Array | None]
 
 
-@stored()
 class ClassBandwidths:
     """How wide kernels around the points of several classes are to be.
 

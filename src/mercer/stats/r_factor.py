@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mercer._stored import reals, stored
+from mercer._stored import reals, stored, whole
 from mercer.stats.base import Array, same_shape, spoilt_sums_are_silent
 from mercer.stats.joined import pilot, tiles, triangle
 
@@ -20,7 +20,12 @@ class Triangle(NamedTuple):
     rest: Array  # (targets or fewer, targets): squares of its columns sum to those of the residuals
 
 
-@stored(pilot=reals(), R=reals(".."))
+@stored(
+    lambda own: own.n_columns <= len(own.pilot) and bool(len(own.R) or not own.rows),
+    n_columns=whole(0),
+    pilot=reals("p"),
+    R=reals("r p+1"),
+)
 @dataclass(frozen=True, eq=False)
 class RFactor:
     """R with RᵀR = AᵀA for A = √weight · [1, x − pilot, y − pilot]: it knows as much as A does, without squaring it.

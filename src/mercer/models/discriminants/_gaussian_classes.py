@@ -75,7 +75,7 @@ class LinearScores:
         np.add(product, self.intercept, out=out)
 
 
-@stored(directions=floats("dr"), inverse_deviation=floats("r"))
+@stored(directions=floats("dr"), inverse_deviation=floats("kr"))
 class SharedAxes(NamedTuple):
     """Directions in which classes vary independently, and 1/deviation of each class along them."""
 

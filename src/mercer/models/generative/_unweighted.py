@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mercer._stored import stored
+from mercer._stored import part_of, stored
 from mercer.models.base import Array
 from mercer.models.generative.classifier import StatisticClassifier
 from mercer.stats.base import Statistic
 from mercer.stats.by_class import ByClass
 
 
-@stored()
+@stored(part=part_of(Statistic))
 @dataclass(frozen=True)
 class Unweighted(Statistic):
     """A statistic of all rows together, each counted once."""

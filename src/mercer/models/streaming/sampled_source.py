@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mercer._stored import stored
+from mercer._stored import flags, floats, part_of, stored
 from mercer.data.frame_like import frame_like
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
@@ -20,7 +20,7 @@ from mercer.stats.distinct_rows import DistinctRows
 MOST_ROWS, MOST_NUMBERS = 100_000, 1 << 24
 
 
-@stored()
+@stored(sample=part_of(DistinctRows, d="d"), lowest=floats("d"), highest=floats("d"), gaps=flags("d"))
 class Outline(NamedTuple):
     """A sample of rows, and of all rows the least and greatest value and whether some are missing, column by column."""
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from mercer._stored import stored
+from mercer._stored import real, stored, whole
 from mercer.data.dates import Calendar
 from mercer.models.base import Array
 
@@ -34,7 +34,7 @@ class Scale(NamedTuple):
             return np.asarray((values * half - self.mean * half) / (self.deviation * half))
 
 
-@stored()
+@stored(number=whole(0), size=real(SMALLEST))
 class Spread(NamedTuple):
     """Numbers that are there: how many, in units of `size` their mean and Σ(x − mean)², and the ends.
 
