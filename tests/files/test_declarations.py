@@ -16,9 +16,25 @@ import mercer
 from mercer import decide, families, kernels, smoothing
 from mercer._errors import ModelFileError, UnsavableError
 from mercer._stored import mark_loaded, stored
+from mercer.comparison.taking_part.tuning import Tuned
+from mercer.data.formats import DateFormat, NumberFormat
+from mercer.designs.row_sample import RowSample
+from mercer.designs.survey import Levels
 from mercer.features.directions import Hadamard
 from mercer.features.fourier import FourierMap
 from mercer.files import load, save
+from mercer.kernels._counts import Runs
+from mercer.kernels._sequences import Sequences
+from mercer.kernels.explicit import After, Monomials
+from mercer.kernels.graphs import Neighbourhoods
+from mercer.kernels.monomials import MonomialOrder
+from mercer.kernels.strings import Substrings
+from mercer.models.generative._unweighted import Unweighted
+from mercer.models.streaming.sampled_source import Outline
+from mercer.models.tables._spread import Spread
+from mercer.models.tables.source import Glance
+from mercer.stats.distinct_rows import DistinctRows
+from mercer.stats.r_factor import RFactor
 from tests.files._cases import line, numbers, sparse, tally
 from tests.files._forged import forged, octets_of, read, record_of, rewritten, taken_apart, with_array
 
@@ -69,6 +85,49 @@ def test_fewer_rows_of_words_than_columns_are_refused(tmp_path: Path) -> None:
 def test_random_features_that_do_not_fit_are_refused(broken: Any, why: str, tmp_path: Path) -> None:
     with pytest.raises(UnsavableError, match=why):
         save(broken, tmp_path / "features.mercer")
+
+
+LETTERS = Sequences(np.zeros(0, np.int32), np.zeros(1, np.int64), str)
+SAMPLE = DistinctRows.zero(2, most=4)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        # numbers that compiled loops follow
+        Runs(np.arange(3), np.array([1, 10**8])),
+        Runs(np.arange(3), np.array([2, 1, 3])),
+        Neighbourhoods(kernels.WeisfeilerLehman(), {"a": 10**8}, ()),
+        Sequences(np.zeros(3, np.int32), np.array([0, 10**8]), str),
+        Sequences(np.zeros(1, np.int32), np.array([0, 1]), str, {"a": -5}),
+        Substrings(1, Runs(np.array([2**40]), np.array([1])), LETTERS),
+        Substrings(3, Runs(np.array([97, 98]), np.array([2])), LETTERS),
+        # times without bound
+        Monomials(3, 10**6, 1.0, 1.0),
+        MonomialOrder(3, 0, 10**6),
+        # parts of another kind
+        families.Distribution(families.Gaussian(), families.BernoulliParameters(np.ones(2))),
+        families.Distribution(families.Gaussian(), None),
+        families.CategoricalParameters(np.ones((2, 0))),
+        After(kernels.Linear().feature_map(3), "x"),  # type: ignore[arg-type]
+        Unweighted(None),
+        NumberFormat("x"),
+        DateFormat(""),
+        Glance(SAMPLE, None, None),  # type: ignore[arg-type]
+        Levels(([],), ()),
+        # sizes that disagree
+        RowSample(8, ((np.zeros(2), (np.zeros((3, 1)),)),)),
+        RFactor(1, np.zeros(4), np.zeros((0, 5)), 3),
+        RFactor(0, np.zeros(4), np.zeros((0, 4)), 3),
+        Outline(SAMPLE, np.zeros(2), np.zeros(2), np.zeros(2)),
+        Outline(SAMPLE, np.zeros(3), np.zeros(3), np.zeros(3, dtype=bool)),
+        Spread(1, 0.0, 0.0, 0.0, 1.0, 1.0),
+    ],
+    ids=lambda broken: type(broken).__name__,
+)
+def test_values_that_contradict_themselves_are_refused(broken: Any, tmp_path: Path) -> None:
+    with pytest.raises(UnsavableError):
+        save(broken, tmp_path / "value.mercer")
 
 
 def test_random_features_that_fit_are_loaded(tmp_path: Path) -> None:
@@ -170,6 +229,21 @@ def test_parameters_and_attributes_are_verified(model: Any, owner: str, part: st
     octets = octets_of(model.fit(data.X, data.y), tmp_path)
     with pytest.raises(ModelFileError, match=owner):
         read(forged(octets, lambda d: record_of(d, owner)["state"].update({part: other})), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("model", "owner"),
+    [
+        (mercer.kernelize(mercer.Ridge(), kernels.RBF(0.1)), "Kernelized"),
+        (Tuned(mercer.Ridge(), "alpha", (1.0, 0.1), "regression"), "Tuned"),
+    ],
+)
+@pytest.mark.parametrize("other", [None, "x", {"constant": "SOFTMAX"}])
+def test_an_estimator_around_none_is_refused(model: Any, owner: str, other: Any, tmp_path: Path) -> None:
+    """Its methods would fail where scikit-learn asks for the tags of the estimator within."""
+    octets = octets_of(model.fit(line().X, line().y), tmp_path)
+    with pytest.raises(ModelFileError, match=f"{owner} in it contradicts itself"):
+        read(forged(octets, lambda d: record_of(d, owner)["state"].update(model=other)), tmp_path)
 
 
 def test_a_model_with_a_parameter_that_no_fit_would_take_is_not_saved(tmp_path: Path) -> None:

@@ -41,6 +41,10 @@ UNSAFE = (
     Unsafe("memory", 0, "a place from which pickles would be loaded", "save it with memory=None", owner="Pipeline"),
     Unsafe("n_jobs", 1024, "a number of processes that no computer has", "set n_jobs=None"),
     Unsafe("degree", 1000, "a degree with which splines take for ever", "choose a smaller one", owner="Splines"),
+    Unsafe("degree", 1000, "a degree with which monomials take for ever", "choose a smaller one", owner="Monomials"),
+    Unsafe(
+        "highest", 1000, "a degree with which monomials take for ever", "choose a smaller one", owner="MonomialOrder"
+    ),
 )
 
 #: what a formula may have

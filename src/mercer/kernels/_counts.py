@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._jit.kernels.segments import add_products, gather, number, tally
-from mercer._stored import matrix, reals, stored
+from mercer._stored import integers, matrix, reals, stored
 from mercer.kernels._base import Kernel
 from mercer.kernels.explicit import FeatureMap
 from mercer.kernels.views import Memo, Views
@@ -32,7 +32,11 @@ SPARSE = ("starts", "stops", "columns", "counts")
 EXACT_SINGLE = 2.0**24
 
 
-@stored()
+@stored(
+    lambda own: not len(own.ends) or int(own.ends[-1]) == len(own.words),
+    words=integers("w", least=None),
+    ends=integers("r", order="rising"),
+)
 @dataclass(frozen=True, eq=False)
 class Runs:
     """Different runs of numbers, one after another: the i-th has the number i."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Self
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
-from mercer._stored import integers, reals, stored
+from mercer._stored import integers, stored
 from mercer.kernels.inputs import is_gap, is_measurement, is_sparse, things_of
 from mercer.kernels.views import Views
 
@@ -20,7 +20,22 @@ Array = NDArray[Any]
 Alphabet = dict[Hashable, int]
 
 
-@stored(codes=reals("b"), bounds=integers("e", order="rising"))
+def _is_consistent(own: Sequences) -> bool:
+    """Whether sequences lie in the codes, and symbols have numbers as they are given."""
+    lie_inside = bool(own.bounds.size) and int(own.bounds[-1]) <= len(own.codes)
+    return lie_inside and (own.alphabet is None or numbers_in_order(own.alphabet))
+
+
+def numbers_in_order(alphabet: Mapping[Hashable, int]) -> bool:
+    """Whether symbols have the numbers 0, 1, … in the order of their first appearance."""
+    return list(alphabet.values()) == list(range(len(alphabet)))
+
+
+@stored(
+    _is_consistent,
+    codes=integers("b", least=None),
+    bounds=integers("e", order="rising"),
+)
 @dataclass(frozen=True, eq=False)
 class Sequences:
     """Symbols of all sequences, and where each sequence begins and ends.

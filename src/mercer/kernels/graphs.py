@@ -15,6 +15,7 @@ from mercer._stored import stored
 from mercer.kernels._counts import Counting, Counts, Runs, Vocabulary
 from mercer.kernels._graph_input import Graphs, Labels, read
 from mercer.kernels._parameters import whole
+from mercer.kernels._sequences import numbers_in_order
 
 Array = NDArray[Any]
 
@@ -78,7 +79,7 @@ class WeisfeilerLehman(Counting):
         return read(rows, label=self.label, directed=self.directed, alphabet=alphabet)
 
 
-@stored()
+@stored(lambda own: numbers_in_order(own.alphabet))
 @dataclass(frozen=True, eq=False)
 class Neighbourhoods(Vocabulary):
     """Labels of each round: the nodes' own, and then what a node and its neighbours had in the round before."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ from mercer._errors import DataError, KernelError
 from mercer._jit.gram import mirror
 from mercer._jit.kernels.subsequences import LANES, diagonal, tile
 from mercer._stored import stored
+from mercer._stored import whole as whole_number
 from mercer._threads import ordered_map, row_blocks
 from mercer.kernels._base import Kernel
 from mercer.kernels._counts import Counting, CountMap, Counts, Runs, Vocabulary
@@ -69,7 +71,16 @@ class Spectrum(Counting):
         return SubstringMap(self.learned(columns)[0])
 
 
-@stored()
+def _is_readable(own: Substrings) -> bool:
+    """Whether all runs have the length of a substring, and numbers that stand for symbols."""
+    words, alphabet = own.runs.words, own.like.alphabet
+    letters = sys.maxunicode if own.like.kind is str else 255
+    most = letters if alphabet is None else len(alphabet) - 1
+    lengths = np.diff(own.runs.ends, prepend=0)
+    return bool((lengths == own.length).all() and (words >= 0).all() and (words <= most).all())
+
+
+@stored(_is_readable, length=whole_number(1))
 @dataclass(frozen=True, eq=False)
 class Substrings(Vocabulary):
     """Different substrings of one length, in the order of their first appearance."""
