@@ -27,17 +27,14 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn import model_selection
-from sklearn.covariance import EmpiricalCovariance
-from sklearn.preprocessing import LabelBinarizer, LabelEncoder
 
 import mercer
-from mercer import decide, families, kernels, smoothing
 from mercer._errors import MercerError, ModelFileError
 from mercer.files import load, save
-from tests.files._cases import CASES, frame, numbers, two
+from tests.files._cases import CASES, frame, numbers
 from tests.files._tags import classes_by_tag
 from tests.fuzz._forge import Template
+from tests.fuzz._values import GIVEN, answers
 
 #: bytes that a worker may take beside what it has when it begins
 MEMORY = 1 << 30
@@ -74,47 +71,6 @@ class Find(NamedTuple):
     detail: str
 
 
-VALUES: dict[str, Any] = {
-    "families": [families.NegativeBinomial(), families.Tweedie(1.5), families.Binomial(3), families.Histogram(4)],
-    "links": [families.CLOGLOG, families.power_link(0.3), families.NEGATIVE_INVERSE],
-    "penalties": [families.L2(0.5), families.L1([1.0, 2.0]), families.ElasticNet(1.0, 0.3)],
-    "kernels": [
-        kernels.Matern(length_scale=2.0) + kernels.RationalQuadratic(),
-        kernels.Normalised(kernels.Polynomial(3)) * 2.0,
-        kernels.Columns(kernels.RBF(1.0), [0, 2]),
-        kernels.Linear() ** 2 + 3 * kernels.Constant(2.0),
-    ],
-    "kernels of counts": [kernels.ChiSquared(), kernels.HistogramIntersection(), kernels.AdditiveChiSquared()],
-    "kernels of strings": [kernels.Spectrum(3), kernels.Subsequence(2), kernels.WeisfeilerLehman()],
-    "other families": [families.Beta(), families.Exponential(), families.InverseGaussian(), families.Multinomial()],
-    "other links": [families.PROBIT, families.CAUCHIT, families.power_link(-1.0)],
-    "other kernels": [kernels.Sigmoid(), kernels.Quadratic(), kernels.Cosine(), kernels.Laplacian(), kernels.RBF(0.2)],
-    "other rules": [smoothing.Silverman(), smoothing.LikelihoodCV(), smoothing.ImprovedSheatherJones()],
-    "windows": [smoothing.Triangular(), smoothing.Biweight(), smoothing.Cosine(), smoothing.Uniform()],
-    "folds": [
-        model_selection.GroupKFold(3),
-        model_selection.LeaveOneOut(),
-        model_selection.ShuffleSplit(),
-        model_selection.StratifiedKFold(),
-        model_selection.StratifiedShuffleSplit(),
-        model_selection.TimeSeriesSplit(),
-    ],
-    "rules": [smoothing.Scott(), smoothing.PlugIn(), smoothing.LeastSquaresCV(), smoothing.Epanechnikov()],
-}
-
-
-def answers() -> dict[str, Any]:
-    """What methods answer, and may be kept."""
-    X, y = numbers().X, numbers().y
-    decision = decide.Decision(mercer.GaussianNB()).fit(X, two().y)
-    return {
-        "priors and thresholds": [decision.estimate_priors(X), decision.choose_threshold(X, two().y)],
-        "ranking": mercer.DensityOutliers(random_state=0).fit(X).ranking(),
-        "distribution": mercer.GLM().fit(X, X @ [1.0, -0.2, 2.0]).predict_distribution(X),
-        "labels": [LabelEncoder().fit(y), LabelBinarizer().fit(y), EmpiricalCovariance().fit(X)],
-    }
-
-
 def subjects(chosen: Callable[[str], bool] = lambda name: True) -> Iterator[Subject]:
     """Fit the models, save them, and find out what they answer."""
     with tempfile.TemporaryDirectory() as folder:
@@ -124,7 +80,7 @@ def subjects(chosen: Callable[[str], bool] = lambda name: True) -> Iterator[Subj
                 data = case.data()
                 save(case.fitted(), path)
                 yield _subject(case.name, path, _arguments(data.X, data.y))
-        for name, value in (VALUES | answers()).items():
+        for name, value in (GIVEN | answers()).items():
             if chosen(name):
                 save(value, path)
                 yield _subject(name, path, _arguments(numbers().X, None))
@@ -172,24 +128,26 @@ def _subject(name: str, path: Path, arguments: dict[str, Any]) -> Subject:
             except Exception as error:
                 raised[method] = type(error)
             found[method] = time.perf_counter() - begin
-        if method in LAST:
+        if method.rpartition(".")[2] in LAST:
             model = load(path)
     return Subject(Template(name, octets), arguments, found, raised)
 
 
 def _methods(model: Any) -> list[str]:
     if isinstance(model, list):
-        return sorted({name for each in model for name in _methods(each)})
+        return [f"{place}.{name}" for place, each in enumerate(model) for name in _methods(each)]
     public = [name for name in dir(type(model)) if not name.startswith(("_", "set_")) and name not in SKIPPED]
+    if not hasattr(model, "get_params") and callable(model):
+        public.append("__call__")
     return sorted(public, key=lambda name: (name in LAST, name))
 
 
 def _call(model: Any, name: str, arguments: dict[str, Any]) -> None:
     """Call a method with what its parameters are called, or read the attribute of that name."""
     if isinstance(model, list):
-        for each in model:
-            if name in dir(type(each)):
-                _call(each, name, arguments)
+        place, _, name = name.partition(".")
+        if int(place) < len(model) and name in dir(type(model[int(place)])):
+            _call(model[int(place)], name, arguments)
         return
     try:
         method = getattr(model, name)
@@ -313,6 +271,7 @@ def run(
         trace = (folder / f"trace{worker}").read_text(errors="replace").partition("Extension modules")[0][-3000:]
         finds.append(Find(number, found[which].template.name, outcome, f"status {status}\n{trace}"))
         (folder / f"trace{worker}").write_text("")
+        board.since[worker] = 0.0  # or the next one would be stopped before it has begun
         again = _forked(number + workers, worker, found, count, seed, workers, board, folder, names, logged)
         running[again] = worker
     for path in folder.glob("finds*"):

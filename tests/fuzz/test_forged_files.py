@@ -20,95 +20,16 @@ FEW, EACH_MINUTE = 2_000, 2_000
 
 #: storable classes that no example holds, by the reason
 UNREACHED = {
-    "is a part of a linear form, which is computed from a model and asked, not kept": """
-        Among
-        Centred
-        CentredMonomials
-        CentredSquares
-        ColumnStatistics
-        Indicators
-        ObservedColumns
-        RowStatistics
+    "holds pieces of a linear form, which no file holds": """
         FeatureMap
         LinearForm
-        StatisticFeatures
-    """,
-    "is what a kernel computes with, made anew of the kernel and its rows": """
-        CountMap
-        Counts
-        Runs
-        Sequences
-        Of
-        After
-        KernelCoordinates
-        Monomials
-        One
-        Products
-        Stacked
-        Times
-        Unit
-        Neighbourhoods
-        MonomialOrder
-        OneDimensional
-        SubstringMap
-        Substrings
     """,
     "holds a class, which is no value of a file": """
         sklearn.model_selection.RepeatedKFold
         sklearn.model_selection.RepeatedStratifiedKFold
     """,
-    "is known while a table or a source is read, and no example is fitted to such a one": """
-        Coded
-        DateFormat
-        NumberFormat
-        Seen
-        RowSample
-        SurveyLevels
-        Survey
-        Outline
-        DaysSeen
-        Spread
-        OnlyGaps
-        Glance
-        LeftOut
-    """,
-    "is an intermediate result of a fit or a search, and no example keeps one": """
-        Promise
-        Costs
-        Range
-        Prior
-        Strengths
-        LogOdds
-        TweedieParameters
-        Landmarks
-        LandmarkMap
-        OtherVocabulary
-        AnyPolynomial
-        FixedShrinkage
-        OracleShrinkage
-        StandardisedShrinkage
-        Structure
-        Directions
-        SharedAxes
-        Unweighted
-        Smoothing
-        Normal
-        SeparationFinding
-        ByMatrix
+    "holds eigenvalues that no file holds": """
         Tried
-        UnchangedPredictions
-        Autocorrelation
-        ClassBandwidths
-        UnscaledScott
-        UnscaledSilverman
-        Tolerance
-        Midway
-        DistinctRows
-        Goodness
-        NormalEquations
-        QuadraticStatistic
-        RFactor
-        SoftmaxQuadratic
     """,
 }
 
