@@ -132,7 +132,29 @@ def test_it_is_saved_loaded_exported_and_served(tmp_path: Path) -> None:
     answer = client.post("/predict", json={"rows": FRAME[:2].to_dict("records")})
     assert answer.status_code == 200, answer.text
     assert [each["prediction"] for each in answer.json()["predictions"]] == Y[:2].tolist()
-    np.testing.assert_array_equal(mercer.explain_rows(loaded, FRAME[:2]).names, NAMES)
+    answer = client.post("/explain", json={"rows": FRAME[:2].to_dict("records")})
+    assert answer.status_code == 200, answer.text
+    for each, expected in zip(answer.json()["explanations"], mercer.explain_rows(model, FRAME[:2]).totals, strict=True):
+        assert each["of"].startswith("log odds of setosa"), each
+        assert {one["name"] for one in each["contributions"]} == {*NAMES}
+        assert each["total"] == pytest.approx(expected[0])
+
+
+def test_it_explains_its_predictions_as_it_declares() -> None:
+    def squares(model: NearestMean, X: Any) -> tuple[Any, Any, list[str]]:
+        away = np.asarray(X)[:, :, None] - model.coef_.T
+        return np.zeros(len(model.classes_)), -np.square(away) / 2, NAMES
+
+    @traits("classification", evidence=squares)
+    class Explained(NearestMean): ...
+
+    model = Explained().fit(FRAME, Y)
+    found = mercer.explain_rows(model, FRAME[:5])
+    log_p = np.log(model.predict_proba(FRAME[:5]))
+    np.testing.assert_allclose(found.totals, log_p - log_p.mean(axis=1, keepdims=True))
+    assert not np.allclose(
+        found.contributions, mercer.explain_rows(NearestMean().fit(FRAME, Y), FRAME[:5]).contributions
+    )
 
 
 def test_it_has_a_counterpart() -> None:

@@ -121,7 +121,9 @@ def traits(*tasks: ModelTask, **declared: Any) -> Callable[[T], T]:
     export : callable or str, default=None
         A function (fitted model, inputs) → expressions, as the functions of `mercer.export.linear` are.
     evidence : callable or str, default=None
-        A function (fitted model, rows) → scores as sums over columns, where `coef_` and `intercept_` do not say so.
+        A function (fitted model, rows) → (base, contributions, names), for explanations of models whose scores are
+        sums over columns that `coef_` and `intercept_` do not describe. The scores, one for each class, are
+        base + Σ contributions, of shapes (scores,) and (rows, names, scores).
     summary : callable or str, default=None
         The function that reads a fitted model for `mercer.summary`.
     cost : callable or str, default=None

@@ -70,6 +70,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     half=_half_of,
     candidates=_candidates,
     export="mercer.export.discriminants.discriminant",
+    evidence="mercer.using.explaining._evidence.discriminant",
 )
 @stored(**FITTED_CLASSES | FITTED_GAUSSIANS)
 class GaussianDiscriminant(DiscriminantClassifier):

@@ -39,6 +39,7 @@ from mercer.stats.base import as_block
     columns="numbers",
     half="columns",
     export="mercer.export.discriminants.discriminant",
+    evidence="mercer.using.explaining._evidence.discriminant",
 )
 @stored(
     lambda model: not hasattr(model, "scalings_") or model._max_components <= model.scalings_.shape[1],

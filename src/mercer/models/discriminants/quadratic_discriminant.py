@@ -30,6 +30,7 @@ from mercer.stats import ScatterMoments
     needs_full_rank=True,
     half="monomials",
     export="mercer.export.discriminants.discriminant",
+    evidence="mercer.using.explaining._evidence.discriminant",
 )
 @stored(
     **FITTED_CLASSES | FITTED_GAUSSIANS,

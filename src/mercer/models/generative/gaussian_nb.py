@@ -42,6 +42,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     half=lambda model: "columns" if model.shared_variance else "statistics",
     candidates=_candidates,
     export="mercer.export.naive_bayes.gaussian_nb",
+    evidence="mercer.using.explaining._evidence.naive_bayes",
 )
 @stored(
     **FITTED_CLASSES,

@@ -66,6 +66,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     label=lambda model: type(model).__name__,
     candidates=_candidates,
     export="mercer.export.naive_bayes.mixed",
+    evidence="mercer.using.explaining._evidence.naive_bayes",
 )
 @stored(
     _parts_agree,

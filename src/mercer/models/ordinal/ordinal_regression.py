@@ -61,6 +61,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     "ordered",
     candidates=_candidates,
     export="mercer.export.linear.ordinal",
+    evidence="mercer.using.explaining._evidence.ordinal",
 )
 @stored(**FITTED_CLASSES, coef_=floats("d"), thresholds_=floats("k-1"))
 class OrdinalRegression(ClassifierMixin, BaseEstimator):

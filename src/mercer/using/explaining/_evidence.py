@@ -11,15 +11,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import NoExplanationError
+from mercer.base import resolve, traits_of
 from mercer.data.select import names_of
 from mercer.decide import Calibrated
 from mercer.designs.encoded import Encoded
-from mercer.models import GaussianNB, NaiveBayes, TableFeatures, linear_form
+from mercer.models import TableFeatures, linear_form
 from mercer.models.base import checked, column_names, is_sparse
-from mercer.models.discriminants.discriminant import DiscriminantClassifier
 from mercer.models.generative.column_likelihoods import column_likelihoods
 from mercer.models.linear_forms.linear_form import HasLinearForm
-from mercer.models.ordinal.ordinal_regression import OrdinalRegression
 from mercer.using.explaining.coefficients import feature_names, of_pairs
 
 Array = NDArray[Any]
@@ -41,14 +40,27 @@ class Additive(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Sums, and what their terms are called."""
+    """Scores as sums, and the names of their terms.
 
-    additive: Additive
+    `outputs` names what the scores are log odds of, where that is not each of the classes.
+    """
+
+    base: Array
+    contributions: Array
     names: tuple[str, ...]
+    outputs: tuple[str, ...] = ()
+
+    @property
+    def additive(self) -> Additive:
+        """The sums without the names of their terms."""
+        return Additive(self.base, self.contributions)
 
 
 def evidence_of(model: Any, X: Any) -> Evidence:
-    """The scores of a model's classes, or its linear predictor, as sums over columns (and words)."""
+    """Return the scores of a model's classes, or its linear predictor, as sums over columns (and words).
+
+    The function that the class declares (`evidence` of its traits) comes first, then its linear form, then `coef_`.
+    """
     if isinstance(model, Pipeline):
         before, last = model[:-1], model[-1]
         if not len(before):
@@ -58,28 +70,23 @@ def evidence_of(model: Any, X: Any) -> Evidence:
     check_is_fitted(model)
     if hasattr(model, "best_estimator_"):
         return evidence_of(model.best_estimator_, X)
-    match model:
-        case Calibrated():
-            return _of_calibrated(model, X)
-        case TransformedTargetRegressor():
-            return _of_transformed_target(model, X)
-        case NaiveBayes() | GaussianNB():
-            return _of_columns(model, X)
-        case DiscriminantClassifier():
-            return _of_discriminant(model, X)
-        case HasLinearForm():
-            return _of_linear_form(model, X)
-        case OrdinalRegression():
-            return _of_ordinal(model, X)
-    return _of_coefficients(model, X)
+    if isinstance(model, Calibrated):
+        return _of_calibrated(model, X)
+    if isinstance(model, TransformedTargetRegressor):
+        return _of_transformed_target(model, X)
+    if (declared := traits_of(model).evidence) is not None:
+        return Evidence(*resolve(declared)(model, X))
+    return _of_linear_form(model, X) if isinstance(model, HasLinearForm) else _of_coefficients(model, X)
 
 
 def _of_calibrated(model: Calibrated, X: Any) -> Evidence:
     """Scores divided by a temperature, or on the line within a sigmoid."""
     found = evidence_of(model.model_, X)
-    base, contributions = found.additive
+    base, contributions = found.base, found.contributions
     if hasattr(model, "temperature_"):
-        return found._replace(additive=Additive(base / model.temperature_, contributions / model.temperature_))
+        return found._replace(
+            base=base / model.temperature_, contributions=contributions / model.temperature_, outputs=()
+        )
     if not hasattr(model, "slopes_") or len(model.classes_) != 2:
         raise NoExplanationError(
             f'Calibrated(method="{model.method}") changes the scores of {len(model.classes_)} classes in steps or each '
@@ -87,29 +94,30 @@ def _of_calibrated(model: Calibrated, X: Any) -> Evidence:
         )
     if len(base) == 2:
         base, contributions = base[1:] - base[:1], contributions[..., 1:] - contributions[..., :1]
-    line = Additive(model.slopes_ * base + model.intercepts_, model.slopes_ * contributions)
-    return found._replace(additive=line)
+    return found._replace(
+        base=model.slopes_ * base + model.intercepts_, contributions=model.slopes_ * contributions, outputs=()
+    )
 
 
 def _of_transformed_target(model: TransformedTargetRegressor, X: Any) -> Evidence:
     """Predictions in the units of the target, where these are a line; else those before the inverse transformation."""
     found = evidence_of(model.regressor_, X)
-    base, contributions = found.additive
+    base, contributions = found.base, found.contributions
     low, middle, high = np.ravel(model.transformer_.inverse_transform(np.array([[0.0], [1.0], [2.0]])))
     if not np.isclose(high - middle, middle - low, rtol=1e-9, atol=0.0):
         return found
     slope = middle - low
-    return found._replace(additive=Additive(low + slope * base, slope * contributions))
+    return found._replace(base=low + slope * base, contributions=slope * contributions)
 
 
-def _of_columns(model: Any, X: Any) -> Evidence:
-    """log p(x_j|y) of each column, or of columns that are described together."""
+def naive_bayes(model: Any, X: Any) -> Evidence:
+    """Return log p(x_j|y) of each column, or of columns that are described together."""
     found = column_likelihoods(model, X)
-    return Evidence(Additive(found.log_prior, found.log_likelihoods), found.names)
+    return Evidence(found.log_prior, found.log_likelihoods, found.names)
 
 
-def _of_discriminant(model: Any, X: Any) -> Evidence:
-    """Linear in the columns, or in their products, of which half counts for each."""
+def discriminant(model: Any, X: Any) -> Evidence:
+    """Return sums of columns and of their products, each product shared equally by its two columns."""
     rows = np.asarray(checked(model, X, reset=False), dtype=float)
     names = tuple(column_names(model))
     if np.isnan(rows).any():
@@ -121,8 +129,8 @@ def _of_discriminant(model: Any, X: Any) -> Evidence:
     form = linear_form(model)
     added = np.asarray(form.feature_map(X))[:, :, None] * form.coef.T
     if form.coef.shape[1] == len(names):
-        return Evidence(Additive(form.intercept, added), names)
-    return Evidence(Additive(form.intercept, np.einsum("nfk,fj->njk", added, _shares(len(names)))), names)
+        return Evidence(form.intercept, added, names)
+    return Evidence(form.intercept, np.einsum("nfk,fj->njk", added, _shares(len(names))), names)
 
 
 def _shares(d: int) -> Array:
@@ -138,13 +146,15 @@ def _shares(d: int) -> Array:
 
 def _of_linear_form(model: Any, X: Any) -> Evidence:
     form = linear_form(model)
-    return Evidence(_products(form.feature_map(X), form.coef, form.intercept), form.names)
+    return Evidence(*_products(form.feature_map(X), form.coef, form.intercept), form.names)
 
 
-def _of_ordinal(model: OrdinalRegression, X: Any) -> Evidence:
-    """The log odds of the classes above the middle threshold: those above another differ by a constant."""
-    base = -model.thresholds_[[model.middle]]
-    return Evidence(_products(_matrix(X), model.coef_[None], base), _feature_names(X) or tuple(column_names(model)))
+def ordinal(model: Any, X: Any) -> Evidence:
+    """Return the log odds of the classes above the middle threshold: those above another differ by a constant."""
+    added = _products(_matrix(X), model.coef_[None], -model.thresholds_[[model.middle]])
+    classes = model.classes_.tolist()
+    outputs = (f"a class above {classes[model.middle]}",) if len(classes) > 2 else ()
+    return Evidence(*added, _feature_names(X) or tuple(column_names(model)), outputs)
 
 
 def _of_coefficients(model: Any, X: Any) -> Evidence:
@@ -165,7 +175,7 @@ def _of_coefficients(model: Any, X: Any) -> Evidence:
     base = np.atleast_1d(np.asarray(model.intercept_, dtype=float)).ravel()
     base = np.broadcast_to(base, (len(coef),)).copy()
     names = _feature_names(X) or tuple(column_names(model))
-    return Evidence(_products(features, coef, base), names)
+    return Evidence(*_products(features, coef, base), names)
 
 
 def _feature_names(X: Any) -> tuple[str, ...] | None:
@@ -212,10 +222,10 @@ def _by_column(found: Evidence, before: Any, X: Any) -> Evidence:
         owners = [_owner(name, columns) for name in found.names]
     names = tuple(dict.fromkeys(owners))
     place = {name: j for j, name in enumerate(names)}
-    base, contributions = found.additive
+    base, contributions = found.base, found.contributions
     summed = np.zeros((len(names), len(contributions), len(base)))
     np.add.at(summed, [place[owner] for owner in owners], np.moveaxis(contributions, 1, 0))
-    return Evidence(Additive(base, np.moveaxis(summed, 0, 1)), names)
+    return found._replace(contributions=np.moveaxis(summed, 0, 1), names=names)
 
 
 def _owner(feature: str, columns: list[str]) -> str:

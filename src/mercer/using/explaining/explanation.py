@@ -16,7 +16,6 @@ from mercer.data.select import names_of
 from mercer.data.table import Table
 from mercer.decide import Calibrated
 from mercer.decide.wrapped import last_step
-from mercer.models.ordinal.ordinal_regression import OrdinalRegression
 from mercer.using.explaining._evidence import Additive, Evidence, evidence_of
 from mercer.using.explaining.background import background_of, read_formats
 from mercer.using.explaining.outputs import (
@@ -231,9 +230,8 @@ def _of_scores(model: Any, X: Any, found: Evidence) -> Explanation:
         what = _kind_of_mean(model, X, added)
         return Explanation(what, ("the target",), added.base, found.names, added.contributions)
     added = _relative(found.additive, len(classes))
-    if isinstance(last := last_step(model), OrdinalRegression) and len(classes) > 2:
-        above = (f"a class above {classes.tolist()[last.middle]}",)
-        return Explanation(LOG_ODDS, above, added.base, found.names, added.contributions)
+    if found.outputs:
+        return Explanation(LOG_ODDS, found.outputs, added.base, found.names, added.contributions)
     what = _kind_of_score(model, X, added, len(classes))
     outputs = classes[-1:] if len(classes) == 2 else classes
     return Explanation(what, tuple(map(str, outputs.tolist())), added.base, found.names, added.contributions)
