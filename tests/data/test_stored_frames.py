@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,35 @@ NULLS = pa.FixedSizeListArray.from_arrays(pa.nulls(10**9), 10**9)
 def test_more_values_than_bytes_can_hold_are_refused(values: pa.Array) -> None:
     with pytest.raises(DataError, match="values are more than they can hold"):
         frame_of_bytes(stream(pa.table({"a": values})), "pandas")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+        pa.RunEndEncodedArray.from_arrays(pa.array([1], pa.int32()), pa.array(["a"])),
+        pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1]), pa.array(["x"])]),
+        pa.array([Decimal("1.5")], pa.decimal256(60, 2)),
+        pa.array([b""], pa.binary(0)),
+        pa.array([[]], pa.list_(pa.int64(), 0)),
+        pa.array([1], pa.timestamp("s", tz="Nowhere/Here")),
+    ],
+    ids=lambda values: str(values.type).partition("<")[0],
+)
+def test_types_that_polars_does_not_have_are_refused(values: pa.Array) -> None:
+    """Its errors are of no class of Python's, and some are no `Exception`."""
+    with pytest.raises(DataError, match="no frame"):
+        frame_of_bytes(stream(pa.table({"a": values})), "polars")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_stream_without_batches_is_a_frame_without_rows(library: str) -> None:
+    """Views of lists in no piece ended the process in `to_pandas`."""
+    sink = pa.BufferOutputStream()
+    kind = pa.int64() if library == "polars" else pa.list_view(pa.int64())
+    with pa.ipc.new_stream(sink, pa.schema({"a": kind})):
+        pass
+    assert frame_of_bytes(np.frombuffer(sink.getvalue(), dtype=np.uint8), library).shape == (0, 1)
 
 
 def test_lists_and_structs_come_back() -> None:

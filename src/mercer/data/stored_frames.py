@@ -61,10 +61,21 @@ def frame_of_bytes(octets: NDArray[np.uint8], library: str) -> Any:
         raise DataError(f"These bytes are no frame: {error}") from None
     if table.num_rows > most:
         raise DataError(f"These bytes are no frame: {table.num_rows:,} rows are more than they can hold")
+    if not table.num_rows:  # columns in no piece at all: pyarrow ends the process where it converts some to pandas
+        table = table.schema.empty_table()
     if library == "pyarrow":
         return table
     module = module_of(library)
-    return module.from_arrow(table) if library == "polars" else table.to_pandas()
+    return _polars_frame(module, table) if library == "polars" else table.to_pandas()
+
+
+def _polars_frame(polars: Any, table: Any) -> Any:
+    """Return a frame of polars, which has fewer types than Arrow and reports others by exceptions of its own."""
+    errors = polars.exceptions
+    try:
+        return polars.from_arrow(table)
+    except (errors.PolarsError, errors.PanicException) as error:
+        raise DataError(f"These bytes are no frame: polars cannot hold them ({error})") from None
 
 
 def _refuse_compressed(octets: NDArray[np.uint8]) -> None:
