@@ -232,6 +232,15 @@ def test_a_model_with_impossible_predictions_gives_way_to_one_near_it() -> None:
         "Its prediction is impossible for 3 of the held-out rows; far, the best model without such predictions, has "
         "RMSE 0.510."
     )
+    behind = amounts("behind", [0.39, 0.40, 0.41])  # 29 % of the gain, and 3 of 40 rows are more than 1 %
+    verdict = replace(found, entries=(below, behind, guess)).verdict()
+    assert verdict.best is behind
+    assert verdict.sentences[1] == (
+        "below has the best score (RMSE 0.210 against 0.400), but its prediction is impossible for 3 of the held-out "
+        "rows; of the models near it this is the simplest, and all of its predictions are possible."
+    )
+    many = tuple((train, np.repeat(test, 10)) for train, test in found.splits)
+    assert replace(found, entries=(below, behind, guess), splits=many).verdict().best is below
 
 
 def test_a_difference_that_does_not_matter_does_not_make_a_complex_model_necessary(five: Comparison) -> None:

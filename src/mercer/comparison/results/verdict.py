@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 #: share of the gain of the best score over the baseline that a simpler model may give up
 MARGIN = 0.1
+#: share of that gain that a model may give up if all of its predictions are possible and those of the best are not for
+#: more than the share `FEW_ROWS` of the held-out rows
+MARGIN_OF_POSSIBLE, FEW_ROWS = 1 / 3, 0.01
 #: p-value of a difference of one standard error
 ONE_ERROR = 0.32
 #: share of that gain that does not matter, however sure the difference is
@@ -38,7 +41,8 @@ RULE = (
     f"those that give up at most {TRIFLE:.0%} in any case, sums over columns, which are explained "
     f"exactly, then those that can be exported, then those at most {LARGER:g} times as large as the smallest; "
     "of these the best by score. A model with impossible predictions, such as counts below 0, is recommended only "
-    f"where every other is worse beyond chance and gives up more than {MARGIN:.0%} of the gain."
+    f"where every other is worse beyond chance and gives up more than {MARGIN:.0%} of the gain; if they are more than "
+    f"{FEW_ROWS:.0%} of the held-out rows, more than a third of the gain."
 )
 
 
@@ -99,11 +103,13 @@ def verdict_of(comparison: Comparison) -> Verdict:
         return Verdict(None, None, None, within_chance=(), problems=problems, sentences=(sentence,), **shared)
     top = models[0]
     within = within_chance(comparison, metric)
+    equal = tuple(within)
     if not hasattr(comparison.task, "labels"):
-        within = possible(within) or possible(_near(comparison, metric)) or within
+        within = possible(within) or possible(_near(comparison, metric, _margin(comparison, top))) or within
     able = [entry for entry in within if _beats(comparison, metric, entry, baseline)]
     best = simplest(able) if able and math.isfinite(top.mean(metric.name)) else None
-    if best is None and (deciding := _deciding(comparison, models, baseline)):
+    deciding = _deciding(comparison, models, baseline) if best is None else []
+    if deciding:
         metric = shared["metric"] = comparison.metric("accuracy")
         within = able = deciding
         top, best = deciding[0], simplest(deciding)
@@ -113,7 +119,9 @@ def verdict_of(comparison: Comparison) -> Verdict:
     else:
         sentences = [
             _use(comparison, metric, best, baseline),
-            _why(comparison, metric, best, top, runner_up, able),
+            _why(comparison, metric, best, top, runner_up, able)
+            if best in equal or best is top or deciding
+            else _why_possible(comparison, metric, best, top),
             *_unsure(comparison, metric, best, baseline),
             *_limits(comparison, metric, best),
         ]
@@ -177,10 +185,16 @@ def within_chance(comparison: Comparison, metric: Metric | None = None) -> list[
     ]
 
 
-def _near(comparison: Comparison, metric: Metric) -> list[Entry]:
-    """Return the models that are not worse than the best beyond chance, or give up at most `MARGIN` of its gain."""
+def _margin(comparison: Comparison, top: Entry) -> float:
+    """Return the share of the gain that a model with possible predictions may give up against the best."""
+    rows = sum(len(test) for _, test in comparison.splits)
+    return MARGIN_OF_POSSIBLE if top.impossible > FEW_ROWS * rows else MARGIN
+
+
+def _near(comparison: Comparison, metric: Metric, margin: float) -> list[Entry]:
+    """Return the models that are not worse than the best beyond chance, or give up at most a share of its gain."""
     top, *others = [entry for entry in comparison.done if entry.kind != "baseline"]
-    least = _least_gain(comparison, metric, top, MARGIN)
+    least = _least_gain(comparison, metric, top, margin)
     others = [entry for entry in others if not math.isnan(entry.mean(metric.name))]
     adjusted = holm([_difference(comparison, metric, top, entry).p for entry in others])
     return [
@@ -319,6 +333,16 @@ def _why(
     return (
         f"It has the best score; the runner-up, {runner_up.name}, has {metric.heading} "
         f"{measured(comparison, metric, score)}{', worse beyond chance' if beyond else ''}."
+    )
+
+
+def _why_possible(comparison: Comparison, metric: Metric, best: Entry, top: Entry) -> str:
+    """Return why a model is recommended that is worse than the best beyond chance."""
+    figures = apart(top.mean(metric.name), best.mean(metric.name), unit_of(comparison, metric))
+    return (
+        f"{top.name} has the best score ({metric.heading} {figures}), but its prediction is impossible for "
+        f"{top.impossible:,} of the held-out rows; of the models near it this is the simplest, and all of its "
+        "predictions are possible."
     )
 
 
