@@ -89,12 +89,15 @@ def test_what_counts_the_rows_in_file_order_is_an_identifier(name: str, start: i
     frame = pd.DataFrame({name: np.arange(start, start + 200), "z": rng.normal(size=200)})
     kept = np.sort(rng.choice(200, 150, replace=False))
     parts = pd.concat([frame[frame.index % 4 > 0], frame[frame.index % 4 == 0]])  # train and test rows
-    for rows in (frame, frame.iloc[kept], parts):
+    floats = frame.astype({name: float})
+    holes = floats.assign(**{name: floats[name].where(frame.index != 17)})
+    for rows in (frame, frame.iloc[kept], parts, frame[::-1], floats, floats.iloc[kept]):
         found = Schema.infer(rows)[name]
         assert found.kind is Kind.IDENTIFIER
         assert found.notes == ("identifier: numbers the rows in file order",)
         columns = TableFeatures().fit(rows).get_feature_names_out()
         assert columns.tolist() == ["z"]
+    assert Schema.infer(holes)[name].kind is Kind.IDENTIFIER
 
 
 @pytest.mark.parametrize(

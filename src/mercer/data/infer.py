@@ -330,7 +330,7 @@ def _infer(seen: Seen, naming: Naming, max_codes: int, by_order: bool) -> Findin
 
 def _of_whole_numbers(found: Finding, seen: Seen, naming: Naming, by_order: bool) -> Finding:
     """Identifiers, codes that are named like identifiers, or numbers."""
-    different = ALL_DIFFERENT in found.notes
+    different = seen.distinct == seen.present >= ENOUGH_ROWS  # floats that are whole have no note of that
     if different and naming.given and by_order and _counts_rows(seen) and not naming.is_time:
         return _identifier(found, IN_FILE_ORDER, seen)
     if different and (naming.is_entity or naming.is_row_number):
@@ -350,12 +350,14 @@ def _of_whole_numbers(found: Finding, seen: Seen, naming: Naming, by_order: bool
 def _counts_rows(seen: Seen) -> bool:
     """Whether distinct whole numbers count the rows in file order: from 0 or 1 on, with few gaps, and ascending.
 
-    Rows may have been left out, and the file may consist of a few parts, each of which is in order.
+    Rows may have been left out, and the file may consist of a few parts, each of which is in order. Numbers that
+    descend to 0 or 1 have to be complete.
     """
     if not (0 <= seen.lowest <= max(1, 0.1 * seen.present) and seen.highest * COMPLETE <= seen.present):
         return False
     complete = seen.highest - seen.lowest + 1 <= 1.1 * seen.present
-    return seen.falls == 0 or (complete and seen.falls <= seen.present // 50)
+    downwards = seen.lowest in (0, 1) and seen.highest - seen.lowest == seen.falls == seen.present - 1
+    return seen.falls == 0 or downwards or (complete and seen.falls <= seen.present // 50)
 
 
 def _counts_groups(seen: Seen) -> bool:
