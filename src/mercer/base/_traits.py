@@ -28,7 +28,7 @@ ModelKind = Literal["generative", "discriminative", "direct", "kernel", "density
 ModelColumns = Literal["features", "points", "numbers", "counts", "zero-one", "any", "documents"]
 #: what a classifier has to do with generative-discriminative pairs. A generative half names the features that its
 #: discriminative counterpart is fitted to; a discriminative half is a function that is linear, or of a kernel
-Half = Literal["columns", "words", "monomials", "statistics", "kernel", "linear", "kernelized", ""]
+Half = Literal["columns", "words", "monomials", "squares", "statistics", "kernel", "linear", "kernelized", ""]
 
 #: why classes have no counterpart
 DECIDES_ONLY = "it learns where to decide and no probability, so that it is half of no pair; LogisticRegression is"
@@ -48,11 +48,15 @@ class Traits:
     half: Half | Callable[[Any], Half] = ""
     no_counterpart: str = ""
     makes: Literal["", "words", "products"] = ""
+    standardizes: bool = False
     chooses: str = ""
+    settle: Callable[[Any], Any] | str | None = None
+    set_by_task: str = ""
     label: Callable[[Any], str] | None = None
     candidates: Callable[[Question], Iterable[Candidate]] | str | None = None
     export: Callable[..., Any] | str | None = None
     evidence: Callable[..., Any] | str | None = None
+    tables: Callable[[Any], Any] | str | None = None
     summary: Callable[..., Any] | str | None = None
     cost: Callable[..., Any] | str | None = None
     kernelize: Callable[..., Any] | str | None = None
@@ -105,14 +109,24 @@ def traits(*tasks: ModelTask, **declared: Any) -> Callable[[T], T]:
         Whether a fit is one pass over the rows, whose sums can be merged.
     half : str or callable, default=""
         For `counterpart`. The generative half of a pair names the features that a logistic regression needs to be its
-        other half: "columns", "words", "monomials", "statistics" or "kernel". The discriminative half is "linear" or
+        other half: "columns", "words", "monomials" (of degree 1 and 2), "squares" (columns and their squares),
+        "statistics" (the sufficient statistics of each column) or "kernel". The discriminative half is "linear" or
         "kernelized". A function of the model where it depends on parameters.
     no_counterpart : str, default=""
         Why models of the class have no counterpart, as the end of a sentence.
     makes : {"", "words", "products"}, default=""
         For transformers: whether they make features of words, or products of columns.
+    standardizes : bool, default=False
+        For transformers: whether numbers leave them in standard units.
     chooses : str, default=""
-        The parameter that each fit chooses by itself.
+        The parameter that each fit chooses by itself. The fitted attribute of its name and "_" is what it has chosen,
+        that of its name and "s_" the values tried.
+    settle : callable or str, default=None
+        With `chooses`: a function of the fitted model that returns a model, not fitted, with the parameter as chosen.
+        `compare` replaces its recommended model by this one, fitted. By default the search stays.
+    set_by_task : str, default=""
+        The parameter that the task decides where none is given, as the family of a GLM for counts: to fit the model by
+        name is to fit the first candidate of its class.
     label : callable, default=None
         A function of the model, its name in a comparison. By default its `repr`.
     candidates : callable or str, default=None
@@ -124,6 +138,9 @@ def traits(*tasks: ModelTask, **declared: Any) -> Callable[[T], T]:
         A function (fitted model, rows) → (base, contributions, names), for explanations of models whose scores are
         sums over columns that `coef_` and `intercept_` do not describe. The scores, one for each class, are
         base + Σ contributions, of shapes (scores,) and (rows, names, scores).
+    tables : callable or str, default=None
+        A function of the fitted model that returns {column: {class: {parameter: value}}}, the distributions of columns
+        within classes, for reports.
     summary : callable or str, default=None
         The function that reads a fitted model for `mercer.summary`.
     cost : callable or str, default=None

@@ -110,7 +110,9 @@ TRAITS: dict[str, Traits] = {
     "sklearn.naive_bayes.MultinomialNB": _WORDS,
     "sklearn.neighbors.KNeighborsClassifier": Traits(("classification",), "density"),
     "sklearn.preprocessing.PolynomialFeatures": Traits(("features",), makes="products"),
-    "sklearn.preprocessing.StandardScaler": Traits(("features",), export="mercer.export.tables.scaled"),
+    "sklearn.preprocessing.StandardScaler": Traits(
+        ("features",), standardizes=True, export="mercer.export.tables.scaled"
+    ),
     "sklearn.svm.LinearSVC": _DIRECT,
     "sklearn.svm.NuSVC": _KERNEL,
     "sklearn.svm.NuSVR": Traits(("regression",), "kernel"),

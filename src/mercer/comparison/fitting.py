@@ -49,9 +49,10 @@ def fit_named(
     table = Table.of(X, dates=True)
     tasks = _tasks(y, table, task)
     known = model_names()
-    by_task = name == "GLM" and "family" not in settings
+    cls = estimator_named(name) if name in known else None
+    by_task = cls is not None and traits_of(cls).set_by_task not in ("", *settings)
     # a fit of one pass is the same with and without a comparison, and can be merged and forget rows
-    if name in known and (traits_of(estimator_named(name)).is_one_pass or (settings and not by_task)):
+    if cls is not None and (traits_of(cls).is_one_pass or (settings and not by_task)):
         return _named_task(fitted(name, X, y, settings=settings, **aside), tasks)
     listed: list[str] = []
     for each in tasks:
@@ -59,10 +60,10 @@ def fit_named(
         if (entrant := listed_entrant(name, invitation)) is not None:
             set_parameters(innermost(entrant.model), settings)
             return _fitted_entrant(entrant, each, **aside)
-        if by_task and each is tasks[0] and (entrant := _first_glm(invitation)) is not None:
+        if by_task and each is tasks[0] and (entrant := _first_of(cls, invitation)) is not None:
             set_parameters(innermost(entrant.model), settings)
             found = _fitted_entrant(entrant, each, **aside)
-            note = f"GLM stands for {entrant.name}, because the target is read as {plural(each.name)}."
+            note = f"{name} stands for {entrant.name}, because the target is read as {plural(each.name)}."
             return replace(found, notes=(note, *found.notes))
         listed += [one.name for one in invitation.entrants if one.name not in listed]
     if name in known:
@@ -75,9 +76,9 @@ def fit_named(
     raise DataError(f"There is no model {name!r}. {did_you_mean(name, [*listed, *known])}")
 
 
-def _first_glm(invitation: Invitation) -> Entrant | None:
-    """Return the first GLM of a comparison: it has the family of counts, or of positive amounts."""
-    return next((each for each in invitation.entrants if type(innermost(each.model)).__name__ == "GLM"), None)
+def _first_of(cls: type | None, invitation: Invitation) -> Entrant | None:
+    """Return the first model of a class in a comparison: of GLMs, the one with the family of the task."""
+    return next((each for each in invitation.entrants if type(innermost(each.model)) is cls), None)
 
 
 def _named_task(found: Prepared, tasks: list[Task]) -> Prepared:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.dummy import DummyClassifier, DummyRegressor
-
 from mercer._errors import ColumnMismatchError
 from mercer._suggest import did_you_mean, listed
+from mercer.base import traits_of
 from mercer.data import Kind, Table
 from mercer.data.readers.base import Held
 from mercer.data.schema import Column
@@ -74,7 +73,7 @@ def refuse_unknown(wanted: list[str], names: list[str]) -> None:
 
 def held_by(model: Any) -> dict[str, Held]:
     """What each column held where the model was fitted, so that the same is read from another file."""
-    if columns_of(model) is None or isinstance(reader_of(model), DummyClassifier | DummyRegressor):
+    if columns_of(model) is None or traits_of(reader_of(model)).kind == "baseline":
         return {}  # a baseline predicts the same for every row, whatever its columns hold
     held = {column.name: _held(column) for column in columns_of_fit(reader_of(model))}
     return {name: what for name, what in held.items() if what is not None}

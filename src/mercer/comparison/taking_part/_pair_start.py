@@ -26,7 +26,9 @@ def start_of(model: Any, features: str, *, standardised: bool) -> Start:
     form = linear_form(model)
     coef, intercept = form.coef, form.intercept
     if features == "statistics":
-        return _relative(coef * _statistic_scale(model), intercept)
+        return _relative(coef * statistic_scale(model), intercept)
+    if features == "squares":
+        return _relative(coef * _square_scale(model), intercept)
     if features == "words":
         return _relative(coef, intercept)
     mean, spread = _moments(model) if standardised else (np.zeros(model.n_features_in_), np.ones(model.n_features_in_))
@@ -60,13 +62,11 @@ def _moments(model: Any) -> tuple[Array, Array]:
     return mean, np.where(variance > 0, np.sqrt(variance), 1.0)
 
 
-def _statistic_scale(model: Any) -> Array:
-    """Of a diagonal discriminant, whose features are those of naive Bayes."""
-    if hasattr(model, "covariance"):
-        _, spread = _moments(model)
-        gaps = len(linear_form(model).names) - 2 * len(spread)
-        return np.append(np.column_stack([spread, spread**2]).ravel(), np.ones(gaps))
-    return statistic_scale(model)
+def _square_scale(model: Any) -> Array:
+    """Return the units of columns and their squares, in the order of the statistics of Gaussian naive Bayes."""
+    _, spread = _moments(model)
+    gaps = len(linear_form(model).names) - 2 * len(spread)
+    return np.append(np.column_stack([spread, spread**2]).ravel(), np.ones(gaps))
 
 
 def _relative(coef: Array, intercept: Array) -> Start:

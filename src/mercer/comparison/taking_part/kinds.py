@@ -56,10 +56,11 @@ def partners_of(models: list[Any]) -> list[int | None]:
 _PARTNERS = {
     "columns": ("linear",),
     "statistics": ("linear",),
+    "squares": ("linear",),
     "words": ("linear",),
     "monomials": ("quadratic", "linear"),
     "kernel": ("kernelized",),
-    "linear": ("words", "statistics", "columns", "monomials"),
+    "linear": ("words", "statistics", "squares", "columns", "monomials"),
     "quadratic": ("monomials",),
     "kernelized": ("kernel",),
 }

@@ -140,15 +140,13 @@ def _discriminative(features: Half, before: Steps, model: Any) -> Steps:
 def _features(features: Half, before: Steps, model: Any) -> Steps:
     from sklearn.base import clone
 
-    from mercer.models import GaussianDiscriminant, GaussianNB, MonomialFeatures
+    from mercer.models import GaussianNB, MonomialFeatures
     from mercer.models.linear_forms.statistic_features import StatisticFeatures
 
     if features == "words":
         return []
-    if features == "statistics":
-        # diagonal and spherical covariances of its own give a class x and x² of each column, too
-        same = GaussianNB() if isinstance(model, GaussianDiscriminant) else clone(model)
-        return [("statistics", StatisticFeatures(same))]
+    if features in ("statistics", "squares"):  # those of Gaussian naive Bayes are the columns and their squares
+        return [("statistics", StatisticFeatures(GaussianNB() if features == "squares" else clone(model)))]
     squares = [("monomials", MonomialFeatures(2, include_bias=False))] if features == "monomials" else []
     return [*_prepared(before), *squares]
 

@@ -33,7 +33,7 @@ def _half_of(model: GaussianDiscriminant) -> Half:
     """Return the features in which the log odds of the classes are linear."""
     if model.covariance.startswith("shared"):
         return "columns"
-    return "monomials" if model.covariance == "full" else "statistics"
+    return "monomials" if model.covariance == "full" else "squares"
 
 
 #: how far covariances are drawn to a multiple of the identity in a comparison, safest first

@@ -33,6 +33,17 @@ def _candidates(question: Question) -> Iterator[Candidate]:
         yield Candidate(GaussianNB(), 52, "matrix", "dense columns")
 
 
+def _tables(model: GaussianNB) -> dict[str, dict[Any, dict[str, float]]]:
+    """Return the mean and the variance of each column in each class."""
+    return {
+        name: {
+            label: {"mean": model.theta_[k, j], "variance": model.var_[k, j]}
+            for k, label in enumerate(model.classes_.tolist())
+        }
+        for j, name in enumerate(column_names(model))
+    }
+
+
 @traits(
     "classification",
     kind="generative",
@@ -43,6 +54,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.naive_bayes.gaussian_nb",
     evidence="mercer.using.explaining._evidence.naive_bayes",
+    tables=_tables,
 )
 @stored(
     **FITTED_CLASSES,

@@ -67,6 +67,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.naive_bayes.mixed",
     evidence="mercer.using.explaining._evidence.naive_bayes",
+    tables=lambda model: model.tables(),
 )
 @stored(
     _parts_agree,

@@ -110,6 +110,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     "amounts",
     kind=_kind_of,
     half=_half_of,
+    set_by_task="family",
     candidates=_candidates,
     export="mercer.export.linear.glm",
     summary="mercer.models.inference.read_glm.read_glm",

@@ -45,7 +45,7 @@ from mercer.models.logistic._folds import (
     scorer_for,
 )
 from mercer.models.logistic._path import LogisticPath, PathInterrupted, Penalised, Point
-from mercer.models.logistic.logistic_regression import linear_candidates
+from mercer.models.logistic.logistic_regression import LogisticRegression, linear_candidates
 from mercer.models.logistic.options import (
     CONSTRAINTS,
     checked_rows,
@@ -68,11 +68,20 @@ def _candidates(question: Question) -> Iterator[Candidate]:
         yield from linear_candidates(question, model)
 
 
+def _with_chosen_penalty(search: LogisticRegressionCV) -> LogisticRegression:
+    """Return a logistic regression with the penalty that a search has chosen, and its other parameters."""
+    given = search.get_params(deep=False)
+    found = LogisticRegression(C=float(search.C_), l1_ratio=float(search.l1_ratio_))
+    shared = given.keys() & found.get_params(deep=False).keys() - {"penalty", "n_jobs"}
+    return found.set_params(**{name: given[name] for name in shared})  # type: ignore[no-any-return]
+
+
 @traits(
     "classification",
     half="linear",
     label=lambda model: type(model).__name__,
     chooses="C",
+    settle=_with_chosen_penalty,
     candidates=_candidates,
     export="mercer.export.linear.logistic",
     summary="mercer.models.inference.read_drop_ins.read_logistic_cv",

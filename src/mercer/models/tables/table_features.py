@@ -43,6 +43,7 @@ MOST_REASONS = 5
 
 @traits(
     "features",
+    standardizes=True,
     export="mercer.export.tables.table_features",
 )
 @stored(**FITTED)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from mercer.base import traits_of
 from mercer.decide.wrapped import last_step
 from mercer.models.base import column_names
 from mercer.report import Field, Grid
@@ -70,8 +71,7 @@ def by_size(names: list[str], values: Array) -> Array:
 
 def scaled(model: Any) -> bool:
     """Whether numbers came to the model in standard units."""
-    steps = [type(step).__name__ for step in model[:-1]] if isinstance(model, Pipeline) else []
-    return "TableFeatures" in steps or "StandardScaler" in steps
+    return isinstance(model, Pipeline) and any(traits_of(step).standardizes for step in model[:-1])
 
 
 def coefficient_grid(names: list[str], columns: dict[str, Array], order: Array, notes: tuple[str, ...]) -> Grid:

@@ -1,4 +1,4 @@
-"""What naive Bayes learnt of each column in each class, as tables."""
+"""Tables of the distribution of each column in each class, as naive Bayes has learned it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.base import resolve, traits_of
 from mercer.decide.wrapped import last_step
-from mercer.models import GaussianNB, NaiveBayes
-from mercer.models.base import column_names
 from mercer.models.reader import columns_of_fit
 from mercer.report import Field, Grid
 from mercer.report.wording import in_full, written
@@ -20,21 +19,11 @@ MOST_COLUMNS, MOST_LEVELS, MOST_WORDS = 40, 12, 40
 
 
 def likelihood_grids(model: Any) -> list[Grid]:
-    """Means and deviations, shares of levels, or words; none where the model is no naive Bayes."""
+    """Return tables of means and deviations, shares of levels, or words; none where a model learned none of these."""
     last = last_step(model)
-    if isinstance(last, NaiveBayes):
+    if (tables := traits_of(last).tables) is not None:
         named = {column.name for column in columns_of_fit(last) if column.levels}
-        return _of_tables(last.tables(), [str(label) for label in last.classes_.tolist()], named)
-    if isinstance(last, GaussianNB):
-        names = column_names(last)
-        tables = {
-            name: {
-                str(label): {"mean": last.theta_[k, j], "variance": last.var_[k, j]}
-                for k, label in enumerate(last.classes_.tolist())
-            }
-            for j, name in enumerate(names)
-        }
-        return _of_tables(tables, [str(label) for label in last.classes_.tolist()])
+        return _of_tables(resolve(tables)(last), [str(label) for label in last.classes_.tolist()], named)
     words = feature_names(model)
     if words is not None and isinstance(getattr(last, "feature_log_prob_", None), np.ndarray):
         return [_of_words(words, last)]
