@@ -24,7 +24,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -457,6 +457,14 @@ def one_of(*values: Any) -> Choice:
     return Choice(values)
 
 
+class Unsafe(NamedTuple):
+    """A part of an object that no file may hold: where it is, what it is, and what to do."""
+
+    part: str
+    what: str
+    remedy: str
+
+
 @dataclass(frozen=True)
 class Declaration:
     """The fields of a class, and what else has to be true of an object."""
@@ -465,6 +473,8 @@ class Declaration:
     consistent: tuple[Callable[[Any], bool], ...] = ()
     #: parts that no file holds, and what makes each again after an object has been loaded
     regrow: dict[str, Callable[[Any], None]] = field(default_factory=dict)
+    #: functions of an object, or their dotted paths, that find what no file may hold
+    unsafe: tuple[Callable[[Any], Unsafe | None] | str, ...] = ()
 
     def verify(self, state: Mapping[str, Any], sizes_of: Callable[[Any], Mapping[str, int]]) -> Sizes:
         """Verify the parts of an object, and return the lengths of its axes."""
@@ -485,6 +495,7 @@ def stored(
     *,
     tag: str | Check | None = "",
     regrow: Mapping[str, Callable[[Any], None]] | Check | None = None,
+    unsafe: Callable[[Any], Unsafe | None] | str | Check | None = None,
     **fields: Check,
 ) -> Callable[[type], type]:
     """Declare what the objects of a class consist of, so that they may be stored in model files.
@@ -502,15 +513,24 @@ def stored(
     regrow : mapping from part to callable, default=None
         Parts that are left out of files where their class is not stored, and a function of the loaded object that
         makes each again.
+    unsafe : callable or str, default=None
+        A function of an object, or its dotted path, that returns a part that would be executed, such as a formula
+        with a call; None where there is none.
     **fields : Check
         What each part holds.
     """
 
-    if isinstance(tag, Check) or isinstance(regrow, Check):  # as an unpacked dict of fields could give them
-        raise TypeError("`tag` and `regrow` are parameters of `stored`; a field of that name needs another one.")
+    # as an unpacked dict of fields could give them
+    if isinstance(tag, Check) or isinstance(regrow, Check) or isinstance(unsafe, Check):
+        raise TypeError("`tag`, `regrow` and `unsafe` are parameters of `stored`; rename a field of that name.")
 
     def declare(cls: Any) -> Any:
-        own = Declaration(fields, () if consistent is None else (consistent,), dict(regrow or {}))
+        own = Declaration(
+            fields,
+            () if consistent is None else (consistent,),
+            dict(regrow or {}),
+            () if unsafe is None else (unsafe,),
+        )
         setattr(cls, DECLARATION, own)
         if tag is not None:
             register(cls, tag)
@@ -598,13 +618,15 @@ def declaration_of(cls: Any) -> Declaration:
     fields: dict[str, Check] = dict(_annotated(cls))
     consistent: list[Callable[[Any], bool]] = []
     regrow: dict[str, Callable[[Any], None]] = {}
+    unsafe: list[Callable[[Any], Unsafe | None] | str] = []
     for base in reversed(cls.__mro__):
         own = vars(base).get(DECLARATION)
         if own is not None:
             fields.update(own.fields)
             consistent.extend(own.consistent)
             regrow.update(own.regrow)
-    return Declaration(fields, tuple(consistent), regrow)
+            unsafe.extend(own.unsafe)
+    return Declaration(fields, tuple(consistent), regrow, tuple(unsafe))
 
 
 def _annotated(cls: type) -> Iterator[tuple[str, Check]]:

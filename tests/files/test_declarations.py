@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 import mercer
 from mercer import decide, families, kernels, smoothing
 from mercer._errors import ModelFileError, UnsavableError
-from mercer._stored import mark_loaded, stored
+from mercer._stored import Unsafe, mark_loaded, stored
 from mercer.comparison.taking_part.tuning import Tuned
 from mercer.data.formats import DateFormat, NumberFormat
 from mercer.designs.row_sample import RowSample
@@ -199,8 +199,10 @@ def test_more_columns_than_tables_are_refused(tmp_path: Path) -> None:
         (kernels.Polynomial(2), "Polynomial", "degree", "x"),
         (families.Tweedie(1.5), "Tweedie", "power", None),
         (smoothing.Scott(), "Scott", "shape", "round"),
+        (Monomials(2, 2, 1.0, 0.0), "Monomials", "degree", 1001),
+        (MonomialOrder(2, 0, 2), "MonomialOrder", "highest", 1001),
     ],
-    ids=["RBF", "Matern", "Spectrum", "Polynomial", "Tweedie", "Scott"],
+    ids=["RBF", "Matern", "Spectrum", "Polynomial", "Tweedie", "Scott", "Monomials", "MonomialOrder"],
 )
 def test_values_are_verified_as_when_they_are_made(
     value: Any, owner: str, part: str, other: Any, tmp_path: Path
@@ -208,6 +210,19 @@ def test_values_are_verified_as_when_they_are_made(
     octets = octets_of(value, tmp_path)
     with pytest.raises(ModelFileError, match=owner):
         read(forged(octets, lambda d: record_of(d, owner)["state"].update({part: other})), tmp_path)
+
+
+def test_what_a_class_declares_as_unsafe_is_neither_saved_nor_loaded(tmp_path: Path) -> None:
+    @stored(unsafe=lambda script: Unsafe("code", "a call", "leave it out") if "(" in script.code else None)
+    @dataclass(frozen=True)
+    class Script:
+        code: str
+
+    with pytest.raises(UnsavableError, match=r"model\.code is a call, which no model file holds; leave it out"):
+        save(Script("exit()"), tmp_path / "script.mercer")
+    octets = octets_of(Script("x + 1"), tmp_path)
+    with pytest.raises(ModelFileError, match=r"\.code is a call"):
+        read(forged(octets, lambda d: d["objects"][0]["state"].update(code="exit()")), tmp_path)
 
 
 @pytest.mark.parametrize(

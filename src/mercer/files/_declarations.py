@@ -70,7 +70,7 @@ def known_declaration(cls: Any) -> Declaration:
     own = declaration_of(cls)
     common = ESTIMATOR if issubclass(cls, BaseEstimator) else {}
     foreign = scikit_learn.STORED.get(scikit_learn.public_path(cls), {})
-    return Declaration({**common, **own.fields, **foreign}, own.consistent, own.regrow)
+    return Declaration({**common, **own.fields, **foreign}, own.consistent, own.regrow, own.unsafe)
 
 
 def _validates_itself(cls: type) -> bool:

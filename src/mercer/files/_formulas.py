@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mercer._optional import require
+from mercer._stored import Unsafe
 
 #: how levels are coded; these are named with or without brackets
 CODINGS = frozenset({"Diff", "Helmert", "Poly", "Sum", "Treatment"})
@@ -33,6 +34,9 @@ MOST_POWER = 100
 #: characters of a formula
 LONGEST = 10_000
 
+#: what to do about a formula that no file may hold
+REMEDY = "write it with columns, arithmetic and functions such as log, sqrt as np.sqrt, C, bs, poly and scale"
+
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitAnd, ast.BitOr, ast.BitXor)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _SYNTAX = (ast.Expression, ast.Load, ast.keyword, ast.BinOp, ast.UnaryOp, ast.unaryop, ast.Compare, ast.List, ast.Tuple)
@@ -44,19 +48,26 @@ class Refused(Exception):
     """What of a formula is not in the list."""
 
 
-def forbidden_in(thing: Any) -> str | None:
-    """What a `TableFeatures` or the `FormulaFeatures` in it would have Python evaluate that is not in the list."""
+def unsafe_formula(features: Any) -> Unsafe | None:
+    """Find what the formula of a `TableFeatures` would have Python evaluate that is not in the list."""
+    if features.formula is None:
+        return None
     try:
-        match type(thing).__name__:
-            case "TableFeatures" if thing.formula is not None:
-                for code in _terms_of(thing.formula):
-                    names_read(code)
-            case "FormulaFeatures":
-                for term in thing.terms:
-                    for code, how in term:
-                        _check_factor(code, how, thing.variables)
+        for code in _terms_of(features.formula):
+            names_read(code)
     except Refused as refused:
-        return f"a formula with {refused}"
+        return Unsafe("formula", f"a formula with {refused}", REMEDY)
+    return None
+
+
+def unsafe_terms(features: Any) -> Unsafe | None:
+    """Find what the terms of fitted `FormulaFeatures` would have Python evaluate that is not in the list."""
+    try:
+        for term in features.terms:
+            for code, how in term:
+                _check_factor(code, how, features.variables)
+    except Refused as refused:
+        return Unsafe("formula", f"a formula with {refused}", REMEDY)
     return None
 
 

@@ -1,15 +1,16 @@
-"""What a file may not hold though it is plain data, since somebody would run it, or would follow it without looking."""
+"""Parts that no file may hold although they are plain data: they would be executed, or take unlimited resources."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mercer.files._formulas import forbidden_in
+from mercer._stored import Unsafe, declaration_of
+from mercer.base import resolve
 
-Array = NDArray[Any]
+#: the largest number of processes that a file may request
+MOST_PROCESSES = 1024
 
 
 class Refusal(Protocol):
@@ -18,43 +19,16 @@ class Refusal(Protocol):
     def __call__(self, part: str, what: str, remedy: str) -> Any: ...
 
 
-class Unsafe(NamedTuple):
-    """A part of objects with which plain data would run code, or run for ever."""
-
-    part: str
-    #: the largest number that is safe; 0 where only None is
-    most: int
-    what: str
-    remedy: str
-    #: whose part it is; empty for anybody's
-    owner: str = ""
-
-    def is_in(self, thing: Any) -> bool:
-        """Whether an object has such a part."""
-        value = getattr(thing, "__dict__", {}).get(self.part)
-        if value is None or self.owner not in ("", type(thing).__name__):
-            return False
-        return not (self.most and isinstance(value, int | np.integer) and abs(int(value)) <= self.most)
-
-
-UNSAFE = (
-    Unsafe("memory", 0, "a place from which pickles would be loaded", "save it with memory=None", owner="Pipeline"),
-    Unsafe("n_jobs", 1024, "a number of processes that no computer has", "set n_jobs=None"),
-    Unsafe("degree", 1000, "a degree with which splines take for ever", "choose a smaller one", owner="Splines"),
-    Unsafe("degree", 1000, "a degree with which monomials take for ever", "choose a smaller one", owner="Monomials"),
-    Unsafe(
-        "highest", 1000, "a degree with which monomials take for ever", "choose a smaller one", owner="MonomialOrder"
-    ),
-)
-
-#: what a formula may have
-FORMULAS = "write it with columns, arithmetic and functions such as log, sqrt as np.sqrt, C, bs, poly and scale"
-
-
 def refuse_unsafe(thing: Any, refuse: Refusal) -> None:
-    """Name the part of an object that would be run, if there is one."""
-    for unsafe in UNSAFE:
-        if unsafe.is_in(thing):
-            refuse(f".{unsafe.part}", unsafe.what, unsafe.remedy)
-    if (what := forbidden_in(thing)) is not None:
-        refuse(".formula", what, FORMULAS)
+    """Refuse an object with a cache to load pickles from, too many processes, or what its class declares as unsafe."""
+    cls: Any = type(thing)
+    parts = getattr(thing, "__dict__", {})
+    if parts.get("memory") is not None:
+        refuse(".memory", "a place from which pickles would be loaded", "save it with memory=None")
+    n_jobs = parts.get("n_jobs")
+    if n_jobs is not None and not (isinstance(n_jobs, int | np.integer) and abs(int(n_jobs)) <= MOST_PROCESSES):
+        refuse(".n_jobs", "a number of processes that no computer has", "set n_jobs=None")
+    for find in declaration_of(cls).unsafe:
+        found: Unsafe | None = resolve(find)(thing)
+        if found is not None:
+            refuse(f".{found.part}", found.what, found.remedy)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError, TooManyColumnsError
-from mercer._stored import stored
+from mercer._stored import stored, whole
 from mercer.kernels.inputs import count, dense, is_sparse, matrix_of, scaled_rows
 from mercer.kernels.monomials import MonomialOrder
 
@@ -116,7 +116,7 @@ class One(FeatureMap):
         return np.full((count(X), 1), self.value)
 
 
-@stored()
+@stored(degree=whole(0, 1000))
 @dataclass(frozen=True)
 class Monomials(FeatureMap):
     """(γ x·z + c)ᵖ: every monomial of degree t ≤ p times √(C(p, t) cᵖ⁻ᵗ γᵗ t!/∏aⱼ!), where aⱼ are its exponents.

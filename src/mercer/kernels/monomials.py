@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError
-from mercer._stored import stored
+from mercer._stored import stored, whole
 from mercer._threads import ordered_map, row_blocks
 
 Array = NDArray[Any]
@@ -44,7 +44,7 @@ class Slice(NamedTuple):
     same: int
 
 
-@stored()
+@stored(highest=whole(0, 1000))
 @dataclass(frozen=True)
 class MonomialOrder:
     """Which monomials of `columns` columns there are from degree `lowest` to `highest`, and in which order.

@@ -26,7 +26,7 @@ INTERCEPT = "Intercept"
 ONE_AT_A_TIME = Lock()
 
 
-@stored()
+@stored(unsafe="mercer.files._formulas.unsafe_terms")
 @dataclass(frozen=True)
 class FormulaFeatures:
     """The right side of a formula, with the levels, knots and means of the rows it was fitted on.

@@ -46,7 +46,7 @@ MOST_REASONS = 5
     standardizes=True,
     export="mercer.export.tables.table_features",
 )
-@stored(**FITTED)
+@stored(**FITTED, unsafe="mercer.files._formulas.unsafe_formula")
 class TableFeatures(TransformerMixin, BaseEstimator):
     """Columns of any kind as features: each column of a frame is treated as is usual for its kind.
 
