@@ -1,4 +1,7 @@
-"""Verification of objects by the declarations beside their classes, and those of scikit-learn's conventions."""
+"""Verification of objects in model files: each consists of what its class declares with `stored`.
+
+Estimators are also verified by scikit-learn's conventions, and classes of scikit-learn by `base.scikit_learn`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from mercer._stored import (
 )
 from mercer.base import scikit_learn
 
-#: what scikit-learn's conventions say of every fitted estimator
+#: attributes of every fitted estimator, by scikit-learn's conventions
 ESTIMATOR: dict[str, Check] = {
     "n_features_in_": length("d"),
     "feature_names_in_": values("d"),
@@ -32,19 +35,23 @@ ESTIMATOR: dict[str, Check] = {
 
 
 class Verifier:
-    """Verifies objects one after the other, each after its parts, and keeps the lengths of their axes."""
+    """Verifies the objects of a file one by one, the parts of an object before the object itself.
+
+    The lengths of the axes of verified objects are kept, since declarations compare them with those of their parts.
+    """
 
     def __init__(self) -> None:
         self._sizes: dict[int, Mapping[str, int]] = {}
 
     def verify_state(self, cls: Any, state: Mapping[str, Any]) -> Sizes:
-        """Verify the parts of an object that is to be made, and return the lengths of its axes."""
+        """Verify the parts of an object before it is built, and return the lengths of its axes."""
         return known_declaration(cls).verify(state, lambda part: self._sizes.get(id(part), {}))
 
     def verify_object(self, thing: Any, sizes: Sizes, *, made: bool = False) -> None:
-        """Verify an object as a whole, of which other objects may be parts from now on; whether it was `made` just now.
+        """Verify an object as a whole, and keep the lengths of its axes for the objects that it is a part of.
 
-        A frozen value that checks its fields when it is made does so when it is made of a file.
+        An object that was `made` from a file is verified by its `__post_init__` and by the constructor's rules for
+        steps, too.
         """
         cls: Any = type(thing)
         try:
@@ -53,7 +60,7 @@ class Verifier:
             if hasattr(cls, "_parameter_constraints"):
                 thing._validate_params()
             if hasattr(cls, "__sklearn_tags__"):
-                thing.__sklearn_tags__()  # asks the models within, which all methods rely on
+                thing.__sklearn_tags__()  # calls those of inner models, on which all methods rely
             if made and hasattr(cls, "_validate_steps"):
                 thing._validate_steps()
             consistent = all(check(thing) for check in known_declaration(cls).consistent)
@@ -66,7 +73,7 @@ class Verifier:
 
 @cache
 def known_declaration(cls: Any) -> Declaration:
-    """Return the declaration of a class, with what scikit-learn's conventions say."""
+    """Return the declaration of a class, with the fields of scikit-learn's conventions."""
     own = declaration_of(cls)
     common = ESTIMATOR if issubclass(cls, BaseEstimator) else {}
     foreign = scikit_learn.STORED.get(scikit_learn.public_path(cls), {})
@@ -74,6 +81,6 @@ def known_declaration(cls: Any) -> Declaration:
 
 
 def _validates_itself(cls: type) -> bool:
-    """Whether objects of a class check their fields when they are made, of nothing but these."""
+    """Whether a class has a `__post_init__` that checks the fields and takes no other arguments."""
     post_init = getattr(cls, "__post_init__", None)
     return dataclasses.is_dataclass(cls) and post_init is not None and len(inspect.signature(post_init).parameters) == 1
