@@ -1,4 +1,9 @@
-"""Traits: what a class of estimators declares once, so that no other package lists estimators by name."""
+"""Traits of estimators: what other packages need to know about a class, declared once with the class.
+
+`traits` is the decorator that declares them, `traits_of` returns those of a model. `compare`, `counterpart`, `export`,
+`summary`, `kernelize` and others read them; none of these keeps a list of classes. The classes of mercer are found by
+reading its source files, without an import; a class of another package is found once the program has imported it.
+"""
 
 from __future__ import annotations
 
@@ -20,24 +25,24 @@ TRAITS = "__traits__"
 #: classes that have declared traits, in the order of their definition
 _DECLARED: dict[tuple[str, str], type] = {}
 
-#: what a model predicts, or what else it is for; the first task of a class is its main one
+#: the purposes of a class of models; its first task is the main one
 ModelTask = Literal["classification", "ordered", "regression", "counts", "amounts", "density", "features"]
-#: what is modelled: rows and target together, the target given the row, only the decision, and so on
+#: what is modelled: the joint distribution of rows and target, the target given the row, only the decision, …
 ModelKind = Literal["generative", "discriminative", "direct", "kernel", "density", "baseline", "reference"]
-#: the columns that a model is shown when it is fitted to a table of any columns
+#: the columns that are passed to a model when it is fitted by name to a table with columns of any kind
 ModelColumns = Literal["features", "points", "numbers", "counts", "zero-one", "any", "documents"]
-#: what a classifier has to do with generative-discriminative pairs. A generative half names the features that its
-#: discriminative counterpart is fitted to; a discriminative half is a function that is linear, or of a kernel
+#: the part of a classifier in a generative-discriminative pair. For a generative model: the features that its
+#: discriminative counterpart is fitted to. For a discriminative one: whether it is linear, or linear after a kernel
 Half = Literal["columns", "words", "monomials", "squares", "statistics", "kernel", "linear", "kernelized", ""]
 
-#: why classes have no counterpart
+#: reasons why classes have no counterpart, as ends of sentences
 DECIDES_ONLY = "it learns where to decide and no probability, so that it is half of no pair; LogisticRegression is"
 DESCRIBES_ROWS = "it describes rows, and not what class they are of"
 
 
 @dataclass(frozen=True)
 class Traits:
-    """What a class of estimators has declared by `traits`; see there."""
+    """The traits of a class of estimators; `traits` describes each of them."""
 
     tasks: tuple[str, ...] = ()
     kind: ModelKind | Callable[[Any], ModelKind] = "discriminative"
@@ -60,13 +65,14 @@ class Traits:
     summary: Callable[..., Any] | str | None = None
     cost: Callable[..., Any] | str | None = None
     kernelize: Callable[..., Any] | str | None = None
+    objective: Callable[[Any], Any] | str | None = None
 
     def kind_of(self, model: Any) -> ModelKind:
         """Return the kind of a model of this class."""
         return self.kind(model) if callable(self.kind) else self.kind
 
     def half_of(self, model: Any) -> Half:
-        """Return what a model of this class has to do with generative-discriminative pairs; "" for nothing."""
+        """Return the part of a model in a generative-discriminative pair; "" where it belongs to none."""
         return self.half(model) if callable(self.half) else self.half
 
     @property
@@ -81,28 +87,28 @@ class Traits:
 
 
 def traits(*tasks: ModelTask, **declared: Any) -> Callable[[T], T]:
-    """Declare what the rest of mercer needs to know about a class of estimators.
+    """Declare what the rest of mercer needs to know about a class of estimators; a decorator of classes.
 
-    Functions may be given by their dotted path, which is imported when the function is needed, so that the class stays
-    cheap to import. A subclass inherits what its nearest base class declares, except `candidates` and `export`, which
-    hold for the class alone.
+    A function can be given by its dotted path, which is imported when the function is called, so that importing the
+    class stays cheap. A subclass that declares no traits has all traits of its nearest base class that does, except
+    `candidates` and `export`, which hold for the declaring class only. A subclass that declares traits inherits none.
 
     Parameters
     ----------
     *tasks : str
-        What models of the class are for: "classification", "ordered" (ordered classes), "regression", "counts",
-        "amounts", "density" or "features" (a transformer). The first is the main task.
+        The purposes of the class: "classification", "ordered" (ordered classes), "regression", "counts", "amounts",
+        "density" or "features" (a transformer). The first is the main task.
     kind : str or callable, default="discriminative"
         What is modelled: "generative" (rows and classes together), "discriminative" (the target given the row),
-        "direct" (a decision without probabilities), "kernel" (a function of comparisons with all rows) or "density"
-        (windows around the rows). A function of the model where it depends on parameters. `compare` fits models in
-        the order baseline, generative, discriminative, direct, density, kernel.
+        "direct" (a decision without probabilities), "kernel" (a kernel function of all training rows) or "density"
+        (windows around the training rows). A function of the model where the kind depends on parameters. `compare`
+        fits models in the order baseline, generative, discriminative, direct, density, kernel.
     columns : str, default="features"
-        What a model is shown of a table of any columns when it is fitted by name: "features" of them, "points" (the
-        same as dense rows), "numbers" as they are, "counts", "zero-one" (counts, or 0 and 1), columns of "any" kind as
-        they are, or "documents" (texts, without a table).
+        What is passed to a model that is fitted by name to a table: "features" made by `TableFeatures`, "points" (the
+        same features as a dense array), "numbers" without any change, "counts", "zero-one" (counts, or 0 and 1),
+        columns of "any" kind without any change, or "documents" (texts, without a table).
     integrates_missing : bool, default=False
-        Whether missing values are integrated out, so that numbers are shown with their gaps.
+        Whether missing values are integrated out, so that numbers are passed with their gaps.
     needs_full_rank : bool, default=False
         Whether linearly dependent columns are an error.
     is_one_pass : bool, default=False
@@ -128,10 +134,10 @@ def traits(*tasks: ModelTask, **declared: Any) -> Callable[[T], T]:
         The parameter that the task decides where none is given, as the family of a GLM for counts: to fit the model by
         name is to fit the first candidate of its class.
     label : callable, default=None
-        A function of the model, its name in a comparison. By default its `repr`.
+        A function of the model that returns its name in a comparison. By default the `repr` of the model.
     candidates : callable or str, default=None
-        A function (`Question`) → `Candidate` objects: the models of this class that take part in `compare` when
-        nothing else is asked for. It is called for questions of its tasks.
+        A function of a `Question` that returns `Candidate` objects: the models of this class that take part in
+        `compare` by default. It is called if the task is among those of the class.
     export : callable or str, default=None
         A function (fitted model, inputs) → expressions, as the functions of `mercer.export.linear` are.
     evidence : callable or str, default=None
@@ -142,12 +148,16 @@ def traits(*tasks: ModelTask, **declared: Any) -> Callable[[T], T]:
         A function of the fitted model that returns {column: {class: {parameter: value}}}, the distributions of columns
         within classes, for reports.
     summary : callable or str, default=None
-        The function that reads a fitted model for `mercer.summary`.
+        The function (fitted model, X, y, offsets and weights) that returns what `mercer.summary` needs, or raises the
+        reason why there are no standard errors.
     cost : callable or str, default=None
-        The function (model, rows) that estimates what a fit takes, for `estimate_cost`.
+        The function (model, rows) that estimates the time and the memory of a fit, for `estimate_cost`.
     kernelize : callable or str, default=None
-        The function (model, kernel, approximate) that makes the kernel form of a model, or raises the reason why there
-        is none.
+        The function (model, kernel, approximate) that returns the model with a kernel, for `mercer.kernelize`. By
+        default it is made from the `objective`.
+    objective : callable or str, default=None
+        The function (model) that returns its objective as losses and λ/2 ‖w‖², as the functions of
+        `mercer.models.kernel_models.norm_regularised` do, or raises the reason why the model has no kernel form.
 
     Examples
     --------
@@ -170,7 +180,7 @@ def traits(*tasks: ModelTask, **declared: Any) -> Callable[[T], T]:
 
 
 def traits_of(model: Any) -> Traits:
-    """Return what the class of a model, or its nearest base class that does, declares; defaults where none does."""
+    """Return the traits of a model or a class: its own, or those of its nearest base class that declares any."""
     cls = model if isinstance(model, type) else type(model)
     for base in cls.__mro__:
         if (found := declared_traits(base)) is not None:
@@ -179,7 +189,7 @@ def traits_of(model: Any) -> Traits:
 
 
 def declared_traits(cls: type) -> Traits | None:
-    """Return what a class declares itself, or what is declared about a class of scikit-learn; None where nothing is."""
+    """Return the traits that a class declares itself, or that `base.scikit_learn` declares for it; else None."""
     if (own := vars(cls).get(TRAITS)) is not None:
         return own  # type: ignore[no-any-return]
     if cls.__module__.partition(".")[0] != "sklearn":
@@ -190,7 +200,7 @@ def declared_traits(cls: type) -> Traits | None:
 
 
 def resolve(function: Callable[..., Any] | str) -> Callable[..., Any]:
-    """Return a function that is given by itself or by its dotted path."""
+    """Return a function that is given as such or by its dotted path."""
     if not isinstance(function, str):
         return function
     module, _, name = function.rpartition(".")
@@ -198,18 +208,18 @@ def resolve(function: Callable[..., Any] | str) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True)
-class _Declaration:
-    """Traits as the source of a class of mercer spells them: tasks and the other arguments that are literals."""
+class _TraitsInSource:
+    """The arguments of `traits` in the source of a class of mercer; those that are no literals stay syntax trees."""
 
     name: str
     module: str
     tasks: tuple[str, ...]
-    given: dict[str, Any] = field(default_factory=dict)
+    arguments: dict[str, Any] = field(default_factory=dict)
 
 
 @cache
-def _declarations() -> tuple[_Declaration, ...]:
-    """Return the declarations in the sources of mercer, by the names of their classes; nothing is imported for it."""
+def _traits_in_sources() -> tuple[_TraitsInSource, ...]:
+    """Return the traits in the source files of mercer, sorted by class name, without importing the classes."""
     found = []
     for each in _tags.definitions():
         if "traits(" in each.decorators:
@@ -218,13 +228,13 @@ def _declarations() -> tuple[_Declaration, ...]:
             for call in described.decorator_list:
                 if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "traits":
                     tasks = tuple(ast.literal_eval(task) for task in call.args)
-                    given = {part.arg: _literal(part.value) for part in call.keywords if part.arg is not None}
-                    found.append(_Declaration(each.name, each.module, tasks, given))
+                    arguments = {part.arg: _literal(part.value) for part in call.keywords if part.arg is not None}
+                    found.append(_TraitsInSource(each.name, each.module, tasks, arguments))
     return tuple(sorted(found, key=lambda each: each.name.casefold()))
 
 
 def _literal(node: ast.expr) -> Any:
-    """Return the value of a literal; the node where it is none."""
+    """Return the value of a literal, and any other expression as its node."""
     try:
         return ast.literal_eval(node)
     except ValueError:
@@ -232,10 +242,9 @@ def _literal(node: ast.expr) -> Any:
 
 
 def model_names(*declared: str) -> tuple[str, ...]:
-    """Return the names of models that predict a target: classifiers of mercer, its regressors, then those of others.
+    """Return the names of classes that predict a target: classifiers of mercer, its regressors, then other packages'.
 
-    With arguments only the names of mercer's classes that declare these traits. Nothing is imported: the names are
-    those in the sources.
+    With arguments, of mercer's classes only those that declare these traits. No class is imported.
 
     Examples
     --------
@@ -244,13 +253,13 @@ def model_names(*declared: str) -> tuple[str, ...]:
     """
     import mercer
 
-    public = [each for each in _declarations() if each.name in mercer.__all__ and {*declared} <= {*each.given}]
+    public = [each for each in _traits_in_sources() if each.name in mercer.__all__ and {*declared} <= {*each.arguments}]
     names = [each.name for task in ("classification", "regression") for each in public if each.tasks[:1] == (task,)]
-    return (*names, *(cls.__name__ for cls in _others()))
+    return (*names, *(cls.__name__ for cls in _predictors_of_other_packages()))
 
 
 def transformer_names(*declared: str) -> tuple[str, ...]:
-    """Return the names of transformers, of mercer and of scikit-learn, that declare these traits.
+    """Return the names of the transformers of mercer and scikit-learn that declare these traits.
 
     Examples
     --------
@@ -259,7 +268,9 @@ def transformer_names(*declared: str) -> tuple[str, ...]:
     """
     from mercer.base import scikit_learn
 
-    ours = [each.name for each in _declarations() if each.tasks == ("features",) and {*declared} <= {*each.given}]
+    ours = [
+        each.name for each in _traits_in_sources() if each.tasks == ("features",) and {*declared} <= {*each.arguments}
+    ]
     theirs = [
         path.rpartition(".")[2]
         for path, each in scikit_learn.TRAITS.items()
@@ -274,17 +285,17 @@ def estimator_named(name: str) -> type:
 
     if name in mercer.__all__:
         return getattr(mercer, name)  # type: ignore[no-any-return]
-    return next(cls for cls in _others() if cls.__name__ == name)
+    return next(cls for cls in _predictors_of_other_packages() if cls.__name__ == name)
 
 
 def _declared_classes() -> list[type]:
-    """Return the classes that have declared traits: those of mercer first, and none whose module is gone."""
+    """Return the imported classes that declare traits, mercer's first, without those of modules that were unloaded."""
     found = [cls for (module, _), cls in _DECLARED.items() if module in sys.modules]
     return sorted(found, key=lambda cls: cls.__module__.partition(".")[0] != _tags.PACKAGE)
 
 
-def _others() -> list[type]:
-    """Return the classes outside of mercer that predict a target."""
+def _predictors_of_other_packages() -> list[type]:
+    """Return the imported classes of other packages that predict a target."""
     return [
         cls
         for cls in _declared_classes()
@@ -293,13 +304,13 @@ def _others() -> list[type]:
 
 
 def estimators_for(*tasks: str) -> list[type]:
-    """Return the classes that declare candidates for one of these tasks: those of mercer, then those of others.
+    """Return the classes that declare `candidates` for one of these tasks: those of mercer, then of other packages.
 
-    A module of mercer is imported only if it defines one of them; one of another package has been imported by the
-    user's program.
+    Of mercer, the modules that define these classes are imported. Classes of other packages are those that the program
+    has imported.
     """
-    for each in _declarations():
-        if "candidates" in each.given and {*each.tasks} & {*tasks}:
+    for each in _traits_in_sources():
+        if "candidates" in each.arguments and {*each.tasks} & {*tasks}:
             importlib.import_module(each.module)
     return [
         cls

@@ -114,6 +114,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.linear.glm",
     summary="mercer.models.inference.read_glm.read_glm",
+    kernelize=lambda model, kernel, approximate: model.set_params(kernel=kernel, approximate=approximate),
 )
 @stored(
     lambda model: (

@@ -39,6 +39,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.linear.glm_regression",
     summary="mercer.models.inference.reading.refuse_log_target",
+    objective="mercer.models.kernel_models.norm_regularised.OfRegressor",
 )
 @stored(**FITTED_LINEAR)
 class LogNormalRegressor(GLMRegressor):

@@ -22,6 +22,7 @@ from mercer.models.glm.regressor import GLMRegressor
     "amounts",
     export="mercer.export.linear.glm_regression",
     summary="mercer.models.inference.read_drop_ins.read_glm_regressor",
+    objective="mercer.models.kernel_models.norm_regularised.OfRegressor",
 )
 @stored(**FITTED_LINEAR)
 class TweedieRegressor(GLMRegressor):

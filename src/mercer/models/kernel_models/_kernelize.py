@@ -6,7 +6,8 @@ from typing import Any
 
 from sklearn.base import clone
 
-from mercer._errors import KernelError, NoRepresenterError
+from mercer._errors import NoRepresenterError
+from mercer.base import resolve, traits_of
 from mercer.kernels import kernel_from
 
 
@@ -50,20 +51,8 @@ LinearThreshold(rule="perceptron")
         )
     # a kernel by its name becomes an object, so that its parameters can be searched
     model, chosen = clone(model), kernel_from(kernel)
-    kinds = {kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("mercer.")}
-    if "GLM" in kinds:
-        return model.set_params(kernel=chosen, approximate=approximate)
-    if "Perceptron" in kinds or ("LinearThreshold" in kinds and model.rule == "perceptron"):
-        from mercer.models.kernel_models._perceptron_rules import rule_of
-        from mercer.models.kernel_models.perceptron import KernelPerceptron
-
-        rule_of(model)
-        if approximate is not None:
-            raise KernelError(
-                f"{type(model).__name__} has no approximate form: it looks at rows one by one, and compares them with "
-                "those it got wrong only. Put Nystroem(…) before the model in a Pipeline, or give approximate=None."
-            )
-        return KernelPerceptron(model, chosen)
+    if (form := traits_of(model).kernelize) is not None:
+        return resolve(form)(model, chosen, approximate)
     from mercer.models.kernel_models.kernelized import Kernelized
     from mercer.models.kernel_models.norm_regularised import norm_regularised
 

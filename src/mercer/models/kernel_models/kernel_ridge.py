@@ -86,6 +86,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.kernels.kernel_ridge",
     cost="mercer.models.costs.work.kernel_ridge",
+    objective="mercer.models.kernel_models.norm_regularised.refuse_second_kernel",
 )
 @stored(**FITTED, X_fit_=optional(any_rows("n")), dual_coef_=either(floats("n"), floats("n.")))
 class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator):

@@ -70,6 +70,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     label=lambda model: f"kernelize({model.model!r}, {model.kernel!r})",
     candidates=_candidates,
     export="mercer.export.kernels.kernelized",
+    objective="mercer.models.kernel_models.norm_regularised.refuse_second_kernel",
 )
 @stored(**FITTED)
 class Kernelized(KernelModel):

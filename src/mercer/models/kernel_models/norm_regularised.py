@@ -1,4 +1,4 @@
-"""Which models have a kernel form, and what their parameters come down to: losses, and λ/2 times a squared norm.
+"""Objectives of models that have a kernel form, losses plus λ/2 times a squared norm; and why others have none.
 
 The representer theorem (lecture 1): of all functions f of a kernel, the one that minimises losses of its values on the
 rows, plus an increasing function of ‖f‖, is a sum Σ αᵢ k(·, xᵢ) over these rows. What is orthogonal to them changes no
@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from mercer._errors import NoRepresenterError, PenaltyError
+from mercer.base import resolve, traits_of
 from mercer.families import IDENTITY, L2, LOGIT, Bernoulli, Gaussian, Penalty
 from mercer.families import ElasticNet as Mixed
 from mercer.families.response import Response
@@ -25,14 +26,17 @@ from mercer.models.base import Array
 from mercer.models.glm.classes import Classes
 from mercer.models.glm.kind import Kind
 from mercer.models.glm.one_mean import OneMean
-from mercer.models.glm.regressor import GLMRegressor, deviance_explained
+from mercer.models.glm.regressor import deviance_explained
 from mercer.models.glm.solve import Limits
 from mercer.models.kernel_models.machine import Data
 from mercer.models.kernel_models.ridge_task import finite_numbers
 from mercer.models.linear.least_squares import checked_penalties
-from mercer.models.linear.ridge import Ridge
-from mercer.models.logistic.logistic_regression import LogisticRegression
 from mercer.models.logistic.options import classes_and_codes, row_weights
+
+if TYPE_CHECKING:
+    from mercer.models.glm.regressor import GLMRegressor
+    from mercer.models.linear.ridge import Ridge
+    from mercer.models.logistic.logistic_regression import LogisticRegression
 
 #: standard errors at which a fit is exact for every purpose, and steps cost little
 TOLERANCE, MOST_STEPS = 1e-8, 100
@@ -168,17 +172,12 @@ class OfRegressor(NormRegularised):
 
 
 def norm_regularised(model: Any) -> NormRegularised:
-    """What the parameters of a model come down to; a typed error where it has no kernel form."""
-    if isinstance(model, Ridge):
-        return _of_ridge(model)
-    if isinstance(model, LogisticRegression):
-        return _of_logistic(model)
-    if isinstance(model, GLMRegressor):
-        return OfRegressor(model)
-    raise NoRepresenterError(_why_not(model))
+    """Return the objective that the class of a model declares; raise the reason where it has no kernel form."""
+    return resolve(traits_of(model).objective or _refuse)(model)  # type: ignore[no-any-return]
 
 
-def _of_ridge(model: Ridge) -> OfRidge:
+def of_ridge(model: Ridge) -> OfRidge:
+    """Return the objective of a ridge regression."""
     if model.positive:
         raise NoRepresenterError(
             f"Ridge(positive=True) has no kernel form. {THEOREM}, and a bound on the signs of coefficients is none. "
@@ -192,7 +191,8 @@ def _of_ridge(model: Ridge) -> OfRidge:
     return OfRidge(model)
 
 
-def _of_logistic(model: LogisticRegression) -> OfLogistic:
+def of_logistic(model: LogisticRegression) -> OfLogistic:
+    """Return the objective of a logistic regression."""
     C, l1_ratio = model._penalised()
     if l1_ratio > 0:
         raise NoRepresenterError(
@@ -220,36 +220,53 @@ def strength_of(penalty: Penalty | None) -> float:
     return float(strengths.l2[0])
 
 
-def _why_not(model: Any) -> str:
-    name, kinds = type(model).__name__, {kind.__name__ for kind in type(model).__mro__}
-    if kinds & {"Lasso", "ElasticNet", "LassoCV", "ElasticNetCV"}:
-        return (
-            f"{name} has no kernel form. {THEOREM}, and Σ|w| depends on the axes that w is written in. {INSTEAD}, and "
-            f"fit {name} to those, or kernelize Ridge."
-        )
+def refuse_l1(model: Any) -> NoReturn:
+    """Raise the reason why a model with an L1 penalty has no kernel form."""
+    name = type(model).__name__
+    raise NoRepresenterError(
+        f"{name} has no kernel form. {THEOREM}, and Σ|w| depends on the axes that w is written in. {INSTEAD}, and "
+        f"fit {name} to those, or kernelize Ridge."
+    )
+
+
+def refuse_unpenalised(model: Any) -> NoReturn:
+    """Raise the reason why a model without a penalty has no kernel form."""
+    raise NoRepresenterError(
+        f"{type(model).__name__} has no penalty, and so no kernel form. {THEOREM}. Without one every row is fitted "
+        "exactly, by many functions; kernelize Ridge with a small alpha."
+    )
+
+
+def refuse_search(model: Any) -> NoReturn:
+    """Raise the reason why a model that chooses its penalty has no kernel form."""
+    name = type(model).__name__
+    raise NoRepresenterError(
+        f"{name} chooses among its own fits; kernelize {name.removesuffix('CV')} and search with GridSearchCV."
+    )
+
+
+def refuse_linear_machine(model: Any) -> NoReturn:
+    """Raise the reason why a linear support vector machine is not given a kernel."""
+    name = type(model).__name__
+    raise NoRepresenterError(
+        f"{name} is a support vector machine, whose kernel form is {name.removeprefix('Linear')}(kernel=…)."
+    )
+
+
+def refuse_second_kernel(model: Any) -> NoReturn:
+    """Raise the reason why a model with a kernel is not given another one."""
+    raise NoRepresenterError(f"{type(model).__name__} has a kernel of its own; give it as kernel=….")
+
+
+def _refuse(model: Any) -> NoReturn:
+    """Raise the reason why a class that declares no objective has no kernel form."""
+    name = type(model).__name__
     if not type(model).__module__.startswith("mercer."):
-        return f"{name} is no model of mercer; kernelize takes those with a norm for a penalty, such as mercer.Ridge."
-    if name == "LinearRegression":
-        return (
-            f"LinearRegression has no penalty, and so no kernel form. {THEOREM}. Without one every row is fitted "
-            "exactly, by many functions; kernelize Ridge with a small alpha."
+        raise NoRepresenterError(
+            f"{name} is no model of mercer; kernelize takes those with a norm for a penalty, such as mercer.Ridge."
         )
-    if kinds & {"RidgeCV", "LogisticRegressionCV"}:
-        return f"{name} chooses among its own fits; kernelize {name[:-2]} and search with GridSearchCV."
-    if name in SVMS:
-        return f"{name} is a support vector machine, whose kernel form is {SVMS[name]}(kernel=…)."
-    if name in SVMS.values() or name in {"KernelRidge", "Kernelized", "KernelPerceptron"}:
-        return f"{name} has a kernel of its own; give it as kernel=…."
-    if name == "LinearThreshold":
-        return (
-            f"of the learning rules only the perceptron has a kernel form here, not {model.rule!r}; kernelize Ridge "
-            "for lms, LogisticRegression for logistic."
-        )
-    return (
+    raise NoRepresenterError(
         f"{name} models how the rows themselves are distributed, by statistics of each column, and has no norm of a w "
         "to penalise: the representer theorem does not speak of it. Kernelize a model of y given x: Ridge, "
         "LogisticRegression, PoissonRegressor, GLM, Perceptron."
     )
-
-
-SVMS = {"LinearSVC": "SVC", "LinearSVR": "SVR"}

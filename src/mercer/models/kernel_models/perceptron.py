@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.metrics import accuracy_score
 
-from mercer._errors import FitInterrupted, NotConvergedWarning
+from mercer._errors import FitInterrupted, KernelError, NoRepresenterError, NotConvergedWarning
 from mercer._stored import stored
 from mercer._threads import blas_for
 from mercer._warn import warn
@@ -29,11 +29,28 @@ from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.threshold.kernel_perceptron import kept_rows
 
 
+def kernelize_perceptron(model: Any, kernel: Any, approximate: Any) -> KernelPerceptron:
+    """Return a `Perceptron` or a `LinearThreshold` with a kernel, for `kernelize`."""
+    if getattr(model, "rule", "perceptron") != "perceptron":
+        raise NoRepresenterError(
+            f"of the learning rules only the perceptron has a kernel form here, not {model.rule!r}; kernelize Ridge "
+            "for lms, LogisticRegression for logistic."
+        )
+    rule_of(model)
+    if approximate is not None:
+        raise KernelError(
+            f"{type(model).__name__} has no approximate form: it looks at rows one by one, and compares them with "
+            "those it got wrong only. Put Nystroem(…) before the model in a Pipeline, or give approximate=None."
+        )
+    return KernelPerceptron(model, kernel)
+
+
 @traits(
     "classification",
     no_counterpart=DECIDES_ONLY,
     export="mercer.export.kernels.kernel_perceptron",
     cost="mercer.models.costs.work.perceptron",
+    objective="mercer.models.kernel_models.norm_regularised.refuse_second_kernel",
 )
 @stored(**FITTED)
 class KernelPerceptron(KernelModel):

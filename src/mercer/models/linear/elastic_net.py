@@ -24,6 +24,7 @@ from mercer.solvers.least_squares.direct import Rows
     "regression",
     export="mercer.export.linear.regression",
     summary="mercer.models.inference.reading.refuse_selection",
+    objective="mercer.models.kernel_models.norm_regularised.refuse_l1",
 )
 @stored(**FITTED_LINEAR)
 class ElasticNet(CoordinateRegressor):

@@ -19,6 +19,7 @@ from mercer.models.linear._coordinate_paths import enet_path
     "regression",
     export="mercer.export.linear.regression",
     summary="mercer.models.inference.reading.refuse_selection",
+    objective="mercer.models.kernel_models.norm_regularised.refuse_l1",
 )
 @stored(**FITTED_LINEAR)
 class ElasticNetCV(CoordinateCV):

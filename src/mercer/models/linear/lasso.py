@@ -14,6 +14,7 @@ from mercer.models.linear.elastic_net import ElasticNet
     "regression",
     export="mercer.export.linear.regression",
     summary="mercer.models.inference.reading.refuse_selection",
+    objective="mercer.models.kernel_models.norm_regularised.refuse_l1",
 )
 @stored(**FITTED_LINEAR)
 class Lasso(ElasticNet):

@@ -24,6 +24,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.linear.regression",
     summary="mercer.models.inference.reading.refuse_selection",
+    objective="mercer.models.kernel_models.norm_regularised.refuse_l1",
 )
 @stored(**FITTED_LINEAR)
 class LassoCV(CoordinateCV):

@@ -32,6 +32,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.linear.regression",
     summary="mercer.models.inference.read_drop_ins.read_least_squares",
+    objective="mercer.models.kernel_models.norm_regularised.refuse_unpenalised",
 )
 @stored(**FITTED_LINEAR)
 class LinearRegression(LeastSquaresRegressor):

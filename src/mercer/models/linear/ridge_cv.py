@@ -41,6 +41,7 @@ from mercer.solvers.least_squares.iterative import by_conjugate_gradients
     "regression",
     export="mercer.export.linear.regression",
     summary="mercer.models.inference.read_drop_ins.read_least_squares",
+    objective="mercer.models.kernel_models.norm_regularised.refuse_search",
 )
 @stored(**FITTED_LINEAR)
 class RidgeCV(LeastSquaresRegressor):

@@ -85,6 +85,7 @@ def _with_chosen_penalty(search: LogisticRegressionCV) -> LogisticRegression:
     candidates=_candidates,
     export="mercer.export.linear.logistic",
     summary="mercer.models.inference.read_drop_ins.read_logistic_cv",
+    objective="mercer.models.kernel_models.norm_regularised.refuse_search",
 )
 @stored(**FITTED_CLASSES, coef_=matrix("ud"), intercept_=floats("u"))
 class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):

@@ -75,6 +75,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.linear.logistic",
     summary="mercer.models.inference.read_drop_ins.read_logistic",
+    objective="mercer.models.kernel_models.norm_regularised.of_logistic",
 )
 @stored(**FITTED_CLASSES, coef_=matrix("ud"), intercept_=floats("u"))
 class LogisticRegression(LogisticCallbacks, LinearClassifier):

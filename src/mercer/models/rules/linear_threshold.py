@@ -76,6 +76,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     label=lambda model: f"LinearThreshold({model.rule!r})",
     candidates=_candidates,
     export="mercer.export.linear.threshold",
+    kernelize="mercer.models.kernel_models.perceptron.kernelize_perceptron",
 )
 @stored(**FITTED_CLASSES, _units=part_of(Units, u="u"), coef_=floats("ud"), intercept_=floats("u"))
 class LinearThreshold(CallbackSupportMixin, LinearClassifier):

@@ -49,6 +49,7 @@ WORTH_THREADS = 100_000
     kind="direct",
     no_counterpart=DECIDES_ONLY,
     export="mercer.export.linear.boundary",
+    kernelize="mercer.models.kernel_models.perceptron.kernelize_perceptron",
 )
 @stored(**FITTED_CLASSES, coef_=floats("ud"), intercept_=floats("u"), t_=real())
 class Perceptron(LinearClassifier):

@@ -44,6 +44,7 @@ CRAMMER_SINGER = "crammer_singer"
     kind="direct",
     no_counterpart=DECIDES_ONLY,
     export="mercer.export.linear.boundary",
+    objective="mercer.models.kernel_models.norm_regularised.refuse_linear_machine",
 )
 @stored(**FITTED_CLASSES, coef_=matrix("ud"), intercept_=either(real(), floats("u")))
 class LinearSVC(LinearClassifier):

@@ -38,6 +38,7 @@ from mercer.solvers.machines.margins import MarginLosses, MarginRows
 @traits(
     "regression",
     export="mercer.export.linear.regression",
+    objective="mercer.models.kernel_models.norm_regularised.refuse_linear_machine",
 )
 @stored(**FITTED, coef_=floats("d"), intercept_=either(real(), floats("1")))
 class LinearSVR(RegressorMixin, BaseEstimator):

@@ -56,6 +56,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.kernels.svc",
     cost="mercer.models.costs.work.support_vectors",
+    objective="mercer.models.kernel_models.norm_regularised.refuse_second_kernel",
 )
 @stored(**FITTED_MACHINE, class_weight_=floats("k"), _calibration=optional(part_of(Calibration)))
 class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):

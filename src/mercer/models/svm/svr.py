@@ -49,6 +49,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.kernels.svr",
     cost="mercer.models.costs.work.support_vectors",
+    objective="mercer.models.kernel_models.norm_regularised.refuse_second_kernel",
 )
 @stored(**FITTED_MACHINE | {"_dual_coef_": matrix("1n", kinds="f"), "dual_coef_": matrix("1n", kinds="f")})
 class SVR(RegressorMixin, SupportVectorMachine):
