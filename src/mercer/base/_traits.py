@@ -61,6 +61,7 @@ class Traits:
     candidates: Callable[[Question], Iterable[Candidate]] | str | None = None
     export: Callable[..., Any] | str | None = None
     evidence: Callable[..., Any] | str | None = None
+    levels: Callable[[Any], dict[str, tuple[Any, ...]]] | str | None = None
     tables: Callable[[Any], Any] | str | None = None
     summary: Callable[..., Any] | str | None = None
     cost: Callable[..., Any] | str | None = None
@@ -144,6 +145,9 @@ def traits(*tasks: ModelTask, **declared: Any) -> Callable[[T], T]:
         A function (fitted model, rows) → (base, contributions, names), for explanations of models whose scores are
         sums over columns that `coef_` and `intercept_` do not describe. The scores, one for each class, are
         base + Σ contributions, of shapes (scores,) and (rows, names, scores).
+    levels : callable or str, default=None
+        A function of the fitted model or transformer that returns {column: values} for the columns that are categories
+        to it; exports, servers and readers of files take these columns as the same values.
     tables : callable or str, default=None
         A function of the fitted model that returns {column: {class: {parameter: value}}}, the distributions of columns
         within classes, for reports.

@@ -11,11 +11,10 @@ from typing import Any, Literal
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.base import resolve, traits_of
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column, Schema
 from mercer.models.base import column_names
-from mercer.models.tables.labels import Category
-from mercer.models.tables.numbers import Binary
 
 #: where models that are built around another keep it, once it is fitted
 INSIDE = ("model_", "best_estimator_", "regressor_", "estimator_", "model")
@@ -72,21 +71,9 @@ def schema_of(reader: Any) -> Schema | None:
 
 
 def _levels(reader: Any) -> dict[str, tuple[Any, ...]]:
-    """The values of the columns that are looked up, not calculated with."""
-    names = column_names(reader)
-    levels: dict[str, tuple[Any, ...]] = {}
-    for name, treatment in getattr(reader, "_treatments", {}).items():  # of TableFeatures
-        match treatment:
-            case Binary():
-                levels[name] = treatment.levels
-            case Category():
-                levels[name] = (*treatment.levels.kept, *treatment.levels.rare)
-    for conditional in getattr(reader, "_conditionals", ()):  # of NaiveBayes
-        if hasattr(conditional, "levels"):
-            levels[names[conditional.part.columns[0]]] = tuple(conditional.levels.tolist())
-    for position, category in getattr(getattr(reader, "_terms", None), "categories", {}).items():  # of a GLM
-        levels[names[position]] = tuple(category.levels)
-    return levels
+    """Return the values of the columns that are categories to a fitted model or transformer."""
+    declared = traits_of(reader).levels
+    return {} if declared is None else resolve(declared)(reader)
 
 
 def _column(name: str, known: Column | None, levels: tuple[Any, ...] | None) -> Column:

@@ -56,6 +56,16 @@ def _candidates(question: Question) -> Iterator[Candidate]:
         yield Candidate(NaiveBayes(families), 10, "described", "nothing")
 
 
+def _levels(model: NaiveBayes) -> dict[str, tuple[Any, ...]]:
+    """Return the levels of the columns whose families have levels."""
+    names = column_names(model)
+    return {
+        names[each.part.columns[0]]: tuple(each.levels.tolist())
+        for each in getattr(model, "_conditionals", ())
+        if hasattr(each, "levels")
+    }
+
+
 @traits(
     "classification",
     kind="generative",
@@ -67,6 +77,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.naive_bayes.mixed",
     evidence="mercer.using.explaining._evidence.naive_bayes",
+    levels=_levels,
     tables=lambda model: model.tables(),
 )
 @stored(

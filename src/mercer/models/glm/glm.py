@@ -103,6 +103,12 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     yield Candidate(machine, 70, "array", scale=question.is_sparse, most_rows=most)
 
 
+def _levels(model: GLM) -> dict[str, tuple[Any, ...]]:
+    """Return the levels of the columns of categories."""
+    names, terms = column_names(model), getattr(model, "_terms", None)
+    return {names[position]: tuple(each.levels) for position, each in getattr(terms, "categories", {}).items()}
+
+
 @traits(
     "regression",
     "classification",
@@ -111,6 +117,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     kind=_kind_of,
     half=_half_of,
     set_by_task="family",
+    levels=_levels,
     candidates=_candidates,
     export="mercer.export.linear.glm",
     summary="mercer.models.inference.read_glm.read_glm",

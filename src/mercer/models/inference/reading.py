@@ -17,11 +17,6 @@ AFTER_L1 = (
     "errors computed as if the choice had been made beforehand would be too small. Choose columns on one half of the "
     "rows and fit them without a penalty on the other, use an L2 penalty (which has a posterior), or bootstrap the fit."
 )
-#: the estimators that have inference, by the names that users know
-READABLE = (
-    "GLM, LinearRegression, Ridge, RidgeCV, LogisticRegression, LogisticRegressionCV, PoissonRegressor, GammaRegressor "
-    "and TweedieRegressor of mercer, and pipelines that end in one of them"
-)
 
 
 def refuse_log_target(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
@@ -54,5 +49,9 @@ def has_reader(model: Any) -> bool:
 def _read(model: Any, X: Any, y: Any, beside: Beside) -> Reading:
     reader = traits_of(model).summary
     if reader is None:
-        raise InferenceError(f"summary is for {READABLE}, not for {type(model).__name__}; fit one of them.")
+        raise InferenceError(
+            "summary is for linear and generalised linear models of mercer, such as LinearRegression, Ridge, "
+            "LogisticRegression and GLM, and pipelines that end in one of them, not for "
+            f"{type(model).__name__}; fit one of them."
+        )
     return resolve(reader)(model, X, y, beside)  # type: ignore[no-any-return]

@@ -32,7 +32,8 @@ from mercer.models.tables._leak import guard_target
 from mercer.models.tables._reading import absent_columns, refuse_sparse, without
 from mercer.models.tables.dates import Date
 from mercer.models.tables.formula_features import FormulaFeatures
-from mercer.models.tables.numbers import Number, numbers_at_once
+from mercer.models.tables.labels import Category
+from mercer.models.tables.numbers import Binary, Number, numbers_at_once
 from mercer.models.tables.source import learn_source
 from mercer.models.tables.treatment import LEVELS, NUMBERS, LeftOut, Slot, Treatment, Unseen, distinct, side_by_side
 from mercer.report import Field, Grid
@@ -41,9 +42,22 @@ from mercer.report import Field, Grid
 MOST_REASONS = 5
 
 
+def _levels(features: TableFeatures) -> dict[str, tuple[Any, ...]]:
+    """Return the levels of binary columns and categories, rare ones included."""
+    levels: dict[str, tuple[Any, ...]] = {}
+    for name, how in getattr(features, "_treatments", {}).items():
+        match how:
+            case Binary():
+                levels[name] = how.levels
+            case Category():
+                levels[name] = (*how.levels.kept, *how.levels.rare)
+    return levels
+
+
 @traits(
     "features",
     standardizes=True,
+    levels=_levels,
     export="mercer.export.tables.table_features",
 )
 @stored(**FITTED, unsafe="mercer.files._formulas.unsafe_formula")
