@@ -1,7 +1,7 @@
-"""What all estimators share: the traits that a class declares, and what is declared about classes of scikit-learn.
+"""Interfaces of all estimators: the traits and the stored fields of a class, also for classes of scikit-learn.
 
-An estimator outside of mercer declares its traits as those of mercer do, and takes part in `compare`, model files,
-exports and `serve`. `stored` and the checks of its fields are here for that, too.
+An estimator of another package declares its traits with `traits`, and what a model file holds of it with `stored`, just
+as the estimators of mercer do. It then takes part in `compare`, model files, exports and `serve`.
 """
 
 from mercer._stored import (

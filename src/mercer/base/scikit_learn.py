@@ -1,7 +1,7 @@
-"""Declarations and traits for classes of scikit-learn that stand before or around models of mercer.
+"""Stored fields and traits of classes of scikit-learn, which are used in pipelines with models of mercer.
 
-They are known by their public paths, and none is imported before it is needed. What a method relies on is declared
-field by field, as `mercer._stored.stored` does for classes of mercer.
+They are found by their public paths, and no class is imported before it is needed. Fields on which a method relies are
+declared one by one, as `stored` does for classes of mercer.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _DIRECT = Traits(("classification",), "direct")
 _LOGISTIC = Traits(("classification",), half="linear")
 _KERNEL = Traits(("classification",), "kernel")
 
-#: what `compare` needs to know of models of scikit-learn, and what is exported with those of mercer
+#: traits of models for `compare`, and of models and transformers that are exported together with models of mercer
 TRAITS: dict[str, Traits] = {
     "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": replace(_GENERATIVE, half="columns"),
     "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis": replace(_GENERATIVE, half="monomials"),
