@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +47,29 @@ def test_no_escape_reaches_the_terminal(run: Run) -> None:
         assert "\x1b" not in printed
         shown += printed
     assert "height\\x1b[2J" in shown
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize("command", ["predict t.mercer t.csv --keep city", "outliers t.csv --keep city -o -"])
+def test_rows_on_a_terminal_hold_no_escapes(command: str) -> None:
+    program = "from mercer.cli.app import main; main()"
+    for is_terminal in (True, False):
+        ours, theirs = os.openpty() if is_terminal else os.pipe()
+        command_line = [sys.executable, "-c", program, *command.split()]
+        process = subprocess.Popen(command_line, stdout=theirs, stderr=subprocess.DEVNULL)
+        os.close(theirs)
+        printed = b""
+        while piece := _read(ours):
+            printed += piece
+        os.close(ours)
+        assert process.wait() == 0
+        assert (b"\\x1b]0;owned\\x07\\x9b31m" in printed) is is_terminal
+        assert (b"\x1b" in printed) is not is_terminal  # a file or a program gets what the table holds
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:  # Linux reports the end of a terminal so
+        return b""

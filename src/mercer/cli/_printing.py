@@ -143,13 +143,15 @@ def write(content: str | bytes | Iterable[bytes], path: str | Path) -> None:
         from mercer._atomic import write_atomically
 
         write_atomically(path, content)
-    elif isinstance(content, str):
+    else:
         from mercer.report.wording import printable
 
-        print(printable(content) if sys.stdout.isatty() else content)
-    else:
+        shown = sys.stdout.isatty()  # a terminal obeys escape sequences, a pipe gets what was given
+        if isinstance(content, str):
+            print(printable(content) if shown else content)
+            return
         for piece in (content,) if isinstance(content, bytes) else content:
-            _write_out(piece)
+            _write_out(printable(piece.decode()).encode() if shown else piece)
 
 
 def _write_out(content: bytes) -> None:
