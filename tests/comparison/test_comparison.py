@@ -56,6 +56,15 @@ def test_as_html_and_text(five: Comparison) -> None:
     assert "calibration error" in headings
 
 
+def test_verdict_and_entries_have_a_short_repr(five: Comparison) -> None:
+    verdict = five.verdict()
+    assert repr(verdict).startswith("Verdict(best='bayes', ") or "best=None" in repr(verdict)
+    assert f"metric={verdict.metric.name!r}" in repr(verdict)
+    assert len(repr(verdict)) < 300
+    assert repr(five.entry("bayes")).startswith("Entry('bayes', generative: log_loss=")
+    assert max(len(repr(entry)) for entry in five.entries) < 300
+
+
 def test_as_a_page(five: Comparison, tmp_path: Path) -> None:
     stages: list[str] = []
     path = five.report(tmp_path / "report.html", progress=lambda stage, done, total, name: stages.append(stage))

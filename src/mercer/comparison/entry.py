@@ -100,6 +100,11 @@ class Entry:
     by_unit: Mapping[str, Array] = field(default_factory=dict)
     signal: Mapping[str, Array] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        """Name, kind and mean scores, without the arrays."""
+        scores = ", ".join(f"{metric}={self.mean(metric):.4g}" for metric in self.scores)
+        return f"Entry({self.name!r}, {self.kind}{', failed' if self.failed else ''}{scores and f': {scores}'})"
+
     @property
     def answered(self) -> Array:
         """Which rows have an answer of a model that had not seen them."""

@@ -106,6 +106,32 @@ def chance(p: float) -> str:
     return f"p = {p:.2g}" if p > 1e-16 else "p < 1e-16"
 
 
+class PValue(float):
+    """A p-value of a table, which is written with three digits, or as less than 0.0001, and sorted as a number.
+
+    Examples
+    --------
+    >>> f"{PValue(0.02259):.3g}", f"{PValue(3.61e-22):.3g}"
+    ('0.0226', '<0.0001')
+    """
+
+    def __format__(self, form: str) -> str:
+        return "<0.0001" if self < 1e-4 else float.__format__(self, form)
+
+
+class Seconds(float):
+    """Seconds of a table, which are written in a format, or as less than a millisecond, and sorted as a number.
+
+    Examples
+    --------
+    >>> f"{Seconds(0.0275):#.3g}", f"{Seconds(9.16e-05):#.3g}"
+    ('0.0275', '<0.001')
+    """
+
+    def __format__(self, form: str) -> str:
+        return "<0.001" if self < 1e-3 else float.__format__(self, form)
+
+
 #: characters that a terminal obeys, or that turn the order of others: all controls but line ends and tabs
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 

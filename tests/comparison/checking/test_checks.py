@@ -293,6 +293,14 @@ def test_a_check_that_breaks_is_listed_and_the_others_go_on(monkeypatch: pytest.
     assert [finding.code for finding in told.findings] == ["MRC105"]
 
 
+def test_constants_and_identifiers_are_told_apart() -> None:
+    keys = [f"k{j:05d}" for j in np.random.default_rng(0).permutation(N)]
+    told = check_assumptions(calm(key=keys, c=np.ones(N), d=["same"] * N)).findings
+    (finding,) = [each for each in told if each.code == "MRC105"]
+    assert finding.sentence == "key is an identifier; c and d are constant; they are not used."
+    assert finding.columns == ("key", "c", "d")
+
+
 def test_findings_name_the_columns() -> None:
     told = check_assumptions(calm(copy=2 * plain()["a"] + 1)).findings
     collinear = next(finding for finding in told if finding.code == "MRC202")

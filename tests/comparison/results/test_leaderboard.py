@@ -47,6 +47,17 @@ def test_sizes_are_sorted_as_numbers_on_the_page_whatever_their_unit(five: Compa
     assert sizes == ["2048.0", "950.0", "999600.0"]
 
 
+def test_less_than_a_millisecond_is_a_bound_that_is_sorted_as_a_number(five: Comparison) -> None:
+    entries = tuple(
+        replace(entry, predict_seconds=seconds)
+        for entry, seconds in zip(five.entries[:3], (9.16e-05, 0.0275, 0.0002), strict=True)
+    )
+    board = replace(five, entries=entries).leaderboard()
+    assert [row[-2] for row in board.written()] == ["<0.001", "0.0275", "<0.001"]
+    page = table_html(board, Limits())
+    assert all(f'data-v="{seconds}"' in page for seconds in ("9.16e-05", "0.0275", "0.0002"))
+
+
 @pytest.mark.parametrize("library", [None, "pandas", "polars", "pyarrow"])
 def test_as_a_frame(five: Comparison, library: str | None) -> None:
     frame = five.frame(library)

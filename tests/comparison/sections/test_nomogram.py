@@ -53,3 +53,16 @@ def test_columns_that_are_not_drawn_are_a_line_and_missing_is_a_value() -> None:
     (grid,) = [each for each in blocks(blocks_of_rows, Grid) if each.title == "The same as a table"]
     assert ("c29", "missing") in [row[:2] for row in grid.rows]
     assert all(row[1] for row in grid.rows)
+
+
+def test_levels_are_in_a_fixed_order() -> None:
+    """Codes by size and words by the alphabet, however frequent they are."""
+    rng = np.random.default_rng(0)
+    code = rng.choice([10, 9, 2, 1], p=[0.4, 0.3, 0.2, 0.1], size=300)
+    X = pd.DataFrame({"code": pd.Categorical(code)})
+    X["word"] = rng.choice(["zinc", "lead", "iron"], p=[0.5, 0.3, 0.2], size=300)
+    y = np.isin(code, [9, 1]) + 0.5 * (X["word"] == "lead") + rng.normal(0, 0.1, 300)
+    found = compare(X, y, models={"lines": linear(LinearRegression())}, task="regression", cv=3)
+    (grid,) = [each for each in blocks(section(page(found), "rows"), Grid) if each.title == "The same as a table"]
+    assert [row[1] for row in grid.rows if row[0] == "code"] == ["1", "2", "9", "10"]
+    assert [row[1] for row in grid.rows if row[0] == "word"] == ["iron", "lead", "zinc"]

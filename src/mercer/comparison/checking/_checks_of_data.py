@@ -148,14 +148,21 @@ def _missing(view: View, name: str) -> Array:
 
 
 def says_nothing(view: View) -> Iterator[Found]:
-    idle = [c.name for c in view.schema if c.kind in (Kind.CONSTANT, Kind.IDENTIFIER)]
-    if idle:
-        verb = "is" if len(idle) == 1 else "are"
-        yield Found(
-            f"{enumerated(idle)} {verb} constant or an identifier, and {verb} not used.",
-            "Drop such columns; if one is a code with a meaning, make categories of it.",
-            tuple(idle),
-        )
+    constant = [c.name for c in view.schema if c.kind is Kind.CONSTANT]
+    identifiers = [c.name for c in view.schema if c.kind is Kind.IDENTIFIER]
+    if not constant and not identifiers:
+        return
+    parts = []
+    if identifiers:
+        parts.append(f"{enumerated(identifiers)} {'is an identifier' if len(identifiers) == 1 else 'are identifiers'}")
+    if constant:
+        parts.append(f"{enumerated(constant)} {'is' if len(constant) == 1 else 'are'} constant")
+    several = len(constant) + len(identifiers) > 1
+    yield Found(
+        f"{'; '.join(parts)}{'; they are' if len(parts) > 1 else ', and are' if several else ', and is'} not used.",
+        "Drop such columns; if one is a code with a meaning, make categories of it.",
+        (*identifiers, *constant),
+    )
 
 
 def contradictions(view: View) -> Iterator[Found]:

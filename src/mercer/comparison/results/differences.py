@@ -11,6 +11,7 @@ from mercer.comparison.measuring.judging import score_difference
 from mercer.comparison.measuring.paired import FAR_APART, LEVEL, Difference, holm, overlap_of
 from mercer.report import Field, Grid
 from mercer.report.grid import NOTHING
+from mercer.report.wording import PValue
 from mercer.using.metrics import Metric
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def differences(comparison: Comparison) -> Grid:
     rows = []
     for name, found in against_best(comparison).items():
         metric = shared_metric(comparison, best, comparison.entry(name))
-        rows.append((name, metric.heading, found.mean, found.low, found.high, found.p, found.adjusted, verdict(found)))
+        chances = PValue(found.p), PValue(found.adjusted)
+        rows.append((name, metric.heading, found.mean, found.low, found.high, *chances, verdict(found)))
     fields = (
         Field("model"),
         Field("by"),

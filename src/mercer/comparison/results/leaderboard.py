@@ -12,7 +12,7 @@ from mercer.comparison.measuring.paired import Interval
 from mercer.comparison.taking_part.chosen import NOT_CONVERGED, REFERENCE
 from mercer.data.frame_like import frame_like
 from mercer.report import Cell, Field, Grid
-from mercer.report.wording import plainly
+from mercer.report.wording import Seconds, plainly
 from mercer.using.metrics import Metric
 from mercer.using.tasks import Classification
 
@@ -38,8 +38,8 @@ def leaderboard(comparison: Comparison) -> Grid:
             marked_name(entry),
             *(_with_margin(metric.form, comparison.interval(entry.name, metric.name)) for metric in metrics),
             *([_calibration(entry)] if calibrated else []),
-            entry.fit_seconds,
-            entry.predict_seconds,
+            Seconds(entry.fit_seconds),
+            Seconds(entry.predict_seconds),
             Bytes(entry.size_bytes),
         )
         for entry in listed(comparison)

@@ -89,6 +89,13 @@ class Verdict:
     def __str__(self) -> str:
         return "\n".join((*map(str, self.problems), *self.sentences))
 
+    def __repr__(self) -> str:
+        """Names of the models, without the estimators themselves."""
+        roles = ("best", "runner_up", "baseline", "reference")
+        names = (entry and entry.name for entry in (self.best, self.runner_up, self.baseline, self.reference))
+        named = ", ".join(f"{role}={name!r}" for role, name in zip(roles, names, strict=True))
+        return f"Verdict({named}, metric={self.metric.name!r}, problems={[found.code for found in self.problems]})"
+
 
 def verdict_of(comparison: Comparison) -> Verdict:
     """Return the verdict: the simplest model within chance of the best score, if one beats the baseline."""

@@ -85,7 +85,7 @@ def _of_itself(codes: Array, added: Array) -> bool:
 
 
 def _values(view: View, table: Table, position: int, added: Array) -> tuple[list[str], Array]:
-    """Some values of a column, and what they add: quantiles of amounts and dates, the most frequent of names."""
+    """Some values of a column, and what they add: quantiles of amounts and dates, the most frequent names in order."""
     coded = table.coded(position)
     codes = coded.codes
     if table.names[position] in view.amounts or table.kinds[position] is Kind.DATE:
@@ -95,13 +95,21 @@ def _values(view: View, table: Table, position: int, added: Array) -> tuple[list
         places = order[(shares * (len(order) - 1)).round().astype(int)]
     else:
         frequent = np.argsort(-np.bincount(codes[codes >= 0]), kind="stable")[:MOST_VALUES]
-        places = np.array([int(np.argmax(codes == k)) for k in frequent.tolist()])
+        places = np.array([int(np.argmax(codes == k)) for k in _in_order(coded.labels, frequent.tolist())])
     first = np.unique(codes[places], return_index=True)[1]
     places = places[np.sort(first)]
     if (codes < 0).any():
         places = np.append(places, int(np.argmax(codes < 0)))
     texts = column_texts(table, position, LONGEST_VALUE)
     return [texts[place] for place in places.tolist()], added[places]
+
+
+def _in_order(labels: Array, codes: list[int]) -> list[int]:
+    """Codes in the order of their labels: numbers by size, words by the alphabet."""
+    try:
+        return sorted(codes, key=lambda k: float(labels[k]))
+    except (TypeError, ValueError):
+        return sorted(codes, key=lambda k: str(labels[k]))
 
 
 def _drawn(
