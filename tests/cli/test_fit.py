@@ -101,8 +101,8 @@ def test_names_are_completed() -> None:
 
     assert models_begun("lin") == [
         "LinearDiscriminantAnalysis",
-        "LinearThreshold",
         "LinearSVC",
+        "LinearThreshold",
         "LinearRegression",
         "LinearSVR",
     ]
