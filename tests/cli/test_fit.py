@@ -33,6 +33,20 @@ def test_settings_are_numbers_words_or_nothing(run: Run, people: Path, tmp_path:
     assert (ridge.alpha, ridge.fit_intercept, ridge.solver) == (0.5, False, "auto")
 
 
+def test_warnings_of_later_defaults_are_left_to_python(run: Run, tmp_path: Path) -> None:
+    """A class of one row has no inner folds, so that LogisticRegressionCV has the defaults of scikit-learn."""
+    table, saved = tmp_path / "t.csv", tmp_path / "m.mercer"
+    lines = [f"{(7 * i) % 40 / 10},{'one' if i == 8 else 'high' if i % 3 else 'low'}" for i in range(40)]
+    table.write_text("x,y\n" + "\n".join(lines) + "\n")
+    fitted = run("fit", table, "--target", "y", "--model", "LogisticRegressionCV", "-o", saved)
+    compared = run("compare", table, "--target", "y", "--models", "LogisticRegressionCV")
+    assert (fitted.exit_code, compared.exit_code) == (0, 0)
+    for said in (fitted.output, compared.output):
+        assert "The least populated class in y has only 1 members" in said
+        assert "FutureWarning" not in said
+        assert "will change" not in said
+
+
 @pytest.mark.filterwarnings("ignore::mercer._errors.CollinearWarning")  # a level for each category, and no penalty
 @pytest.mark.parametrize("name", ["GaussianNB", "SVC", "LinearDiscriminantAnalysis", "Perceptron", "Lasso", "GLM"])
 def test_models_of_every_kind_take_the_table(run: Run, people: Path, tmp_path: Path, name: str) -> None:

@@ -71,7 +71,9 @@ def _telling_once() -> Callable[..., None]:
 
     told: set[str] = set()
 
-    def tell(message: Warning | str, *where: Any) -> None:
+    def tell(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, FutureWarning):  # a later default concerns code
+            return
         # a parameter is given by an option here
         sentence = re.sub(r"\(((?:max_iter|tol)=[^)]+)\)", r"(--set \1)", " ".join(str(message).split()))
         sentence = sentence.replace("(max_iter)", "(--set max_iter=10000)")

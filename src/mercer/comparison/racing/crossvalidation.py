@@ -77,8 +77,8 @@ def cross_validate(
                 break
     if failure:
         return _failed(entrant, task, splits, failure)
-    # columns that give the target away are among the problems of the comparison
-    messages = [each.message for each in caught if not issubclass(each.category, TargetLeakWarning)]
+    # columns that give the target away are among the problems of the comparison; later defaults concern code
+    messages = [each.message for each in caught if not issubclass(each.category, (TargetLeakWarning, FutureWarning))]
     stopped = [each for each in messages if isinstance(each, NotConvergedWarning | ConvergenceWarning)]
     notes = _told(each for each in messages if each not in stopped)
     entry = _entry(entrant, task, splits, units, trials, (*_stopped_early(entrant.model, stopped), *notes))
