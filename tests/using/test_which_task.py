@@ -156,6 +156,8 @@ def test_words_of_a_usual_scale_have_its_order() -> None:
     assert isinstance(task, OrderedClasses)
     assert task.labels.tolist() == ["Fair", "Good", "Very Good", "Premium", "Ideal"]
     assert task.reason.startswith("cut is read as ordered classes: 5 labels from 'Fair' to 'Ideal'")
+    opinions = task_for(["Too Much", "About Right", "Too Little"] * 4, 12)
+    assert opinions.labels.tolist() == ["Too Little", "About Right", "Too Much"]
     assert task_for(["low", "high"] * 4, 8).name == "classification"
     assert task_for(["low", "high", "unknown"] * 4, 12).name == "classification"
     assert task_for(["low", "medium", "high", "Low"] * 4, 16).name == "classification"

@@ -44,6 +44,7 @@ SCALES = (
     ("never", "seldom", "sometimes", "often", "always"),
     ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
     ("very dissatisfied", "dissatisfied", "neutral", "satisfied", "very satisfied"),
+    ("much too little", "too little", "about right", "too much", "much too much"),
     ("beginner", "intermediate", "advanced", "expert"),
     ("bronze", "silver", "gold", "platinum"),
 )
