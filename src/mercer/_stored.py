@@ -235,6 +235,15 @@ class Instance(Check):
 
 
 @dataclass(frozen=True)
+class StoredObject(Check):
+    """An object of any class that has a declaration, or of an estimator."""
+
+    def verify(self, value: Any, context: Context) -> None:
+        if isinstance(value, type) or not (hasattr(value, DECLARATION) or hasattr(value, "get_params")):
+            raise ContradictionError(f"is a {type(value).__name__}")
+
+
+@dataclass(frozen=True)
 class Part(Check):
     """Another stored object, some axes of which are axes of this one."""
 
@@ -423,8 +432,8 @@ def whole(least: float | None = None, most: float | None = None) -> Number:
 
 
 def part_of(*classes: type, **axes: str) -> Part:
-    """Return the check of a stored object, of the annotated class unless others are given: its axes are ours."""
-    return Part(Instance(classes) if classes else ANYTHING, axes)
+    """Return the check of a stored object, of any class unless some are given: its axes are ours."""
+    return Part(Instance(classes) if classes else StoredObject(), axes)
 
 
 def sequence(axis: str, each: Check | None = None) -> SequenceOf:

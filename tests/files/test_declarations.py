@@ -35,7 +35,7 @@ from mercer.models.tables._spread import Spread
 from mercer.models.tables.source import Glance
 from mercer.stats.distinct_rows import DistinctRows
 from mercer.stats.r_factor import RFactor
-from tests.files._cases import line, numbers, sparse, tally
+from tests.files._cases import line, numbers, sparse, tally, two
 from tests.files._forged import forged, octets_of, read, record_of, rewritten, taken_apart, with_array
 
 
@@ -161,6 +161,55 @@ def test_windows_of_more_columns_than_the_model_are_refused(model: Any, tmp_path
     octets = octets_of(model.fit(numbers().X, numbers().y), tmp_path)
     with pytest.raises(ModelFileError, match="contradicts itself"):
         read(with_array(octets, "Windows", "points", np.ones((16, 40))), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("model", "owner"),
+    [
+        (mercer.NadarayaWatson(bandwidth=[0.5]), "LocalMeans"),
+        (mercer.LocalLinear(bandwidth=[0.5]), "LocalLines"),
+        (mercer.KernelDensity(bandwidth=[0.5]), "Windows"),
+    ],
+)
+def test_bandwidths_of_more_columns_than_the_points_are_refused(model: Any, owner: str, tmp_path: Path) -> None:
+    """Divided by five widths, one column became five, of which loops read four beyond the points."""
+    octets = octets_of(model.fit(line().X[:, :1], line().y), tmp_path)
+    with pytest.raises(ModelFileError, match=f"(bandwidth|points) of a {owner} has the wrong size"):
+        read(with_array(octets, "Bandwidth", "value", np.full(5, 0.5)), tmp_path)
+
+
+@pytest.mark.parametrize("model", [mercer.NadarayaWatson(), mercer.LocalLinear()])
+def test_points_of_columns_that_no_bandwidth_divides_are_refused(model: Any, tmp_path: Path) -> None:
+    octets = octets_of(model.fit(line().X, line().y), tmp_path)
+    owner = "LocalMeans" if isinstance(model, mercer.NadarayaWatson) else "LocalLines"
+    with pytest.raises(ModelFileError, match=f"{owner} in it contradicts itself"):
+        read(forged(octets, lambda d: record_of(d, owner)["state"].update(bandwidth=None)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("model", "owner", "part", "other"),
+    [
+        (mercer.LinearDiscriminantAnalysis(), "LinearDiscriminantAnalysis", "_densities", 1),
+        (mercer.GaussianDiscriminant(), "GaussianDiscriminant", "_flaw", "x"),
+        (mercer.NadarayaWatsonClassifier(), "NadarayaWatsonClassifier", "_unseen", 0),
+        (mercer.DensityOutliers(random_state=0), "DensityOutliers", "offset_", "x"),
+        (mercer.kernelize(mercer.LogisticRegression(), "rbf"), "Kernelized", "_function", [0]),
+        (decide.Decision(mercer.GaussianNB()), "Decision", "model_", 3),
+        (decide.Calibrated(mercer.GaussianNB(), cv=3), "Calibrated", "model_", "x"),
+        (mercer.NaiveBayes(), "NumbersPart", "names", None),
+        (mercer.NaiveBayes(), "GaussianConditional", "parameters", 2.5),
+        (mercer.SVC(), "SVC", "_comparison", 0),
+        (mercer.TableFeatures(), "TableFeatures", "_treatments", 3),
+        (mercer.TableFeatures(), "TableFeatures", "_treatments", {"dict": [[], []]}),
+        (mercer.CategoryFeatures(), "CategoryFeatures", "_names", 1),
+        (mercer.CategoryFeatures(hashed=8), "HashedLevels", "buckets", 2**62),
+    ],
+)
+def test_attributes_of_another_kind_are_refused(model: Any, owner: str, part: str, other: Any, tmp_path: Path) -> None:
+    """They were found by the methods that use them."""
+    octets = octets_of(model.fit(numbers().X, two().y), tmp_path)
+    with pytest.raises(ModelFileError, match=owner):
+        read(forged(octets, lambda d: record_of(d, owner)["state"].update({part: other})), tmp_path)
 
 
 @pytest.mark.parametrize(

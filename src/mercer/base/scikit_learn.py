@@ -10,6 +10,7 @@ import importlib
 from dataclasses import replace
 
 from mercer._stored import (
+    ANYTHING,
     Check,
     each_of,
     either,
@@ -24,8 +25,9 @@ from mercer._stored import (
 )
 from mercer.base._traits import Traits
 
-_STEPS = sequence(".", each_of(part_of(str), part_of()))
-_PARTS = sequence(".", each_of(part_of(str), part_of(), part_of()))
+_STEP = optional(either(part_of(str), part_of()))
+_STEPS = sequence(".", each_of(part_of(str), _STEP))
+_PARTS = sequence(".", each_of(part_of(str), _STEP, ANYTHING))
 _COLUMN = optional(floats("d"))
 
 #: the fields of classes that model files may hold, by the public path of the class

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError, NonFiniteError, UnseenCategoryError
-from mercer._stored import reals, stored, values
+from mercer._stored import reals, stored, values, whole
 from mercer._suggest import did_you_mean, quoted
 from mercer.data.coding import Coded, drop_missing_words, label_array
 
+#: codes are int32, and one is left for missing values
+MOST_BUCKETS = 2**31 - 2
 Array = NDArray[Any]
 
 #: no column, and no value that is allowed
@@ -246,7 +248,7 @@ def _is_text(label: Any) -> bool:
     return isinstance(label, str)
 
 
-@stored()
+@stored(buckets=whole(1, MOST_BUCKETS))
 @dataclass(frozen=True, eq=False)
 class HashedLevels:
     """So many columns for any number of levels: each value has the one that a hash of it names.

@@ -40,6 +40,7 @@ class Steps(NamedTuple):
 
 @stored(
     **FITTED_CLASSES,
+    model_=part_of(),
     _trained_shares=floats("k"),
     shares_=floats("k"),
     slopes_=floats("."),

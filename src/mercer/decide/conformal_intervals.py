@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NonFiniteError
-from mercer._stored import stored
+from mercer._stored import each_of, floats, part_of, sequence, stored
 from mercer.decide._conformal import CONSTRAINTS, Fold, HoldsOut, promise, warn_if_too_few
 from mercer.decide._training import Training
 from mercer.decide.conformal import exact_rank
@@ -31,7 +31,14 @@ MOST_LOG = 500.0
 SMALLEST = 1e-3
 
 
-@stored(**FITTED)
+@stored(
+    **FITTED,
+    model_=part_of(),
+    models_=sequence("m", part_of()),
+    spreads_=sequence(".", part_of()),
+    quantiles_=sequence(".", each_of(part_of(), part_of())),
+    calibration_scores_=sequence("m", floats("_n")),
+)
 class ConformalRegressor(HoldsOut, RegressorMixin, BaseEstimator):
     """A regressor that answers with an interval, which holds the true value with a stated probability.
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._stored import floats, integers, sequence, stored
+from mercer._stored import floats, integers, part_of, sequence, stored
 from mercer.data.labels import codes_of, encode_labels
 from mercer.decide._conformal import CONSTRAINTS, HoldsOut, promise, warn_if_too_few
 from mercer.decide.conformal import exact_level
@@ -24,7 +24,8 @@ Array = NDArray[Any]
 
 @stored(
     **FITTED_CLASSES,
-    models_=sequence("m"),
+    model_=part_of(),
+    models_=sequence("m", part_of()),
     calibration_codes_=sequence("m", integers("_n", below="k")),
     calibration_scores_=sequence("m", floats("_n")),
 )

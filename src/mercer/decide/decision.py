@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import HasMethods, Interval
 
 from mercer._errors import PriorError
-from mercer._stored import floats, stored
+from mercer._stored import floats, part_of, stored
 from mercer.decide import priors as shift
 from mercer.decide._decision_choices import DecisionChoices
 from mercer.decide._explained import explanation
@@ -27,7 +27,7 @@ from mercer.solvers.certificate import Certificate
 Array = NDArray[Any]
 
 
-@stored(_shares=floats())
+@stored(model_=part_of(), _shares=floats())
 class Decision(DecisionChoices, WrapsModel, ClassifierMixin, BaseEstimator):
     """A model's probabilities turned into actions, without touching the model.
 

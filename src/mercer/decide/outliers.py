@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NoDensityError
-from mercer._stored import floats, integers, part_of, sequence, stored
+from mercer._stored import floats, integers, part_of, real, sequence, stored
 from mercer.base import DESCRIBES_ROWS, traits
 from mercer.decide._density import fitted, log_densities, unfitted
 from mercer.decide._power import warn_of_idle_batch, warn_of_idle_fit
@@ -51,7 +51,9 @@ class Ranking(NamedTuple):
     "density",
     no_counterpart=DESCRIBES_ROWS,
 )
-@stored(**FITTED, calibration_scores_=floats("n"), _parts=sequence(".", part_of(Part)))
+@stored(
+    **FITTED, offset_=real(), density_=part_of(), calibration_scores_=floats("n"), _parts=sequence(".", part_of(Part))
+)
 class DensityOutliers(OutlierMixin, BaseEstimator):
     """Outliers as rows of low density, with p-values and a bound on false discoveries instead of a guessed quota.
 

@@ -10,6 +10,7 @@ from mercer._stored import (
     flags,
     floats,
     integers,
+    mapping,
     matrix,
     optional,
     part_of,
@@ -20,6 +21,7 @@ from mercer._stored import (
 from mercer.kernels.positive_definite import PositiveDefinite
 from mercer.models.base import Plan
 from mercer.models.diagnosis import Diagnosis
+from mercer.smoothing.mixed import Rows
 from mercer.solvers.certificate import Certificate
 from mercer.stats.by_class import ByClass
 
@@ -55,7 +57,13 @@ FITTED_GAUSSIANS: dict[str, Check] = {
     "class_prior_": floats("k"),
     "means_": floats("kd"),
 }
-FITTED_SMOOTHER = FITTED | {"_seen": flags(".")}
+FITTED_SMOOTHER = FITTED | {
+    "_seen": flags("r"),
+    "_columns": part_of(),
+    "_unseen": optional(part_of(Rows)),
+    "_left_out": optional(floats("r.")),
+    "_noise": optional(floats("n.")),
+}
 FITTED_REGRESSOR_SMOOTHER = FITTED_SMOOTHER | {"_y_name": part_of(str), "_y_shape": sequence(".", whole(0))}
 FITTED_MACHINE = FITTED | {
     "support_": integers("n"),
@@ -72,4 +80,9 @@ FITTED_MACHINE = FITTED | {
     "_sparse": part_of(bool),
     "shape_fit_": each_of(whole(0), whole(0)),
 }
-FITTED_TEXT = FITTED | {"_chosen": flags("v"), "_seen": part_of(v="v")}
+FITTED_TEXT = FITTED | {
+    "_chosen": flags("v"),
+    "_seen": part_of(v="v"),
+    "_kept": optional(part_of()),
+    "_numbers": optional(mapping(part_of(str), whole(0))),
+}

@@ -76,7 +76,7 @@ class Criterion:
         return named
 
 
-@stored(value=either(real(), floats()))
+@stored(value=either(real(), floats("d"), floats("dd")))
 @dataclass(frozen=True, eq=False, repr=False)
 class Bandwidth:
     """h, one h per axis, or the matrix Σ of lecture 4: a kernel around x_j is `|Σ|^(−½) K(Σ^(−½)(x − x_j))`.

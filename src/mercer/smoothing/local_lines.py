@@ -34,7 +34,7 @@ PROLONGED = 1e3
     origin=floats("t"),
     _values=floats("nt"),
     kernel=part_of(SmoothingKernel),
-    bandwidth=optional(part_of(Bandwidth)),
+    bandwidth=optional(part_of(Bandwidth, d="d")),
     mismatch=optional(floats()),
     _sums=part_of(MixedSums, n="n", d="d"),
 )

@@ -27,6 +27,12 @@ FAR = 1e6
 ENDLESS = 1e6
 
 
+def _is_as_wide_as_its_queries(fit: Any) -> bool:
+    """Whether rows that are asked for have as many numbers as the points: one, where no bandwidth divides them."""
+    return fit.bandwidth is not None or fit._sums.points.numbers.shape[1] == 1
+
+
+@stored(_is_as_wide_as_its_queries, tag=None)
 class LocalFit(ABC):
     """Rows with values and a kernel around each, whose heights at a point are weights of the values.
 
@@ -223,7 +229,7 @@ class LocalFit(ABC):
     origin=floats("t"),
     _values=floats("nt"),
     kernel=part_of(SmoothingKernel),
-    bandwidth=optional(part_of(Bandwidth)),
+    bandwidth=optional(part_of(Bandwidth, d="d")),
     mismatch=optional(floats()),
     _sums=part_of(MixedSums, n="n", d="d"),
 )
@@ -249,7 +255,7 @@ class LocalMeans(LocalFit):
     origin=floats("t"),
     _values=floats("nt"),
     kernel=part_of(SmoothingKernel),
-    bandwidth=optional(part_of(Bandwidth)),
+    bandwidth=optional(part_of(Bandwidth, d="d")),
     mismatch=optional(floats()),
     _sums=part_of(MixedSums, n="n", d="d"),
 )

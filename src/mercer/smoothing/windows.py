@@ -41,7 +41,7 @@ BOX_ROWS = 1 << 20
 
 @stored(
     kernel=part_of(SmoothingKernel),
-    bandwidth=part_of(Bandwidth),
+    bandwidth=part_of(Bandwidth, d="d"),
     points=floats("nd"),
     _weight=optional(floats("n")),
     _given_factors=optional(floats("n")),

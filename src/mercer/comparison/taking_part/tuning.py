@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
-from mercer._stored import stored
+from mercer._stored import optional, part_of, stored
 from mercer.comparison.measuring.splits import deal
 from mercer.comparison.taking_part.inner import INNER_FOLDS, SEED, Inner
 from mercer.using.tasks import Split
@@ -21,7 +21,7 @@ from mercer.using.which_task import task_for
 Array = NDArray[Any]
 
 
-@stored()
+@stored(parameter=part_of(str), cv=optional(part_of()), best_estimator_=part_of())
 class Tuned(BaseEstimator):
     """A model with the value of a parameter that does best on folds of its own training rows.
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from mercer._errors import DataError, DegenerateDataError, FitInterrupted, MergeError, NonFiniteError
-from mercer._stored import stored
+from mercer._stored import optional, part_of, stored
 from mercer._threads import blas_for
 from mercer.data.sources.base import Source
 from mercer.models._tensor_rows import TakesTensors
@@ -54,7 +54,7 @@ def _describes_its_columns(model: Any) -> bool:
     return first is not None and (not isinstance(first, PatternMoments) or first.columns == model.n_features_in_)
 
 
-@stored(_describes_its_columns, tag=None)
+@stored(_describes_its_columns, tag=None, _flaw=optional(part_of(DataError)))
 class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
     """Normal classes with full covariances, their own or a shared one.
 

@@ -131,6 +131,8 @@ def _levels(model: GLM) -> dict[str, tuple[Any, ...]]:
     _w=optional(either(floats("."), floats(".u"))),
     _terms=part_of(Terms, d="d"),
     _kind=part_of(Kind),
+    family_=part_of(Family),
+    link_=part_of(Link),
     _function=part_of(KernelFunction, FourierFunction),
     coef_=optional(either(floats("w"), floats("kw"))),
     intercept_=either(real(), floats("k")),

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import FitInterrupted
 from mercer._gpu import is_tensor, like, to_numpy
-from mercer._stored import any_rows, either, floats, optional, stored
+from mercer._stored import any_rows, either, floats, optional, part_of, stored
 from mercer._threads import row_blocks, thread_count
 from mercer._warn import warn
 from mercer.base import Candidate, Question, traits
@@ -88,7 +88,13 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     cost="mercer.models.costs.work.kernel_ridge",
     objective="mercer.models.kernel_models.norm_regularised.refuse_second_kernel",
 )
-@stored(**FITTED, X_fit_=optional(any_rows("n")), dual_coef_=either(floats("n"), floats("n.")))
+@stored(
+    **FITTED,
+    kernel_=optional(part_of()),
+    _function=optional(part_of()),
+    X_fit_=optional(any_rows("n")),
+    dual_coef_=either(floats("n"), floats("n.")),
+)
 class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Kernel ridge regression, ‖y − f(X)‖² + alpha ‖f‖² for f(x) = Σ aᵢ k(x, xᵢ); scikit-learn's, with a certificate.
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import MercerWarning
 from mercer._gpu import is_tensor
-from mercer._stored import stored
+from mercer._stored import part_of, stored
 from mercer._warn import warn
 from mercer.base import Candidate, Half, Question, traits, traits_of
 from mercer.kernels import Kernel, kernel_from
@@ -72,7 +72,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     export="mercer.export.kernels.kernelized",
     objective="mercer.models.kernel_models.norm_regularised.refuse_second_kernel",
 )
-@stored(**FITTED)
+@stored(**FITTED, kernel_=part_of(), _kind=part_of(Kind), _function=part_of())
 class Kernelized(KernelModel):
     """A model with an L2 penalty, fitted to the features of a kernel, which are never written out.
 

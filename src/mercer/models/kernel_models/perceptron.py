@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score
 
 from mercer._errors import FitInterrupted, KernelError, NoRepresenterError, NotConvergedWarning
-from mercer._stored import stored
+from mercer._stored import part_of, stored
 from mercer._threads import blas_for
 from mercer._warn import warn
 from mercer.base import DECIDES_ONLY, traits
@@ -52,7 +52,7 @@ def kernelize_perceptron(model: Any, kernel: Any, approximate: Any) -> KernelPer
     cost="mercer.models.costs.work.perceptron",
     objective="mercer.models.kernel_models.norm_regularised.refuse_second_kernel",
 )
-@stored(**FITTED)
+@stored(**FITTED, kernel_=part_of(), _function=part_of(KernelFunction))
 class KernelPerceptron(KernelModel):
     """A perceptron in the features of a kernel: αᵢ counts the mistakes made about row i.
 

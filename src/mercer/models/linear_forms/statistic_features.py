@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._stored import stored
+from mercer._stored import part_of, stored
 from mercer.data.sources.base import Source
 from mercer.models.base import Array, adopt_columns, is_sparse, old_state_on_failure
 from mercer.models.fitted_fields import FITTED
@@ -22,7 +22,7 @@ from mercer.models.linear_forms.units import expected_statistic, parts_of, stati
 from mercer.models.streaming.from_source import fits_sources, maps_sources
 
 
-@stored(**FITTED)
+@stored(**FITTED, model_=part_of())
 class StatisticFeatures(TransformerMixin, BaseEstimator):
     """Sufficient statistics T(x) of the columns, as a generative model has them.
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from mercer._errors import KernelError
 from mercer._memory import refuse_beyond_memory
-from mercer._stored import any_rows, floats, optional, reals, stored
+from mercer._stored import any_rows, floats, optional, part_of, reals, stored
 from mercer._threads import blas_for, row_blocks
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import Gram, Kernel, Linear, check_positive_definite
@@ -28,7 +28,7 @@ ROWS = 4096
 SECONDS = 2.0
 
 
-@stored(support=any_rows("n"), weights=floats(), centre=optional(reals()))
+@stored(map=part_of(), support=any_rows("n"), weights=floats(), centre=optional(reals()))
 @dataclass(frozen=True, eq=False)
 class ByFeatures:
     """f(x) = ψ(x)·w, of each machine: new rows are never compared with support vectors."""

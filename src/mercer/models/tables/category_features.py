@@ -15,11 +15,11 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer._errors import DataError, MergeError
-from mercer._stored import part_of, sequence, stored
+from mercer._stored import part_of, sequence, stored, values
 from mercer._suggest import listed
 from mercer._threads import ordered_map, thread_count
 from mercer.data.coding import Coded
-from mercer.data.levels import Encoding, HashedLevels, Levels, Occurrences, missing_value
+from mercer.data.levels import MOST_BUCKETS, Encoding, HashedLevels, Levels, Occurrences, missing_value
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.storages.dense import DenseStorage, unmasked
 from mercer.data.table import Table
@@ -29,12 +29,10 @@ from mercer.models.base import Array, Plan, checked_table, column_names, old_sta
 from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 
-#: codes are int32, and one is left for missing values
-MOST_BUCKETS = 2**31 - 2
-
 
 @stored(
     **FITTED,
+    _names=values("."),
     _occurrences=sequence("d", part_of(Occurrences)),
     levels_=sequence("d"),
     categories_=sequence("d"),

@@ -14,7 +14,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer._errors import EmptyDataError
-from mercer._stored import stored
+from mercer._stored import mapping, optional, part_of, sequence, stored, values
 from mercer.base import traits
 from mercer.data.formats import Format
 from mercer.data.infer import infer_formats
@@ -60,7 +60,16 @@ def _levels(features: TableFeatures) -> dict[str, tuple[Any, ...]]:
     levels=_levels,
     export="mercer.export.tables.table_features",
 )
-@stored(**FITTED, unsafe="mercer.files._formulas.unsafe_formula")
+@stored(
+    lambda model: set(getattr(model, "_used", ())) <= getattr(model, "_treatments", {}).keys() or bool(model._formula),
+    **FITTED,
+    _names=values("."),
+    _treatments=mapping(part_of(str), part_of(Treatment)),
+    _used=sequence(".", part_of(str)),
+    _slots=sequence(".", part_of(Slot)),
+    _formula=optional(part_of(FormulaFeatures)),
+    unsafe="mercer.files._formulas.unsafe_formula",
+)
 class TableFeatures(TransformerMixin, BaseEstimator):
     """Columns of any kind as features: each column of a frame is treated as is usual for its kind.
 

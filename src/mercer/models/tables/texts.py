@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._errors import VocabularyError
-from mercer._stored import stored
+from mercer._stored import part_of, stored
 from mercer.data.table import Table
 from mercer.designs.encoded import NumberPart, Part, SparsePart
 from mercer.models.base import Array
@@ -21,7 +21,7 @@ from mercer.models.tables.treatment import NUMBERS, WORDS, Slot, Treatment, Unse
 from mercer.models.text.vectorizer import TextVectorizer
 
 
-@stored()
+@stored(vectorizer=part_of())
 @dataclass(frozen=True)
 class Text(Treatment):
     """What a vectoriser makes of the documents; a missing one has no words."""

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, EmptyDataError
-from mercer._stored import stored
+from mercer._stored import part_of, stored
 from mercer._warn import warn
 from mercer.base import traits
 from mercer.data.sources.base import Source
@@ -37,7 +37,7 @@ FLOATS = (np.float64, np.float32, np.float16)
     makes="words",
     export="mercer.export.texts.documents",
 )
-@stored(**FITTED_TEXT)
+@stored(**FITTED_TEXT, _tfidf=part_of(TfidfTransformer))
 class TfidfVectorizer(CountVectorizer):
     r"""Documents as TF-IDF weights of their terms: `CountVectorizer`, then `TfidfTransformer`.
 

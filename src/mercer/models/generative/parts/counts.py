@@ -56,7 +56,7 @@ class CountsPart(VectorPart):
         return CountsConditional(self, fitted._replace(probabilities=p), statistic, LogProduct.of(log(p)))
 
 
-@stored(part=part_of(CountsPart, d="d"), product=part_of(LogProduct, d="d", k="k"))
+@stored(part=part_of(CountsPart, d="d"), parameters=part_of(), product=part_of(LogProduct, d="d", k="k"))
 @dataclass(frozen=True)
 class CountsConditional(Conditional):
     """Probabilities of shape (classes, columns)."""

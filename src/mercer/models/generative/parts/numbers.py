@@ -53,7 +53,7 @@ class NumbersPart(Part):
         return GaussianConditional.of(conditional) if isinstance(self.family, Gaussian) else conditional
 
 
-@stored(part=part_of(NumbersPart, d="d"), informative=flags("d"), rows=reals("d"))
+@stored(part=part_of(NumbersPart, d="d"), parameters=part_of(), informative=flags("d"), rows=reals("d"))
 @dataclass(frozen=True)
 class NumbersConditional(Conditional):
     """Parameters of shape (classes, columns)."""

@@ -40,7 +40,7 @@ class VectorPart(Part):
         return VectorConditional(self, parameters, bool(statistic.rows.any()), certificate=certificate)
 
 
-@stored(part=part_of(VectorPart, d="d"))
+@stored(part=part_of(VectorPart, d="d"), parameters=part_of())
 @dataclass(frozen=True)
 class VectorConditional(Conditional):
     """Parameters of shape (classes, columns)."""
