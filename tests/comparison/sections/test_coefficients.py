@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mercer import KernelRidge, LinearRegression, LinearSVC, LogisticRegression, compare
+from mercer import KernelRidge, LassoCV, LinearRegression, LinearSVC, LogisticRegression, compare
 from mercer.comparison.sections.whole import page
 from mercer.report import Grid, Page
+from mercer.using.explaining.learnt import learnt
 from tests.comparison.sections._pages import blocks, linear, section
 
 
@@ -35,6 +36,22 @@ def test_columns_that_are_called_like_positions_keep_their_names() -> None:
     (grid,) = blocks(section(page(found), "coefficients"), Grid)
     assert grid.rows[0][0] == "x2"
     assert grid.rows[0][1] == pytest.approx(5 * frame["x2"].std(ddof=0), rel=0.02)
+
+
+def test_coefficients_that_are_rounding_are_zero() -> None:
+    """A lasso leaves 1e-14 beside 1 where it passes a level to the intercept; in units of columns it may be a value."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=100), "level": rng.choice(["no", "yes"], 100)})
+    found = compare(frame, frame["x"].to_numpy(), models={"lasso": linear(LassoCV())}, task="regression", cv=3)
+    fitted = found.fitted("lasso")
+    fitted[-1].coef_ = np.array([1.0, -5e-14, 3e-9])
+    (grid,) = blocks(section(page(found), "coefficients"), Grid)
+    assert {row[0]: row[1] for row in grid.rows} == {"x": 1.0, "level[no]": 0.0, "level[yes]": 3e-9}
+    (told,) = learnt(fitted)
+    assert {row[0]: row[1] for row in told.rows}["level[no]"] == 0.0
+    bare = fitted[-1]
+    (of_columns,) = learnt(bare)
+    assert -5e-14 in [row[1] for row in of_columns.rows]
 
 
 @pytest.mark.parametrize(("model", "what"), [(LogisticRegression(), "log odds"), (LinearSVC(), "score")])

@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 from mercer import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, MultinomialNB, compare
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.racing import budget
-from mercer.comparison.racing.budget import Budget
+from mercer.comparison.racing.budget import Budget, OutOfTime
 from mercer.comparison.sections import whole
 from mercer.comparison.sections.leaders import leaders
 from mercer.comparison.sections.whole import SECTIONS, page
@@ -92,6 +92,21 @@ def test_what_is_not_done_in_time_is_left_out_by_name(
     assert begun == ["quick", "slow", "fits"]
     assert [each.id for each in made.sections] == ["fits", "quick", "slow", "leaderboard", "left-out"]
     assert made.sections[-1].blocks == (Note("late: not made, because the time limit was reached (not begun)."),)
+
+
+def test_a_page_without_a_time_limit_names_the_work_that_it_has(
+    iris: Comparison, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(view: Any) -> Any:
+        raise OutOfTime("not begun")
+
+    monkeypatch.setattr(whole, "SECTIONS", (late, leaders))
+    made = page(iris, budget=Budget(15, work=True))
+    (note,) = made.sections[-1].blocks
+    assert note.text == (
+        "late: not made, because the usual 15 s of work, which a time limit of your own replaces, were used up "
+        "(not begun)."
+    )
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer that rings")

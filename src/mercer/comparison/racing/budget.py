@@ -90,6 +90,13 @@ class Budget:
             return f"the time limit of {self.seconds:g} s"
         return f"the usual {self.seconds:g} s of work (a time limit of your own allows more)"
 
+    @property
+    def ended(self) -> str:
+        """Why nothing more is begun."""
+        if self._work is None:
+            return "the time limit was reached"
+        return f"the usual {self.seconds:g} s of work, which a time limit of your own replaces, were used up"
+
     def check(self, splits: int, taken: Sequence[float] = ()) -> None:
         """Stop a model that has taken so many seconds for each split so far, if the rest would take too long.
 

@@ -23,6 +23,7 @@ from mercer.using.explaining.coefficients import (
     plain_coefficients,
     predicting_step,
     scaled,
+    without_rounding,
 )
 from mercer.using.explaining.explanation import explain_exactly
 
@@ -56,6 +57,7 @@ def _section(view: View, entry: Entry, model: Any, last: Any) -> Section:
         grid_notes: tuple[str, ...] = ()
     else:
         names, columns, grid_notes = summarised
+    columns = {**columns, "coefficient": without_rounding(model, names, columns["coefficient"])}
     order = by_size(names, columns["coefficient"])
     chart = _chart(f"Coefficients of {entry.name}", names, columns, order[:MOST_BARS])
     blocks: list[Any] = [chart, coefficient_grid(names, columns, order, grid_notes)]

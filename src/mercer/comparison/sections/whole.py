@@ -71,8 +71,6 @@ LABELS = {
     "proofs": "certificates",
     "reproduced": "settings",
 }
-#: shown to the reader where the time was too short
-LATE = "not made, because the time limit was reached"
 
 
 def page(comparison: Comparison, *, budget: Budget | None = None, progress: Progress | None = None) -> Page:
@@ -103,7 +101,7 @@ def page(comparison: Comparison, *, budget: Budget | None = None, progress: Prog
         try:
             made[name] = _made(view, write)
         except OutOfTime as reason:
-            left_out.append(Note(f"{LABELS.get(name, name)}: {LATE} ({reason})."))
+            left_out.append(Note(f"{LABELS.get(name, name)}: not made, because {view.budget.ended} ({reason})."))
         except Exception as failure:
             left_out.append(Note(f"{LABELS.get(name, name)}: {type(failure).__name__}: {failure}"))
         if write is findings:  # before the sections that take long: it needs the checks, and must be on the page

@@ -19,6 +19,8 @@ Array = NDArray[Any]
 #: coefficients in the table
 MOST_ROWS = 120
 INTERCEPT = "(intercept)"
+#: share of the largest coefficient below which one is rounding
+ROUNDING = 1e-12
 UNITS = " Numbers were put in standard units first: a coefficient is for one standard deviation."
 
 
@@ -72,6 +74,15 @@ def by_size(names: list[str], values: Array) -> Array:
 def scaled(model: Any) -> bool:
     """Whether numbers came to the model in standard units."""
     return isinstance(model, Pipeline) and any(traits_of(step).standardizes for step in model[:-1])
+
+
+def without_rounding(model: Any, names: list[str], values: Array) -> Array:
+    """Return coefficients with 0 for those that are rounding beside the largest, where all are in standard units."""
+    if not scaled(model):
+        return values
+    among = np.array([not name.endswith(INTERCEPT) for name in names], dtype=bool)
+    largest = np.abs(np.nan_to_num(values[among])).max(initial=0.0)
+    return np.where(among & (np.abs(values) <= ROUNDING * largest), 0.0, values)
 
 
 def coefficient_grid(names: list[str], columns: dict[str, Array], order: Array, notes: tuple[str, ...]) -> Grid:

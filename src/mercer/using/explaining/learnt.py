@@ -41,6 +41,7 @@ def learnt(model: Any, most: int | None = None) -> list[Grid]:
         return [replace(grid, rows=grid.rows[:most]) for grid in grids]
     if hasattr(last, "coef_") and (hasattr(last, "intercept_") or hasattr(last, "thresholds_")):
         names, columns = coefficients.plain_coefficients(model)
+        columns["coefficient"] = coefficients.without_rounding(model, names, columns["coefficient"])
         order = coefficients.by_size(names, columns["coefficient"])[:most]
         units = coefficients.UNITS if coefficients.scaled(model) and _has_amounts(model) else ""
         notes = (_level(last), f"{_meaning(last)}{units}")
