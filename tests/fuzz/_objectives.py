@@ -161,17 +161,19 @@ def _by_quadratic_program(objective: Objective, start: Array) -> Iterator[Array]
     """SLSQP with one variable for the loss of each row, in units in which the penalty is ½ Σ V²."""
     heavy = np.flatnonzero(objective.weight > 0)
     X, weight = objective.X[heavy], objective.weight[heavy]
-    n, d = X.shape
+    n = len(X)
     inside = objective.intercept
     A = np.hstack([X, np.ones((n, 1))]) if inside else X
     curvature = np.full(A.shape[1], objective.l2)
     if inside:
         curvature[-1] = objective.l2_intercept
+    curvature = np.repeat(curvature, objective.outputs)
     blocks, limits = [], []
-    for sign, offset in objective.pieces:  # ξ ≥ sign · eta − offset
-        blocks.append(np.hstack([-sign[heavy, None] * A, np.eye(n)]))
+    for slope_of_eta, offset in objective.pieces:  # ξ ≥ a · eta − offset
+        by_output = slope_of_eta.reshape(len(slope_of_eta), -1)[heavy]
+        blocks.append(np.hstack([-np.einsum("nj,nk->njk", A, by_output).reshape(n, -1), np.eye(n)]))
         limits.append(-offset[heavy])
-    blocks.append(np.hstack([np.zeros_like(A), np.eye(n)]))
+    blocks.append(np.hstack([np.zeros((n, len(curvature))), np.eye(n)]))
     limits.append(np.zeros(n))
     G, h = np.vstack(blocks), np.concatenate(limits)
     scale = 1 / max(objective.value(start), 1e-300)
@@ -182,15 +184,16 @@ def _by_quadratic_program(objective: Objective, start: Array) -> Iterator[Array]
     def slope(v: Array) -> Array:
         return scale * np.concatenate([curvature * v[:-n], weight])
 
-    u = np.ravel(start)[: A.shape[1]]
-    begin = np.concatenate([u, np.max([*(sign[heavy] * (A @ u) - off[heavy] for sign, off in objective.pieces),
-                                       np.zeros(n)], axis=0)])  # fmt: skip
+    u = np.ravel(start[: A.shape[1]])
+    begin = np.concatenate([u, np.zeros(n)])
+    begin[-n:] = np.max(np.reshape(h - G @ begin, (-1, n)), axis=0)
     constraint = {"type": "ineq", "fun": lambda v: G @ v - h, "jac": lambda v: G}
     found = optimize.minimize(
         value, begin, jac=slope, constraints=[constraint], method="SLSQP", options={"maxiter": 100, "ftol": 1e-15}
     )
     if np.isfinite(found.x).all():
-        yield np.append(found.x[:d], found.x[d] if inside else 0.0)[:, None]
+        point = found.x[:-n].reshape(-1, objective.outputs)
+        yield point if inside else np.vstack([point, np.zeros(objective.outputs)])
 
 
 # -- losses -----------------------------------------------------------------------------------------------------------
@@ -265,12 +268,12 @@ def squared_tube(y: Array, epsilon: float) -> RowLoss:
 
 
 def corners(pieces: tuple[tuple[Array, Array], ...]) -> RowLoss:
-    """max(0, max over pieces of sign · eta − offset)."""
+    """max(0, max over pieces of a · eta − offset), where a has a number for each output."""
 
     def loss(eta: Array) -> tuple[Array, Array]:
-        values = np.stack([sign * eta[:, 0] - offset for sign, offset in pieces] + [np.zeros(len(eta))])
-        slopes = np.stack([*(sign for sign, _ in pieces), np.zeros(len(eta))])
-        return values.max(axis=0), np.take_along_axis(slopes, values.argmax(axis=0)[None], axis=0).T
+        slopes = np.stack([*(a.reshape(eta.shape) for a, _ in pieces), np.zeros(eta.shape)])
+        values = (slopes * eta).sum(axis=2) - np.stack([*(offset for _, offset in pieces), np.zeros(len(eta))])
+        return values.max(axis=0), slopes[values.argmax(axis=0), np.arange(len(eta))]
 
     return loss
 
@@ -282,3 +285,10 @@ def hinge_pieces(signs: Array) -> tuple[tuple[Array, Array], ...]:
 def tube_pieces(y: Array, epsilon: float) -> tuple[tuple[Array, Array], ...]:
     one = np.ones(len(y))
     return ((one, y + epsilon), (-one, epsilon - y))
+
+
+def competing_pieces(codes: Array, classes: int) -> tuple[tuple[Array, Array], ...]:
+    """1 + eta of another class − eta of the class of each row, for all other classes: Crammer and Singer's loss."""
+    one = np.eye(classes)
+    others = [(codes + step) % classes for step in range(1, classes)]
+    return tuple((one[other] - one[codes], -np.ones(len(codes))) for other in others)

@@ -375,7 +375,7 @@ def linear_machine(rows: Rows, model: Any, y: Array, objective: Objective) -> Cl
     point = point_of(model.coef_, model.intercept_)
     allowed = model.certificate_.value * objective.value(point)
     if objective.pieces:
-        sizes = np.abs(rows.wide) @ np.abs(point[:-1, 0]) + np.abs(point[-1, 0]) + 1
+        sizes = (np.abs(rows.wide) @ np.abs(point[:-1]) + np.abs(point[-1])).sum(axis=1) + 1
         allowed += rounding_at_corners(objective, sizes)
     return Claim(objective, point, allowed, model.certificate_)
 
@@ -409,6 +409,22 @@ def hinge(rows: Rows) -> Claim:
 
 def hinge_lasso(rows: Rows) -> Claim:
     return linear_svc(rows, penalty="l1", dual=False)
+
+
+def crammer_singer(rows: Rows) -> Claim:
+    classes = rows.classes(3)
+    pieces = losses.competing_pieces(classes, 3)
+    objective = Objective(
+        rows.wide,
+        rows.strength * rows.ones,
+        losses.corners(pieces),
+        outputs=3,
+        l2=1.0,
+        l2_intercept=1.0,
+        intercept=rows.intercept,
+        pieces=pieces,
+    )
+    return linear_machine(rows, mercer.LinearSVC(multi_class="crammer_singer"), classes, objective)
 
 
 def linear_svr(rows: Rows, loss: str) -> Claim:
@@ -493,7 +509,8 @@ CLAIMS: tuple[Callable[[Rows], Claim], ...] = (
     lasso, positive_lasso, elastic_net, lasso_with_best_alpha,
     poisson, gamma, compound, glm_gaussian, glm_poisson, glm_gamma, glm_bernoulli, glm_lasso,
     logistic_regression, softmax_regression, logistic_lasso, softmax_lasso, liblinear, liblinear_lasso,
-    squared_hinge, hinge, hinge_lasso, tube, squared_tube, svc_of_lines, svc_of_bumps, svr_of_bumps, kernel_ridge,
+    squared_hinge, hinge, hinge_lasso, crammer_singer, tube, squared_tube, svc_of_lines, svc_of_bumps, svr_of_bumps,
+    kernel_ridge,
 )  # fmt: skip
 
 
