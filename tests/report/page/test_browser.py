@@ -76,6 +76,44 @@ def test_every_chart_is_drawn_and_nothing_is_wider_than_the_screen(
     tab.context.close()
 
 
+def test_long_names_and_numbers_of_millions_fit_a_screen_of_1280_pixels(browser: Any, tmp_path: Path) -> None:
+    """The columns of a table with names and sizes as those of a spectral analysis."""
+    numbers = -128_238_449.0, 114_017_375.0, -386_418_228.0, -118_563_758.0
+    fields = (
+        Field("column"),
+        Field("kind"),
+        Field("missing", ".1%"),
+        Field("distinct", ",d"),
+        *(Field(heading, ".4g") for heading in ("mean", "sd", "least", "most")),
+        Field("far out", ",d"),
+        Field("values"),
+    )
+    rows = (
+        ("mean_delta_delta_log_energy", "number", 0.0, 252, *numbers, 26, ""),
+        ("stdDevPeriodPulses", "number", 0.0, 249, 0.0003829, 0.000534, 1.403e-05, 0.002675, 63, ""),
+        (
+            "rownames",
+            "identifier",
+            0.0,
+            252,
+            None,
+            None,
+            None,
+            None,
+            None,
+            "identifier: numbers the rows in file order",
+        ),
+    )
+    file = tmp_path / "wide.html"
+    section = Section("data", "The data", (Grid("Columns", fields, rows),))
+    file.write_text(page_html(Page("t", "", (section,))), encoding="utf-8")
+    tab = Tab(browser, file, 1280)
+    tab.page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    wide = "all => all.filter(box => box.scrollWidth > box.clientWidth).map(box => [box.scrollWidth, box.clientWidth])"
+    assert tab.page.locator(".box").evaluate_all(wide) == []
+    tab.context.close()
+
+
 def lefts(tab: Tab, selector: str) -> int:
     """How many columns elements stand in."""
     return len({round(each.bounding_box()["x"]) for each in tab.page.locator(selector).all()})
