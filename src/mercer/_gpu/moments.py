@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._gpu import like, to_numpy
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: up to so many groups a product with indicators adds up their rows, always in the same order; for more it costs more
 FEW_GROUPS = 256

@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._gpu import like, to_numpy
 from mercer._gpu.compiler import compiles
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: numbers of X that a program holds at a time; fewer where it has more to remember; and columns up to which it can
 TILE, SMALL_TILE, MOST_COLUMNS = 4096, 1024, 2048

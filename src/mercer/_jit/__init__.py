@@ -3,12 +3,12 @@
 `jit` is numba's `njit` with three differences that were measured to matter:
 
 * numba is imported when the first loop is called, not when mercer is (it costs a third of a second);
-* machine code is cached on disk under a stamp that hashes *all* sources of this package, so that an edit
-  in one file never revives stale code in another that calls it;
+* machine code is cached on disk under a stamp that hashes *all* compiled sources, so that an edit in one file never
+  revives stale code in another that calls it;
 * cached code is verified before it is loaded, and where the cache is damaged, full or absent, the loop is compiled.
 
-Loops lie in the folder of the room that calls them, if several do of the lowest one; what loops of several folders
-share lies here.
+Loops lie in the package that calls them, if several do in the lowest one, in modules whose names end in `loops`; what
+loops of several packages share lies here.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ if hasattr(os, "register_at_fork"):  # no child finds it held by a thread that i
 
 @functools.cache
 def source_stamp() -> str:
-    """Hash of every source file of this package: the version of everything compiled from it."""
+    """Return a hash of all sources of compiled code: those of this package, and every module named `…loops`."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
+    here = Path(__file__).parent
+    for path in sorted({*here.rglob("*.py"), *here.parent.rglob("*loops.py")}):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

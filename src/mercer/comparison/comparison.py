@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean
+from mercer._typing import Array
 from mercer.comparison.entry import Entry
 from mercer.comparison.measuring.judging import score_interval
 from mercer.comparison.measuring.paired import Interval, overlap_of
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from mercer.files import ModelCard
     from mercer.models.diagnosis import Finding
     from mercer.report.records import Page
-
-Array = NDArray[Any]
 
 
 @dataclass(eq=False)

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.base import ModelKind
 from mercer.comparison.measuring.paired import mean_of
 from mercer.data import Table
 from mercer.decide import CalibrationError
-
-Array = NDArray[Any]
 
 
 class Choice(NamedTuple):

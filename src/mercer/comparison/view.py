@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.comparison.racing.budget import Budget
 from mercer.data import Kind, Schema, Table
 from mercer.decide.wrapped import last_step, layers
@@ -21,8 +21,6 @@ from mercer.using.tasks import Classification
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
     from mercer.comparison.entry import Entry
-
-Array = NDArray[Any]
 
 #: rows that sections look at: a picture shows no more
 MOST_ROWS = 5_000

@@ -12,12 +12,10 @@ from collections.abc import Container
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.data import labels as loops
 from mercer._stored import integers, stored, values
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: slots a lookup table may have beyond one per value; wider ranges are hashed
 SPARE_SLOTS = 1024

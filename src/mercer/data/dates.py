@@ -6,11 +6,9 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.data.coding import Coded
-
-Array = NDArray[Any]
 
 MICROSECONDS_PER_DAY = 86_400_000_000
 #: a date, or a date and a time, with a zone or without, as ISO 8601 writes it

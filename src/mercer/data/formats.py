@@ -13,14 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError
 from mercer._stored import one_of, stored
 from mercer._suggest import listed, quoted
+from mercer._typing import Array
 from mercer.data.coding import MISSING_WORDS, Coded
-
-Array = NDArray[Any]
 
 #: words that stand for missing values among numbers and dates
 GAPS = frozenset({*MISSING_WORDS, ".", "..", "...", "-", "--", "---", "–", "—", "*", "n.a.", "N.A.", "na", "#DIV/0!"})

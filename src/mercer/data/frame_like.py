@@ -7,11 +7,9 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._optional import require
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: the libraries that the extra "frames" brings
 EXTRA = ("pandas", "polars")

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.data.coding import code_array, code_uniform_objects, trim_labels
 from mercer.data.dates import are_dates
@@ -22,8 +21,6 @@ from mercer.data.resembling import resembles
 from mercer.data.seen_values import Seen
 from mercer.data.table import Table
 from mercer.data.told_kinds import kind_told, marks_told
-
-Array = NDArray[Any]
 
 #: largest number of distinct whole numbers that are taken for codes
 MAX_CODES = 10

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, NonFiniteError
+from mercer._typing import Array
 from mercer.data.coding import Coded, code_array, code_uniform_objects
-
-Array = NDArray[Any]
 
 CONTINUOUS = (
     "Unknown label type: continuous. Maybe you are trying to fit a classifier, which expects discrete classes on a "

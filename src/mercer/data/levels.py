@@ -10,16 +10,15 @@ from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, NonFiniteError, UnseenCategoryError
 from mercer._stored import reals, stored, values, whole
 from mercer._suggest import did_you_mean, quoted
+from mercer._typing import Array
 from mercer.data.coding import Coded, drop_missing_words, label_array
 
 #: codes are int32, and one is left for missing values
 MOST_BUCKETS = 2**31 - 2
-Array = NDArray[Any]
 
 #: no column, and no value that is allowed
 ZEROS, REFUSED = -1, -2

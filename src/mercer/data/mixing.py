@@ -8,14 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._errors import DataError
+from mercer._typing import Array
 from mercer.data.select import names_of, select
 from mercer.data.table import Table
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

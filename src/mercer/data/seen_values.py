@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.data.coding import label_array
 from mercer.data.dates import days
 from mercer.data.formats import Format
 from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
 from mercer.data.table import Table
-
-Array = NDArray[Any]
 
 #: different values of a column that are kept at most while blocks are added up
 MOST_LABELS = 1 << 17

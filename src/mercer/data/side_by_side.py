@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.data.columns import interleave
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
-
-Array = NDArray[Any]
 
 #: numbers below which there is nothing to gain by a compiled loop
 FEW = 1 << 14

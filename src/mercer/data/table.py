@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._errors import ColumnMismatchError, ColumnTypeError
 from mercer._suggest import did_you_mean
+from mercer._typing import Array
 from mercer.data.coding import Coded, trim_labels
 from mercer.data.formats import Format, read_labels
 from mercer.data.frame_like import frame_like
@@ -21,8 +21,6 @@ from mercer.data.select import with_columns
 from mercer.data.storages import dense
 from mercer.data.storages.base import Storage
 from mercer.data.storages.sparse import SparseStorage
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

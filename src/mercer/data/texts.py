@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import TextError
 from mercer._stored import integers, stored
+from mercer._typing import Array
 from mercer.data.coding import MISSING_WORDS
-
-Array = NDArray[Any]
 
 #: how a lone surrogate, which UTF-8 has no bytes for, is written: in the order of code points, like all others
 SURROGATES = "surrogatepass"

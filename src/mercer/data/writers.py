@@ -8,12 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
 from mercer._errors import DataError, WriteError
+from mercer._typing import Array
 from mercer.data.readers.parquet import PARQUET
-
-Array = NDArray[Any]
 
 SEPARATED = {".csv": ",", ".tsv": "\t"}
 #: how texts begin that spreadsheets take for formulas

@@ -7,12 +7,12 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
 
 from mercer._errors import CalibrationWarning, DataError
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.decide._split import split_rows
 from mercer.decide._training import Training, cv_constraint, folds_of, is_prefit
@@ -21,8 +21,6 @@ from mercer.decide.wrapped import WrapsModel, plan_of, refuse_unfitted
 from mercer.families.draws import as_generator
 from mercer.report.wording import counted
 from mercer.solvers.certificate import Certificate
-
-Array = NDArray[Any]
 
 CONSTRAINTS: dict[str, Any] = {
     "coverage": [Interval(Real, 0, 1, closed="neither")],

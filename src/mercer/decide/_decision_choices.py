@@ -5,16 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-from numpy.typing import NDArray
-
+from mercer._typing import Array
 from mercer.decide import priors as shift
 from mercer.decide._decision_questions import DecisionQuestions
 from mercer.decide.costs import cost_matrix
 from mercer.decide.priors import PriorShift
 from mercer.decide.thresholds import Threshold, chosen_threshold
 from mercer.decide.wrapped import log_probabilities
-
-Array = NDArray[Any]
 
 
 class DecisionChoices(DecisionQuestions):

@@ -6,17 +6,15 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from mercer._errors import DataError
+from mercer._typing import Array
 from mercer.data.labels import codes_of
 from mercer.decide import priors as shift
 from mercer.decide._rule import Rule
 from mercer.decide.wrapped import known_codes, log_probabilities, probabilities
 from mercer.models.base import checked_weight
-
-Array = NDArray[Any]
 
 
 class DecisionQuestions:

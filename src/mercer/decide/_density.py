@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from mercer._errors import DataError, NoDensityError
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 
 def unfitted(density: Any) -> Any:

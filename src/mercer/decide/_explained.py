@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._suggest import quoted
+from mercer._typing import Array
 from mercer.decide.costs import Costs, never_best, ranges
 
 if TYPE_CHECKING:
     from mercer.decide._rule import Rule
     from mercer.decide.decision import Decision
-
-Array = NDArray[Any]
 
 #: pairs of classes whose costs are spelled out
 MOST_PAIRS = 6

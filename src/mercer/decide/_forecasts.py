@@ -6,12 +6,10 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, NonFiniteError
+from mercer._typing import Array
 from mercer.data.labels import codes_of
-
-Array = NDArray[Any]
 
 #: how far from 1 the probabilities of a row may sum, as those of float32 do
 ROUNDING = 1e-4

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import CalibrationWarning
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.decide.conformal import least_p_value
 from mercer.report.wording import counted
-
-Array = NDArray[Any]
 
 
 def warn_of_idle_fit(calibration: Array, fdr: float) -> None:

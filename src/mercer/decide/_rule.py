@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import CostError
+from mercer._typing import Array
 from mercer.decide.costs import Costs, cost_matrix, implied_threshold
 from mercer.decide.rejection import with_rejection
 
 if TYPE_CHECKING:
     from mercer.decide.decision import Decision
-
-Array = NDArray[Any]
 
 
 class Rule(NamedTuple):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from mercer._errors import ScoresOnlyError
+from mercer._typing import Array
 from mercer.decide.wrapped import LOWEST, in_order, log_probabilities
-
-Array = NDArray[Any]
 
 
 def class_scores(model: Any, X: Any, classes: Array) -> Array:

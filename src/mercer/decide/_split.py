@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from mercer._stored import any_rows, integers, optional, stored
+from mercer._typing import Array
 from mercer.models.base import is_sparse
-
-Array = NDArray[Any]
 
 
 @stored(rows=integers("n"), X=any_rows("n"), y=optional(any_rows("n")))

@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -18,10 +17,9 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import _num_samples, column_or_1d, has_fit_parameter
 
 from mercer._errors import DataError, FitInterrupted
+from mercer._typing import Array
 from mercer.decide._split import with_rows
 from mercer.models.base import checked_weight, in_main_memory
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import check_cv
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError, NonFiniteError, NotConvergedWarning, PriorError
 from mercer._stored import floats, part_of, real, sequence, stored
 from mercer._suggest import quoted
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.data.labels import encode_labels
 from mercer.decide._scores import class_scores, scores_against_the_rest
@@ -26,8 +26,6 @@ from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.machines.calibration import scale, sigmoid
-
-Array = NDArray[Any]
 
 
 @stored(scores=floats("n"), probabilities=floats("n"))

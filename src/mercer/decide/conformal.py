@@ -6,11 +6,9 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, NonFiniteError
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: (n + 1) coverage may be above a whole number by this because coverage has no exact binary form
 ROUNDING = 1e-9

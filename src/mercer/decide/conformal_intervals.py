@@ -6,20 +6,18 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NonFiniteError
 from mercer._stored import each_of, floats, part_of, sequence, stored
+from mercer._typing import Array
 from mercer.decide._conformal import CONSTRAINTS, Fold, HoldsOut, promise, warn_if_too_few
 from mercer.decide._training import Training
 from mercer.decide.conformal import exact_rank
 from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources
-
-Array = NDArray[Any]
 
 #: of the stretch in which an end of an interval lies, after which no digit is left to find
 HALVINGS = 64

@@ -6,20 +6,18 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._stored import floats, integers, part_of, sequence, stored
+from mercer._typing import Array
 from mercer.data.labels import codes_of, encode_labels
 from mercer.decide._conformal import CONSTRAINTS, HoldsOut, promise, warn_if_too_few
 from mercer.decide.conformal import exact_level
 from mercer.decide.wrapped import in_order, probabilities, refuse_scores_only
 from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.streaming.from_source import fits_sources
-
-Array = NDArray[Any]
 
 
 @stored(

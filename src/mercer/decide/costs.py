@@ -7,16 +7,14 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from mercer._errors import CostError
 from mercer._stored import reals, stored, values
 from mercer._suggest import did_you_mean, quoted
+from mercer._typing import Array
 from mercer.data.select import names_of
 from mercer.data.table import Table
-
-Array = NDArray[Any]
 
 #: probabilities that differ by less are the same
 SAME = 1e-12

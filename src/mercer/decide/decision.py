@@ -6,13 +6,13 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import HasMethods, Interval
 
 from mercer._errors import PriorError
 from mercer._stored import floats, part_of, stored
+from mercer._typing import Array
 from mercer.decide import priors as shift
 from mercer.decide._decision_choices import DecisionChoices
 from mercer.decide._explained import explanation
@@ -23,8 +23,6 @@ from mercer.models.base import Plan
 from mercer.models.generative.generative import checked_priors
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate
-
-Array = NDArray[Any]
 
 
 @stored(model_=part_of(), _shares=floats())

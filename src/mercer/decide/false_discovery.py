@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 
 def adjusted_p_values(p: Any) -> Array:

@@ -7,7 +7,6 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, NoDensityError
 from mercer._stored import floats, integers, part_of, real, sequence, stored
+from mercer._typing import Array
 from mercer.base import DESCRIBES_ROWS, traits
 from mercer.decide._density import fitted, log_densities, unfitted
 from mercer.decide._power import warn_of_idle_batch, warn_of_idle_fit
@@ -26,8 +26,6 @@ from mercer.models.base import checked_table, in_main_memory, old_state_on_failu
 from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Certificate
-
-Array = NDArray[Any]
 
 
 @stored(rows=integers("n"), scores=floats("n"), p_values=floats("n"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 from scipy.special import logsumexp
@@ -15,12 +14,11 @@ from sklearn.utils.class_weight import compute_sample_weight
 from mercer._errors import EmptyDataError, NotConvergedWarning, PriorError
 from mercer._stored import floats, stored, values
 from mercer._suggest import quoted
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.decide.wrapped import known_codes, last_step, layers
 from mercer.models.generative.generative import checked_priors
 from mercer.solvers.certificate import Certificate
-
-Array = NDArray[Any]
 
 #: how far below its maximum the log likelihood per row may stay
 TOLERANCE = 1e-8

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import CostError
 from mercer._suggest import quoted
+from mercer._typing import Array
 from mercer.decide.costs import Costs
-
-Array = NDArray[Any]
 
 
 def with_rejection(costs: Costs, classes: Array, price: Any, label: Any) -> Costs:

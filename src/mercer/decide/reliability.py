@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from mercer._errors import DataError
+from mercer._typing import Array
 from mercer.decide._forecasts import Forecast, forecasts_of, pooled
-
-Array = NDArray[Any]
 
 #: rows of one event beyond which sums over bins are drawn, and not the rows themselves
 NORMAL = 10_000

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from math import ceil, log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binom
 
 from mercer._errors import CalibrationWarning, CostError, DataError
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.decide.conformal import exact_level, threshold
 from mercer.decide.costs import Costs, implied_threshold
 from mercer.report.wording import counted
-
-Array = NDArray[Any]
 
 
 @stored()

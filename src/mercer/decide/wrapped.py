@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
@@ -18,12 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError, ScoresOnlyError
 from mercer._gpu import is_tensor, to_numpy
 from mercer._suggest import quoted
+from mercer._typing import Array
 from mercer.data.labels import codes_of
 from mercer.decide._training import Training
 from mercer.models.base import Plan, adopt_columns, old_state_on_failure
 from mercer.models.reader import inside, steps_of
-
-Array = NDArray[Any]
 
 #: the logarithm of the smallest probability there is: what a probability of 0 becomes where it has to be a number
 LOWEST = float(np.log(np.finfo(np.float64).tiny))

@@ -9,15 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import TooManyColumnsError
 from mercer._jit import gram as loops
 from mercer._threads import ordered_stream, row_blocks
+from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
 from mercer.designs.coordinates import Coordinates
-
-Array = NDArray[Any]
 
 #: columns up to which Xᵀ diag(h) X is formed: it has 8 p² bytes, several times over
 MOST_GRAM_COLUMNS = 12_000

@@ -8,12 +8,11 @@ from itertools import groupby
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._errors import DataError
+from mercer._typing import Array
 
-Array = NDArray[Any]
 #: columns beyond which positions need 64 bits
 INT32 = np.iinfo(np.int32).max
 #: row, column and value of an entry

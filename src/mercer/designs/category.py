@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError, UnseenCategoryError
 from mercer._jit.designs import codes as loops
 from mercer._stored import stored
 from mercer._suggest import did_you_mean, quoted
+from mercer._typing import Array
 from mercer.data.coding import Coded
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
-
-Array = NDArray[Any]
 
 
 def category_places(table: Table) -> list[int]:

@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.designs import codes as loops
 from mercer._threads import ordered_map
+from mercer._typing import Array
 from mercer.designs._base import Design, Tile
 from mercer.designs.coordinates import Coordinates
-
-Array = NDArray[Any]
 
 #: rows of a block
 BLOCK_ROWS, MOST_BLOCK_ROWS = 1 << 16, 1 << 22

@@ -7,13 +7,11 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._stored import floats, stored
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.families.penalties import Strengths
-
-Array = NDArray[Any]
 
 #: rows from which shift and scale are taken; any value near the data will do
 PILOT_ROWS = 1000

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.designs import dense as loops
 from mercer._jit.gram import add_gram, padded
 from mercer._jit.product import square
 from mercer._threads import WORTH_THREADS, ordered_stream, row_blocks
+from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
 from mercer.designs._base import Design, Tile, symmetric
 from mercer.designs.coordinates import Coordinates, that_count
-
-Array = NDArray[Any]
 
 #: bytes of a tile: it and the rows it was made from stay in the L2 cache while they are multiplied
 TILE = 3 << 18

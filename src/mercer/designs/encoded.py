@@ -8,16 +8,15 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._errors import DataError, TooLargeError
 from mercer._memory import available_bytes, gigabytes
+from mercer._typing import Array
 from mercer.designs._encoded_parts import CodePart, Entry, NumberPart, Part, SparsePart, all_stored, part_of, stacked
 
 __all__ = ["CodePart", "Encoded", "NumberPart", "Part", "SparsePart"]
 
-Array = NDArray[Any]
 #: of columns: a sequence of str, or an array of such objects
 Names = Sequence[str] | Array
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from mercer._typing import Array
 from mercer.designs._base import Design
 from mercer.designs.codes import CodesDesign
 from mercer.designs.coordinates import Coordinates
@@ -16,8 +16,6 @@ from mercer.designs.dense import DenseDesign
 from mercer.designs.encoded import CodePart, Encoded, NumberPart, SparsePart
 from mercer.designs.mixed import MixedDesign
 from mercer.designs.sparse import SparseDesign, far_columns
-
-Array = NDArray[Any]
 
 
 def encoded_design(X: Encoded, known: Coordinates | None, *, intercept: bool = False) -> Design:

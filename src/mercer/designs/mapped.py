@@ -13,14 +13,12 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.designs.mapped import there_and_back
 from mercer._jit.product import square as square_of
 from mercer._memory import available_bytes
 from mercer._threads import blas_for, ordered_stream, row_blocks
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: bytes of a tile that is multiplied while it lies in the cache, and of one whose square is taken
 TILE, SQUARED = 2**22, 2**24

@@ -14,15 +14,13 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NotPositiveDefiniteError
 from mercer._gpu import like, to_numpy
 from mercer._gpu.chunks import in_chunks, room_for, tile_size
+from mercer._typing import Array
 from mercer.kernels import Kernel
 from mercer.kernels.tensors import TensorGram
-
-Array = NDArray[Any]
 
 #: kernels of all pairs up to which float64 takes no time to speak of, on a card and in main memory
 ON_CARD, ON_CPU = 2e10, 1e9

@@ -5,18 +5,16 @@ from __future__ import annotations
 import functools
 import operator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.designs._base import Design, Tile
 from mercer.designs.codes import CodesDesign
 from mercer.designs.coordinates import Coordinates
 from mercer.designs.dense import DenseDesign
 from mercer.designs.sparse import SparseDesign
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._gpu import to_numpy
+from mercer._typing import Array
 from mercer.designs._base import Design
-
-Array = NDArray[Any]
 
 
 class ObservedBatch(NamedTuple):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.designs._base import Design
 from mercer.designs.coordinates import Coordinates
 from mercer.designs.dense import DenseDesign, is_block
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._stored import stored, whole
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: blocks from which on they are joined
 MANY = 64

@@ -6,17 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._jit.designs import codes as code_loops
 from mercer._jit.designs import sparse as loops
 from mercer._threads import ordered_map, ordered_stream, row_blocks
+from mercer._typing import Array
 from mercer.designs._base import MOST_GRAM_COLUMNS, Design, Tile
 from mercer.designs.codes import CodesTile
 from mercer.designs.coordinates import PILOT_ROWS, Coordinates, power_of_two
-
-Array = NDArray[Any]
 
 #: stored entries of a block
 BLOCK_ENTRIES = 1 << 21

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.designs import sparse as loops
+from mercer._typing import Array
 from mercer.designs._base import Design, Tile
 from mercer.designs.codes import CodesTile
 from mercer.designs.mixed import MixedTile
 from mercer.designs.sparse import SparseTile
 from mercer.designs.tensors import TensorDesign, TensorTile
-
-Array = NDArray[Any]
 
 
 def column_squares(design: Design, h: Array) -> Array:

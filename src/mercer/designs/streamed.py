@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.data.labels import codes_of
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.sources.streamed import Streamed
@@ -19,7 +19,6 @@ from mercer.designs.row_sample import RowSample
 from mercer.designs.survey import Seen, Survey
 from mercer.designs.terms import Terms
 
-Array = NDArray[Any]
 #: rows of a chunk, checked; can be pickled
 Reading = Callable[[Chunk], Seen]
 

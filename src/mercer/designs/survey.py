@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._errors import DataError, NonFiniteError
 from mercer._jit.designs.dense import widen
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.data.labels import encode_labels
 from mercer.data.table import Table
 from mercer.designs.category import Category, category_places, in_order
@@ -21,8 +21,6 @@ from mercer.designs.encoded import Encoded, NumberPart
 from mercer.designs.encoded_design import number_places, numbers_of
 from mercer.designs.row_sample import RowSample
 from mercer.designs.sparse import Entries, far_columns, largest_entries, scale_of
-
-Array = NDArray[Any]
 
 #: rows that are kept to begin a fit with, and the bytes that they may take
 SAMPLE_ROWS, SAMPLE_BYTES = 100_000, 1 << 26

@@ -8,17 +8,15 @@ from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._gpu import is_tensor, like, row_products, to_numpy
 from mercer._gpu.chunks import in_chunks, tile_size
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.designs._base import Design, Tile
 from mercer.designs.coordinates import Coordinates, that_count
 from mercer.designs.dense import DenseDesign
 from mercer.designs.observations import Observations
-
-Array = NDArray[Any]
 
 #: a chunk is copied in float64, and its products lie beside it
 COPIES = 4

@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._errors import ColumnMismatchError, ColumnTypeError
 from mercer._stored import length, optional, sequence, stored
 from mercer._threads import ordered_map
+from mercer._typing import Array
 from mercer.data.coding import code_array
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
@@ -26,8 +26,6 @@ from mercer.designs.dense import DenseDesign
 from mercer.designs.encoded import Encoded
 from mercer.designs.encoded_design import encoded_design, sparse_design
 from mercer.designs.mixed import MixedDesign
-
-Array = NDArray[Any]
 
 
 def _counts_agree(terms: Terms) -> bool:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.data.formats import Format
 
-Array = NDArray[Any]
 Label = str | bool | int | float
 #: a column of dates is a number, the days since 1970
 ColumnKind = Literal["number", "text", "boolean", "date"]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import ExportError
+from mercer._typing import Array
 from mercer.export.expression import (
     IMPOSSIBLE,
     ONE,
@@ -44,8 +44,6 @@ from mercer.families import (
     Parameters,
     Poisson,
 )
-
-Array = NDArray[Any]
 
 #: trials up to which every count of a binomial has its own number
 MOST_TRIALS = 200

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import ExportError, SingularCovarianceError
+from mercer._typing import Array
 from mercer.export.expression import (
     ONE,
     ZERO,
@@ -29,8 +29,6 @@ from mercer.export.expression import (
     weighted,
 )
 from mercer.families.collinear import cholesky
-
-Array = NDArray[Any]
 
 #: columns that may be missing, up to which what is known of the others is written out: the work grows by its cube
 MOST_GAPS = 12

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import ExportError
+from mercer._typing import Array
 from mercer.export.expression import (
     IMPOSSIBLE,
     ONE,
     ZERO,
     Above,
-    Array,
     Choice,
     Expression,
     Greatest,

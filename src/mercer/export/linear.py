@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import ExportError
 from mercer.export.expression import ZERO, Expression, Lookup, Number, Product, Quotient, Sum, named, softmax, weighted
@@ -16,8 +15,6 @@ from mercer.export.kernels import of_function
 from mercer.export.labels import plain_labels
 from mercer.export.links import inverse
 from mercer.families.share_links import Logit
-
-Array = NDArray[Any]
 
 
 def sums(coef: Any, intercept: Any, inputs: Sequence[Expression]) -> list[Expression]:

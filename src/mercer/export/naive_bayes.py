@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import ExportError
+from mercer._typing import Array
 from mercer.export import gaussians
 from mercer.export.expression import (
     ONE,
@@ -33,8 +33,6 @@ from mercer.models.generative.parts.counts import CountsConditional
 from mercer.models.generative.parts.gaussian_vector import GaussianVectorConditional
 from mercer.models.generative.parts.numbers import GaussianConditional, NumbersConditional
 from mercer.models.generative.probabilities import log
-
-Array = NDArray[Any]
 
 
 def bayes(model: Any, columns: Sequence[list[Expression]]) -> Said:

@@ -11,12 +11,12 @@ import numpy as np
 from mercer import __version__
 from mercer._errors import ExportError
 from mercer._optional import require
+from mercer._typing import Array
 from mercer.export.expression import (
     ONE,
     ZERO,
     Above,
     Arctangent,
-    Array,
     Choice,
     Column,
     Condition,

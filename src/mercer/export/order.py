@@ -6,17 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from mercer._errors import ExportError
-from mercer.export.expression import (
-    Array,
-    Expression,
-    KernelPoints,
-    Named,
-    Nearest,
-    PointSum,
-    TermSum,
-    TextTerms,
-    parts,
-)
+from mercer._typing import Array
+from mercer.export.expression import Expression, KernelPoints, Named, Nearest, PointSum, TermSum, TextTerms, parts
 
 E = TypeVar("E", bound=Expression)
 

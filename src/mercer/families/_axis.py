@@ -8,12 +8,10 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import BinsError, TooLargeError
 from mercer._stored import floats, stored
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: bins of an axis, and cells of a grid: more are a mistake (a far outlier, say), and fill the memory
 MOST_BINS = 1 << 26

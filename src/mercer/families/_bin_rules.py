@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from mercer._errors import BinsError
 from mercer._suggest import did_you_mean
+from mercer._typing import Array
 from mercer.families.quartiles import quartile_distance
-
-Array = NDArray[Any]
 
 #: exponents of two beyond which squares and cubes of the data would leave float64
 EXTREME = 200

@@ -16,10 +16,10 @@ import numpy as np
 from scipy.special import gammainc
 
 from mercer._jit.families.compound import log_heights
+from mercer._typing import Array
 from mercer.families._positive_losses import PowerLoss
 from mercer.families._quantiles import positive_quantile
 from mercer.families._saddle import deviance, peak
-from mercer.families.base import Array
 
 #: from here on two terms of Stirling's series have all digits
 STIRLING_FROM = 1000.0

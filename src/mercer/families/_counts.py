@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from mercer._typing import Array
 from mercer.families._support import negative, not_a_count
-from mercer.families.base import Array, Family
+from mercer.families.base import Family
 
 
 class CountFamily(Family):

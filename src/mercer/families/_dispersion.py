@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mercer.families.base import Array
+from mercer._typing import Array
 
 #: sums over j are term by term up to here and by the Euler–Maclaurin formula, then good to 1e-12, beyond
 TERM_BY_TERM = 10_000

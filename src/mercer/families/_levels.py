@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from mercer._stored import floats, stored
-from mercer.families.base import Array, Family
+from mercer._typing import Array
+from mercer.families.base import Family
 from mercer.families.links import SOFTMAX, Link
 
 

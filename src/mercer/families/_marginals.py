@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from mercer.families.base import Array
+from mercer._typing import Array
 from mercer.families.collinear import cholesky
 from mercer.families.gaussian import LOG_2PI
 from mercer.families.missing_patterns import distinct_patterns

@@ -13,7 +13,8 @@ import numpy as np
 from scipy.special import expit, exprel, log_expit, xlog1py
 
 from mercer._jit.families.losses import GammaLog, NegativeBinomialLog, PoissonLog, TweedieLog
-from mercer.families._link import Array, Interval, Link
+from mercer._typing import Array
+from mercer.families._link import Interval, Link
 from mercer.families._row_loss import SMALLEST, RowLoss, Rows
 from mercer.families._saddle import deviance
 from mercer.families.power_links import Log, LogOdds, exponent_of

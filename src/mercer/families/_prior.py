@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._stored import stored
+from mercer._typing import Array
 
-Array = NDArray[Any]
 Parameters = Any  # a NamedTuple of arrays, one class per family
 
 

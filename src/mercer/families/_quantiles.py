@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import ndtri
 
-from mercer.families.base import Array
+from mercer._typing import Array
 
 Function = Callable[..., Array]
 

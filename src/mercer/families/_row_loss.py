@@ -9,7 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer._jit.families.losses import GaussianIdentity
-from mercer.families._link import Array, Interval, Link
+from mercer._typing import Array
+from mercer.families._link import Interval, Link
 from mercer.families.power_links import Identity, exponent_of
 
 #: means and probabilities below this may have lost digits to underflow

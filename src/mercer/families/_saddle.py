@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from mercer.families.base import Array
+from mercer._typing import Array
 
 #: coefficients of 1/x, 1/x³, … in Stirling's series for log Γ(x+1), and where it has 16 digits
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)

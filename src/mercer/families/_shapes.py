@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp, polygamma, psi
 
-from mercer.families.base import Array, refuse_degenerate
+from mercer._typing import Array
+from mercer.families.base import refuse_degenerate
 
 #: Bernoulli numbers B2, B4, …, B10, and from where the asymptotic series in them have 16 digits
 BERNOULLI = np.array([1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.families.base import Array
+from mercer._typing import Array
 
 #: draws that would underflow to 0, where a density has no logarithm, are this instead
 SMALLEST = float(np.finfo(float).tiny)

@@ -20,14 +20,13 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError, NonFiniteError, SupportError
+from mercer._typing import Array
 from mercer.families._link import Link
 from mercer.families._prior import Parameters, Prior, SufficientStatistic, imagined_share
 from mercer.families._row_loss import RowLoss
 
-Array = NDArray[Any]
 #: what to use instead of a family that has no variance function
 USE_A_RESPONSE = (
     "use gaussian, bernoulli, binomial, categorical, poisson, gamma, inverse_gaussian, negative_binomial or tweedie."

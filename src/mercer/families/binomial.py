@@ -11,11 +11,12 @@ from scipy.special import betainc, betaln, expit, logit
 
 from mercer._errors import FamilyError
 from mercer._stored import floats, stored
+from mercer._typing import Array
 from mercer.families._quantiles import whole_quantile
 from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
 from mercer.families._share_loss import ShareLoss
-from mercer.families.base import Array, Family
+from mercer.families.base import Family
 from mercer.families.links import LOGIT, Link, Map
 
 #: weighted successes may exceed all weighted trials by this share, having been added up in another order

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.families._levels import CategoricalParameters, LevelFamily, draw, log_probability, one_hot
-from mercer.families.base import Array
 
 
 @stored()

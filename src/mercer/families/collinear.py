@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import SingularCovarianceError
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: eigenvalues of a d × d correlation matrix below d times this are zero to rounding
 ROUNDING = 4 * float(np.finfo(float).eps)

@@ -9,10 +9,11 @@ import numpy as np
 from scipy.special import gammaln, softmax
 
 from mercer._stored import floats, stored
+from mercer._typing import Array
 from mercer.families._saddle import deviance, peak
 from mercer.families._shapes import dirichlet_shapes, log_minus_digamma
 from mercer.families._support import SMALLEST
-from mercer.families.base import Array, Family, log_or_minus_infinity
+from mercer.families.base import Family, log_or_minus_infinity
 from mercer.families.links import Link, Map
 
 #: shares must add up to one this closely; data in float32 do

@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.families._prior import Parameters
-from mercer.families.base import Array, Family
+from mercer.families.base import Family
 from mercer.families.draws import as_generator, checked_count
 
 

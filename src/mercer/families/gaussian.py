@@ -9,9 +9,10 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from mercer._stored import floats, stored
+from mercer._typing import Array
 from mercer.families._prior import Prior, SufficientStatistic, moments_with_prior
 from mercer.families._row_loss import RowLoss, SquaredLoss
-from mercer.families.base import Array, Family
+from mercer.families.base import Family
 from mercer.families.links import IDENTITY, Link, Map
 
 LOG_2PI = float(np.log(2 * np.pi))

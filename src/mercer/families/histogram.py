@@ -9,9 +9,9 @@ import numpy as np
 
 from mercer._errors import BinsError, EmptyDataError
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.families._bin_rules import rule_named
 from mercer.families._levels import CategoricalParameters, LevelFamily, draw, log_probability, one_hot
-from mercer.families.base import Array
 from mercer.families.bins import Axis, Sample, Width, axis_from
 
 

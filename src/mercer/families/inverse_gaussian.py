@@ -9,12 +9,13 @@ import numpy as np
 from scipy.special import erfcx, ndtr
 
 from mercer._stored import floats, stored
+from mercer._typing import Array
 from mercer.families._positive_losses import PowerLoss
 from mercer.families._quantiles import positive_quantile
 from mercer.families._row_loss import RowLoss
 from mercer.families._shapes import ROUNDING
 from mercer.families._support import SMALLEST, not_positive
-from mercer.families.base import Array, Family, refuse_degenerate
+from mercer.families.base import Family, refuse_degenerate
 from mercer.families.gaussian import LOG_2PI
 from mercer.families.links import INVERSE_SQUARED, Link
 from mercer.families.share_links import ROOT_2

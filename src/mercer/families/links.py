@@ -18,7 +18,8 @@ from scipy.special import softmax
 from mercer._errors import LinkError
 from mercer._suggest import did_you_mean
 from mercer._tags import constant
-from mercer.families._link import Array, Curve, Link, Map
+from mercer._typing import Array
+from mercer.families._link import Curve, Link, Map
 from mercer.families.power_links import Identity, Log, LogOdds, Power
 from mercer.families.share_links import Cauchit, ComplementaryLogLog, Logit, Probit
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.families._link import Array
+from mercer._typing import Array
 
 #: what compiled loops take for "every row weighs 1"
 ALL_ONES = np.zeros(0)

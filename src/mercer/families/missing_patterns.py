@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from mercer._typing import Array
 
 
 def distinct_patterns(mask: Array) -> tuple[Array, Array]:

@@ -9,9 +9,10 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from mercer._stored import floats, stored
+from mercer._typing import Array
 from mercer.families._marginals import marginal_log_density
 from mercer.families._prior import Prior, SufficientStatistic, moments_with_prior
-from mercer.families.base import Array, Family
+from mercer.families.base import Family
 from mercer.families.collinear import cholesky
 from mercer.families.gaussian import LOG_2PI
 from mercer.families.links import IDENTITY, Link

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import betainc, betaln, gammaincc, pdtr
 
 from mercer._stored import floats, stored
+from mercer._typing import Array
 from mercer.families._counts import CountFamily
 from mercer.families._dispersion import dispersion
 from mercer.families._positive_losses import OverdispersedLoss
@@ -16,7 +17,7 @@ from mercer.families._prior import Prior, SufficientStatistic
 from mercer.families._quantiles import whole_quantile
 from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
-from mercer.families.base import Array, mean_with_prior
+from mercer.families.base import mean_with_prior
 from mercer.families.links import LOG, Link, LogOdds
 
 #: imagined counts are kept one by one up to here, and in so many runs beyond

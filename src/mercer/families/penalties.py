@@ -15,15 +15,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import PenaltyError
 from mercer._stored import either, floats, integers, real, sequence, stored
+from mercer._typing import Array
 
-Array = NDArray[Any]
 _NUMBERS = either(real(), sequence(".", real()), floats(), integers())
 
 

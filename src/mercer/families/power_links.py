@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from mercer._stored import stored
-from mercer.families._link import Array, Curve, Interval, Link, silent
+from mercer._typing import Array
+from mercer.families._link import Curve, Interval, Link, silent
 
 
 @stored(tag="IdentityLink")

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mercer._errors import ColumnTypeError
+from mercer._typing import Array
 from mercer.families._levels import CategoricalParameters
 from mercer.families._prior import Prior
-from mercer.families.base import Array, Family
+from mercer.families.base import Family
 from mercer.families.binomial import Bernoulli, BernoulliParameters, Binomial
 from mercer.families.categorical import Categorical
 from mercer.families.histogram import Histogram

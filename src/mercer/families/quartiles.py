@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: values from which on a quantile is looked for among few of them, and how many say where
 MANY, LOOKED_AT = 1_000_000, 1 << 16

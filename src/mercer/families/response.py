@@ -21,8 +21,9 @@ from mercer._gpu import is_tensor, like, to_numpy
 from mercer._gpu import losses as on_tensors
 from mercer._jit.families import losses
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.families._link import Link, silent
-from mercer.families.base import Array, Family
+from mercer.families.base import Family
 from mercer.families.loops import as_vector, as_weight
 
 

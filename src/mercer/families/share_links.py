@@ -12,7 +12,8 @@ import numpy as np
 from scipy.special import erfcx, expit, exprel, log_expit, log_ndtr, logit, ndtr, ndtri
 
 from mercer._stored import stored
-from mercer.families._link import Array, Curve, Interval, Link, silent
+from mercer._typing import Array
+from mercer.families._link import Curve, Interval, Link, silent
 
 ROOT_2 = float(np.sqrt(2.0))
 #: 1/√2π

@@ -16,7 +16,7 @@ from mercer._gpu import is_tensor
 from mercer._gpu import losses as on_tensors
 from mercer._jit.families import softmax as loops
 from mercer._stored import length, optional, stored, whole
-from mercer.families.base import Array
+from mercer._typing import Array
 from mercer.families.loops import as_vector, as_weight
 
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from mercer._errors import NoDensityError
 from mercer._stored import floats, stored
+from mercer._typing import Array
 from mercer.families import _compound
 from mercer.families._positive_losses import PowerLoss
 from mercer.families._prior import Prior
 from mercer.families._row_loss import RowLoss, SquaredLoss
 from mercer.families._support import negative
-from mercer.families.base import Array, Family, mean_with_prior, refuse_degenerate
+from mercer.families.base import Family, mean_with_prior, refuse_degenerate
 from mercer.families.gamma import Gamma
 from mercer.families.gaussian import Gaussian
 from mercer.families.inverse_gaussian import InverseGaussian

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._stored import floats, stored
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 
 def decades(x: Array) -> Array:

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.features.hadamard import products
 from mercer._stored import floats, stored, whole
+from mercer._typing import Array
 from mercer.kernels.spectra import Directions, independent
-
-Array = NDArray[Any]
 
 #: columns from which on rows are made of signs: sums of few are far from normal, and products with few are fast anyway
 LEAST = 64

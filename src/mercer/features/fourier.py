@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._gpu import is_tensor, like
 from mercer._gpu.chunks import in_chunks, tile_size
@@ -19,12 +18,11 @@ from mercer._jit.features.fourier import cosines, pairs
 from mercer._jit.product import put_product
 from mercer._stored import floats, optional, part_of, stored
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.features.allocation import empty_array, empty_tensor
 from mercer.features.directions import DIRECTIONS, LEAST, Hadamard
 from mercer.kernels.inputs import is_sparse
 from mercer.kernels.spectra import FrequencySpectrum
-
-Array = NDArray[Any]
 
 #: bytes of a tile, and its fewest rows: what a matrix product leaves in the cache is turned into cosines there
 TILE, FEWEST = 2**20, 16

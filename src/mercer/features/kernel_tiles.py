@@ -10,12 +10,10 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._threads import ordered_stream
+from mercer._typing import Array
 from mercer.kernels import Gram, Kernel
-
-Array = NDArray[Any]
 
 #: error of an entry that a rough tile may have
 ROUGH = 1e-5

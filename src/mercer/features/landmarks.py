@@ -11,20 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from mercer._errors import KernelError, NonFiniteError
 from mercer._memory import available_bytes
 from mercer._stored import integers, stored
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.features.kernel_tiles import for_each
 from mercer.kernels import Gram, Kernel
 from mercer.kernels.given import GivenMatrix
 from mercer.kernels.inputs import count, take
 from mercer.kernels.pivoted import PivotedCholesky, drawn
-
-Array = NDArray[Any]
 
 RULES = ("uniform", "kmeans++", "rpcholesky")
 #: most numbers of a factor of the kernel matrix that landmarks are chosen by (more rows gained nothing to speak of,

@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from mercer._errors import TooManyColumnsError
 from mercer._memory import refuse_beyond_memory
 from mercer._stored import length, stored, whole
 from mercer._threads import ordered_map
+from mercer._typing import Array
 from mercer.kernels.monomials import MonomialOrder
-
-Array = NDArray[Any]
 
 #: numbers of sparse rows that are made at once
 BLOCK = 1 << 16

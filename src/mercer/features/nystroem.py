@@ -10,18 +10,16 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._jit.product import put_product
 from mercer._stored import any_rows, floats, stored
 from mercer._threads import blas_for, row_blocks
+from mercer._typing import Array
 from mercer.features.allocation import empty_array, empty_tensor
 from mercer.features.kernel_tiles import KernelTiles, for_each
 from mercer.kernels import Gram, Kernel
 from mercer.kernels.inputs import is_sparse
-
-Array = NDArray[Any]
 
 #: bytes of a tile that is multiplied while it lies in the cache, the fewest rows that make a product worth it, and
 #: tiles of few rows, so that each thread has some

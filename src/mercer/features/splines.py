@@ -13,14 +13,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import BSpline, CubicSpline
 
 from mercer._stored import floats, stored, whole
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.features.buckets import equal_widths, halved, told_apart
-
-Array = NDArray[Any]
 
 #: rows that are made at once
 BLOCK = 1 << 13

@@ -10,11 +10,9 @@ import re
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import ModelFileError
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: types of safetensors, by what NumPy calls them
 STORED = {

@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import MissingModelFileError, ModelFileError, NewerModelFileError, UnsavableError
 from mercer._memory import refuse_beyond_memory
+from mercer._typing import Array
 from mercer.files._arrays import STORED, code_of
-
-Array = NDArray[Any]
 
 FORMAT, VERSION = "mercer", 1
 #: bytes of the longest header, as in safetensors

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from mercer._errors import ModelFileError
 from mercer._stored import ContradictionError, declaration_of, mark_loaded
+from mercer._typing import Array
 from mercer.data.stored_frames import LIBRARIES, frame_of_bytes
 from mercer.data.texts import SURROGATES, offsets_hold
 from mercer.families import Family
@@ -29,8 +29,6 @@ from mercer.files._declarations import Verifier
 from mercer.files._encode import BIT_GENERATORS, DEEPEST, SHORT, SPARSE
 from mercer.files._names import class_named, constant_named, enum_named, shown, type_named
 from mercer.files._rules import refuse_unsafe
-
-Array = NDArray[Any]
 
 #: levels of one file: some leaves are a level of JSON and were none of what was saved
 MOST_LEVELS = DEEPEST + 4

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from mercer._errors import UnsavableError
 from mercer._stored import ContradictionError, declaration_of
 from mercer._tags import constant_tag
+from mercer._typing import Array
 from mercer.data.stored_frames import frame_bytes, frame_library
 from mercer.data.texts import Texts
 from mercer.families import Family
@@ -31,8 +31,6 @@ from mercer.files._arrays import is_storable, little, stored
 from mercer.files._declarations import Verifier
 from mercer.files._names import name_of_class, name_of_type
 from mercer.files._rules import refuse_unsafe
-
-Array = NDArray[Any]
 
 #: lists in lists, objects in dicts, …
 DEEPEST = 100

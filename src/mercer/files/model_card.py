@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.data import Kind, Schema, Table
 from mercer.data.dates import days_of_labels
 from mercer.data.frame_like import frame_like
@@ -23,7 +23,6 @@ from mercer.data.schema import Column
 from mercer.report import Field, Grid
 from mercer.report.wording import counted, in_full, plainly, share_of, shortened, with_unit
 
-Array = NDArray[Any]
 Value = str | int | float | bool | None
 
 #: levels of a column that a card names; the share of all others is the rest

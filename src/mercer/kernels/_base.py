@@ -13,7 +13,6 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import (
     DataError,
@@ -25,13 +24,12 @@ from mercer._errors import (
 )
 from mercer._jit.kernels.rows import add_rows, put
 from mercer._suggest import did_you_mean
+from mercer._typing import Array
 from mercer.kernels.views import Memo, Side, Values, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
     from mercer.kernels.spectra import FrequencySpectrum
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,15 +12,13 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from mercer._jit.kernels.segments import add_products, gather, number, tally
 from mercer._stored import integers, matrix, reals, stored
+from mercer._typing import Array
 from mercer.kernels._base import Kernel
 from mercer.kernels.explicit import FeatureMap
 from mercer.kernels.views import Memo, Views
-
-Array = NDArray[Any]
 
 #: share of rows from which on a column is multiplied faster among dense ones (measured)
 FREQUENT = 1 / 6

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import KernelShapeError, NonFiniteError
+from mercer._typing import Array
 from mercer.kernels.inputs import count, dense, is_sparse
-
-Array = NDArray[Any]
 
 
 def applied(function: Any, rows: Any, *, ndim: int) -> Any:

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
 from mercer._jit.kernels.segments import number
+from mercer._typing import Array
 from mercer.kernels.inputs import GAPS, is_gap, is_measurement, is_sparse, things_of
 
-Array = NDArray[Any]
 #: the number of each label
 Labels = dict[Hashable, int]
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from numpy.typing import NDArray
-
 from mercer._errors import KernelError
+from mercer._typing import Array
 from mercer.kernels._base import Kernel
 from mercer.kernels.views import Memo, Several, Views
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.kernels.rows import add_radial, fill_radial, put_radial
 from mercer._jit.kernels.tiles import each
+from mercer._typing import Array
 from mercer.kernels._base import Kernel
 from mercer.kernels.inputs import dense, is_sparse
 from mercer.kernels.views import GOOD, Memo, Points, Views, products, rounding_error, squared_distances
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,14 +8,13 @@ from itertools import chain
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
 from mercer._stored import integers, stored
+from mercer._typing import Array
 from mercer.kernels.inputs import is_gap, is_measurement, is_sparse, things_of
 from mercer.kernels.views import Views
 
-Array = NDArray[Any]
 #: which number a symbol has that is neither a letter nor a byte
 Alphabet = dict[Hashable, int]
 

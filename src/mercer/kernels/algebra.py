@@ -7,11 +7,11 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import KernelError
 from mercer._jit.kernels.tiles import power
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.kernels._base import Kernel
 from mercer.kernels._functions import name_of
 from mercer.kernels._made_of import OfOne, OfTwo, written
@@ -22,8 +22,6 @@ from mercer.kernels.views import Memo, Several, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
-
-Array = NDArray[Any]
 
 
 def as_kernel(value: Any) -> Kernel | None:

@@ -7,8 +7,6 @@ from numbers import Integral
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from mercer._errors import ColumnMismatchError, KernelError
 from mercer._stored import stored
 from mercer.kernels._made_of import OfOne, written
@@ -17,8 +15,6 @@ from mercer.kernels.views import Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
-
-Array = NDArray[Any]
 
 
 @stored(tag="ColumnsKernel")

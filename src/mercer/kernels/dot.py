@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.kernels import tiles as loops
 from mercer._jit.kernels.tiles import each, power
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.kernels._parameters import exponent, number
 from mercer.kernels._pointwise import DotProduct, in_precision_of, width
 from mercer.kernels.views import Points, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
-
-Array = NDArray[Any]
 
 
 @stored()

@@ -12,14 +12,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError, TooManyColumnsError
 from mercer._stored import stored, whole
+from mercer._typing import Array
 from mercer.kernels.inputs import count, dense, is_sparse, matrix_of, scaled_rows
 from mercer.kernels.monomials import MonomialOrder
-
-Array = NDArray[Any]
 
 #: numbers that are written out; more would fill 2 GiB
 MOST_NUMBERS = 1 << 28

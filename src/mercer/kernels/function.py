@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import KernelError
+from mercer._typing import Array
 from mercer.kernels._base import Kernel
 from mercer.kernels._functions import name_of, pairs, takes_pairs_of_matrices
 from mercer.kernels.inputs import count, is_sparse
 from mercer.kernels.views import Memo, Views
-
-Array = NDArray[Any]
 
 #: rows at once for the diagonal of a function of matrices
 ROWS = 16

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.kernels.rows import add_rows
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.kernels.gram import SIDE
 
-Array = NDArray[Any]
 T = TypeVar("T")
 
 

@@ -12,15 +12,14 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import AsymmetricKernelError, DataError
 from mercer._jit.gram import mirror
 from mercer._threads import ordered_stream, row_blocks
+from mercer._typing import Array
 from mercer.kernels._base import Kernel, finite_diagonal
 from mercer.kernels.views import Views, rounding_error
 
-Array = NDArray[Any]
 A = TypeVar("A")
 T = TypeVar("T")
 Cut = tuple[slice, slice]

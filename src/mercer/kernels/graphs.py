@@ -7,17 +7,15 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import KernelError
 from mercer._jit.kernels.segments import neighbourhoods
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.kernels._counts import Counting, Counts, Runs, Vocabulary
 from mercer.kernels._graph_input import Graphs, Labels, read
 from mercer.kernels._parameters import whole
 from mercer.kernels._sequences import numbers_in_order
-
-Array = NDArray[Any]
 
 
 @stored()

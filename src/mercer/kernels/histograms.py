@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import SupportError
 from mercer._jit.kernels.coordinate_sums import chi_squared, intersection
 from mercer._jit.kernels.tiles import Exponential, each
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.kernels._base import Kernel
 from mercer.kernels._parameters import number
 from mercer.kernels._pointwise import by_coordinates
 from mercer.kernels.inputs import dense, is_sparse
 from mercer.kernels.views import Memo, Points, Views
-
-Array = NDArray[Any]
 
 
 def _histograms(views: Views, kernel: str) -> Points:

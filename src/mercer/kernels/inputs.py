@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, EmptyDataError, NonFiniteError
 from mercer._gpu import is_tensor
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: types of what is missing, by name: pandas need not be installed
 GAPS = frozenset({"NoneType", "NAType", "NaTType"})

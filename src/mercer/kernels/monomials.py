@@ -15,13 +15,11 @@ from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError
 from mercer._stored import stored, whole
 from mercer._threads import ordered_map, row_blocks
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: features from which on monomials are made in place: rows are long enough then
 WIDE = 1 << 11

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NotPositiveDefiniteError
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.kernels._base import Kernel, finite_diagonal
 from mercer.kernels._made_of import OfOne, written
 from mercer.kernels.spectra import Multiple
@@ -17,8 +17,6 @@ from mercer.kernels.views import Memo, Several, Values, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
-
-Array = NDArray[Any]
 
 
 @stored()

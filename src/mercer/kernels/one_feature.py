@@ -7,10 +7,10 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import KernelError, NonFiniteError
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.kernels._base import Kernel
 from mercer.kernels._functions import applied, name_of
 from mercer.kernels._parameters import number
@@ -20,8 +20,6 @@ from mercer.kernels.views import Memo, Values, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
-
-Array = NDArray[Any]
 
 
 @stored()

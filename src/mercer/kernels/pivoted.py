@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dtrsm
 
+from mercer._typing import Array
 from mercer.kernels.given import GivenMatrix
 from mercer.kernels.gram import Gram
-
-Array = NDArray[Any]
 
 #: pivots that are proposed together, fewer where so many rows of the matrix would have more numbers than these
 BLOCK, FEWEST, ENTRIES = 128, 16, 2**25

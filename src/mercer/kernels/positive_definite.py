@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import AsymmetricKernelError, DataError, NoFeatureMapError, NonFiniteError, NotPositiveDefiniteError
 from mercer._stored import optional, reals, stored
+from mercer._typing import Array
 from mercer.kernels._base import Kernel
 from mercer.kernels.gram import SYMMETRIC, Gram
 from mercer.kernels.inputs import dense
 from mercer.kernels.named import kernel_from
-
-Array = NDArray[Any]
 
 #: relative error of an entry of a kernel matrix, where nothing else is said
 ENTRY = 1e-14

@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import KernelError
 from mercer._jit.kernels import tiles as loops
 from mercer._jit.kernels.coordinate_sums import manhattan
 from mercer._jit.kernels.tiles import each
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.kernels._base import Kernel
 from mercer.kernels._parameters import number
 from mercer.kernels._pointwise import Radial, by_coordinates, width
 from mercer.kernels.spectra import CauchyCoordinates, GammaMixture, Normal, Student
 from mercer.kernels.views import Memo, Points, Views
-
-Array = NDArray[Any]
 
 
 def _over_square(numerator: float, scale: float) -> float:

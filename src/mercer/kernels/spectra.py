@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from mercer._typing import Array
+
 #: a `numpy.random.Generator` or `RandomState`
 Rng = Any
 #: (count, columns, rng) ↦ that many rows of standard normal numbers; rows may depend on each other

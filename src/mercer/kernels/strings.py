@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, KernelError
 from mercer._jit.gram import mirror
@@ -15,13 +14,12 @@ from mercer._jit.kernels.subsequences import LANES, diagonal, tile
 from mercer._stored import stored
 from mercer._stored import whole as whole_number
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.kernels._base import Kernel
 from mercer.kernels._counts import Counting, CountMap, Counts, Runs, Vocabulary
 from mercer.kernels._parameters import number, whole
 from mercer.kernels._sequences import Sequences, read, sequences_of
 from mercer.kernels.views import Memo, Views
-
-Array = NDArray[Any]
 
 #: texts at once of a thread
 ROWS = 32

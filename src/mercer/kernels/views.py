@@ -13,15 +13,14 @@ from typing import Any, Protocol, Self, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._jit.kernels.tiles import distances, refine
 from mercer._jit.product import put_product
+from mercer._typing import Array
 from mercer.kernels._functions import applied
 from mercer.kernels.inputs import count, dense, is_sparse, is_table, matrix_of, scaled_rows
 
-Array = NDArray[Any]
 T = TypeVar("T")
 #: products and distances of the current tile that parts of a kernel share; None for a kernel of one part
 Memo = dict[Any, Array] | None

@@ -12,8 +12,9 @@ from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, MergeError, PrecisionWarning
+from mercer._typing import Array
 from mercer._warn import warn
-from mercer.models.base import Array, column_names
+from mercer.models.base import column_names
 
 #: decimal digits of float64, and how few may be left after forgetting before a warning is due
 DIGITS, ENOUGH_DIGITS = 15.65, 9.0

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer._errors import DegenerateDataError, NonFiniteError
+from mercer._errors import DataError, DegenerateDataError, NonFiniteError
 from mercer._gpu import is_tensor
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.designs.encoded import Encoded
-from mercer.models.base import Array, column_names, first_where, is_sparse, refuse_where
+from mercer.models.base import column_names, first_where, is_sparse, refuse_where
 
 #: numbers that one thread adds up: with fewer, threads would cost more than they gain
 SUMMED = 1 << 20
@@ -90,3 +91,15 @@ def _refuse_tensor(estimator: Any, X: Any) -> None:
         f"Input X contains {'NaN' if np.isnan(value) else 'infinity'}. Column {column_names(estimator)[column]!r} is "
         f"{value} in row {row}; drop the row, or replace it by a number."
     )
+
+
+def finite_numbers(y: Any) -> Array:
+    """Targets as float64; a typed error where they are not numbers."""
+    try:
+        numbers: Array = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the targets y are not numbers ({error}); encode them, or use a classifier.") from error
+    if not np.isfinite(numbers).all():
+        row = int(np.argwhere(~np.isfinite(numbers))[0][0])
+        raise NonFiniteError(f"Input y contains NaN or infinity in row {row}. Leave the row out, or impute its target.")
+    return numbers

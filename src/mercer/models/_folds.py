@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._errors import DataError
-from mercer.models.base import Array
+from mercer._typing import Array
 
 
 def weight_in_fold(train: Array, n: int, weight: Array | None) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.models.base import Array
+from mercer._typing import Array
 
 
 def regrown(weights: Array, known: Array, classes: Array) -> Array:

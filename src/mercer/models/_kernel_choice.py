@@ -14,10 +14,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import DataError
 from mercer._gpu import is_tensor
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.kernels import FromFunction, Kernel, Linear, Polynomial, kernel_from
 from mercer.kernels.gram import Gram
 from mercer.kernels.named import KERNELS
-from mercer.models.base import Array, is_sparse
+from mercer.models.base import is_sparse
 
 #: what `kernel` and `gamma` may be, in scikit-learn's language
 KERNEL_CONSTRAINTS = [StrOptions({*KERNELS, "precomputed"}), Kernel, callable]

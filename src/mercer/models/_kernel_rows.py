@@ -8,12 +8,13 @@ import numpy as np
 
 from mercer._errors import EmptyDataError
 from mercer._gpu import is_tensor, to_numpy
+from mercer._typing import Array
 from mercer.kernels import FromFunction, Kernel, check_positive_definite
 from mercer.kernels.inputs import is_table
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensor_kernels import kernel_rows, responses
 from mercer.models._tensors import in_memory
-from mercer.models.base import Array, checked, checked_weight
+from mercer.models.base import checked, checked_weight
 from mercer.models.comparisons import count, take
 
 #: rows on which a kernel is tested that gives no reason why it is positive definite

@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._gpu import is_tensor
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.designs.encoded import Encoded
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensor_linear import accuracy, tensor_scores, two_columns
 from mercer.models._tensors import best_class
-from mercer.models.base import Array, checked, is_sparse
+from mercer.models.base import checked, is_sparse
 from mercer.models.generative.posterior import log_posterior, posterior
 
 

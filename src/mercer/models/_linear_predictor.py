@@ -8,11 +8,12 @@ import numpy as np
 
 from mercer._gpu import is_tensor
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
 from mercer.designs.encoded import Encoded
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensor_linear import tensor_scores
-from mercer.models.base import Array, checked, is_sparse
+from mercer.models.base import checked, is_sparse
 
 
 def linear_predictor(estimator: Any, X: Any) -> Array:

@@ -6,15 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError, PenaltyError
 from mercer._suggest import quoted
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.data.labels import encode_labels
 from mercer.data.table import Table
-
-Array = NDArray[Any]
 
 #: how refusals of a y with gaps begin; the last is what NumPy makes of pandas' NA
 NO_VALUE = ("Input y contains", "Input contains NaN", "boolean value of NA is ambiguous")

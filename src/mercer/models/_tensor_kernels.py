@@ -10,11 +10,12 @@ from sklearn.utils.validation import column_or_1d
 from mercer._errors import DataError, DeviceError
 from mercer._gpu import is_tensor
 from mercer._threads import thread_count
+from mercer._typing import Array
 from mercer.kernels import FromFunction, Kernel
 from mercer.models._finite import refuse_not_finite
 from mercer.models._kernel_choice import SAMPLE, sample_of
 from mercer.models._tensors import checked_tensor, fetched, in_memory, refuse_other_device, tensor_plan
-from mercer.models.base import Array, Plan
+from mercer.models.base import Plan
 from mercer.models.comparisons import count
 
 

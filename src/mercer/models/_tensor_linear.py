@@ -9,9 +9,9 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from mercer._gpu import like
 from mercer._gpu.chunks import in_chunks, tile_size
+from mercer._typing import Array
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensors import checked_tensor, in_memory
-from mercer.models.base import Array
 
 
 def tensor_scores(estimator: Any, X: Any, coefficients: Array, intercept: Any) -> Any:

@@ -9,12 +9,12 @@ import numpy as np
 
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._gpu.chunks import in_chunks, tile_size
+from mercer._typing import Array
 from mercer.data.blocks import RowBlocks
 from mercer.engines import device
 from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_linear import accuracy
 from mercer.models._tensors import checked_tensor, checked_tensor_weight, coded, labelled, tensor_plan
-from mercer.models.base import Array
 from mercer.models.generative.classifier import StatisticClassifier
 from mercer.stats.by_class import ByClass
 

@@ -15,9 +15,10 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer._errors import ColumnMismatchError, DataError, DeviceError, EmptyDataError, NonFiniteError
 from mercer._gpu import is_tensor, like, to_numpy
+from mercer._typing import Array
 from mercer.data.labels import encode_labels
 from mercer.kernels.inputs import take
-from mercer.models.base import Array, Plan, checked_weight
+from mercer.models.base import Plan, checked_weight
 
 
 def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, column_or_1d, validate_data
 
 from mercer._errors import (
@@ -25,6 +24,7 @@ from mercer._errors import (
 from mercer._gpu import is_tensor, to_numpy
 from mercer._memory import gigabytes
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.data.select import fetched
 from mercer.data.side_by_side import rows_of_arrow
 from mercer.data.storages.dense import unmasked
@@ -33,8 +33,6 @@ from mercer.designs.encoded import Encoded
 from mercer.models._encoded_rows import checked_encoded, encoded_table
 from mercer.models._refusal import explained, refuse_spoilt_target
 from mercer.report.wording import counted
-
-Array = NDArray[Any]
 
 
 @stored()

@@ -13,10 +13,11 @@ from mercer._errors import AsymmetricKernelError, DataError, KernelShapeError, N
 from mercer._memory import refuse_beyond_memory
 from mercer._stored import any_rows, integers, optional, reals, stored
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.kernels import Gram, Kernel, Linear
 from mercer.kernels.inputs import count as count
 from mercer.kernels.inputs import take as take
-from mercer.models.base import Array, is_sparse
+from mercer.models.base import is_sparse
 
 #: error of an entry of the kernel matrix in predictions, relative to its size, and entries from which it is allowed
 TOLERANCE, MANY = 1e-5, 4_000_000

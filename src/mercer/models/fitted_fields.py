@@ -21,7 +21,6 @@ from mercer._stored import (
 from mercer.kernels.positive_definite import PositiveDefinite
 from mercer.models.base import Plan
 from mercer.models.diagnosis import Diagnosis
-from mercer.smoothing.mixed import Rows
 from mercer.solvers.certificate import Certificate
 from mercer.stats.by_class import ByClass
 
@@ -57,14 +56,6 @@ FITTED_GAUSSIANS: dict[str, Check] = {
     "class_prior_": floats("k"),
     "means_": floats("kd"),
 }
-FITTED_SMOOTHER = FITTED | {
-    "_seen": flags("r"),
-    "_columns": part_of(),
-    "_unseen": optional(part_of(Rows)),
-    "_left_out": optional(floats("r.")),
-    "_noise": optional(floats("n.")),
-}
-FITTED_REGRESSOR_SMOOTHER = FITTED_SMOOTHER | {"_y_name": part_of(str), "_y_shape": sequence(".", whole(0))}
 FITTED_MACHINE = FITTED | {
     "support_": integers("n"),
     "_comparison": part_of(n="n"),

@@ -6,12 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._optional import require
+from mercer._typing import Array
 from mercer.report.thinning import evenly
-
-Array = NDArray[Any]
 
 #: of what stands back (points, rows that are no outliers), and of an outline; these and `plots.STRIKING` can be told
 #: apart by eyes of every kind, and in print

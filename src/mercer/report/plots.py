@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.report.axes import (
     MOST_POINTS,
     MOST_TICKS,
@@ -29,8 +29,6 @@ from mercer.report.axes import (
     spread,
 )
 from mercer.report.thinning import evenly
-
-Array = NDArray[Any]
 
 #: what stands out (an outlier, a choice), and the shades of a density in the plane
 STRIKING, SHADES = "#c8401e", "Blues"

@@ -7,11 +7,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.models.reader import steps_of
-
-Array = NDArray[Any]
 
 
 def answers(model: Any, X: Any) -> list[dict[str, Any]]:

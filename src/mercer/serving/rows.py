@@ -9,16 +9,14 @@ from collections import Counter
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._suggest import did_you_mean, listed, quoted
+from mercer._typing import Array
 from mercer.data.coding import is_new_level
 from mercer.data.formats import NumberFormat
 from mercer.data.frame_like import frame_like
 from mercer.serving.inputs import Input, Inputs
 from mercer.serving.refusals import Refusal
-
-Array = NDArray[Any]
 
 #: halves of characters, which are no text unless they come in pairs
 HALF = re.compile(rb"\\u[dD][89a-fA-F]")

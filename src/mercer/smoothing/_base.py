@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from mercer._errors import KernelError
 from mercer._suggest import did_you_mean, quoted
+from mercer._typing import Array
 from mercer.smoothing.autocorrelation import Autocorrelation
 
-Array = NDArray[Any]
 Form = Literal["radial", "product"]
 FORMS = ("radial", "product")
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.smoothing.halving import halve
 from mercer._jit.smoothing.near_blocks import Boxes
 from mercer._jit.smoothing.parzen import SIZE
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: where the points lie that fill up the last block: nearest to nothing, but finite, so that 0 times it is 0
 AWAY = 1e300

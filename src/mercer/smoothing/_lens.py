@@ -14,7 +14,8 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 from scipy.special import roots_jacobi
 
-from mercer.smoothing._base import Array, SmoothingKernel, log_sphere
+from mercer._typing import Array
+from mercer.smoothing._base import SmoothingKernel, log_sphere
 
 #: coefficients below this part of the largest are mostly rounding
 ROUNDING = 1e-14

@@ -13,16 +13,14 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, kve
 
 from mercer._errors import KernelError
 from mercer._stored import stored
+from mercer._typing import Array
 
 if TYPE_CHECKING:
     from mercer.smoothing._base import SmoothingKernel
-
-Array = NDArray[Any]
 
 
 @stored()

@@ -8,12 +8,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import BandwidthError
 from mercer._stored import either, floats, real, reals, stored
+from mercer._typing import Array
 
-Array = NDArray[Any]
 #: relative difference between Σ and Σᵀ that rounding explains
 ASYMMETRY = 1e-10
 #: widths of as many axes are printed

@@ -7,15 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import SupportError
 from mercer._stored import part_of, sequence, stored
+from mercer._typing import Array
 from mercer.smoothing.density import GRID_ERROR, Density, Rng
 from mercer.smoothing.support import Support
 from mercer.smoothing.windows import Windows
 
-Array = NDArray[Any]
 #: log of how many times less an image adds than rounding takes away
 NEGLIGIBLE = 40.0
 

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, owens_t
 
 from mercer._errors import NoClosedFormError
+from mercer._typing import Array
 from mercer.smoothing.kernels import Gaussian
 
 if TYPE_CHECKING:
     from mercer.smoothing.windows import Windows
 
-Array = NDArray[Any]
 #: points of one column that are worth putting in order
 MANY = 4096
 #: e^(−r) counts as 0 beyond so many bandwidths

@@ -5,15 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._stored import part_of, real, reals, sequence, stored
+from mercer._typing import Array
 from mercer.families.bins import Axis
-
-Array = NDArray[Any]
 
 
 @stored(

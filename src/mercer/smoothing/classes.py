@@ -7,14 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import BandwidthError
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.rules import bandwidth_from
 
-Array = NDArray[Any]
 #: points, and the weight of each; None if all are 1
 Points = tuple[Array, Array | None]
 

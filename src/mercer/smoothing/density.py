@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, NoClosedFormError
+from mercer._typing import Array
 
 if TYPE_CHECKING:
     from mercer.smoothing.regions import HighestDensityRegion
 
-Array = NDArray[Any]
 Rng = np.random.Generator | np.random.RandomState
 #: points of a grid along each axis, for one, two and three columns
 GRID = {1: 1024, 2: 128, 3: 32}

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammainc
 
+from mercer._typing import Array
 from mercer.smoothing.density import Rng
 from mercer.smoothing.kernels import Uniform
 
 if TYPE_CHECKING:
     from mercer.smoothing.windows import Windows
-
-Array = NDArray[Any]
 
 
 def drawn(windows: Windows, n: int, rng: Rng) -> Array:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import BandwidthError, FamilyError
 from mercer._stored import floats, stored, values
+from mercer._typing import Array
 from mercer.families import Family
 from mercer.families.links import Link
 from mercer.smoothing.bandwidth import Bandwidth
@@ -19,8 +19,6 @@ from mercer.smoothing.kernels import SmoothingKernel, smoothing_kernel_from
 from mercer.smoothing.rules import Rule
 from mercer.smoothing.rules.named import rule_named
 from mercer.smoothing.windows import Windows
-
-Array = NDArray[Any]
 
 
 @stored(

@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.fft
-from numpy.typing import NDArray
 
 from mercer._jit.smoothing import spreading
 from mercer._threads import ordered_map, row_blocks, thread_count
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: orders of the splines to choose from
 ORDERS = (2, 4, 6, 8, 10, 12)

@@ -17,8 +17,9 @@ from mercer._errors import KernelError
 from mercer._jit.smoothing import profiles
 from mercer._stored import stored
 from mercer._suggest import did_you_mean, quoted
+from mercer._typing import Array
 from mercer.smoothing import autocorrelation
-from mercer.smoothing._base import Array, Form, SmoothingKernel, quiet_log
+from mercer.smoothing._base import Form, SmoothingKernel, quiet_log
 from mercer.smoothing._lens import triangular_lens
 from mercer.smoothing.powers import Biweight, Cosine, Epanechnikov, Triweight, Uniform
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._memory import refuse_beyond_memory
 from mercer._stored import floats, optional, part_of, stored
 from mercer._threads import blas_for, row_blocks
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.mixed import MixedSums, Rows
 from mercer.smoothing.regression import FAR, LocalFit
-
-Array = NDArray[Any]
 
 #: moments of points around queries that are held together
 MOMENTS = 1 << 22

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._stored import floats, integers, optional, part_of, real, reals, sequence, stored
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.smoothing.kernels import Biweight, Exponential, Gaussian, SmoothingKernel, Uniform
 from mercer.smoothing.sums import KernelSums
-
-Array = NDArray[Any]
 
 #: pairs of a query and a point, for each cell, below which they are not worth a call
 FEW = 50_000

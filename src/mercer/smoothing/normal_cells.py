@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-Array = NDArray[Any]
+from mercer._typing import Array
+
 #: of a cell, in bandwidths
 WIDTH = 0.5
 #: derivatives of Φ that count: the next adds less than ¼¹⁷ max|Φ⁽¹⁷⁾|/17! < 1e-18

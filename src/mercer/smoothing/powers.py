@@ -12,8 +12,9 @@ from scipy.special import betaln, gammaln, logsumexp, spherical_jn
 
 from mercer._jit.smoothing import profiles
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.smoothing import autocorrelation
-from mercer.smoothing._base import Array, SmoothingKernel, quiet_log
+from mercer.smoothing._base import SmoothingKernel, quiet_log
 from mercer.smoothing._lens import smooth_lens
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mercer._typing import Array
 
 if TYPE_CHECKING:
     from mercer.smoothing.windows import Windows
 
-Array = NDArray[Any]
 #: points whose middles and kernels' ends are looked at one by one
 MOST_ENDS = 4096
 #: places that are left where very many are close together

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, NoClosedFormError
+from mercer._typing import Array
 from mercer.smoothing.density import Density
 
-Array = NDArray[Any]
 #: every other step halves what is left over, or the bounds: so many exhaust the digits of a number
 STEPS = 250
 

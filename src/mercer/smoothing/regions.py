@@ -8,14 +8,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from mercer._errors import DataError
+from mercer._typing import Array
 from mercer.report.wording import counted
 from mercer.smoothing.density import Density
 
-Array = NDArray[Any]
 #: draws at which the density is looked at to find the level in several dimensions, and the error of it there
 DRAWS, DRAWN_ERROR = 10_000, 1e-3
 #: where an interval is looked at in which the density crosses the level, or may turn

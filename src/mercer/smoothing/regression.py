@@ -8,18 +8,16 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
 from mercer._stored import floats, optional, part_of, stored
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.mixed import PAIRS, MixedSums, Rows, shares
 from mercer.smoothing.windows import Windows
-
-Array = NDArray[Any]
 
 #: sums of squared weights are taken from those of squared kernels up to this distance, in logs: beyond, digits cancel
 FAR = 1e6

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import BandwidthError, FitInterrupted
 from mercer._stored import floats, optional, stored
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth, Criterion
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.mixed import Rows, most_mismatch
@@ -22,8 +22,6 @@ from mercer.smoothing.regression import LocalFit
 from mercer.smoothing.rules.rule import canonical
 from mercer.smoothing.rules.spread import Spread
 from mercer.smoothing.width_walk import NAME, Error, Walk
-
-Array = NDArray[Any]
 
 #: rows among which every width is looked for
 SEARCHED = 1000

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth
 
 if TYPE_CHECKING:
     from mercer.smoothing.windows import Windows
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

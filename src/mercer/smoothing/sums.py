@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.scalar import LOG2_E
 from mercer._jit.smoothing.near_blocks import ABSOLUTES, GREATEST, SQUARES, Shape, near_blocks
@@ -28,11 +27,10 @@ from mercer._jit.smoothing.parzen import (
 from mercer._jit.smoothing.profiles import Laplace
 from mercer._stored import floats, optional, part_of, stored
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.smoothing._blocks import Blocks, in_blocks, padded
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.tolerance import Sources, Tolerance, has_grid
-
-Array = NDArray[Any]
 
 EXACT = Tolerance()
 #: queries that are compared with the same blocks, if there are many or few of them, and from when on they are many

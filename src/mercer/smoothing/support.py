@@ -12,14 +12,13 @@ from itertools import product
 from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from mercer._errors import BandwidthError, SupportError
 from mercer._stored import floats, stored
+from mercer._typing import Array
 from mercer.report.wording import counted
 
-Array = NDArray[Any]
 Boundary = Literal["reflect", "transform"]
 #: images of x along an axis; a kernel that needs more is so wide that the density is flat
 MOST_IMAGES = 1000

@@ -9,20 +9,19 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._gpu import like, to_numpy
 from mercer._gpu.chunks import in_chunks, tile_size
 from mercer._gpu.distances import from_products, squared_distances
 from mercer._gpu.profiles import Profile
 from mercer._gpu.sums import KernelSums
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.mixed import Rows
 from mercer.smoothing.regression import LocalFit, LocalMeans
 from mercer.smoothing.windows import Windows
 
-Array = NDArray[Any]
 Tensor = Any
 
 #: bandwidths from the origin, by the bytes of a number, at which squared distances are still numbers of float64

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.smoothing.fourier import PAIR, FourierSums, plan
 from mercer.smoothing.kernels import Gaussian, SmoothingKernel
-
-Array = NDArray[Any]
 
 #: dimensions in which there are grids
 MOST_COLUMNS = 3

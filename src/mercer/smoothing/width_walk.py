@@ -10,12 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth, Criterion
 
-Array = NDArray[Any]
 #: of numbers and of categories, λ of each; None where there are none
 Widths = tuple[Bandwidth | None, Array | None]
 Error = Callable[[Bandwidth | None, Array | None], float]

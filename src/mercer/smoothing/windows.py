@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammainccinv
 
 from mercer._errors import NoClosedFormError, OutOfReachError
 from mercer._stored import floats, optional, part_of, stored
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.boxes import box_probability, in_order
 from mercer.smoothing.density import Density, Rng
@@ -24,7 +24,6 @@ from mercer.smoothing.slices import Slice, narrowed, slice_at
 from mercer.smoothing.sums import KernelSums
 from mercer.smoothing.tolerance import Sources, Tolerance, has_grid
 
-Array = NDArray[Any]
 #: a Gaussian has less than 1e-17 of its mass beyond so many standard deviations
 GAUSSIAN_SPAN = 9.0
 #: bandwidths from the origin, so that differences are still numbers

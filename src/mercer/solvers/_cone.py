@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.designs import Design
 from mercer.solvers.curvature import FLAT
-
-Array = NDArray[Any]
 
 
 def refused_beyond_range(values: Array) -> Array:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: directions that the least squares problem cannot tell apart are left alone
 RANK_TOLERANCE = 1e-10

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
-
 from mercer._errors import UnsuitableSolverError
+from mercer._typing import Array
 from mercer.solvers.certificate import Progress, Solution
 from mercer.solvers.least_squares.least_squares_problem import has_closed_form, solve_least_squares
 from mercer.solvers.problem import Problem
@@ -15,7 +14,6 @@ from mercer.solvers.smooth import gradient, lbfgs, newton, newton_cg, online, ro
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.solvers.sparse import proximal, softmax_lasso, streamed_proximal
 
-Array = NDArray[Any]
 AnyProblem = Problem | SoftmaxProblem
 
 #: columns up to which a few Hessians cost less than the many gradients that replace them

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_solve, lapack, solve_triangular
 
 from mercer._threads import blas_for
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: a direction whose curvature, columns scaled to unit curvature, is below this has none: rounding alone leaves as much
 FLAT = 1e-13

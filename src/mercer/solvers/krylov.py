@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.solvers.certificate import Certificate, Solution, keeping
 
-Array = NDArray[Any]
 Product = Callable[[Array], Array]
 
 TOLERANCE = 1e-10

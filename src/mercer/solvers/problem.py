@@ -8,16 +8,15 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._gpu import to_numpy
+from mercer._typing import Array
 from mercer.designs import Observations
 from mercer.engines.reducing import reduce
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.stats.quadratic import GRADIENT, HESSIAN, Quadratic
 
-Array = NDArray[Any]
 Q = TypeVar("Q", bound=Any)
 #: a matrix that is known by its products
 Product = Callable[[Array], Array]

@@ -28,17 +28,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from mercer._errors import TooManyColumnsError
 from mercer._stored import flags, floats, stored
+from mercer._typing import Array
 from mercer.designs import Observations
 from mercer.report.wording import counted
 from mercer.solvers._cone import Against, Cone, Signed, Unmoved, refused_beyond_range
 from mercer.solvers.certificate import Certificate
-
-Array = NDArray[Any]
 
 #: a_i·δ within this of 0, for |δ_j| up to 1 and columns of unit size, is 0
 ZERO = 1e-9

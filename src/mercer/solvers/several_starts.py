@@ -15,16 +15,15 @@ from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
 from mercer._gpu import to_numpy
+from mercer._typing import Array
 from mercer.designs import Observations
 from mercer.solvers.certificate import STATIONARY, Solution
 from mercer.solvers.problem import Problem, look
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 
-Array = NDArray[Any]
 #: a solver with its options: from a problem, a start and whether a rough answer will do to a solution
 Solver = Callable[[Problem, Array, bool], Solution]
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError
 from mercer._gpu import is_tensor
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.families.response import Response, Slopes, in_memory
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem
 from mercer.stats.quadratic import LOSS
 
-Array = NDArray[Any]
 MOST_HALVINGS = 30
 
 

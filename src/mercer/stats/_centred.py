@@ -8,7 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer._errors import UnseenRowsError
-from mercer.stats.base import NOTHING, ROUNDING, Array, Statistic, ratio, rows_left, same_shape, weight_left
+from mercer._typing import Array
+from mercer.stats.base import NOTHING, ROUNDING, Statistic, ratio, rows_left, same_shape, weight_left
 
 
 class Centre(NamedTuple):

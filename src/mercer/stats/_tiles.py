@@ -12,7 +12,8 @@ from mercer._jit.product import square
 from mercer._jit.stats import moments as moment_loops
 from mercer._jit.stats import scatter as loops
 from mercer._threads import row_blocks
-from mercer.stats.base import Array, as_weight
+from mercer._typing import Array
+from mercer.stats.base import as_weight
 
 #: bytes of a tile for BLAS: stays in the L2 cache while it is filled and multiplied
 TILE = 1 << 20

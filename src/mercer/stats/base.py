@@ -16,14 +16,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import MergeError, UnseenRowsError
 from mercer._gpu import is_tensor
 from mercer._gpu import moments as tensor_loops
+from mercer._typing import Array
 from mercer.families.loops import as_weight as as_weight
-
-Array = NDArray[Any]
 
 #: a remaining weight or sum of squares this far below zero, relative to what there was, is no rounding error
 ROUNDING = 1e-9

@@ -10,7 +10,8 @@ import numpy as np
 from mercer._errors import MergeError
 from mercer._jit.stats import tally as loops
 from mercer._stored import floats, reals, stored
-from mercer.stats.base import Array, Statistic, as_block, as_weight, ratio, rows_left, same_shape, weight_left
+from mercer._typing import Array
+from mercer.stats.base import Statistic, as_block, as_weight, ratio, rows_left, same_shape, weight_left
 
 
 @stored(edges=floats("d e", order=None), rows=reals("g d n"), counts=reals("g d n"))

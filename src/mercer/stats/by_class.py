@@ -9,7 +9,8 @@ import numpy as np
 
 from mercer._errors import MergeError, UnseenRowsError
 from mercer._stored import part_of, reals, sequence, stored, values
-from mercer.stats.base import Array, Statistic, group_totals, moved, rows_left, weight_left
+from mercer._typing import Array
+from mercer.stats.base import Statistic, group_totals, moved, rows_left, weight_left
 
 
 @stored(labels=values("g"), rows=reals("g"), weight=reals("g"), parts=sequence(".", part_of(Statistic, g="g")))

@@ -9,14 +9,12 @@ rows; with their counts as weights, of all rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._stored import reals, stored
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: constants of SplitMix64, which turns any bits into others that look random
 GOLDEN, FIRST, SECOND = (np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))

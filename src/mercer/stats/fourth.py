@@ -17,7 +17,8 @@ from mercer._gpu import is_tensor
 from mercer._gpu import moments as tensor_loops
 from mercer._stored import floats, part_of, stored
 from mercer._threads import row_blocks
-from mercer.stats.base import Array, Statistic, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
+from mercer._typing import Array
+from mercer.stats.base import Statistic, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
 from mercer.stats.scatter import ScatterMoments
 
 #: a smaller fourth power has lost digits, and the inverse of the variance may be no number

@@ -11,8 +11,9 @@ import numpy as np
 
 from mercer._errors import SupportError, UnequalEdgesError
 from mercer._stored import part_of, reals, sequence, stored
+from mercer._typing import Array
 from mercer.families.bins import Axis, refuse_too_many
-from mercer.stats.base import Array, Statistic, as_block, rows_left, same_shape, weight_left
+from mercer.stats.base import Statistic, as_block, rows_left, same_shape, weight_left
 
 
 @stored(

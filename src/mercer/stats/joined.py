@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._threads import row_blocks
-from mercer.stats.base import Array
+from mercer._typing import Array
 
 #: bytes of a tile: stays in the L2 cache, with its product, while it is filled and multiplied
 TILE = 1 << 19

@@ -8,8 +8,9 @@ from typing import Self
 import numpy as np
 
 from mercer._stored import flags, reals, stored, values
+from mercer._typing import Array
 from mercer.data.coding import Coded
-from mercer.stats.base import Array, ratio
+from mercer.stats.base import ratio
 from mercer.stats.tally import NO_LEVELS, Tally, union_of_levels
 
 

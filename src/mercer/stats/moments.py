@@ -12,8 +12,9 @@ from mercer._gpu import is_tensor
 from mercer._gpu import moments as tensor_loops
 from mercer._jit.stats import moments as loops
 from mercer._stored import floats, reals, stored
+from mercer._typing import Array
 from mercer.stats._centred import Centred, squares_left
-from mercer.stats.base import Array, as_block, as_weight, largest_shrinkage, ratio, spoilt_sums_are_silent
+from mercer.stats.base import as_block, as_weight, largest_shrinkage, ratio, spoilt_sums_are_silent
 
 
 @stored(rows=reals("gd"), weight=reals("gd"), pilot=floats("gd"), offset=floats("gd"), scatter=floats("gd"))

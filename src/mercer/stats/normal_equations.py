@@ -13,7 +13,8 @@ from mercer._jit.designs.sparse import add_pairs
 from mercer._jit.product import square
 from mercer._stored import stored
 from mercer._threads import WORTH_THREADS, row_blocks
-from mercer.stats.base import Array, as_block, as_weight, is_block, spoilt_sums_are_silent
+from mercer._typing import Array
+from mercer.stats.base import as_block, as_weight, is_block, spoilt_sums_are_silent
 from mercer.stats.joined import NEAR_ZERO, pilot, tile_rows, tiles
 from mercer.stats.scatter import ScatterMoments
 from mercer.stats.sparse import Stored

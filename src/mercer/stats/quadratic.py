@@ -11,13 +11,14 @@ from mercer._jit.families.losses import BernoulliLogit
 from mercer._jit.gram import mirror, padded
 from mercer._jit.stats import quadratic as loops
 from mercer._stored import reals, stored
+from mercer._typing import Array
 from mercer.designs import DenseDesign, Design
 from mercer.designs.dense import is_for_loops
 from mercer.designs.one_pass import OnePass
 from mercer.designs.tensors import TensorDesign
 from mercer.families.loops import as_vector
 from mercer.families.response import Response
-from mercer.stats.base import Array, as_weight, spoilt_sums_are_silent
+from mercer.stats.base import as_weight, spoilt_sums_are_silent
 
 #: how much to compute
 LOSS, GRADIENT, HESSIAN = 0, 1, 2

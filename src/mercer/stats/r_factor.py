@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mercer._stored import reals, stored, whole
-from mercer.stats.base import Array, same_shape, spoilt_sums_are_silent
+from mercer._typing import Array
+from mercer.stats.base import same_shape, spoilt_sums_are_silent
 from mercer.stats.joined import pilot, tiles, triangle
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from mercer._errors import UnseenRowsError
 from mercer._stored import floats, integers, length, part_of, sequence, stored
-from mercer.stats.base import Array, Statistic, as_block, same_shape
+from mercer._typing import Array
+from mercer.stats.base import Statistic, as_block, same_shape
 
 
 @stored(points=floats("nd"), codes=integers("n"), weight=floats("n"))

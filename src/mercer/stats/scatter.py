@@ -11,9 +11,10 @@ from mercer._gpu import is_tensor
 from mercer._gpu import moments as tensor_loops
 from mercer._stored import floats, reals, stored
 from mercer._threads import WORTH_THREADS
+from mercer._typing import Array
 from mercer.stats._centred import Centred, squares_left
 from mercer.stats._tiles import squares_by_blas, squares_by_loops
-from mercer.stats.base import Array, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
+from mercer.stats.base import as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
 
 
 @stored(rows=reals("g"), weight=reals("g"), pilot=floats("gd"), offset=floats("gd"), scatter=floats("gdd"))

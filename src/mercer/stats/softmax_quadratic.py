@@ -10,11 +10,12 @@ import numpy as np
 from mercer._jit.gram import padded
 from mercer._jit.stats import softmax_quadratic as loops
 from mercer._stored import reals, stored
+from mercer._typing import Array
 from mercer.designs import Design, Tile
 from mercer.designs.one_pass import OnePass
 from mercer.designs.tensors import TensorTile
 from mercer.families.softmax import SoftmaxResponse
-from mercer.stats.base import Array, as_weight, spoilt_sums_are_silent
+from mercer.stats.base import as_weight, spoilt_sums_are_silent
 from mercer.stats.quadratic import GRADIENT, HESSIAN, Expansion
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._jit.stats import sparse as loops
-from mercer.stats.base import Array
+from mercer._typing import Array
 
 #: what loops are compiled for: counts of words come as integers, everything else as floats
 ENTRY_TYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64))

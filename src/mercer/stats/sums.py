@@ -13,9 +13,9 @@ from mercer._jit.stats import sparse as sparse_loops
 from mercer._jit.stats import sums as loops
 from mercer._stored import floats, reals, stored
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.families.base import Family
 from mercer.stats.base import (
-    Array,
     Statistic,
     as_block,
     as_weight,

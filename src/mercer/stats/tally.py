@@ -9,7 +9,8 @@ import numpy as np
 
 from mercer._errors import UnseenRowsError
 from mercer._jit.stats import tally as loops
-from mercer.stats.base import Array, Statistic, as_weight, rows_left, same_shape, weight_left
+from mercer._typing import Array
+from mercer.stats.base import Statistic, as_weight, rows_left, same_shape, weight_left
 
 NO_LEVELS = np.empty(0, dtype=object)
 

@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._stored import flags, floats, reals, stored
-from mercer.stats.base import Array, as_block, ratio
+from mercer._typing import Array
+from mercer.stats.base import as_block, ratio
 from mercer.stats.tally import Tally
 
 #: whole numbers below this are their own codes; others are looked up

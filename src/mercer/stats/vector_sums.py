@@ -12,9 +12,10 @@ from mercer._errors import UnseenRowsError
 from mercer._jit.stats import sparse as sparse_loops
 from mercer._jit.stats import sums as loops
 from mercer._stored import floats, part_of, reals, stored
+from mercer._typing import Array
 from mercer.data.coding import Coded, code_floats
 from mercer.families.base import Family
-from mercer.stats.base import ROUNDING, Array, as_block, as_weight, group_totals, spoilt_sums_are_silent
+from mercer.stats.base import ROUNDING, as_block, as_weight, group_totals, spoilt_sums_are_silent
 from mercer.stats.levels import LevelCounts
 from mercer.stats.sparse import Stored
 from mercer.stats.sums import Sums

@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._stored import integers, part_of, stored
+from mercer._typing import Array
 from mercer.data.texts import SURROGATES, Texts
-
-Array = NDArray[Any]
 
 
 @stored(terms=part_of(Texts, n="v"), document_counts=integers("v"), term_counts=integers("v"))

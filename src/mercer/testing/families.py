@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.families import Family, Parameters
 from mercer.testing._laws import assert_laws, assert_value, pickled
-
-Array = NDArray[Any]
 
 #: how many standard errors a mean over draws may be off: one failure in a thousand million
 STANDARD_ERRORS = 6.0

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NoFeatureMapError
+from mercer._typing import Array
 from mercer.kernels import Gram, Kernel, check_on_sample
 from mercer.kernels.views import Views
 from mercer.testing._laws import assert_laws, assert_value, pickled
-
-Array = NDArray[Any]
 
 #: error of an entry, relative to the largest
 TOLERANCE = 1e-12

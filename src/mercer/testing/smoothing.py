@@ -9,15 +9,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.special import gammaln
 
 from mercer._jit.smoothing import profiles
+from mercer._typing import Array
 from mercer.smoothing import SmoothingKernel
 from mercer.testing._laws import assert_laws, assert_value, pickled
-
-Array = NDArray[Any]
 
 #: error of an integral, relative
 TOLERANCE = 1e-10

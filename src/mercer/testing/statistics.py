@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import UnseenRowsError
+from mercer._typing import Array
 from mercer.stats import Statistic
 from mercer.testing._laws import assert_laws, pickled
 
-Array = NDArray[Any]
 DrawRows = Callable[[np.random.Generator, int], Any]
 
 #: relative error allowed, compared with the largest entry of the same array

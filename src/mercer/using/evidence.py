@@ -6,14 +6,12 @@ chance counts for nothing. A few thousand rows and a few dozen features take som
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.data import Table
-
-Array = NDArray[Any]
 
 
 class Orderliness(NamedTuple):

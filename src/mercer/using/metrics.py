@@ -7,11 +7,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.report import Field
-
-Array = NDArray[Any]
 
 
 class Forecast(NamedTuple):

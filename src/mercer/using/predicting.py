@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, InferenceError, PriorError, ScoresOnlyError
 from mercer._suggest import listed
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError
+from mercer._typing import Array
 from mercer.decide.wrapped import log_probabilities
 from mercer.report.wording import counted, enumerated, in_full, plainly
 from mercer.using.metrics import (
@@ -25,7 +25,6 @@ from mercer.using.metrics import (
     Outcome,
 )
 
-Array = NDArray[Any]
 #: positions of the rows to fit on, and of those to score
 Split = tuple[Array, Array]
 

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, EmptyDataError
+from mercer._typing import Array
 from mercer.data import Table
 from mercer.data.labels import declared_order, encode_labels
 from mercer.using.evidence import Orderliness, log_dispersion, log_scale_gain, orderliness, quick_features, sample_rows
 from mercer.using.tasks import Amounts, Classification, Counts, OrderedClasses, Regression, Task
 
-Array = NDArray[Any]
 TASKS = (Classification.name, OrderedClasses.name, Regression.name, Amounts.name, Counts.name)
 
 #: whole numbers with more distinct values than this are counted or measured, not named

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from mercer._typing import Array
 from mercer.comparison.checking.found import Found
 from mercer.comparison.measuring.duplicates import row_numbers
 from mercer.comparison.view import View
 from mercer.data import Kind
 from mercer.data.dates import days_of_labels
 from mercer.report.wording import enumerated
-
-Array = NDArray[Any]
 
 #: rows of a class below which nothing much is learnt of it
 FEW_OF_CLASS = 10

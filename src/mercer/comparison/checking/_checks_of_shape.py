@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import TooManyColumnsError
+from mercer._typing import Array
 from mercer.comparison.checking.found import Found, NotAsked
 from mercer.comparison.entry import Entry
 from mercer.comparison.measuring.paired import holm
 from mercer.comparison.view import View
 from mercer.report.wording import chance, enumerated
-
-Array = NDArray[Any]
 
 #: a column with a variance inflation above this is nearly a combination of others
 INFLATION = 10.0

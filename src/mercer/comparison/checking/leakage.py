@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.comparison.checking._checks_of_data import time_series
 from mercer.comparison.checking.found import Found
 from mercer.comparison.view import View
 from mercer.data import Kind
 from mercer.report.wording import enumerated
-
-Array = NDArray[Any]
 
 #: rows of which a value is known, at least, and rows of the rarest class
 FEWEST_ROWS, FEWEST_OF_CLASS = 20, 10

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._errors import DataError
+from mercer._typing import Array
 from mercer.data import Kind, Schema, Table
 from mercer.using.shown import AMOUNTS
 
-Array = NDArray[Any]
 #: an entry of a column, or of all, that was decided to go
 Gone = NDArray[np.bool_]
 #: of a day

@@ -6,16 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, EmptyDataError, ExperimentInterrupted
+from mercer._typing import Array
 from mercer.comparison.experiments.subsets import deal
 from mercer.comparison.taking_part.entrants import by_written_name
 from mercer.comparison.taking_part.kinds import innermost
 from mercer.data.labels import encode_labels
 from mercer.using.tasks import Classification
 
-Array = NDArray[Any]
 Result = TypeVar("Result", covariant=True)
 #: told how many fits are done, of how many, and which model is next
 Progress = Callable[[int, int, str], None]

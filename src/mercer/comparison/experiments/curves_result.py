@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError
+from mercer._typing import Array
 from mercer.comparison.experiments._experiment import check_among
 from mercer.comparison.experiments.crossover import Crossover, crossover_of
 from mercer.comparison.measuring.paired import Difference, difference_of, interval_of, mean_of
@@ -18,7 +18,6 @@ from mercer.report import Axis, Chart, Field, Grid, Line, grid_html
 from mercer.report.axes import logarithmic, named_axes
 from mercer.report.wording import counted
 
-Array = NDArray[Any]
 Measure = Literal["error", "log_loss"]
 WORDS: dict[Measure, str] = {"error": "error", "log_loss": "log loss"}
 

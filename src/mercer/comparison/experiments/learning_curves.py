@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._errors import DataError
+from mercer._typing import Array
 from mercer.comparison.experiments._experiment import Progress, by_name, classes_of, repeated, untold
-from mercer.comparison.experiments.curves_result import Array, LearningCurves
+from mercer.comparison.experiments.curves_result import LearningCurves
 from mercer.comparison.experiments.subsets import checked_sizes, train_rows
 from mercer.comparison.measuring.splits import check_repeats
 from mercer.comparison.racing.crossvalidation import described

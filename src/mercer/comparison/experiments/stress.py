@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from mercer._errors import DataError
-from mercer.comparison.experiments._corruption import Array, Corruptible
+from mercer._typing import Array
+from mercer.comparison.experiments._corruption import Corruptible
 from mercer.comparison.experiments._experiment import (
     Progress,
     by_name,

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.comparison.experiments._experiment import check_among
 from mercer.data.frame_like import frame_like
 from mercer.report import Axis, Chart, Field, Grid, Line, grid_html
 from mercer.report.axes import named_axes
 
-Array = NDArray[Any]
 Damage = Literal["missing", "noise"]
 Measure = Literal["accuracy", "log_loss", "calibration"]
 DAMAGES: tuple[Damage, ...] = ("missing", "noise")

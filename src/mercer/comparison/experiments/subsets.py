@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: sizes where none are named
 SIZES = 8

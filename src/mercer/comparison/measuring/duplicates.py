@@ -7,11 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.data import Table
-
-Array = NDArray[Any]
 
 
 def row_numbers(table: Table) -> Array:

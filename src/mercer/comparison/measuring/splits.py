@@ -8,13 +8,11 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError
+from mercer._typing import Array
 from mercer.report.wording import counted, enumerated
 from mercer.using.tasks import Classification, Split, Task
-
-Array = NDArray[Any]
 
 
 class Dealing(NamedTuple):

@@ -14,14 +14,11 @@ the sum of its parts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.using.metrics import Metric, Outcome
-
-Array = NDArray[Any]
 
 
 def scores_by_unit(metrics: Sequence[Metric], outcomes: Sequence[Outcome], units: Sequence[Array]) -> dict[str, Array]:

@@ -12,10 +12,10 @@ from time import perf_counter as now
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._errors import DataError, NotConvergedWarning, TargetLeakWarning
+from mercer._typing import Array
 from mercer.comparison.entry import Entry
 from mercer.comparison.measuring.units import scores_by_unit, signals_by_unit
 from mercer.comparison.racing.simplicity import Simplicity, simplicity_of
@@ -26,8 +26,6 @@ from mercer.decide import CalibrationError, calibration_error
 from mercer.report.wording import counted
 from mercer.using.metrics import Forecast
 from mercer.using.tasks import Split, Task
-
-Array = NDArray[Any]
 
 #: warnings of one model that are reported; the rest is counted
 MOST_WARNINGS = 3

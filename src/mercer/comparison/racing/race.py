@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
-from numpy.typing import NDArray
-
+from mercer._typing import Array
 from mercer.comparison.entry import Entry
 from mercer.comparison.racing.budget import Budget, OutOfTime
 from mercer.comparison.racing.crossvalidation import cross_validate
 from mercer.comparison.taking_part.entrants import Entrant
 from mercer.comparison.taking_part.inner import InnerFolds
 from mercer.using.tasks import Split, Task
-
-Array = NDArray[Any]
 
 #: told the stage, how many of its steps are done, of how many, and what is next
 Progress = Callable[[str, int, int, str], None]

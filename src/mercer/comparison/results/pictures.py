@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError
 from mercer.comparison.measuring.roc import roc_points
@@ -16,8 +15,6 @@ from mercer.using.tasks import Classification
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
     from mercer.comparison.entry import Entry
-
-Array = NDArray[Any]
 
 #: models that one picture has room for
 MOST_CURVES = 5

@@ -6,10 +6,10 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from mercer._errors import MercerError
+from mercer._typing import Array
 from mercer.comparison.entry import Entry
 from mercer.comparison.view import View, some_rows
 from mercer.report import Axis, Bars, Chart, Section
@@ -26,8 +26,6 @@ from mercer.using.explaining.coefficients import (
     without_rounding,
 )
 from mercer.using.explaining.explanation import explain_exactly
-
-Array = NDArray[Any]
 
 #: features up to which there are intervals (they take the inverse of a matrix of that size), and rows × features
 MOST_FEATURES, MOST_ENTRIES = 400, 20_000_000

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from mercer._errors import DataError, ExperimentInterrupted
+from mercer._typing import Array
 from mercer.base import traits_of
 from mercer.comparison.entry import Entry
 from mercer.comparison.experiments.curves_result import LearningCurves
@@ -21,8 +21,6 @@ from mercer.comparison.racing.clock import WorkClock
 from mercer.comparison.taking_part.kinds import innermost
 from mercer.comparison.view import View, drawn, some_rows
 from mercer.report import Chart, Line, Note, Section
-
-Array = NDArray[Any]
 
 #: pairs that are tried, of complete numbers and of others, to which some models take many steps
 MOST_PAIRS, MOST_WITH_GAPS = 3, 2

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.comparison.entry import Entry
 from mercer.comparison.view import View, some_rows
 from mercer.report import Axis, Chart, Costs, Field, Grid, Heat, Section
-
-Array = NDArray[Any]
 
 #: held-out rows, models and classes for the costs that a reader sets
 MOST_ROWS, MOST_MODELS, MOST_CLASSES = 2_000, 3, 10

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import MercerError
+from mercer._typing import Array
 from mercer.comparison.sections.useful import by_usefulness
 from mercer.comparison.view import View, some_rows
 from mercer.report import Axis, Chart, Line, Section
-
-Array = NDArray[Any]
 
 MOST_COLUMNS, MOST_CLASSES, MOST_ROWS, POINTS = 8, 6, 1_000, 120
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import MercerError
+from mercer._typing import Array
 from mercer.comparison.entry import Entry
 from mercer.comparison.sections.nomogram import nomogram, summed
 from mercer.comparison.view import View, some_rows
@@ -17,8 +17,6 @@ from mercer.report.wording import in_full, written
 from mercer.using.explaining.drivers import common_output
 from mercer.using.explaining.explanation import EXACT, Explanation, explain_exactly, explain_rows
 from mercer.using.explaining.values import column_texts
-
-Array = NDArray[Any]
 
 #: rows to look at; models and classes that explain them; features and columns of each; drivers that are drawn
 MOST_ROWS, MOST_MODELS, MOST_CLASSES, MOST_FEATURES, MOST_COLUMNS, MOST_DRIVERS = 40, 3, 6, 25, 30, 15

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.comparison.entry import Entry
 from mercer.comparison.view import View, some_rows
 from mercer.data import Kind, Table
@@ -15,8 +15,6 @@ from mercer.report.wording import in_full
 from mercer.using.explaining.explanation import Explanation, explain_exactly
 from mercer.using.explaining.outputs import LOG_ODDS
 from mercer.using.explaining.values import column_texts
-
-Array = NDArray[Any]
 
 #: rows from which a nomogram is read, its lines, values on each, and the share of the least and of the greatest amounts
 #: that it leaves out: a single one far out would leave all other lines no room

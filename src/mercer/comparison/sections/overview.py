@@ -6,16 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.comparison.measuring.duplicates import row_numbers
 from mercer.comparison.view import View
 from mercer.data import Kind
 from mercer.data.schema import Column
 from mercer.report import Axis, Bars, Chart, Field, Grid, Line, Note, Section
 from mercer.report.wording import counted, in_full, share_of, shortened
-
-Array = NDArray[Any]
 
 #: columns that have a picture, columns that are listed, and levels that are named
 MOST_PICTURES, MOST_COLUMNS, MOST_LEVELS = 12, 200, 3

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.comparison.view import View, some_rows
 from mercer.report import Axis, Chart, Field, Grid, Line, Points, Section
 from mercer.report.wording import counted
-
-Array = NDArray[Any]
 
 #: points of a scatter, and bins of a mean
 MOST_POINTS, BINS = 600, 12

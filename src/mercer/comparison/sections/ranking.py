@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.comparison.measuring.roc import precision_recall_points, roc_points
 from mercer.comparison.view import View
 from mercer.report import Axis, Chart, Line, Section
-
-Array = NDArray[Any]
 
 #: models that are drawn (of two classes), classes that are drawn (of several), and points of a curve
 MOST_MODELS, MOST_CLASSES, MOST_POINTS = 4, 10, 150

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.comparison.entry import Entry
 from mercer.comparison.sections.useful import by_usefulness
 from mercer.comparison.view import View, some_rows
 from mercer.data import Kind, Table
 from mercer.data.frame_like import frame_like
 from mercer.report import Axis, Chart, Heat, Line, Points, Section
-
-Array = NDArray[Any]
 
 #: cells along each side, and points
 CELLS, MOST_POINTS, MOST_CLASSES = 40, 300, 10

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.comparison.view import View
-
-Array = NDArray[Any]
 
 
 def by_usefulness(view: View) -> list[int]:

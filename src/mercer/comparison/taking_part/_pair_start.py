@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.models import linear_form
 from mercer.models.linear_forms.features import Centred, CentredMonomials
 from mercer.models.linear_forms.units import statistic_scale
-
-Array = NDArray[Any]
 
 
 class Start(NamedTuple):

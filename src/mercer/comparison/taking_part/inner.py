@@ -7,13 +7,11 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError
+from mercer._typing import Array
 from mercer.comparison.measuring.splits import deal
 from mercer.using.tasks import Split, Task
-
-Array = NDArray[Any]
 
 #: folds within the training rows
 INNER_FOLDS = 3

@@ -8,18 +8,16 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._typing import Array
 from mercer.comparison.taking_part.entrants import Entrant
 from mercer.data import Kind, Table
 from mercer.using.shown import Shown
 from mercer.using.tasks import Task
-
-Array = NDArray[Any]
 
 #: trees of one fit, and rounds: many classes have a tree each in every round
 MOST_TREES, MOST_ROUNDS, FEWEST_ROUNDS = 500, 100, 10

@@ -6,19 +6,17 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer._stored import optional, part_of, stored
+from mercer._typing import Array
 from mercer.comparison.measuring.splits import deal
 from mercer.comparison.taking_part.inner import INNER_FOLDS, SEED, Inner
 from mercer.using.tasks import Split
 from mercer.using.which_task import task_for
-
-Array = NDArray[Any]
 
 
 @stored(parameter=part_of(str), cv=optional(part_of()), best_estimator_=part_of())

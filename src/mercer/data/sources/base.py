@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numpy.typing import NDArray
+from mercer._typing import Array
 
 if TYPE_CHECKING:
     from mercer.data.schema import Schema
-
-Array = NDArray[Any]
 
 #: bytes of decoded values that one chunk has, about: large beside what a statistic costs, small beside any memory
 CHUNK_BYTES = 1 << 25

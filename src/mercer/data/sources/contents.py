@@ -7,12 +7,10 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._threads import row_blocks
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: rows that are hashed at once
 ROWS = 1 << 16

@@ -10,9 +10,10 @@ import numpy as np
 
 from mercer._errors import ColumnTypeError, DataError
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.data.packed import Packed
 from mercer.data.readers.base import what_failed, without_markers
-from mercer.data.sources.base import Array, Chunk, Columns
+from mercer.data.sources.base import Chunk, Columns
 
 
 @dataclass(frozen=True)

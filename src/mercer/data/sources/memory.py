@@ -13,7 +13,8 @@ from scipy import sparse
 
 from mercer._errors import DataError
 from mercer._threads import row_blocks
-from mercer.data.sources.base import CHUNK_BYTES, Array, Chunk, Columns, Piece, Source, digest
+from mercer._typing import Array
+from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece, Source, digest
 from mercer.data.sources.contents import contents_digest
 from mercer.data.sources.files.stamps import Stamp
 

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.data.coding import Coded
-
-Array = NDArray[Any]
 
 
 class Storage(Protocol):

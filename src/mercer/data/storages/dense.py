@@ -8,15 +8,13 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError
+from mercer._typing import Array
 from mercer.data.coding import Coded, code_array, code_floats
 from mercer.data.dates import days
 from mercer.data.kinds import Kind
 from mercer.data.storages.base import Matrix
-
-Array = NDArray[Any]
 
 _KINDS = {"f": Kind.NUMBER, "i": Kind.INTEGER, "u": Kind.INTEGER, "b": Kind.BOOLEAN}
 _KINDS |= {"U": Kind.CATEGORY, "S": Kind.CATEGORY, "T": Kind.CATEGORY}

@@ -10,9 +10,9 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
-from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError, DataError
+from mercer._typing import Array
 from mercer.data.coding import Coded
 from mercer.data.kinds import Kind
 from mercer.data.side_by_side import fill_rows
@@ -20,8 +20,6 @@ from mercer.data.storages.frame_columns import FrameColumn, SeriesColumn, Viewed
 from mercer.data.storages.pandas_columns import typed
 from mercer.data.storages.plain_columns import plain_columns, side_by_side
 from mercer.data.storages.time_columns import DATES, TIMES, TimeColumn
-
-Array = NDArray[Any]
 
 KINDS: dict[Any, Kind] = {nw.Float64: Kind.NUMBER, nw.Int64: Kind.INTEGER, nw.Boolean: Kind.BOOLEAN}
 KINDS |= dict.fromkeys((nw.String, nw.Categorical, nw.Enum, nw.Object), Kind.CATEGORY)

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.data.coding import (
     Coded,
     as_floats,
@@ -23,7 +23,6 @@ from mercer.data.coding import (
 from mercer.data.kinds import Kind
 from mercer.data.storages.dense import float_type
 
-Array = NDArray[Any]
 BOTH = np.array([False, True])
 
 

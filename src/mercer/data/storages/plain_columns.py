@@ -8,9 +8,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from mercer._typing import Array
 
 
 def side_by_side(native: Any, *, fewest: int = 50) -> Any:

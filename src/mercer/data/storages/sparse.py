@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from numpy.typing import NDArray
-
 from mercer._errors import ColumnTypeError
+from mercer._typing import Array
 from mercer.data.coding import Coded, code_array
 from mercer.data.storages.base import Matrix
 from mercer.data.storages.dense import float_type
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,11 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import ColumnTypeError
+from mercer._typing import Array
 from mercer.data.coding import Coded, code_floats, one_chunk
 from mercer.data.dates import MICROSECONDS_PER_DAY
-
-Array = NDArray[Any]
 
 #: types of points in time, and all types that are read as numbers
 DATES = (nw.Date, nw.Datetime)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.text import characters as loops
 from mercer._jit.text.characters import AS_IT_IS, PLAIN, PYTHONS, Alphabet
 from mercer._jit.text.cutting import CHARACTERS, WITHIN_WORDS, WORDS, How
+from mercer._typing import Array
 from mercer.data.texts import SURROGATES, Texts
 from mercer.features.text.alphabet import alphabet, ascii_alphabet
-
-Array = NDArray[Any]
 
 #: patterns whose tokens are whole words of at least so many characters as there are \w
 WHOLE_WORDS = re.compile(r"(?:\(\?u\))?(?:\\b)?((?:\\w)+)\+(?:\\b)?")

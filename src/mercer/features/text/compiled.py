@@ -16,13 +16,13 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._errors import EmptyDataError, TextError
 from mercer._jit.text import hashing
 from mercer._jit.text import rows as loops
 from mercer._threads import ordered_map
+from mercer._typing import Array
 from mercer.data.texts import Texts
 from mercer.features.text.analysis import Analysis
 from mercer.features.text.blocks import Block, Decode, in_blocks
@@ -33,7 +33,6 @@ from mercer.features.text.uniting import NOWHERE, Columns, united
 from mercer.features.text.weights import normalised
 from mercer.stats.vocabulary import Vocabulary
 
-Array = NDArray[Any]
 A = TypeVar("A")
 B = TypeVar("B")
 T = TypeVar("T")

@@ -13,16 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import murmurhash3_32
 
 from mercer._errors import DataError, EmptyDataError
 from mercer._stored import integers, sequence, stored, whole
+from mercer._typing import Array
 from mercer.features.text.matrices import csr
 from mercer.stats.vocabulary import Vocabulary
 
-Array = NDArray[Any]
 Analyze = Callable[[Any], Iterable[Any]]
 
 

@@ -6,11 +6,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import get_config
 
-Array = NDArray[Any]
+from mercer._typing import Array
+
 KINDS: dict[str, Any] = {"sparray": sparse.csr_array, "spmatrix": sparse.csr_matrix}
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.text import pages
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: entries for which room is made at once, where a block has some of them: what few blocks need
 ENTRIES = 1 << 21

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.text import cutting, interning, pages, scanning, spelling
 from mercer._jit.text.interning import PAIR, PAIR_LAST, SPARE, Pairs, Strings
+from mercer._typing import Array
 from mercer.data.texts import SURROGATES, Texts
 from mercer.features.text.analysis import Analysis
 from mercer.features.text.room import Room, larger
-
-Array = NDArray[Any]
 
 #: entries up to which they are numbered: a table remembers where a word was counted last in 32 bits
 LARGEST = np.iinfo(np.int32).max

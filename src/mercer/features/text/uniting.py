@@ -12,16 +12,15 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.text import ordering, pages, spelling
 from mercer._jit.text.interning import SPARE
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.data.texts import Texts
 from mercer.features.text.scanner import Scanned, Scanner
 from mercer.stats.vocabulary import Vocabulary
 
-Array = NDArray[Any]
 K = TypeVar("K", bound=Sized)
 
 #: where a term is that has no column

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.sparsefuncs_fast import inplace_csr_row_normalize_l1, inplace_csr_row_normalize_l2
 
 from mercer._errors import DataError, MergeError
 from mercer._stored import reals, stored
 from mercer._threads import row_blocks
+from mercer._typing import Array
 
-Array = NDArray[Any]
 #: entries that are weighed together
 AT_ONCE = 1 << 16
 

@@ -20,6 +20,7 @@ from mercer.models.comparisons import count, take
 from mercer.models.costs._cost import Cost
 from mercer.models.costs._source_cost import source_cost
 from mercer.models.costs.work import work_of
+from mercer.models.kernel_models.approximate import is_auto
 from mercer.models.streaming.from_source import is_source, source_of
 
 #: seconds that each measurement of this machine takes, about
@@ -62,12 +63,6 @@ def estimate_cost(model: Any, X: Any) -> Cost:
         return _cost(model, X)
     exact = _cost(clone(model).set_params(approximate=None), X)
     return exact if exact.bearable else _cost(clone(model).set_params(approximate="nystroem"), X)
-
-
-def is_auto(model: Any) -> bool:
-    """Whether costs decide if features stand for the kernel."""
-    approximate = getattr(model, "approximate", None)
-    return isinstance(approximate, str) and approximate == "auto"
 
 
 def _cost(model: Any, X: Any) -> Cost:

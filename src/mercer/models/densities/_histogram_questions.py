@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import ColumnTypeError, DataError
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.families.draws import as_generator, checked_count
-from mercer.models.base import Array, checked, column_names, refuse_infinite
+from mercer.models.base import checked, column_names, refuse_infinite
 from mercer.models.densities.estimator import DensityEstimator
 from mercer.report import plots
 from mercer.smoothing.cells import Cells

@@ -11,11 +11,12 @@ from sklearn.base import clone
 
 from mercer._errors import EmptyDataError
 from mercer._threads import thread_count
+from mercer._typing import Array
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.engines.running import current_run
 from mercer.families.bins import bins_per_column
-from mercer.models.base import Array, Plan
+from mercer.models.base import Plan
 from mercer.models.densities._histogram_questions import corners
 from mercer.stats.grid import GridCounts
 

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import ColumnMismatchError, DataError, NoClosedFormError
 from mercer._gpu import is_tensor, like, to_numpy
+from mercer._typing import Array
 from mercer.models._tensors import checked_tensor
-from mercer.models.base import Array, Plan, checked, column_names
+from mercer.models.base import Plan, checked, column_names
 from mercer.models.densities._kernel_rows import Rows, patterns, refuse_values
 from mercer.models.densities.estimator import DensityEstimator
 from mercer.smoothing import SmoothingKernel, Windows

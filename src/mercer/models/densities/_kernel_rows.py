@@ -9,9 +9,10 @@ from typing import Self
 import numpy as np
 
 from mercer._stored import floats, optional, stored
+from mercer._typing import Array
 from mercer.families.missing_patterns import distinct_patterns
 from mercer.models._finite import adds_up
-from mercer.models.base import Array, refuse_where
+from mercer.models.base import refuse_where
 
 
 @stored(X=floats("nd"), weight=optional(floats("n", least=0)), tag="DensityRows")

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.neighbors import VALID_METRICS, BallTree, KDTree
 
 from mercer._errors import BandwidthError, DataError, KernelError, NoClosedFormError
-from mercer.models.base import Array
+from mercer._typing import Array
 from mercer.models.densities._kernel_rows import Rows
 from mercer.smoothing import Gaussian, SmoothingKernel, Uniform, Windows
 from mercer.smoothing.bandwidth import Bandwidth

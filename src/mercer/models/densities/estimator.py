@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from mercer.models.base import Array
+from mercer._typing import Array
 
 
 class DensityEstimator(BaseEstimator):

@@ -17,13 +17,14 @@ from mercer._errors import (
 )
 from mercer._stored import floats, part_of, reals, sequence, stored
 from mercer._threads import thread_count
+from mercer._typing import Array
 from mercer.base import DESCRIBES_ROWS, traits
 from mercer.data.blocks import RowBlocks
 from mercer.data.sources.base import Source
 from mercer.engines.reducing import reduce
 from mercer.families.bins import Axis, Sample, axis_from, bins_in_words, bins_per_column
 from mercer.models._agreement import refuse_other_columns
-from mercer.models.base import Array, Plan, checked_weight, column_names, old_state_on_failure
+from mercer.models.base import Plan, checked_weight, column_names, old_state_on_failure
 from mercer.models.densities._histogram_questions import BLOCK_ROWS, HistogramQuestions, corners
 from mercer.models.densities._histogram_source import count_source
 from mercer.models.fitted_fields import FITTED

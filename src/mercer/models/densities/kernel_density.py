@@ -16,12 +16,13 @@ from mercer._held import ValueHolder
 from mercer._jit.smoothing.parzen import SIZE
 from mercer._stored import optional, part_of, stored
 from mercer._threads import thread_count
+from mercer._typing import Array
 from mercer.base import DESCRIBES_ROWS, traits
 from mercer.families.draws import checked_count
 from mercer.models._agreement import refuse_other_columns, refuse_other_parameters
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensors import checked_tensor, checked_tensor_weight
-from mercer.models.base import Array, Plan, checked, checked_weight, column_names, old_state_on_failure
+from mercer.models.base import Plan, checked, checked_weight, column_names, old_state_on_failure
 from mercer.models.densities._kernel_questions import DensityQuestions
 from mercer.models.densities._kernel_rows import Rows, refuse_values
 from mercer.models.densities._kernel_tree import METRICS, TREES, TreeDensity, is_euclidean, tree_for

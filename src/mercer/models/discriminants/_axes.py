@@ -6,8 +6,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from mercer._errors import SingularCovarianceError
+from mercer._typing import Array
 from mercer.families.collinear import cholesky
-from mercer.models.base import Array
 
 #: smallest part of the largest variance of a column at which an eigenvalue solver, whose errors are parts of the
 #: largest, leaves the smallest half of its digits

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._stored import stored
-from mercer.models.base import Array
+from mercer._typing import Array
 from mercer.solvers.gaps.em import Pull
 from mercer.stats import FourthMoments, ScatterMoments
 

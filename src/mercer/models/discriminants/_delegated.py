@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._errors import DataError
 from mercer._stored import floats, stored
-from mercer.models.base import Array
+from mercer._typing import Array
 from mercer.stats import Statistic
 
 

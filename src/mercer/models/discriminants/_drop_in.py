@@ -10,9 +10,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from mercer._errors import DataError
 from mercer._gpu import is_tensor, to_numpy
+from mercer._typing import Array
 from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Source
-from mercer.models.base import Array
 from mercer.models.discriminants._covariance import AnyShrinkage, class_covariances, fixed_shrinkage
 from mercer.models.discriminants._delegated import DelegatedCovariances
 from mercer.models.discriminants.discriminant import DiscriminantClassifier

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from mercer._stored import floats, stored
-from mercer.models.base import Array
+from mercer._typing import Array
 from mercer.stats.base import ratio
 
 #: entries of a direction that differ by less are equal but for rounding

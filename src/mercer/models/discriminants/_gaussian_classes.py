@@ -16,11 +16,11 @@ from mercer._jit.models import normal_scores
 from mercer._jit.product import put_product
 from mercer._stored import flags, floats, stored
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.families import MultivariateGaussian, MultivariateGaussianParameters
 from mercer.families.collinear import cholesky
 from mercer.families.gaussian import LOG_2PI
 from mercer.models._finite import refuse_too_wide
-from mercer.models.base import Array
 from mercer.models.discriminants._singular import singular_class
 from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.solvers.gaps.em import Words

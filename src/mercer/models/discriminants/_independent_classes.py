@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._stored import flags, floats, stored
+from mercer._typing import Array
 from mercer.families.gaussian import GaussianParameters
-from mercer.models.base import Array
 from mercer.models.discriminants._covariance import AnyShrinkage, FixedShrinkage, Structure
 from mercer.models.discriminants._singular import singular_class
 from mercer.models.generative.gaussian_scores import GaussianScores

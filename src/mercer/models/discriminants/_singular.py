@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from mercer._errors import SingularCovarianceError
+from mercer._typing import Array
 from mercer.families.collinear import collinear_columns
-from mercer.models.base import Array
 
 #: how many columns a message names
 MOST_NAMES = 10

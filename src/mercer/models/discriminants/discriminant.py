@@ -12,9 +12,10 @@ import numpy as np
 from mercer._errors import DataError, DegenerateDataError, FitInterrupted, MergeError, NonFiniteError
 from mercer._stored import optional, part_of, stored
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.data.sources.base import Source
 from mercer.models._tensor_rows import TakesTensors
-from mercer.models.base import Array, column_names, first_where, old_state_on_failure
+from mercer.models.base import column_names, first_where, old_state_on_failure
 from mercer.models.discriminants._covariance import AnyShrinkage
 from mercer.models.generative.generative import GenerativeClassifier
 from mercer.models.generative.posterior import with_prior

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.base import Candidate, Half, Question, traits
-from mercer.models.base import Array
 from mercer.models.discriminants._covariance import (
     STRUCTURES,
     AnyShrinkage,

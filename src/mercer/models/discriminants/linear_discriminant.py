@@ -15,12 +15,13 @@ from mercer._errors import DataError, PriorError
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._stored import floats, optional, part_of, stored, whole
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import traits
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.families.collinear import collinear_columns
 from mercer.models._finite import refuse_too_wide
-from mercer.models.base import Array, column_names, publish
+from mercer.models.base import column_names, publish
 from mercer.models.discriminants._covariance import class_covariances
 from mercer.models.discriminants._drop_in import DropInDiscriminant
 from mercer.models.discriminants._fisher import Directions, directions_by_rank, directions_by_ratio, whitening_by_rank

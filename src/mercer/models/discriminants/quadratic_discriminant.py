@@ -10,9 +10,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
 from mercer._stored import floats, sequence, stored
+from mercer._typing import Array
 from mercer.base import traits
 from mercer.families.gaussian import LOG_2PI
-from mercer.models.base import Array, publish
+from mercer.models.base import publish
 from mercer.models.discriminants._axes import principal_axes
 from mercer.models.discriminants._drop_in import DropInDiscriminant
 from mercer.models.discriminants._fisher import with_fixed_signs

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._errors import SupportError
+from mercer._typing import Array
 from mercer.families import CategoricalParameters, Multinomial
-from mercer.models.base import Array
 from mercer.stats import VectorSums
 
 

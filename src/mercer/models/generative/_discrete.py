@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.data.blocks import COPIED_BLOCK, VIEWED_BLOCK
 from mercer.families import Multinomial
-from mercer.models.base import Array, checked, column_names, is_sparse, refuse_negative
+from mercer.models.base import checked, column_names, is_sparse, refuse_negative
 from mercer.models.generative.classifier import StatisticClassifier
 from mercer.models.generative.generative import checked_priors
 from mercer.models.generative.probabilities import log

@@ -10,8 +10,9 @@ from scipy.special import gammaln
 
 from mercer._jit.designs import sparse as sparse_products
 from mercer._stored import floats, optional, part_of, reals, stored
+from mercer._typing import Array
 from mercer.families import Multinomial
-from mercer.models.base import Array, is_sparse
+from mercer.models.base import is_sparse
 from mercer.stats.sparse import Stored, one_entry_per_place
 
 #: a product of fractions with indicators that is this close to 0 is 0

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mercer._stored import part_of, stored
-from mercer.models.base import Array
+from mercer._typing import Array
 from mercer.models.generative.classifier import StatisticClassifier
 from mercer.stats.base import Statistic
 from mercer.stats.by_class import ByClass

@@ -14,11 +14,12 @@ from mercer._errors import MergeError, SupportError
 from mercer._jit.models import binarize as loops
 from mercer._stored import floats, part_of, stored
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.families import Bernoulli, BernoulliParameters
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models.base import Array, column_names, first_where, is_sparse
+from mercer.models.base import column_names, first_where, is_sparse
 from mercer.models.fitted_fields import FITTED_COUNTS
 from mercer.models.generative._discrete import DiscreteClassifier, some_rows
 from mercer.models.generative._discrete_scores import BernoulliScores, with_entries

@@ -12,12 +12,13 @@ from sklearn.utils._param_validation import Interval
 from mercer._errors import UnseenCodeError
 from mercer._memory import refuse_beyond_memory
 from mercer._stored import floats, integers, sequence, stored
+from mercer._typing import Array
 from mercer.base import traits
 from mercer.data.blocks import COPIED_BLOCK
 from mercer.data.coding import Coded
 from mercer.families import Categorical, CategoricalParameters
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models.base import Array, checked, column_names, first_where, refuse_negative
+from mercer.models.base import checked, column_names, first_where, refuse_negative
 from mercer.models.fitted_fields import FITTED_COUNTS
 from mercer.models.generative._discrete import DiscreteClassifier
 from mercer.models.generative._unweighted import CountsRowsApart, unweighted

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, EmptyDataError, NonFiniteError
 from mercer._threads import ordered_map, row_blocks, thread_count
+from mercer._typing import Array
 from mercer.data.blocks import COPIED_BLOCK, VIEWED_BLOCK, RowBlocks, rows_per_block
 from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Source
@@ -24,15 +25,7 @@ from mercer.models._agreement import (
     warn_of_lost_digits,
 )
 from mercer.models._refusal import refuse_no_target
-from mercer.models.base import (
-    Array,
-    Plan,
-    checked,
-    checked_weight,
-    column_names,
-    old_state_on_failure,
-    refuse_infinite,
-)
+from mercer.models.base import Plan, checked, checked_weight, column_names, old_state_on_failure, refuse_infinite
 from mercer.models.generative.posterior import log_posterior, most_probable, posterior, with_prior_for_impossible
 from mercer.models.generative.probabilities import log
 from mercer.models.streaming.from_source import fits_sources

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.models.base import Array, column_names
+from mercer._typing import Array
+from mercer.models.base import column_names
 from mercer.models.generative.gaussian_nb import GaussianNB
 from mercer.models.generative.naive_bayes import NaiveBayes
 from mercer.models.generative.parts.numbers import NumbersPart

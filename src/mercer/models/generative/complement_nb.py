@@ -8,10 +8,11 @@ import numpy as np
 
 from mercer._errors import NonFiniteError
 from mercer._stored import floats, part_of, stored
+from mercer._typing import Array
 from mercer.base import traits
 from mercer.families import Multinomial
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models.base import Array, column_names
+from mercer.models.base import column_names
 from mercer.models.fitted_fields import FITTED_COUNTS
 from mercer.models.generative._discrete import CountClassifier, DiscreteClassifier
 from mercer.models.generative._discrete_scores import LogProduct

@@ -11,10 +11,11 @@ from sklearn.utils._param_validation import Interval
 
 from mercer._errors import DegenerateDataError
 from mercer._stored import floats, part_of, real, stored
+from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
 from mercer.families.gaussian import GaussianParameters
 from mercer.models._tensor_rows import TakesTensors
-from mercer.models.base import Array, column_names, publish
+from mercer.models.base import column_names, publish
 from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.generative._unweighted import CountsRowsApart, unweighted
 from mercer.models.generative.gaussian_scores import GaussianScores

@@ -11,8 +11,8 @@ from mercer._gpu import is_tensor, namespace
 from mercer._gpu import scores as tensor_loops
 from mercer._jit.models import normal_scores
 from mercer._stored import floats, stored
+from mercer._typing import Array
 from mercer.families.gaussian import LOG_2PI, GaussianParameters
-from mercer.models.base import Array
 from mercer.stats.base import as_block
 
 

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._errors import PriorError
+from mercer._typing import Array
 from mercer.families.draws import as_generator, checked_count
-from mercer.models.base import Array
 from mercer.models.generative.classifier import StatisticClassifier
 from mercer.models.generative.posterior import log_evidence
 

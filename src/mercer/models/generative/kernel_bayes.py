@@ -11,9 +11,10 @@ import numpy as np
 from mercer._errors import BandwidthError, EmptyDataError
 from mercer._held import ValueHolder
 from mercer._stored import flags, floats, part_of, sequence, stored
+from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
 from mercer.data.sources.base import Source
-from mercer.models.base import Array, checked, column_names
+from mercer.models.base import checked, column_names
 from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.generative.generative import GenerativeClassifier
 from mercer.smoothing import Bandwidth, SmoothingKernel, Windows, smoothing_kernel_from

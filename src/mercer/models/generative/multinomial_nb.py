@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from mercer._stored import floats, part_of, stored
+from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
 from mercer.families import Multinomial
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models.base import Array, column_names
+from mercer.models.base import column_names
 from mercer.models.fitted_fields import FITTED_COUNTS
 from mercer.models.generative._count_draws import draw_counts, drawn_lengths
 from mercer.models.generative._discrete import CountClassifier

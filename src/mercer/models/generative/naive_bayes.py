@@ -15,13 +15,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import MergeError
 from mercer._held import ValueHolder
 from mercer._stored import part_of, sequence, stored
+from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
 from mercer.data.frame_like import frame_like
 from mercer.data.schema import Schema
 from mercer.data.sources.base import Source
 from mercer.data.table import Table
 from mercer.families import Family
-from mercer.models.base import Array, checked_table, column_names
+from mercer.models.base import checked_table, column_names
 from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.generative.generative import GenerativeClassifier
 from mercer.models.generative.parts import Conditional, Part, Smoothing, choose_parts

@@ -12,7 +12,7 @@ import numpy as np
 from mercer._gpu import is_tensor, like, namespace
 from mercer._gpu import scores as tensor_loops
 from mercer._jit.models import posterior as loops
-from mercer.models.base import Array
+from mercer._typing import Array
 
 
 def with_prior(scores: Any, log_prior: Array) -> Any:

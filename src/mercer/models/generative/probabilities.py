@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.models.base import Array
+from mercer._typing import Array
 
 
 def log(p: Array) -> Array:

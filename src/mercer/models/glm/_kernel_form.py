@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import MercerWarning, UnsuitableSolverError
+from mercer._typing import Array
 from mercer.families import Family, Link, link_from, penalty_from
 from mercer.families.penalties import Strengths
 from mercer.kernels import Kernel, kernel_from
@@ -16,7 +17,7 @@ from mercer.models._kernel_rows import checked_rows, refuse_no_kernel
 from mercer.models._progress import watched
 from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_kernels import kernel_plan, of_rows, responses
-from mercer.models.base import Array, checked_weight
+from mercer.models.base import checked_weight
 from mercer.models.diagnosis import Diagnosis
 from mercer.models.glm._overdispersion import no_overdispersion, overdispersion
 from mercer.models.glm.inputs import read_offset
@@ -27,8 +28,7 @@ from mercer.models.glm.target import read_target
 from mercer.models.kernel_models.approximate import features_for
 from mercer.models.kernel_models.feature_function import Function
 from mercer.models.kernel_models.fit import SOLVERS, fit_kernel
-from mercer.models.kernel_models.machine import Data, Fit, KernelFitInterrupted, Machine, not_converged
-from mercer.models.kernel_models.norm_regularised import strength_of
+from mercer.models.kernel_models.machine import Data, Fit, KernelFitInterrupted, Machine, not_converged, strength_of
 from mercer.solvers.choose import Choice
 from mercer.solvers.span.kernel_freedom import used_degrees
 from mercer.solvers.span.kernel_losses import constant

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import chi2
 
+from mercer._typing import Array
 from mercer.families import Family, NegativeBinomial, Poisson
-from mercer.models.base import Array
 from mercer.models.diagnosis import Finding
 from mercer.models.glm.figures import Figures
 from mercer.models.glm.negative_binomial import NO_DISPERSION

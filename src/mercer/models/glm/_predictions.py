@@ -11,13 +11,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from mercer._errors import NonFiniteError
 from mercer._gpu import is_tensor, like, namespace
+from mercer._typing import Array
 from mercer.designs import Terms
 from mercer.families import Distribution, Family, Link, response_family_from
 from mercer.families.response import Response
 from mercer.models._finite import refuse_not_finite
 from mercer.models._kernel_rows import checked_rows
 from mercer.models._tensors import best_class, in_memory
-from mercer.models.base import Array, checked_table, checked_weight, column_names
+from mercer.models.base import checked_table, checked_weight, column_names
 from mercer.models.glm._tensors import tensor_predictors
 from mercer.models.glm.inputs import read_offset, refuse_spoilt_table
 from mercer.models.glm.kind import Kind

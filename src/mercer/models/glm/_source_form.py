@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import MercerWarning
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.data.kinds import Kind
 from mercer.data.sources.base import Chunk, Source
@@ -19,7 +20,7 @@ from mercer.designs.streamed import Responses
 from mercer.designs.survey import Parts, Seen, Survey
 from mercer.families import Family, Link, Penalty, link_from, penalty_from, response_family_from
 from mercer.models._progress import with_callbacks
-from mercer.models.base import Array, Plan, checked_table, checked_weight
+from mercer.models.base import Plan, checked_table, checked_weight
 from mercer.models.glm.inputs import read_offset
 from mercer.models.glm.negative_binomial import estimates_r
 from mercer.models.glm.target import is_label_family, read_target, refuse_classes

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import NoDensityError
+from mercer._typing import Array
 from mercer.data.sources.base import Chunk
 from mercer.engines.folding import fold
 from mercer.families import Gaussian
 from mercer.families.response import Response
-from mercer.models.base import Array
 from mercer.models.glm._streamed_looks import Prepare
 from mercer.models.glm.figures import Figures, deviance_of_constant, likelihood_of, saturated, told_by
 from mercer.solvers.problem import Problem

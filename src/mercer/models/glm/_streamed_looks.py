@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer._typing import Array
 from mercer.data.sources.base import Chunk
 from mercer.designs.observations import ObservedBatch
 from mercer.engines.folding import fold
 from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
-from mercer.models.base import Array
 
 #: a chunk in working coordinates; can be pickled
 Prepare = Callable[[Chunk], ObservedBatch]

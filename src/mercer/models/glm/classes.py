@@ -11,12 +11,12 @@ import numpy as np
 from mercer._errors import DataError, UnsuitableSolverError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._stored import part_of, stored, values
+from mercer._typing import Array
 from mercer.designs import Coordinates, Observations
 from mercer.families import Categorical, CategoricalParameters, Distribution, Family
 from mercer.families.penalties import Strengths
 from mercer.families.softmax import SoftmaxResponse
 from mercer.models._progress import Progress
-from mercer.models.base import Array
 from mercer.models.generative.posterior import log_posterior
 from mercer.models.glm.figures import Figures
 from mercer.models.glm.kind import Kind

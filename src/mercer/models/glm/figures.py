@@ -9,13 +9,13 @@ import numpy as np
 
 from mercer._errors import NoDensityError
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.data.coding import code_floats
 from mercer.designs import DenseDesign, Observations
 from mercer.engines.reducing import reduce
 from mercer.families import IDENTITY, Family, Gaussian
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.models.base import Array
 from mercer.models.glm.solve import Limits, solve
 from mercer.models.glm.trials import saturated_counts
 from mercer.solvers.problem import Problem

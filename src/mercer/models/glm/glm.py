@@ -16,6 +16,7 @@ from mercer._errors import LinkError, MercerWarning, NonFiniteError, SeparationW
 from mercer._gpu import is_tensor
 from mercer._stored import either, floats, optional, part_of, real, stored
 from mercer._threads import thread_count
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import Candidate, Half, ModelKind, Question, traits
 from mercer.designs import Observations, TensorDesign, TensorObservations, Terms, design_of
@@ -38,15 +39,7 @@ from mercer.models._finite import refuse_not_finite, refuse_unrepresentable
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
 from mercer.models._refusal import refuse_no_target
 from mercer.models._tensors import tensor_plan
-from mercer.models.base import (
-    Array,
-    Plan,
-    checked_table,
-    checked_weight,
-    column_names,
-    in_main_memory,
-    old_state_on_failure,
-)
+from mercer.models.base import Plan, checked_table, checked_weight, column_names, in_main_memory, old_state_on_failure
 from mercer.models.diagnosis import INTERCEPT, Diagnosis
 from mercer.models.fitted_fields import FITTED
 from mercer.models.glm._kernel_form import OWN, KernelForm

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import DataError, NonFiniteError
+from mercer._typing import Array
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded
 from mercer.families import LOG, Link
 from mercer.models._finite import refuse_non_finite
-from mercer.models.base import Array
 
 
 def read_offset(offset: Any, exposure: Any, link: Link, n_rows: int) -> Array | None:

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+from mercer._typing import Array
 from mercer.designs import Coordinates, Observations
 from mercer.families import Distribution, Family
 from mercer.families.penalties import Strengths
 from mercer.models._progress import Progress
-from mercer.models.base import Array
 from mercer.models.diagnosis import Finding
 from mercer.models.glm._overdispersion import overdispersion
 from mercer.models.glm.figures import Figures

@@ -11,13 +11,13 @@ import numpy as np
 from mercer._errors import DataError
 from mercer._gpu import is_tensor
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
 from mercer.data.sources.base import Source
 from mercer.designs import Observations
 from mercer.families import IDENTITY, LOG, Gamma, Gaussian
 from mercer.families.response import Response
 from mercer.models._tensors import in_memory
-from mercer.models.base import Array
 from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.glm.regressor import GLMRegressor
 from mercer.models.glm.solve import Solved

@@ -18,10 +18,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mercer._errors import NonFiniteError
+from mercer._typing import Array
 from mercer.families import Family, NegativeBinomial, Poisson
 from mercer.families.response import Response
 from mercer.models._progress import Progress
-from mercer.models.base import Array
 from mercer.models.glm.solve import Limits, Solved, solve
 from mercer.solvers.certificate import STATIONARY, Certificate
 from mercer.solvers.problem import Problem

@@ -11,12 +11,12 @@ import numpy as np
 from mercer._errors import DegenerateDataError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._stored import optional, reals, stored
+from mercer._typing import Array
 from mercer.designs import Coordinates, Observations
 from mercer.families import Distribution, Family
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.models._progress import Progress
-from mercer.models.base import Array
 from mercer.models.diagnosis import Finding
 from mercer.models.glm._overdispersion import overdispersion_of_counts
 from mercer.models.glm._streamed_figures import streamed_figures

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.base import traits
 from mercer.families import LOG, Poisson
 from mercer.families.response import Response
-from mercer.models.base import Array
 from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.glm.regressor import GLMRegressor
 

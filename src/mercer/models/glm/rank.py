@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.designs import Coordinates, Observations
 from mercer.families.penalties import Strengths
-from mercer.models.base import Array
 from mercer.models.glm._streamed_looks import cross_products
 from mercer.solvers.curvature import FLAT
 

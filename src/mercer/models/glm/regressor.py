@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._errors import DataError, NonFiniteError, SupportError
 from mercer._gpu import is_tensor, to_numpy
 from mercer._threads import thread_count
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.data.sources.base import Chunk, Source
 from mercer.designs import Coordinates, Observations, TensorDesign, TensorObservations, design_of
@@ -34,7 +35,6 @@ from mercer.models._progress import watched
 from mercer.models._refusal import refuse_no_target
 from mercer.models._tensors import beside, checked_tensor, checked_tensor_weight, in_memory, tensor_plan
 from mercer.models.base import (
-    Array,
     Plan,
     checked,
     checked_weight,

@@ -21,8 +21,8 @@ from mercer._errors import (
     UnsuitableSolverError,
 )
 from mercer._suggest import listed
+from mercer._typing import Array
 from mercer.models._progress import Progress
-from mercer.models.base import Array
 from mercer.models.diagnosis import Finding
 from mercer.models.glm.rank import MOST_COLUMNS, find_dependence
 from mercer.models.glm.separation import examine, weak_prior

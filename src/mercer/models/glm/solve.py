@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._errors import FitInterrupted, NonFiniteError, NotConvergedWarning
+from mercer._typing import Array
 from mercer.models._progress import Progress
-from mercer.models.base import Array
 from mercer.solvers import several_starts
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.choose import AnyProblem, Choice, choose

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._errors import DataError, NonFiniteError, SupportError
+from mercer._typing import Array
 from mercer.data.labels import encode_labels
 from mercer.families import Bernoulli, Categorical, Family
-from mercer.models.base import Array
 
 
 class Target(NamedTuple):

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._errors import DataError, FamilyError, SupportError
+from mercer._typing import Array
 from mercer.families import BernoulliParameters, Binomial, Family
-from mercer.models.base import Array
 from mercer.models.glm.target import read_numbers
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.base import traits
 from mercer.families import IDENTITY, LOG, Tweedie
 from mercer.families.response import Response
-from mercer.models.base import Array
 from mercer.models.fitted_fields import FITTED_LINEAR
 from mercer.models.glm.regressor import GLMRegressor
 

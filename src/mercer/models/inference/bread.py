@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from mercer._threads import blas_for, ordered_stream
+from mercer._typing import Array
 from mercer.models.inference.fitted import Fitted
 from mercer.solvers.smooth.scaling import inverse_root
-
-Array = NDArray[Any]
 
 #: an information with a smaller pivot, parameters scaled to unit curvature, has lost too many digits to rounding for
 #: its inverse: the R factor of the design keeps twice as many

@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, InferenceError, NonFiniteError
 from mercer._threads import ordered_stream
+from mercer._typing import Array
 from mercer.data.coding import code_array
 from mercer.models.inference.bread import Bread, bread_of
 from mercer.models.inference.fitted import Fitted
 from mercer.models.inference.leverage import corrected_slopes
-
-Array = NDArray[Any]
 
 KINDS = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 #: the power of 1/(1 − leverage) that each residual is multiplied by

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError
+from mercer._typing import Array
 from mercer.data.table import Table
 from mercer.designs import Design, Observations
 from mercer.families.penalties import Strengths
@@ -19,8 +19,6 @@ from mercer.models.inference.fitted import Fitted
 from mercer.models.inference.prediction import NewRows
 from mercer.models.inference.rows import Classes, OneMean
 from mercer.solvers.problem import Problem
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

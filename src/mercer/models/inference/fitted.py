@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._threads import ordered_stream
+from mercer._typing import Array
 from mercer.designs import Design, Observations
 from mercer.families import Family, NegativeBinomial
 from mercer.families.penalties import Strengths
@@ -21,8 +21,6 @@ from mercer.models.inference.rows import OneMean, Rows
 from mercer.solvers.problem import Problem, Slope
 from mercer.solvers.smooth import firth
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

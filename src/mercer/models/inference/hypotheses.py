@@ -14,22 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import chi2, f
 
 from mercer._errors import InferenceError
 from mercer._suggest import did_you_mean
+from mercer._typing import Array
 from mercer.models.inference.bread import Bread, bread_of
 from mercer.models.inference.covariance import Covariance, dispersion_of
 from mercer.models.inference.fitted import Fitted
 from mercer.models.inference.restricted import Face, unit_rows, warn_if_far
 from mercer.report.wording import counted
 from mercer.solvers.certificate import Solution
-
-Array = NDArray[Any]
 
 
 class HypothesisTest(NamedTuple):

@@ -11,17 +11,13 @@ the tolerance of the fit, which 1/(1 − 1) would blow up. It counts as 0.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._threads import ordered_stream, row_blocks
+from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
 from mercer.models.inference.bread import Bread
 from mercer.models.inference.fitted import Fitted, squared_lengths
-
-Array = NDArray[Any]
 
 #: the largest leverage that leaves a row a residual of its own
 MOST_LEVERAGE = 1 - 1e-10

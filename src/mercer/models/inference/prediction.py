@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logsumexp, softmax
 
 from mercer._errors import InferenceError
-from mercer._gpu import to_numpy
 from mercer._threads import ordered_stream, row_blocks
+from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
-from mercer.data.frame_like import frame_like
 from mercer.designs import Design
 from mercer.families import IDENTITY, Distribution, Family, Gaussian
 from mercer.models.inference.covariance import DETERMINED, Covariance
 from mercer.models.inference.fitted import Fitted, squared_lengths
 from mercer.models.inference.profile import quantile
 from mercer.models.inference.rows import OneMean
-
-Array = NDArray[Any]
+from mercer.models.prediction_interval import PredictionInterval
 
 #: points at which a mean that is not known for sure is tried, for the distribution of an observation
 NODES = 21
@@ -31,26 +28,6 @@ NODES = 21
 HALVINGS = 60
 #: a mean of 0, which is no parameter of most families, is this part of the largest one that is tried
 VANISHING = 1e-100
-
-
-@dataclass(frozen=True, eq=False)
-class PredictionInterval:
-    """Mean and both ends for each row; for classes, for each row and class. Tensors where rows were one."""
-
-    mean: Any
-    lower: Any
-    upper: Any
-    level: float
-    kind: str
-
-    def frame(self, library: str = "pandas") -> Any:
-        """One row for each row, as a frame of any library; for classes, columns end in the number of the class."""
-        columns: dict[str, Array] = {}
-        for name in ("mean", "lower", "upper"):
-            values = to_numpy(getattr(self, name))
-            of_classes = {f"{name}_{k}": column for k, column in enumerate(values.T)} if values.ndim == 2 else {}
-            columns |= of_classes or {name: values}
-        return frame_like(list(columns), list(columns.values()), library)
 
 
 @dataclass(frozen=True, eq=False)

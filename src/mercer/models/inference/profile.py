@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import norm, t
 
@@ -16,8 +14,6 @@ from mercer.models.inference.covariance import Covariance
 from mercer.models.inference.fitted import Fitted
 from mercer.models.inference.restricted import Face, warn_if_far
 from mercer.solvers.certificate import Certificate, Solution
-
-Array = NDArray[Any]
 
 #: how closely an end is found, relative to its distance from the estimate
 TOLERANCE = 1e-10

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import InferenceError
+from mercer._typing import Array
 from mercer.data.labels import encode_labels
 from mercer.designs import Design, Observations, Terms, design_of
 from mercer.families import IDENTITY, LOGIT, Bernoulli, Gaussian
@@ -20,8 +20,6 @@ from mercer.models.base import checked, checked_weight, column_names
 from mercer.models.inference.fits import Beside, Reading, fitted_classes, fitted_of, refuse_other_classes
 from mercer.models.logistic.options import row_weights
 from mercer.solvers.problem import Problem
-
-Array = NDArray[Any]
 
 AS_GIVEN: dict[str, Any] = {"accept_sparse": ["csc", "csr"], "codes": True}
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from numpy.typing import NDArray
-
 from mercer._errors import ColumnMismatchError, InferenceError
 from mercer._suggest import listed
+from mercer._typing import Array
 from mercer.designs import Design, Observations, design_of
 from mercer.families import Categorical, NegativeBinomial, penalty_from, response_family_from
 from mercer.families.penalties import Strengths
@@ -20,8 +19,6 @@ from mercer.models.glm.target import read_target
 from mercer.models.glm.trials import is_grouped, read_trials
 from mercer.models.inference.fits import Beside, Reading, fitted_classes, fitted_of, refuse_other_classes
 from mercer.solvers.problem import Problem
-
-Array = NDArray[Any]
 
 
 def read_glm(model: Any, X: Any, y: Any, beside: Beside) -> Reading:

@@ -12,14 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.models.diagnosis import INTERCEPT
 from mercer.models.inference.fits import Beside, Reading
 from mercer.models.inference.fitted import Fitted
 from mercer.models.tables.table_features import TableFeatures
-
-Array = NDArray[Any]
 
 
 def read_pipeline(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self, cast
+from typing import NamedTuple, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 from mercer._errors import InferenceError, NotConvergedWarning
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.designs import Observations
 from mercer.families import Family
@@ -21,8 +21,6 @@ from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.problem import Problem, Slope, standard_error
 from mercer.solvers.smooth import firth, newton
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
-
-Array = NDArray[Any]
 
 #: restrictions of unit length with a smaller singular value depend on each other
 INDEPENDENT = 1e-8

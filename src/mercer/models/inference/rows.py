@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
+from mercer._typing import Array
 from mercer.families import Family
 from mercer.families.response import Response
 
-Array = NDArray[Any]
 #: from two predictors to the second derivative of the loss of each row by them
 Curvatures = Callable[[int, int], Array]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm, t
 
 from mercer._errors import InferenceError
+from mercer._typing import Array
 from mercer.data.frame_like import frame_like
 from mercer.models.inference import hypotheses
 from mercer.models.inference.covariance import Covariance, covariance_of
@@ -18,13 +18,12 @@ from mercer.models.inference.criteria import Criteria, criteria_of
 from mercer.models.inference.fits import Reading
 from mercer.models.inference.fitted import Fitted
 from mercer.models.inference.hypotheses import HypothesisTest, hypothesis_of, position_of
-from mercer.models.inference.prediction import PredictionInterval, interval_of_mean, interval_of_observation
+from mercer.models.inference.prediction import interval_of_mean, interval_of_observation
 from mercer.models.inference.profile import profile_interval, quantile
 from mercer.models.inference.reading import reading_of
 from mercer.models.inference.rows import OneMean
+from mercer.models.prediction_interval import PredictionInterval
 from mercer.report import Field, Grid, grid_html
-
-Array = NDArray[Any]
 
 #: coefficients this many standard errors away from an optimum are not at one
 FAR_OFF = 0.1

@@ -10,11 +10,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._gpu import is_tensor
+from mercer._typing import Array
 from mercer.features.fourier import FourierMap
 from mercer.models import base
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensors import checked_tensor
-from mercer.models.base import Array, checked
+from mercer.models.base import checked
 from mercer.models.streaming.from_source import maps_sources
 
 

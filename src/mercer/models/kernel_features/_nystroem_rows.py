@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer._errors import DataError
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.features.landmarks import Landmarks, choose, choose_from
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import Gram, Kernel
@@ -18,7 +19,7 @@ from mercer.kernels.given import GivenMatrix
 from mercer.kernels.inputs import is_table
 from mercer.kernels.named import KERNELS
 from mercer.models._kernel_choice import is_precomputed, kernel_of_function, named_kernel
-from mercer.models.base import Array, is_sparse
+from mercer.models.base import is_sparse
 from mercer.models.comparisons import refuse_no_kernel_matrix
 
 

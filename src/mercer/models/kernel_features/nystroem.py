@@ -15,6 +15,7 @@ from mercer._errors import DeviceError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._stored import any_rows, floats, integers, part_of, stored, whole
 from mercer._threads import row_blocks, thread_count
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import traits
 from mercer.data.sources.base import Source
@@ -26,7 +27,7 @@ from mercer.models._finite import refuse_not_finite
 from mercer.models._kernel_choice import KERNEL_CONSTRAINTS, is_precomputed, plain_kernel, sample_of
 from mercer.models._kernel_rows import checked_rows
 from mercer.models._tensors import checked_tensor, fetched
-from mercer.models.base import Array, Plan, forget_fit, old_state_on_failure
+from mercer.models.base import Plan, forget_fit, old_state_on_failure
 from mercer.models.comparisons import count, take
 from mercer.models.fitted_fields import FITTED
 from mercer.models.kernel_features._nystroem_rows import ByKernel, ByPairs, Comparing, comparing, dense_if_matrix

@@ -14,6 +14,7 @@ from mercer._errors import DataError
 from mercer._gpu import is_tensor, to_numpy
 from mercer._stored import floats, matrix, optional, part_of, real, stored, whole
 from mercer._threads import thread_count
+from mercer._typing import Array
 from mercer.base import traits
 from mercer.data.sources.base import Source
 from mercer.features.fourier import FourierMap
@@ -22,7 +23,7 @@ from mercer.kernels.named import KERNELS
 from mercer.models._kernel_choice import sample_of, width_of
 from mercer.models._tensor_kernels import rows_to_look_at
 from mercer.models._tensors import tensor_plan
-from mercer.models.base import Array, Plan, is_sparse, old_state_on_failure
+from mercer.models.base import Plan, is_sparse, old_state_on_failure
 from mercer.models.fitted_fields import FITTED
 from mercer.models.kernel_features._fourier_rows import FourierTransformer, in_precision
 from mercer.models.streaming.from_source import fits_sources

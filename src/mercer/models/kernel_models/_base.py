@@ -10,9 +10,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._typing import Array
 from mercer.kernels import Kernel, KernelHolder
 from mercer.models._kernel_rows import checked_rows
-from mercer.models.base import Array, Plan
+from mercer.models.base import Plan
 from mercer.models.kernel_models.feature_function import Function
 from mercer.solvers.certificate import Certificate
 

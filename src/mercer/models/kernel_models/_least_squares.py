@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import FitInterrupted
+from mercer._typing import Array
 from mercer.kernels import Kernel
-from mercer.models.base import Array
 from mercer.solvers.certificate import Solution
 from mercer.solvers.span.kernel_newton import Expansion
 from mercer.solvers.span.kernel_ridge import DualFit, kernel_ridge, proof

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state, compute_class_weight
 
 from mercer._errors import DataError, FitInterrupted, NoRepresenterError
 from mercer._jit.solvers.shuffled_rows import shuffle
+from mercer._typing import Array
 from mercer.models._progress import Progress
-from mercer.models.base import Array
 from mercer.models.rules.linear_threshold import LinearThreshold
 from mercer.models.rules.perceptron import Perceptron
 from mercer.solvers.machines.kernel_rows import KernelRows

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._errors import KernelError
+from mercer._typing import Array
 from mercer.designs.mapped import MappedDesign
 from mercer.families import IDENTITY, Gaussian
 from mercer.families.response import Response
 from mercer.features.nystroem import LandmarkMap
 from mercer.kernels import Kernel
 from mercer.models._kernel_choice import is_precomputed
-from mercer.models.base import Array
 from mercer.models.glm.one_mean import OneMean
 from mercer.models.glm.solve import Limits
 from mercer.models.kernel_models.approximate import Map, features_asked, features_of

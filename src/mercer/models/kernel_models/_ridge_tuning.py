@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._errors import DataError, PenaltyError
 from mercer._stored import reals, stored
-from mercer.models.base import Array
+from mercer._typing import Array
 from mercer.models.linear.ridge_tuning import squared_errors
 from mercer.solvers.least_squares.leave_one_out import TallSpectrum, WideSpectrum, candidates, least
 from mercer.solvers.span.kernel_ridge import System

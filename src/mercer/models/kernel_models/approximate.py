@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+import mercer
 from mercer._gpu import is_tensor, to_numpy
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.features.fourier import FourierMap
 from mercer.features.nystroem import LandmarkMap, NystroemMap, trace_error
 from mercer.kernels import Kernel
 from mercer.models._kernel_choice import sample_of
 from mercer.models._tensors import fetched
-from mercer.models.base import Array
 from mercer.models.comparisons import count, take
-from mercer.models.costs.estimate_cost import estimate_cost, is_auto
 from mercer.models.kernel_features.named_features import named_features
 from mercer.models.kernel_features.nystroem import Nystroem, landmarks_for, map_for
 from mercer.models.kernel_features.random_fourier_features import RandomFourierFeatures
@@ -91,6 +91,12 @@ def features_of(asked: Nystroem | RandomFourierFeatures, kernel: Kernel, X: Any)
     return map if map.n_features else replace(map, back=np.zeros((len(map.back), 1)))
 
 
+def is_auto(model: Any) -> bool:
+    """Whether costs decide if features stand for the kernel."""
+    approximate = getattr(model, "approximate", None)
+    return isinstance(approximate, str) and approximate == "auto"
+
+
 def features_asked(model: Any, X: Any) -> Nystroem | RandomFourierFeatures | None:
     """Which features a model asks for by `approximate`; None where it is to be exact."""
     approximate = model.approximate
@@ -102,7 +108,7 @@ def features_asked(model: Any, X: Any) -> Nystroem | RandomFourierFeatures | Non
 def _bearable(model: Any, X: Any) -> bool:
     if is_tensor(X):
         return count(X) <= WHITENED
-    return estimate_cost(clone(model).set_params(approximate=None), X).bearable
+    return bool(mercer.estimate_cost(clone(model).set_params(approximate=None), X).bearable)
 
 
 def approximation(

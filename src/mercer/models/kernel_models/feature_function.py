@@ -11,11 +11,11 @@ from mercer._errors import TooLargeError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._stored import floats, part_of, stored
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.designs.mapped_tensors import FeatureTensors, LandmarkTensors, MappedTensors
 from mercer.features.fourier import FourierMap
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import Kernel
-from mercer.models.base import Array
 from mercer.models.comparisons import count
 from mercer.models.kernel_models.function import KernelFunction
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer._errors import FitInterrupted
 from mercer._gpu import is_tensor, to_numpy
+from mercer._typing import Array
 from mercer.designs.mapped import MappedDesign
 from mercer.designs.mapped_tensors import LandmarkTensors, MappedTensors
 from mercer.families import IDENTITY, Family, Gaussian
@@ -19,7 +20,6 @@ from mercer.features.fourier import FourierMap
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import Gram, Linear
 from mercer.models._progress import Progress
-from mercer.models.base import Array
 from mercer.models.comparisons import count
 from mercer.models.glm.classes import Classes
 from mercer.models.glm.kind import Kind

@@ -9,10 +9,11 @@ import numpy as np
 
 from mercer._gpu import is_tensor, like
 from mercer._stored import any_rows, floats, stored
+from mercer._typing import Array
 from mercer.designs.mapped_tensors import worth_double
 from mercer.kernels import Gram, Kernel
 from mercer.kernels.tensors import TensorGram
-from mercer.models.base import Array, is_sparse
+from mercer.models.base import is_sparse
 from mercer.models.comparisons import count, take
 
 #: rows that tell whether float32 has digits enough, and the error of their values, compared with the largest

@@ -17,17 +17,19 @@ from mercer._errors import FitInterrupted
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._stored import any_rows, either, floats, optional, part_of, stored
 from mercer._threads import row_blocks, thread_count
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import Candidate, Question, traits
 from mercer.kernels import Kernel, KernelHolder
 from mercer.kernels.gram import SIDE
+from mercer.models._finite import finite_numbers
 from mercer.models._kernel_choice import KERNEL_CONSTRAINTS, is_precomputed, plain_kernel
 from mercer.models._kernel_rows import checked_rows, row_weight
 from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_kernels import kernel_plan, of_rows, rows_to_look_at
 from mercer.models._tensor_linear import r_squared
 from mercer.models._tensors import in_memory, tensor_plan
-from mercer.models.base import Array, Plan, forget_fit, is_sparse, old_state_on_failure
+from mercer.models.base import Plan, forget_fit, is_sparse, old_state_on_failure
 from mercer.models.comparisons import refuse_no_kernel_matrix, take
 from mercer.models.fitted_fields import FITTED
 from mercer.models.kernel_features.named_features import APPROXIMATE
@@ -43,7 +45,7 @@ from mercer.models.kernel_models.ridge_kernel import (
     widths,
     with_width,
 )
-from mercer.models.kernel_models.ridge_task import Task, finite_numbers
+from mercer.models.kernel_models.ridge_task import Task
 from mercer.models.linear.least_squares import checked_penalties
 from mercer.models.streaming.from_source import fits_sources
 from mercer.solvers.certificate import Solution

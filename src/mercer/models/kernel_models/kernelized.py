@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import MercerWarning
 from mercer._gpu import is_tensor
 from mercer._stored import part_of, stored
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import Candidate, Half, Question, traits, traits_of
 from mercer.kernels import Kernel, kernel_from
@@ -21,7 +22,7 @@ from mercer.models._progress import watched
 from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_kernels import kernel_plan, of_rows
 from mercer.models._tensors import best_class
-from mercer.models.base import Array, old_state_on_failure
+from mercer.models.base import old_state_on_failure
 from mercer.models.fitted_fields import FITTED
 from mercer.models.glm.kind import Kind
 from mercer.models.kernel_models import compared

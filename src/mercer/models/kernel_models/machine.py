@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._errors import FitInterrupted, NotConvergedWarning, PenaltyError
+from mercer._errors import FitInterrupted, NoRepresenterError, NotConvergedWarning, PenaltyError
+from mercer._typing import Array
 from mercer.designs import Coordinates, DenseDesign, Observations
 from mercer.designs.mapped_tensors import MappedTensors
-from mercer.families.penalties import Strengths
+from mercer.families import ElasticNet as Mixed
+from mercer.families.penalties import L2, Penalty, Strengths
 from mercer.kernels import Kernel
-from mercer.models.base import Array
 from mercer.models.comparisons import take
 from mercer.models.glm.classes import Classes
 from mercer.models.glm.kind import Kind
@@ -23,6 +24,12 @@ from mercer.models.kernel_models.feature_function import Function
 from mercer.solvers.certificate import Solution
 from mercer.solvers.span.kernel_newton import KernelProblem
 from mercer.solvers.span.mapped_problem import MappedProblem
+
+THEOREM = (
+    "By the representer theorem the optimum lies in the span of the rows only if the penalty is an increasing function "
+    "of the norm ‖w‖"
+)
+INSTEAD = "Write the features out, e.g. with kernel.feature_map(columns) or Nystroem"
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,3 +140,21 @@ def not_converged(fit: Fit, limits: Limits) -> tuple[NotConvergedWarning, ...]:
             "penalty, or ask for less (a larger tol)."
         )
     return (NotConvergedWarning(f"the fit with {fit.function.kernel!r} has not converged: {certificate}. {remedy}"),)
+
+
+def strength_of(penalty: Penalty | None) -> float:
+    """λ of a GLM's penalty; a typed error unless it is that of a norm."""
+    if penalty is None:
+        return 0.0
+    strengths = penalty.strengths(1) if np.ndim(penalty.strength) == np.ndim(penalty.mean) == 0 else None
+    if not isinstance(penalty, L2 | Mixed) or (strengths is not None and strengths.l1.any()):
+        raise NoRepresenterError(
+            f"{penalty!r} has no kernel form. {THEOREM}, and Σ|w| depends on the axes that w is written in. {INSTEAD}, "
+            "and fit a GLM to those, or use penalty='l2'."
+        )
+    if strengths is None or strengths.mean.any():
+        raise PenaltyError(
+            f"with a kernel the coefficients of features are never seen, so that {penalty!r} cannot have a strength or "
+            "a mean for each; give L2(strength) with one number. A strength for a column is a scale of it."
+        )
+    return float(strengths.l2[0])

@@ -15,21 +15,20 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from mercer._errors import NoRepresenterError, PenaltyError
+from mercer._typing import Array
 from mercer.base import resolve, traits_of
-from mercer.families import IDENTITY, L2, LOGIT, Bernoulli, Gaussian, Penalty
-from mercer.families import ElasticNet as Mixed
+from mercer.families import IDENTITY, LOGIT, Bernoulli, Gaussian
 from mercer.families.response import Response
+from mercer.models._finite import finite_numbers
 from mercer.models._kernel_rows import row_weight
 from mercer.models._tensor_linear import accuracy, r_squared
 from mercer.models._tensors import in_memory
-from mercer.models.base import Array
 from mercer.models.glm.classes import Classes
 from mercer.models.glm.kind import Kind
 from mercer.models.glm.one_mean import OneMean
 from mercer.models.glm.regressor import deviance_explained
 from mercer.models.glm.solve import Limits
-from mercer.models.kernel_models.machine import Data
-from mercer.models.kernel_models.ridge_task import finite_numbers
+from mercer.models.kernel_models.machine import INSTEAD, THEOREM, Data
 from mercer.models.linear.least_squares import checked_penalties
 from mercer.models.logistic.options import classes_and_codes, row_weights
 
@@ -40,11 +39,6 @@ if TYPE_CHECKING:
 
 #: standard errors at which a fit is exact for every purpose, and steps cost little
 TOLERANCE, MOST_STEPS = 1e-8, 100
-THEOREM = (
-    "By the representer theorem the optimum lies in the span of the rows only if the penalty is an increasing function "
-    "of the norm ‖w‖"
-)
-INSTEAD = "Write the features out, e.g. with kernel.feature_map(columns) or Nystroem"
 
 
 class Target(NamedTuple):
@@ -200,24 +194,6 @@ def of_logistic(model: LogisticRegression) -> OfLogistic:
             f"w is written in. {INSTEAD}, and fit it to those, or use l1_ratio=0."
         )
     return OfLogistic(model, C)
-
-
-def strength_of(penalty: Penalty | None) -> float:
-    """λ of a GLM's penalty; a typed error unless it is that of a norm."""
-    if penalty is None:
-        return 0.0
-    strengths = penalty.strengths(1) if np.ndim(penalty.strength) == np.ndim(penalty.mean) == 0 else None
-    if not isinstance(penalty, L2 | Mixed) or (strengths is not None and strengths.l1.any()):
-        raise NoRepresenterError(
-            f"{penalty!r} has no kernel form. {THEOREM}, and Σ|w| depends on the axes that w is written in. {INSTEAD}, "
-            "and fit a GLM to those, or use penalty='l2'."
-        )
-    if strengths is None or strengths.mean.any():
-        raise PenaltyError(
-            f"with a kernel the coefficients of features are never seen, so that {penalty!r} cannot have a strength or "
-            "a mean for each; give L2(strength) with one number. A strength for a column is a scale of it."
-        )
-    return float(strengths.l2[0])
 
 
 def refuse_l1(model: Any) -> NoReturn:

@@ -10,6 +10,7 @@ from sklearn.metrics import accuracy_score
 from mercer._errors import FitInterrupted, KernelError, NoRepresenterError, NotConvergedWarning
 from mercer._stored import part_of, stored
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import DECIDES_ONLY, traits
 from mercer.data.labels import encode_labels
@@ -17,7 +18,7 @@ from mercer.kernels import Gram, kernel_from
 from mercer.models._kernel_rows import checked_rows, refuse_no_kernel, row_weight
 from mercer.models._progress import watched
 from mercer.models._refusal import refuse_no_target, refuse_one_class
-from mercer.models.base import Array, Plan, is_sparse, old_state_on_failure
+from mercer.models.base import Plan, is_sparse, old_state_on_failure
 from mercer.models.comparisons import count, take
 from mercer.models.fitted_fields import FITTED
 from mercer.models.kernel_models._base import KernelModel

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import DataError, KernelError
+from mercer._typing import Array
 from mercer.kernels import Kernel
 from mercer.models._kernel_choice import kernel_of_function, named_kernel, width_of
-from mercer.models.base import Array
 
 #: widths to try beside the one that the median distance suggests: so many, each so many times the last
 WIDTHS, FACTOR = 7, 4.0

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._errors import DataError, NonFiniteError
+from mercer._typing import Array
 from mercer.kernels import Kernel
-from mercer.models.base import Array
 from mercer.models.comparisons import take
 from mercer.models.kernel_models.machine import Data
 from mercer.solvers.certificate import Solution
@@ -63,15 +62,3 @@ class Task:
         coefficients = np.zeros(self.Y.shape)
         coefficients[self.seen] = self.unit * solution.value.coefficients
         return replace(solution, value=replace(solution.value, coefficients=coefficients))
-
-
-def finite_numbers(y: Any) -> Array:
-    """Targets as float64; a typed error where they are no numbers."""
-    try:
-        numbers: Array = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"the targets y are no numbers ({error}); encode them, or use a classifier.") from error
-    if not np.isfinite(numbers).all():
-        row = int(np.argwhere(~np.isfinite(numbers))[0][0])
-        raise NonFiniteError(f"Input y contains NaN or infinity in row {row}. Leave the row out, or impute its target.")
-    return numbers

@@ -21,9 +21,9 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import column_or_1d
 
 from mercer._errors import DataError, FitInterrupted
+from mercer._typing import Array
 from mercer.models._progress import bar
 from mercer.models._refusal import refuse_no_alphas
-from mercer.models.base import Array
 from mercer.models.linear._coordinate_fit import columnwise
 from mercer.models.linear._coordinate_folds import best, mean_squared_errors
 from mercer.models.linear._coordinate_grid import alpha_grid, descending, steepest

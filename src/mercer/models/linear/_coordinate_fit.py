@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import DataError, FitInterrupted
-from mercer.models.base import Array, is_sparse
+from mercer._typing import Array
+from mercer.models.base import is_sparse
 from mercer.models.linear._coordinate_gram import usable_gram
 from mercer.models.linear._coordinate_points import WORKING_SETS, Point, Task, Terms, points, warn_of
 from mercer.report.wording import counted

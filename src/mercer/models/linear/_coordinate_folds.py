@@ -9,9 +9,9 @@ import numpy as np
 
 from mercer._errors import DataError
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
 from mercer.models._folds import weight_in_fold
-from mercer.models.base import Array
 from mercer.models.linear._coordinate_points import Point, Task, Terms, points, warn_of
 
 #: rows to learn from, and rows to be judged by

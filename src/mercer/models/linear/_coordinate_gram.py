@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import DataError
+from mercer._typing import Array
 from mercer._warn import warn
-from mercer.models.base import Array, is_sparse
+from mercer.models.base import is_sparse
 from mercer.models.linear._coordinate_points import Task
 
 

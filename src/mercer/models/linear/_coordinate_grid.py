@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import PenaltyError
-from mercer.models.base import Array
+from mercer._typing import Array
 from mercer.models.linear._coordinate_points import Task, naming_the_largest
 
 #: below it a penalty is taken for none

@@ -11,9 +11,9 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions, validate_parameter_constraints
 
 from mercer._errors import DataError, NonFiniteError
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.models._finite import refuse_non_finite
-from mercer.models.base import Array
 from mercer.models.linear._coordinate_gram import usable_gram
 from mercer.models.linear._coordinate_grid import alpha_grid, descending, steepest
 from mercer.models.linear._coordinate_points import Point, Task, Terms, points, warn_of

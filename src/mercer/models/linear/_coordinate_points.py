@@ -11,10 +11,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._errors import FitInterrupted, NonFiniteError
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.families.penalties import Strengths
 from mercer.models._finite import refuse_spoilt_start
-from mercer.models.base import Array, is_sparse
+from mercer.models.base import is_sparse
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.krylov import TOLERANCE
 from mercer.solvers.least_squares.direct import Rows, least_squares, worth_a_square

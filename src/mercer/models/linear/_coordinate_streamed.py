@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer._errors import NonFiniteError
 from mercer._threads import blas_for
-from mercer.models.base import Array
+from mercer._typing import Array
 from mercer.models.linear._coordinate_fit import Fitted, each_target, starts_of, together
 from mercer.models.linear._coordinate_points import Point, Task, Terms
 from mercer.solvers.least_squares.fit import NOT_FINITE

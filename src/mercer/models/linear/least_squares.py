@@ -15,6 +15,7 @@ from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyErr
 from mercer._gpu import is_tensor
 from mercer._suggest import listed
 from mercer._threads import thread_count
+from mercer._typing import Array
 from mercer.data.sources.base import Chunk, Source
 from mercer.designs.encoded import Encoded
 from mercer.models._finite import refuse_not_finite
@@ -23,7 +24,6 @@ from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_linear import r_squared
 from mercer.models._tensors import checked_tensor, in_memory, refuse_other_device
 from mercer.models.base import (
-    Array,
     Plan,
     checked,
     checked_weight,

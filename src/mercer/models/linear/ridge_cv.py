@@ -21,11 +21,12 @@ from sklearn.utils.metadata_routing import (
 
 from mercer._errors import DataError
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import traits
 from mercer.data.sources.base import Source
 from mercer.models._refusal import refuse_no_alphas
-from mercer.models.base import Array, forget_fit, is_sparse, old_state_on_failure
+from mercer.models.base import forget_fit, is_sparse, old_state_on_failure
 from mercer.models.fitted_fields import FITTED, FITTED_LINEAR
 from mercer.models.linear.least_squares import LeastSquaresRegressor
 from mercer.models.linear.ridge import Ridge

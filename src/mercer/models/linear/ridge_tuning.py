@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._errors import DataError
-from mercer.models.base import Array
+from mercer._typing import Array
 from mercer.solvers.least_squares.direct import Rows
 from mercer.solvers.least_squares.leave_one_out import Errors, Spectrum, TallSpectrum, candidates, decompose, least
 from mercer.solvers.least_squares.streamed_rows import StreamedRows

@@ -10,8 +10,9 @@ import numpy as np
 
 from mercer._errors import NonFiniteError
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.families import Family
-from mercer.models.base import Array, is_sparse
+from mercer.models.base import is_sparse
 from mercer.stats.base import as_block
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import NoLinearFormError
 from mercer._stored import reals, stored
-from mercer.models.base import Array
+from mercer._typing import Array
 from mercer.models.linear_forms.pieces import LinearPiece
 
 

@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._errors import NoLinearFormError
+from mercer._typing import Array
 from mercer.families import Family, Histogram, Parameters
-from mercer.models.base import Array
 from mercer.models.generative.gaussian_scores import GaussianScores
 from mercer.models.linear_forms.features import (
     Among,

@@ -12,8 +12,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._stored import part_of, stored
+from mercer._typing import Array
 from mercer.data.sources.base import Source
-from mercer.models.base import Array, adopt_columns, is_sparse, old_state_on_failure
+from mercer.models.base import adopt_columns, is_sparse, old_state_on_failure
 from mercer.models.fitted_fields import FITTED
 from mercer.models.linear_forms.features import ColumnStatistics, ObservedColumns
 from mercer.models.linear_forms.linear_form import linear_form

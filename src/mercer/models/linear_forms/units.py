@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._typing import Array
 from mercer.families import Bernoulli, Family, Histogram
-from mercer.models.base import Array
 from mercer.models.linear_forms.features import (
     Among,
     CentredMonomials,

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._errors import DataError
+from mercer._typing import Array
 from mercer._warn import warn
-from mercer.models.base import Array
 from mercer.models.logistic.options import refuse_unsuitable
 
 

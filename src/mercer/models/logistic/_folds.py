@@ -12,8 +12,8 @@ from sklearn.metrics import get_scorer, make_scorer
 from sklearn.utils.validation import _check_method_params
 
 from mercer._errors import NonFiniteError
+from mercer._typing import Array
 from mercer.models._folds import weight_in_fold
-from mercer.models.base import Array
 from mercer.models.logistic._path import Coefficients, LogisticPath, Point
 from mercer.models.logistic.logistic_regression import LogisticRegression
 from mercer.solvers.least_squares.fit import NOT_FINITE

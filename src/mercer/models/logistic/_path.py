@@ -15,6 +15,7 @@ import numpy as np
 from mercer._errors import FitInterrupted
 from mercer._gpu import is_tensor
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.designs import (
     Coordinates,
     DenseDesign,
@@ -33,7 +34,7 @@ from mercer.families.penalties import ElasticNet, Strengths
 from mercer.families.response import Response
 from mercer.families.softmax import SoftmaxResponse
 from mercer.models._progress import Progress
-from mercer.models.base import Array, is_sparse
+from mercer.models.base import is_sparse
 from mercer.models.glm.solve import Limits, certificate_as_published, curvature_along
 from mercer.models.logistic._problem import NEWTON, BinaryProblem, MultinomialProblem, solver_for
 from mercer.solvers.certificate import Certificate, Solution

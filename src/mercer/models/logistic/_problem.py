@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from mercer.models.base import Array
+from mercer._typing import Array
 from mercer.solvers.problem import Problem, Slope
 from mercer.solvers.smooth import lbfgs, newton, row_space, sampled_scaling, softmax
 from mercer.solvers.smooth.softmax import SoftmaxProblem

@@ -25,10 +25,11 @@ from sklearn.utils.validation import _deprecate_positional_args
 from mercer._errors import DataError, NonFiniteError
 from mercer._stored import floats, matrix, stored
 from mercer._threads import thread_count
+from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
 from mercer.models._finite import refuse_not_finite
 from mercer.models._linear_classifier import LinearClassifier
-from mercer.models.base import Array, Plan, checked_weight, column_names, old_state_on_failure
+from mercer.models.base import Plan, checked_weight, column_names, old_state_on_failure
 from mercer.models.diagnosis import Diagnosis
 from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.logistic._callbacks import LogisticCallbacks

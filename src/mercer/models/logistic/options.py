@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 
 from mercer._errors import DataError
 from mercer._gpu import like, to_numpy
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Chunk
@@ -19,7 +20,7 @@ from mercer.designs.survey import Seen
 from mercer.models._finite import refuse_not_finite
 from mercer.models._refusal import refuse_no_target, refuse_one_class_of_solver, warn_of_many_classes
 from mercer.models._tensors import refuse_other_device
-from mercer.models.base import Array, checked, checked_weight
+from mercer.models.base import checked, checked_weight
 from mercer.models.logistic._path import Point
 
 SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")

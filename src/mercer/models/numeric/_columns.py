@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._typing import Array
 from mercer.models._named_columns import position_of
-from mercer.models.base import Array
 
 
 def by_column(parameter: str, given: Any, names: list[str], check: Callable[[Any, str], Array]) -> dict[int, Array]:

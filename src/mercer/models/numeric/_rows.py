@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from mercer._typing import Array
 from mercer.data.sources.base import Source
-from mercer.models.base import Array, Plan, checked, column_names, is_sparse, old_state_on_failure, refuse_infinite
+from mercer.models.base import Plan, checked, column_names, is_sparse, old_state_on_failure, refuse_infinite
 from mercer.models.streaming.from_source import fits_sources, maps_sources
 from mercer.models.streaming.sampled_source import fit_to_sample
 

@@ -13,9 +13,10 @@ from sklearn.utils._set_output import _get_output_config
 from mercer._errors import BinsError, NonFiniteError
 from mercer._memory import refuse_beyond_memory
 from mercer._stored import flags, floats, integers, part_of, sequence, stored, whole
+from mercer._typing import Array
 from mercer.designs.encoded import CodePart, Encoded
 from mercer.features.buckets import Buckets, decades, equal_widths, quantiles
-from mercer.models.base import Array, column_names, first_where
+from mercer.models.base import column_names, first_where
 from mercer.models.fitted_fields import FITTED
 from mercer.models.numeric._columns import by_column, increasing
 from mercer.models.numeric._rows import NumericTransformer

@@ -13,10 +13,11 @@ from mercer._errors import DataError, NonFiniteError
 from mercer._memory import refuse_beyond_memory
 from mercer._stored import part_of, stored, whole
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.base import traits
 from mercer.data.blocks import COPIED_BLOCK
 from mercer.features.monomials import MonomialMap
-from mercer.models.base import Array, column_names, first_where, is_sparse
+from mercer.models.base import column_names, first_where, is_sparse
 from mercer.models.fitted_fields import FITTED
 from mercer.models.numeric._rows import NumericTransformer, largest
 

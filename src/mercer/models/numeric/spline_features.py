@@ -12,8 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from mercer._errors import BinsError
 from mercer._memory import refuse_beyond_memory
 from mercer._stored import floats, integers, part_of, sequence, stored, whole
+from mercer._typing import Array
 from mercer.features.splines import ROUNDING, Splines, even_knots, quantile_knots
-from mercer.models.base import Array, column_names
+from mercer.models.base import column_names
 from mercer.models.fitted_fields import FITTED
 from mercer.models.numeric._columns import by_column, increasing
 from mercer.models.numeric._rows import NumericTransformer

@@ -26,12 +26,13 @@ from mercer._errors import DataError, FitInterrupted
 from mercer._gpu import is_tensor, to_numpy
 from mercer._stored import floats, stored
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import Candidate, Question, traits
 from mercer.data.labels import encode_labels
 from mercer.models._finite import refuse_not_finite, refuse_too_wide
 from mercer.models._refusal import refuse_no_target, refuse_one_class
-from mercer.models.base import Array, Plan, checked, checked_weight, column_names, is_sparse, old_state_on_failure
+from mercer.models.base import Plan, checked, checked_weight, column_names, is_sparse, old_state_on_failure
 from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.streaming.from_source import fits_sources
 from mercer.report.wording import counted

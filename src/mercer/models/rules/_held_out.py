@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from mercer._errors import DataError
-from mercer.models.base import Array
+from mercer._typing import Array
 
 
 def held_out_rows(y: Array, weight: Array | None, fraction: float, random_state: Any) -> Array:

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import DataError, FitInterrupted
+from mercer._typing import Array
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.engines.running import current_run
 from mercer.models._agreement import refuse_labels_of_other_type
-from mercer.models.base import NO_WEIGHT, Array, forget_fit
+from mercer.models.base import NO_WEIGHT, forget_fit
 from mercer.models.streaming.chunks import reader_of, refuse_offset, streamed_plan
 from mercer.solvers.certificate import Certificate, Solution
 

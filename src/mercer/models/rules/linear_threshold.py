@@ -16,6 +16,7 @@ from mercer._errors import FitInterrupted
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer._stored import floats, part_of, stored
 from mercer._threads import thread_count
+from mercer._typing import Array
 from mercer.base import DECIDES_ONLY, Candidate, Question, traits
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
@@ -26,7 +27,7 @@ from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._progress import CallbackSupportMixin, watched, with_callbacks
 from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models._tensors import labelled
-from mercer.models.base import Array, Plan, checked, checked_weight, old_state_on_failure
+from mercer.models.base import Plan, checked, checked_weight, old_state_on_failure
 from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.rules._streamed import learn_in_order
 from mercer.models.streaming.from_source import fits_sources

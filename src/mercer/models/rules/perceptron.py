@@ -15,6 +15,7 @@ from mercer._errors import DataError, FitInterrupted
 from mercer._jit.solvers.perceptron import Terms
 from mercer._stored import floats, real, stored
 from mercer._threads import bounded, thread_count
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import DECIDES_ONLY, traits
 from mercer.data.labels import codes_of, encode_labels
@@ -23,7 +24,7 @@ from mercer.models._agreement import announced_classes
 from mercer.models._finite import refuse_not_finite
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._refusal import refuse_no_target, refuse_one_class
-from mercer.models.base import Array, Plan, checked, checked_weight, old_state_on_failure
+from mercer.models.base import Plan, checked, checked_weight, old_state_on_failure
 from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.rules._held_out import Judge, held_out_rows
 from mercer.models.rules._streamed import labels_of, learn_in_order

@@ -11,10 +11,10 @@ import numpy as np
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
 from mercer._stored import sequence, stored, whole
 from mercer._suggest import quoted
+from mercer._typing import Array
 from mercer.data.kinds import Kind
 from mercer.data.table import Table
 from mercer.models._named_columns import position_of
-from mercer.models.base import Array
 from mercer.smoothing.mixed import Rows
 
 #: what "auto" takes for a category

@@ -13,18 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, InferenceError
 from mercer._gpu import is_tensor, like
+from mercer._typing import Array
+from mercer.models._finite import finite_numbers
 from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_linear import r_squared
 from mercer.models._tensors import checked_tensor
-from mercer.models.base import Array, old_state_on_failure
-from mercer.models.kernel_models.ridge_task import finite_numbers
+from mercer.models.base import old_state_on_failure
 from mercer.models.smoothers._smoother import KernelSmoother
 from mercer.models.streaming.from_source import fits_sources
 from mercer.smoothing.mixed import Rows
 from mercer.smoothing.regression import answers_left_out
 
 if TYPE_CHECKING:
-    from mercer.models.inference.prediction import PredictionInterval
+    from mercer.models.prediction_interval import PredictionInterval
 
 #: points of a curve that is drawn
 DRAWN = 300
@@ -168,7 +169,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
         return np.asarray(self._shaped(self._answers_left_out()))
 
     def _interval(self, rows: Rows, level: float) -> PredictionInterval:
-        from mercer.models.inference.prediction import PredictionInterval
+        from mercer.models.prediction_interval import PredictionInterval
 
         mean = self._shaped(self._answers_to(rows))
         if self._noise is None:

@@ -15,10 +15,13 @@ from mercer._errors import BandwidthError, ColumnTypeError, DataError, FitInterr
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._held import ValueHolder
 from mercer._memory import refuse_beyond_memory
+from mercer._stored import flags, floats, optional, part_of, sequence, whole
 from mercer._threads import thread_count
+from mercer._typing import Array
 from mercer.models._finite import refuse_not_finite
 from mercer.models._tensors import checked_tensor, in_memory, refuse_other_device
-from mercer.models.base import Array, Plan, checked, checked_table, checked_weight, column_names
+from mercer.models.base import Plan, checked, checked_table, checked_weight, column_names
+from mercer.models.fitted_fields import FITTED
 from mercer.models.smoothers._columns import Columns, refuse_holes, refuse_wide
 from mercer.smoothing import tensors
 from mercer.smoothing.bandwidth import Bandwidth
@@ -37,6 +40,14 @@ COMPARED_WIDTHS = (0.5, 0.05, 0.1, 0.2, 0.35, 0.7, 1.0, 1.5, 2.5)
 LEAVE_ONE_OUT = "leave-one-out"
 #: of each output, by all values and their weights: errors are compared in them
 Units = Callable[[Array, Array], Array]
+FITTED_SMOOTHER = FITTED | {
+    "_seen": flags("r"),
+    "_columns": part_of(),
+    "_unseen": optional(part_of(Rows)),
+    "_left_out": optional(floats("r.")),
+    "_noise": optional(floats("n.")),
+}
+FITTED_REGRESSOR_SMOOTHER = FITTED_SMOOTHER | {"_y_name": part_of(str), "_y_shape": sequence(".", whole(0))}
 
 
 class KernelSmoother(ValueHolder, BaseEstimator):

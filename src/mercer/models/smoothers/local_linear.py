@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._stored import part_of, stored
+from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
-from mercer.models.base import Array
-from mercer.models.fitted_fields import FITTED_REGRESSOR_SMOOTHER
 from mercer.models.smoothers._regressor import KernelRegressor
-from mercer.models.smoothers._smoother import COMPARED_WIDTHS, MOST_COMPARED_ROWS
+from mercer.models.smoothers._smoother import COMPARED_WIDTHS, FITTED_REGRESSOR_SMOOTHER, MOST_COMPARED_ROWS
 from mercer.smoothing.local_lines import LocalLines
 from mercer.smoothing.regression import LocalFit
 

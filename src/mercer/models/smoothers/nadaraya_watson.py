@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from mercer._stored import part_of, stored
 from mercer.base import Candidate, Question, traits
-from mercer.models.fitted_fields import FITTED_REGRESSOR_SMOOTHER
 from mercer.models.smoothers._regressor import KernelRegressor
-from mercer.models.smoothers._smoother import COMPARED_WIDTHS, MOST_COMPARED_ROWS
+from mercer.models.smoothers._smoother import COMPARED_WIDTHS, FITTED_REGRESSOR_SMOOTHER, MOST_COMPARED_ROWS
 from mercer.smoothing.regression import LocalMeans
 
 #: columns up to which it takes part in a comparison: to choose the widths takes long

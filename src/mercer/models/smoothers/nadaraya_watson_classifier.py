@@ -10,14 +10,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._gpu import is_tensor, namespace
 from mercer._stored import part_of, stored, whole
+from mercer._typing import Array
 from mercer.base import traits
 from mercer.data.labels import encode_labels
 from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_linear import accuracy
 from mercer.models._tensors import labelled
-from mercer.models.base import Array, old_state_on_failure
-from mercer.models.fitted_fields import FITTED_SMOOTHER
-from mercer.models.smoothers._smoother import KernelSmoother
+from mercer.models.base import old_state_on_failure
+from mercer.models.smoothers._smoother import FITTED_SMOOTHER, KernelSmoother
 from mercer.models.streaming.from_source import fits_sources
 from mercer.smoothing.regression import LocalFit, LocalVotes
 

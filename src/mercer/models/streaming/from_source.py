@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+import mercer
 from mercer._errors import DataError
 from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Chunk, Source
@@ -104,9 +105,7 @@ def _taken_beside(model: Any, held: Chunk, fit: Callable[..., Any]) -> dict[str,
 def _kept_in(checkpoint: Any) -> AbstractContextManager[None]:
     if checkpoint is None:
         return nullcontext()
-    from mercer.engines.checkpoints import checkpointed  # files are a door that most fits do not open
-
-    return checkpointed(checkpoint)
+    return mercer.checkpointed(checkpoint)
 
 
 def maps_sources(transform: F) -> F:

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mercer._stored import flags, floats, part_of, stored
+from mercer._typing import Array
 from mercer.data.frame_like import frame_like
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
 from mercer.engines.folding import fold
-from mercer.models.base import Array, is_sparse
+from mercer.models.base import is_sparse
 from mercer.stats.distinct_rows import DistinctRows
 
 #: different rows that are kept at most, and numbers in all

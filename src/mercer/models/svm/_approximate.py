@@ -13,10 +13,10 @@ from mercer._errors import KernelError
 from mercer._memory import refuse_beyond_memory
 from mercer._stored import any_rows, floats, optional, part_of, reals, stored
 from mercer._threads import blas_for, row_blocks
+from mercer._typing import Array
 from mercer.features.nystroem import NystroemMap
 from mercer.kernels import Gram, Kernel, Linear, check_positive_definite
 from mercer.models._kernel_choice import sample_of
-from mercer.models.base import Array
 from mercer.models.comparisons import count, take
 from mercer.models.kernel_models.approximate import Approximation, approximation
 from mercer.models.svm._training import ENTRY, LOOKED_AT, Training

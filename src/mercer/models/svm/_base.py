@@ -16,13 +16,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from mercer._errors import DataError, EmptyDataError, IndefiniteKernelWarning, KernelError
 from mercer._threads import thread_count
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.designs.encoded import Encoded
 from mercer.kernels import FromFunction, Kernel, KernelHolder, Linear, kernel_from
 from mercer.models._finite import refuse_not_finite
 from mercer.models._kernel_choice import GAMMA_CONSTRAINTS, KERNEL_CONSTRAINTS, chosen_kernel, is_precomputed
 from mercer.models._refusal import refuse_no_target, refuse_spoilt_target
-from mercer.models.base import Array, Plan, checked, is_sparse
+from mercer.models.base import Plan, checked, is_sparse
 from mercer.models.comparisons import (
     ByFunction,
     ByKernel,

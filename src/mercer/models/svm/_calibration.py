@@ -14,8 +14,8 @@ import numpy as np
 
 from mercer._stored import floats, integers, stored
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.models._kernel_choice import sample_of
-from mercer.models.base import Array
 from mercer.models.svm.one_against_one import pairs, smallest_margins
 from mercer.solvers.machines.calibration import Span, scale_of
 

@@ -11,13 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer._threads import thread_count
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.designs import Observations
 from mercer.families.penalties import Strengths
 from mercer.models._finite import refuse_not_finite
 from mercer.models._progress import Progress
 from mercer.models._refusal import refuse_no_target
-from mercer.models.base import Array, Plan, checked, checked_weight, column_names, is_sparse
+from mercer.models.base import Plan, checked, checked_weight, column_names, is_sparse
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.machines.crammer_singer import ClassLosses, ClassProblem, CrammerSingerNewton
 from mercer.solvers.machines.dual_descent import CrammerSinger, DualDescent

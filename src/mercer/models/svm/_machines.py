@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import DataError, FitInterrupted
+from mercer._typing import Array
 from mercer.models._progress import StoppedByCallback, Watch, line
-from mercer.models.base import Array
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.machines import dual, feature_machine
 from mercer.solvers.machines.box_problem import BoxPoint, BoxProblem, Margins, Progress

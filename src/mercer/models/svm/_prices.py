@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 
 from mercer._errors import DataError, NonFiniteError
-from mercer.models.base import Array
+from mercer._typing import Array
 from mercer.models.comparisons import count
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.special import log_softmax
 
+from mercer._typing import Array
 from mercer._warn import warn
-from mercer.models.base import Array
 from mercer.models.svm._calibration import Calibration
 from mercer.models.svm.one_against_one import agreeing, smallest_margins
 

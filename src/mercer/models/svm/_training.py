@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.kernels import Gram, Kernel, Linear, PositiveDefinite, check_matrix, check_positive_definite
 from mercer.models._kernel_choice import sample_of
-from mercer.models.base import Array, is_sparse
+from mercer.models.base import is_sparse
 from mercer.models.comparisons import ByKernel, Comparison, block, count, take
 from mercer.solvers.machines.feature_machine import FeatureRows
 from mercer.solvers.machines.kernel_rows import KernelRows, Rows, SharedRows

@@ -11,12 +11,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
 from mercer._stored import either, floats, matrix, real, stored
+from mercer._typing import Array
 from mercer.base import DECIDES_ONLY, traits
 from mercer.data.labels import encode_labels
 from mercer.models._linear_classifier import LinearClassifier
 from mercer.models._progress import Progress, watched
 from mercer.models._refusal import refuse_one_class_of_solver, warn_of_many_classes
-from mercer.models.base import Array, old_state_on_failure
+from mercer.models.base import old_state_on_failure
 from mercer.models.fitted_fields import FITTED_CLASSES
 from mercer.models.streaming.from_source import fits_sources
 from mercer.models.svm._linear import (

@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer._stored import either, floats, real, stored
+from mercer._typing import Array
 from mercer.base import traits
 from mercer.models._linear_predictor import linear_predictor
 from mercer.models._progress import watched
-from mercer.models.base import Array, old_state_on_failure
+from mercer.models.base import old_state_on_failure
 from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources
 from mercer.models.svm._linear import (

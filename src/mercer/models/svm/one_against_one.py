@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from mercer.models.base import Array
+from mercer._typing import Array
 
 
 def pairs(n_classes: int) -> list[tuple[int, int]]:

@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer._stored import floats, optional, part_of, stored
+from mercer._typing import Array
 from mercer.base import DECIDES_ONLY, Candidate, Question, traits
 from mercer.data.labels import encode_labels
 from mercer.models._refusal import refuse_one_class, warn_of_many_classes
-from mercer.models.base import Array, old_state_on_failure
+from mercer.models.base import old_state_on_failure
 from mercer.models.comparisons import ByKernel, count
 from mercer.models.fitted_fields import FITTED_MACHINE
 from mercer.models.kernel_models import compared

@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError
 from mercer._stored import matrix, stored
+from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
-from mercer.models.base import Array, old_state_on_failure
+from mercer.models.base import old_state_on_failure
 from mercer.models.comparisons import count
 from mercer.models.fitted_fields import FITTED_MACHINE
 from mercer.models.kernel_models import compared

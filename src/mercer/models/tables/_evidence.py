@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from mercer._typing import Array
 from mercer.data.coding import Coded
 from mercer.data.levels import Occurrences
 from mercer.data.table import Table
 from mercer.designs.encoded import Part
-from mercer.models.base import Array
 from mercer.models.tables._reading import days_of, labels_of, numbers_of
 from mercer.models.tables._spread import DaysSeen, Spread
 from mercer.models.tables.numbers import Gaps

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import TargetLeakError, TargetLeakWarning
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.data.coding import Coded, code_array
 from mercer.data.table import Table
-from mercer.models.base import Array
 
 #: rows in which a column has to be the target itself, and those in which it has to be another name for it
 ROWS_ALIKE, ROWS_RENAMED = 3, 20

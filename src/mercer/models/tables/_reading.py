@@ -10,6 +10,7 @@ from scipy import sparse
 
 from mercer._errors import ColumnMismatchError, ColumnTypeError, EmptyDataError, NonFiniteError
 from mercer._suggest import did_you_mean, listed, quoted
+from mercer._typing import Array
 from mercer.data.coding import Coded, drop_missing_words
 from mercer.data.dates import are_dates, days_of_labels
 from mercer.data.kinds import Kind
@@ -17,7 +18,6 @@ from mercer.data.select import names_of, select
 from mercer.data.table import Table
 from mercer.data.texts import present_texts
 from mercer.designs.encoded import Encoded
-from mercer.models.base import Array
 
 
 def numbers_of(table: Table, position: int) -> Array:

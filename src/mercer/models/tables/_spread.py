@@ -7,8 +7,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from mercer._stored import real, stored, whole
+from mercer._typing import Array
 from mercer.data.dates import Calendar
-from mercer.models.base import Array
 
 #: what a deviation is at least that no float is small enough for
 SMALLEST = float(np.nextafter(0.0, 1.0))

@@ -18,6 +18,7 @@ from mercer._errors import DataError, MergeError
 from mercer._stored import part_of, sequence, stored, values
 from mercer._suggest import listed
 from mercer._threads import ordered_map, thread_count
+from mercer._typing import Array
 from mercer.data.coding import Coded
 from mercer.data.levels import MOST_BUCKETS, Encoding, HashedLevels, Levels, Occurrences, missing_value
 from mercer.data.sources.base import Chunk, Source
@@ -25,7 +26,7 @@ from mercer.data.storages.dense import DenseStorage, unmasked
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, Encoded
 from mercer.engines.folding import fold
-from mercer.models.base import Array, Plan, checked_table, column_names, old_state_on_failure
+from mercer.models.base import Plan, checked_table, column_names, old_state_on_failure
 from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 

@@ -10,10 +10,10 @@ import numpy as np
 from mercer._errors import ColumnTypeError
 from mercer._stored import stored
 from mercer._suggest import listed
+from mercer._typing import Array
 from mercer.data.dates import Calendar
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, NumberPart, Part
-from mercer.models.base import Array
 from mercer.models.tables._reading import days_of
 from mercer.models.tables._spread import DaysSeen, Scale, Spread
 from mercer.models.tables.numbers import Gaps, Number

@@ -17,8 +17,8 @@ from mercer._errors import FormulaError, NonFiniteError
 from mercer._optional import require
 from mercer._stored import stored
 from mercer._suggest import did_you_mean
+from mercer._typing import Array
 from mercer.data.table import Table
-from mercer.models.base import Array
 from mercer.models.tables.treatment import Unseen
 
 INTERCEPT = "Intercept"

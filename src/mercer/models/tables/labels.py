@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.data.coding import Coded, drop_missing_words
 from mercer.data.infer import MAX_CODES, Naming
 from mercer.data.levels import Levels, Occurrences
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, NumberPart, Part
-from mercer.models.base import Array
 from mercer.models.tables._reading import labels_of, refuse_gaps
 from mercer.models.tables.numbers import Gaps
 from mercer.models.tables.treatment import LEVELS, Slot, Treatment, Unseen

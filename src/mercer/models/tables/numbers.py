@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.data.coding import drop_missing_words
 from mercer.data.levels import Occurrences
 from mercer.data.table import Table
 from mercer.designs.encoded import NumberPart, Part
-from mercer.models.base import Array
 from mercer.models.tables._reading import labels_of, numbers_of, refuse_gaps
 from mercer.models.tables._spread import Scale
 from mercer.models.tables.treatment import NUMBERS, Slot, Treatment, Unseen

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from mercer._errors import EmptyDataError
 from mercer._stored import mapping, optional, part_of, sequence, stored, values
+from mercer._typing import Array
 from mercer.base import traits
 from mercer.data.formats import Format
 from mercer.data.infer import infer_formats
@@ -23,7 +24,7 @@ from mercer.data.select import fetched, names_of, select
 from mercer.data.sources.base import Source
 from mercer.data.table import Table
 from mercer.designs.encoded import Encoded, NumberPart, Part
-from mercer.models.base import Array, Plan, checked_columns, forget_fit, old_state_on_failure
+from mercer.models.base import Plan, checked_columns, forget_fit, old_state_on_failure
 from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 from mercer.models.tables._choose import ASKED_FOR, asked_kinds, name_of, schema_for, treatment

@@ -12,9 +12,9 @@ from sklearn.base import clone
 
 from mercer._errors import VocabularyError
 from mercer._stored import part_of, stored
+from mercer._typing import Array
 from mercer.data.table import Table
 from mercer.designs.encoded import NumberPart, Part, SparsePart
-from mercer.models.base import Array
 from mercer.models.tables._reading import texts_of
 from mercer.models.tables.numbers import Gaps
 from mercer.models.tables.treatment import NUMBERS, WORDS, Slot, Treatment, Unseen

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import DataError, VocabularyError
+from mercer._typing import Array
 from mercer.features.text.interpreted import AnyVocabulary
-from mercer.models.base import Array
 
 
 def numbered(vocabulary: Any) -> dict[Any, int]:

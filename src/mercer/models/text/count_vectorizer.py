@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
 
 from mercer._errors import VocabularyError
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import traits
 from mercer.data.sources.base import Source
@@ -22,7 +23,7 @@ from mercer.features.text import compiled
 from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
 from mercer.features.text.matrices import as_configured
 from mercer.models._agreement import refuse_other_class, refuse_other_parameters
-from mercer.models.base import Array, old_state_on_failure
+from mercer.models.base import old_state_on_failure
 from mercer.models.fitted_fields import FITTED_TEXT
 from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 from mercer.models.text import _counting

@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, MergeError, WeightingError
 from mercer._stored import floats, part_of, stored
+from mercer._typing import Array
 from mercer.base import traits
 from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.features.text import weights
 from mercer.features.text.weights import Totals
-from mercer.models.base import Array, Plan, checked, is_sparse, old_state_on_failure
+from mercer.models.base import Plan, checked, is_sparse, old_state_on_failure
 from mercer.models.fitted_fields import FITTED
 from mercer.models.streaming.from_source import fits_sources, maps_sources
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import DataError, EmptyDataError
 from mercer._stored import part_of, stored
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import traits
 from mercer.data.sources.base import Source
@@ -19,7 +20,7 @@ from mercer.features.text import compiled
 from mercer.features.text.interpreted import AnyVocabulary, Learned, merged
 from mercer.features.text.matrices import as_configured
 from mercer.features.text.weights import Totals, class_sums
-from mercer.models.base import Array, old_state_on_failure
+from mercer.models.base import old_state_on_failure
 from mercer.models.fitted_fields import FITTED_TEXT
 from mercer.models.streaming.from_source import fits_sources, is_source, maps_sources
 from mercer.models.text import _counting

@@ -7,16 +7,14 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.report.grid import Cell, Field, Grid
 from mercer.report.markup import Markup, data, joined, tag
 from mercer.report.page.limits import Limits
 from mercer.report.page.tables import scrolling, table_html
 from mercer.report.records import Costs
 from mercer.report.thinning import evenly
-
-Array = NDArray[Any]
 
 #: probabilities travel as whole numbers of this many parts, two bytes each
 PARTS = 65535

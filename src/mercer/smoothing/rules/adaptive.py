@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from numpy.typing import NDArray
-
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.rules.named import bandwidth_from
 from mercer.smoothing.rules.rule import Rule
-
-Array = NDArray[Any]
 
 
 @stored()

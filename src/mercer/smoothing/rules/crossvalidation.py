@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import BandwidthError
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth, Criterion
 from mercer.smoothing.kernels import Gaussian, SmoothingKernel
 from mercer.smoothing.rules.products import mean_product
@@ -35,7 +35,6 @@ from mercer.smoothing.rules.spread import Spread
 from mercer.smoothing.tolerance import has_grid
 from mercer.smoothing.windows import Windows
 
-Array = NDArray[Any]
 #: of more points some are asked first, so that all need not be asked about widths far from the best
 MANY = 2500
 #: pairs of points that are compared for each of many values

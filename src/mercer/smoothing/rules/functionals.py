@@ -11,11 +11,11 @@ from math import factorial, log, log2, pi
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.fft import dctn
 from scipy.special import genlaguerre
 
-Array = NDArray[Any]
+from mercer._typing import Array
+
 #: values of a block
 BLOCK = 1 << 18
 #: cells of a grid per axis, by its dimensions

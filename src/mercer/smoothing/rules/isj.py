@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, inf, isnan, log, nan, pi, prod, sqrt
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from mercer._errors import BandwidthError
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.rules.functionals import Cosines
 from mercer.smoothing.rules.rule import Rule, canonical
 from mercer.smoothing.rules.spread import Spread
 
-Array = NDArray[Any]
 #: stages of the fixed point, as in the paper
 STAGES = 7
 #: cells that a bandwidth has to span; on a finer grid it would be the same

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from numpy.typing import NDArray
-
 from mercer._errors import BandwidthError
 from mercer._suggest import did_you_mean
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.rules.crossvalidation import LeastSquaresCV, LikelihoodCV
@@ -17,7 +16,6 @@ from mercer.smoothing.rules.plugin import PlugIn
 from mercer.smoothing.rules.reference import Scott, Silverman, UnscaledScott, UnscaledSilverman
 from mercer.smoothing.rules.rule import Rule
 
-Array = NDArray[Any]
 RULES: dict[str, Rule] = {
     "scott": UnscaledScott(),
     "silverman": UnscaledSilverman(),

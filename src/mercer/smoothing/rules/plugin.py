@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import pi
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.rules.functionals import Cosines, Functional, Pairs
@@ -18,7 +17,6 @@ from mercer.smoothing.rules.reference import shaped
 from mercer.smoothing.rules.rule import ShapedRule, canonical
 from mercer.smoothing.rules.spread import Spread
 
-Array = NDArray[Any]
 #: pairs of as many points are summed as fast as they are binned
 FEW_POINTS = 2000
 

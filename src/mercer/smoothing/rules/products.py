@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.smoothing._blocks import in_blocks
 from mercer.smoothing.autocorrelation import Autocorrelation
 from mercer.smoothing.windows import Windows
 
-Array = NDArray[Any]
 Profile = Callable[[Array], Array]
 #: points of a block, which is compared with others within reach
 SIDE = 256

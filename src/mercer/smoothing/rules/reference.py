@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import SmoothingKernel
 from mercer.smoothing.rules.rule import Rule, Shape, ShapedRule, canonical
 from mercer.smoothing.rules.spread import Spread
-
-Array = NDArray[Any]
 
 
 def scott_factor(count: float, columns: int) -> float:

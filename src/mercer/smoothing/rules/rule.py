@@ -5,16 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
-
-from numpy.typing import NDArray
+from typing import Literal
 
 from mercer._errors import BandwidthError
 from mercer._suggest import did_you_mean, quoted
+from mercer._typing import Array
 from mercer.smoothing.bandwidth import Bandwidth
 from mercer.smoothing.kernels import Gaussian, SmoothingKernel
 
-Array = NDArray[Any]
 #: one number for all axes, a number for each, or a matrix that turns with the data
 Shape = Literal["one", "axes", "matrix"]
 SHAPES = ("one", "axes", "matrix")

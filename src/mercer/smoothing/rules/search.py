@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 
 from mercer._errors import BandwidthError
+from mercer._typing import Array
 
-Array = NDArray[Any]
 #: multiples of the reference that are tried, those where much is known already, and how far a grid is extended while
 #: its edge is best
 GRID = np.geomspace(0.1, 3.0, 13)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import BandwidthError, NonFiniteError
+from mercer._typing import Array
 from mercer.families.quartiles import quartile_distance
 from mercer.report.wording import counted
 
-Array = NDArray[Any]
 #: quartiles of a Gaussian are so many standard deviations apart
 IQR_OF_GAUSSIAN = 1.349
 

@@ -8,18 +8,16 @@ For the rows of one group that show the columns o, with weight n, mean m and sca
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.solvers import gaps as loops
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.families.gaussian import LOG_2PI
 from mercer.stats import PatternMoments
 from mercer.stats.base import ratio
-
-Array = NDArray[Any]
 
 #: cells that are added up at a time
 CHUNK = 128

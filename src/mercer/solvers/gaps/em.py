@@ -14,12 +14,11 @@ that would lower the likelihood is replaced by the plain step, which cannot.
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, FitInterrupted, NotConvergedWarning
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.solvers.anderson import Anderson
 from mercer.solvers.certificate import STATIONARY, Certificate, Solution
@@ -28,8 +27,6 @@ from mercer.solvers.gaps.em_step import Position, Problem, Pull, Shrinkage, Word
 from mercer.stats import PatternMoments, ScatterMoments
 
 __all__ = ["Pull", "Shrinkage", "Words", "em_gaussian"]
-
-Array = NDArray[Any]
 
 TOLERANCE = 1e-8
 MOST_STEPS = 1000

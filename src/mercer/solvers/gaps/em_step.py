@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError, SingularCovarianceError
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.solvers.gaps._gaps import Cells, Point, Scale
 from mercer.stats import PatternMoments, ScatterMoments
 from mercer.stats.base import ratio
-
-Array = NDArray[Any]
 
 #: correlations with an eigenvalue below this are on their way to a singular matrix, where the likelihood is infinite
 VANISHING = 1e-9

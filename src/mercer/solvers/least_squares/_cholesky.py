@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.solvers.least_squares._triangle import lengths
-
-Array = NDArray[Any]
 
 #: reciprocal condition number down to which a solution has ten digits, and down to which it has a few to build upon
 WELL_CONDITIONED, REFINABLE = 1e-5, 1e-12

@@ -7,17 +7,15 @@ factor has, until the coefficients have all of them (Björck 1987, "corrected se
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.solvers.least_squares.rows import Rows
 from mercer.stats.base import spoilt_sums_are_silent
 from mercer.stats.normal_equations import NormalEquations
 from mercer.stats.r_factor import RFactor
-
-Array = NDArray[Any]
 
 #: corrections after which there are no more digits to be had
 MOST_CORRECTIONS = 4

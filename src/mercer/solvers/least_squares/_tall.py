@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.solvers.certificate import Solution
 from mercer.solvers.least_squares._cholesky import REFINABLE, Factored, factored, raised
 from mercer.solvers.least_squares._refine import EPS, Centre, Refined, Refinement
@@ -17,8 +17,6 @@ from mercer.solvers.least_squares.fit import NOT_FINITE, TOLERANCE, LinearFit, c
 from mercer.solvers.least_squares.rows import Rows
 from mercer.stats.normal_equations import NormalEquations, Products
 from mercer.stats.r_factor import RFactor, Triangle
-
-Array = NDArray[Any]
 
 #: condition number, columns scaled to unit length, up to which a QR factorisation has ten digits by itself
 HEALTHY = 100.0

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from mercer._errors import NonFiniteError
+from mercer._typing import Array
 from mercer.families.collinear import NEGLIGIBLE
 from mercer.solvers.least_squares.fit import NOT_FINITE
-
-Array = NDArray[Any]
 
 #: singular values below d times this, columns scaled to unit length, are zero to rounding
 ROUNDING = 64 * float(np.finfo(float).eps)

@@ -14,12 +14,10 @@ Where columns are linearly dependent and nothing is penalised, the answer is the
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.solvers.certificate import Solution
 from mercer.solvers.least_squares._tall import by_normal_equations, by_triangle
 from mercer.solvers.least_squares.fit import LinearFit, refuse_not_representable
@@ -29,8 +27,6 @@ from mercer.solvers.least_squares.wide import solve_wide
 from mercer.stats.normal_equations import NormalEquations
 
 __all__ = ["LinearFit", "Rows", "least_squares", "worth_a_square"]
-
-Array = NDArray[Any]
 
 #: columns of sparse data up to which a square matrix of them is the better way
 MOST_COLUMNS = 1000

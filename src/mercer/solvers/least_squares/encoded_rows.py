@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.designs.coordinates import Coordinates
 from mercer.designs.encoded import CodePart, Encoded
 from mercer.designs.encoded_design import encoded_design
@@ -18,7 +18,6 @@ from mercer.stats.joined import pilot
 from mercer.stats.normal_equations import NormalEquations, Sums
 from mercer.stats.r_factor import RFactor
 
-Array = NDArray[Any]
 S = TypeVar("S", NormalEquations, RFactor)
 
 #: a column whose mean is more than so many spreads from zero has lost four digits of its squares about the mean …

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.solvers.certificate import Certificate, Solution
-
-Array = NDArray[Any]
 
 #: how large a part of what was added up a solution may leave unexplained though it could explain it
 TOLERANCE = 1e-10

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted, NonFiniteError
 from mercer._threads import ordered_map, ordered_stream, row_blocks
+from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
 from mercer.designs.encoded import Encoded
 from mercer.solvers.certificate import Solution
@@ -20,7 +20,6 @@ from mercer.solvers.krylov import conjugate_gradient
 from mercer.solvers.least_squares.fit import NOT_FINITE, LinearFit
 from mercer.solvers.least_squares.rows import Rows
 
-Array = NDArray[Any]
 PATH = "conjugate gradients"
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError
 from mercer._threads import blas_for, ordered_stream, row_blocks
+from mercer._typing import Array
 from mercer.solvers.least_squares.fit import NOT_FINITE
 from mercer.solvers.least_squares.rows import Rows
 from mercer.solvers.least_squares.wide import Wide
@@ -26,7 +26,6 @@ from mercer.stats.r_factor import RFactor
 
 __all__ = ["Spectrum", "candidates", "decompose", "least"]
 
-Array = NDArray[Any]
 A = TypeVar("A")
 
 #: eigenvalues of XᵀX, with a penalty, down to this portion of the largest have digits enough

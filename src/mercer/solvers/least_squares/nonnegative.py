@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize
 
 from mercer._errors import NonFiniteError
+from mercer._typing import Array
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.least_squares._tall import still
 from mercer.solvers.least_squares._triangle import lengths
@@ -16,8 +14,6 @@ from mercer.solvers.least_squares.fit import NOT_FINITE, TOLERANCE, LinearFit, r
 from mercer.solvers.least_squares.rows import Rows
 from mercer.solvers.least_squares.wide import Wide
 from mercer.stats.r_factor import RFactor
-
-Array = NDArray[Any]
 
 #: how the coefficients were found
 ACTIVE_SET = "active set (NNLS) on the triangle of X"

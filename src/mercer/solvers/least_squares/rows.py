@@ -6,18 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._jit.solvers import least_squares as loops
 from mercer._threads import WORTH_THREADS, blas_for, ordered_stream, row_blocks
+from mercer._typing import Array
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.engines.reducing import reduce
 from mercer.stats.base import as_block, as_weight
 from mercer.stats.normal_equations import NormalEquations
 from mercer.stats.r_factor import RFactor
 
-Array = NDArray[Any]
 S = TypeVar("S", NormalEquations, RFactor)
 
 #: bytes of numbers that one thread takes at a time: many, so that their sums cost little; few, so that all have work

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError, NonFiniteError, TooManyColumnsError
+from mercer._typing import Array
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.solvers.least_squares.fit import NOT_FINITE
@@ -18,7 +18,6 @@ from mercer.solvers.least_squares.rows import Rows
 from mercer.stats.normal_equations import NormalEquations
 from mercer.stats.r_factor import RFactor
 
-Array = NDArray[Any]
 S = TypeVar("S", NormalEquations, RFactor)
 #: the rows of a chunk, checked; can be pickled
 Reading = Callable[[Chunk], Rows]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._gpu import like, to_numpy
 from mercer._gpu.chunks import in_chunks, tile_size
+from mercer._typing import Array
 from mercer.designs import DenseDesign, TensorDesign
 from mercer.designs.tensors import on_device
 from mercer.engines.reducing import reduce
@@ -18,7 +18,6 @@ from mercer.stats.joined import PILOT_ROWS, pilot
 from mercer.stats.normal_equations import NormalEquations, Sums
 from mercer.stats.r_factor import RFactor
 
-Array = NDArray[Any]
 S = TypeVar("S", NormalEquations, RFactor)
 
 #: a chunk is copied in float64, and once more times its weights

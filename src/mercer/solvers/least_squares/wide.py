@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.solvers.certificate import Solution
 from mercer.solvers.least_squares._cholesky import factored, raised
 from mercer.solvers.least_squares._triangle import DATA_ROUNDING, ROUNDING, lengths
 from mercer.solvers.least_squares.fit import NOT_FINITE, LinearFit, closed_form
 from mercer.solvers.least_squares.rows import Rows
 from mercer.stats.joined import NEAR_ZERO, WIDE_TILE, dense
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.kernels.given import GivenMatrix
 from mercer.kernels.gram import Gram
-
-Array = NDArray[Any]
 
 #: rows whose problem is solved at a time, half of them new in each round: a tenth of all, within these bounds
 FEWEST, MOST, SHARE = 512, 1536, 0.1

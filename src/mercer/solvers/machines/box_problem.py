@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.solvers.certificate import Certificate
 from mercer.solvers.machines._working_set import is_free
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 from scipy.special import logit
 
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.designs import Observations
 from mercer.designs.dense import DenseDesign
 from mercer.families import LOGIT, Bernoulli
@@ -24,8 +24,6 @@ from mercer.families.response import Response
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth import newton
-
-Array = NDArray[Any]
 
 #: added to the diagonal of the kernel matrix of free support vectors, relative to it: equal rows span each other
 RIDGE = 1e-10

@@ -7,16 +7,14 @@ one shifts weight between the classes that meet there.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.solvers import crammer_singer as loops
+from mercer._typing import Array
 from mercer.solvers.machines.margin_newton import MarginNewton, Place, newton_step
 from mercer.solvers.machines.margins import Answers, MarginRows
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

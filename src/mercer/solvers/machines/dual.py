@@ -21,11 +21,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
 from mercer._jit.solvers.box_descent import pairs, row_scores, singles
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.solvers.certificate import Solution
 from mercer.solvers.machines import feature_machine
 from mercer.solvers.machines._working_set import Scores, WorkingTile, is_free, working_set, working_size
@@ -33,8 +33,6 @@ from mercer.solvers.machines.box_problem import BoxPoint, BoxProblem, Margins, P
 from mercer.solvers.machines.kernel_rows import Rows
 
 __all__ = ["BoxPoint", "BoxProblem", "Margins", "Progress", "solve"]
-
-Array = NDArray[Any]
 
 #: the problem of a working set is solved to this share of the violation it began with, if that is above tolerance
 INNER = 0.03

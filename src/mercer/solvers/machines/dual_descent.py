@@ -8,18 +8,16 @@ Then w and the gap are computed anew from all rows, so that no rounding piles up
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.solvers import crammer_singer
 from mercer._jit.solvers import dual_descent as loops
+from mercer._typing import Array
 from mercer.solvers.certificate import Solution
 from mercer.solvers.machines.crammer_singer import ClassLosses
 from mercer.solvers.machines.margins import LEAST_GAP, Judgement, MarginPoint, MarginProblem, MarginRows, rounding
-
-Array = NDArray[Any]
 
 #: the gap is looked at when the largest slope has fallen to this portion of that at the last look
 LOOK = 0.1

@@ -18,19 +18,17 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
 from mercer._jit.solvers.box_descent import row_scores
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.report.wording import counted
 from mercer.solvers.certificate import Solution
 from mercer.solvers.machines._working_set import Scores, is_free
 from mercer.solvers.machines.box_problem import BoxPoint, BoxProblem, Progress, balanced
 from mercer.solvers.machines.margin_newton import MarginNewton, Place, half_square
 from mercer.solvers.machines.margins import LEAST_GAP, Judgement, MarginLosses, MarginProblem, MarginRows
-
-Array = NDArray[Any]
 
 #: the gap asked for, as a portion of the objective, for a tolerance of 1
 GAP_PER_TOLERANCE = 1e-2

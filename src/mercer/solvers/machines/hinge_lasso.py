@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._jit.solvers import hinge_columns as loops
+from mercer._typing import Array
 from mercer.designs import Coordinates, DenseDesign, Design, SparseDesign
 from mercer.designs.sparse import Entries
 from mercer.designs.squares import column_squares
@@ -22,8 +22,6 @@ from mercer.solvers.curvature import Curvature
 from mercer.solvers.krylov import conjugate_gradient
 from mercer.solvers.machines.dual_descent import Sweeps
 from mercer.solvers.machines.margins import Judgement, MarginRows
-
-Array = NDArray[Any]
 
 #: coefficients up to which the Hessian of those that make a step together is factorised
 MOST_FACTORISED = 1_000

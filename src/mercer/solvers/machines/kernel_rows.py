@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.kernels.rows import add_rows
 from mercer._threads import ordered_stream, row_blocks
+from mercer._typing import Array
 from mercer.kernels.given import GivenMatrix
 from mercer.kernels.gram import Gram
-
-Array = NDArray[Any]
 
 #: columns that a thread adds up at a time
 COLUMNS = 4096

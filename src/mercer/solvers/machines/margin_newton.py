@@ -9,11 +9,11 @@ lie on a corner: their products are all that a step costs beside two passes over
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.report.wording import counted
 from mercer.solvers.certificate import Solution
 from mercer.solvers.curvature import Curvature
@@ -28,8 +28,6 @@ from mercer.solvers.machines.margins import (
     RoundedLosses,
     rounding,
 )
-
-Array = NDArray[Any]
 
 #: δ of a round, compared with that of the one before
 NARROWER = 0.5

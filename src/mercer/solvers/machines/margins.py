@@ -19,17 +19,15 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.solvers import dual_descent as loops
 from mercer._threads import blas_for, ordered_map
+from mercer._typing import Array
 from mercer.designs import Coordinates, DenseDesign, Design, MixedDesign, SparseDesign
 from mercer.designs.sparse import Entries
 from mercer.designs.squares import column_squares
 from mercer.solvers.certificate import Solution
 from mercer.solvers.machines.box_problem import Margins
-
-Array = NDArray[Any]
 
 #: gaps below this portion of the objective may be rounding
 LEAST_GAP = 1e-12

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from mercer._errors import SingularCovarianceError, UnsuitableSolverError
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.designs import Design
 from mercer.engines.reducing import reduce
 from mercer.families import LOG, LOGIT, Bernoulli, Binomial, Poisson
@@ -31,8 +31,6 @@ from mercer.families.response import Response
 from mercer.solvers.certificate import Solution, gradient_certificate, keeping
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Problem
-
-Array = NDArray[Any]
 
 TOLERANCE = 1e-8
 MOST_STEPS = 1000

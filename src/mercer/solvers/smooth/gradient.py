@@ -7,12 +7,12 @@ from which a step of any of the four learning rules follows, w ← w + α Σ e x
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.solvers import online as loops
+from mercer._typing import Array
 from mercer.designs import Design
 from mercer.engines.reducing import reduce
 from mercer.solvers.certificate import Progress, Solution, gradient_certificate, keeping
@@ -21,8 +21,6 @@ from mercer.solvers.problem import Problem, Slope
 from mercer.solvers.threshold.lesson import Lesson
 from mercer.solvers.threshold.rules import Rule
 from mercer.stats.quadratic import GRADIENT, HESSIAN
-
-Array = NDArray[Any]
 
 TOLERANCE = 1e-6
 MOST_STEPS = 10_000

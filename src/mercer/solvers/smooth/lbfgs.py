@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.solvers.certificate import Progress, Solution, gradient_certificate, keeping
 from mercer.solvers.krylov import newton_direction
 from mercer.solvers.measured import Measured
@@ -25,8 +25,6 @@ from mercer.solvers.smooth.newton import Model
 from mercer.solvers.smooth.sampled_scaling import fit_to_sample, sample_size, scaling_of
 from mercer.solvers.smooth.scaling import Scaling
 from mercer.stats.quadratic import GRADIENT
-
-Array = NDArray[Any]
 
 TOLERANCE = 1e-8
 MOST_STEPS = 1000

@@ -13,19 +13,16 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.report.wording import counted
 from mercer.solvers.certificate import Certificate, Progress, Solution, gradient_certificate, keeping
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.krylov import newton_direction
 from mercer.solvers.problem import Problem, Slope, look
 from mercer.stats.quadratic import GRADIENT, HESSIAN
-
-Array = NDArray[Any]
 
 TOLERANCE = 1e-8
 MOST_STEPS = 100

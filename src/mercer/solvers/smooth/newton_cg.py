@@ -7,11 +7,9 @@ solved by conjugate gradients alone.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.report.wording import counted
 from mercer.solvers.certificate import Progress, Solution, gradient_certificate, keeping
 from mercer.solvers.krylov import conjugate_gradient
@@ -20,8 +18,6 @@ from mercer.solvers.smooth.newton import Headway
 from mercer.solvers.smooth.sampled_scaling import scaling_of
 from mercer.solvers.smooth.scaling import Scaling
 from mercer.stats.quadratic import GRADIENT
-
-Array = NDArray[Any]
 
 TOLERANCE = 1e-8
 MOST_STEPS = 100

@@ -7,13 +7,13 @@ threshold units learn every row once, by any of the four learning rules, in comp
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.solvers import online as loops
 from mercer._threads import row_blocks
+from mercer._typing import Array
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.designs.dense import is_block
 from mercer.solvers.certificate import Progress, Solution, gradient_certificate, keeping
@@ -24,8 +24,6 @@ from mercer.solvers.threshold.rates import Rate
 from mercer.solvers.threshold.rules import Rule
 from mercer.solvers.threshold.units import Units
 from mercer.stats.quadratic import HESSIAN
-
-Array = NDArray[Any]
 
 TOLERANCE = 0.1
 MOST_PASSES = 100

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.designs import Coordinates, DenseDesign, Observations
 from mercer.families.penalties import Strengths
 from mercer.report.wording import counted
@@ -28,8 +28,6 @@ from mercer.solvers.curvature import Curvature
 from mercer.solvers.problem import Product, Slope, look
 from mercer.solvers.smooth import newton
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
-
-Array = NDArray[Any]
 
 NAME = "Newton's method in the space of the rows"
 #: columns up to which a Hessian of all costs little, and coefficients in the space of the rows up to which it does

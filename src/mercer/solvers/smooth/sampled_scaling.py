@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._gpu import to_numpy
+from mercer._typing import Array
 from mercer.designs import Observations, TensorDesign
 from mercer.designs.observations import ObservedBatch
 from mercer.solvers.certificate import Solution
@@ -16,8 +16,6 @@ from mercer.solvers.problem import Problem
 from mercer.solvers.smooth.newton import SAMPLE_TOLERANCE
 from mercer.solvers.smooth.scaling import FewRows, Scaling, Standardising, Whitening
 from mercer.stats.quadratic import HESSIAN
-
-Array = NDArray[Any]
 
 #: columns up to which a Hessian is factorised
 MOST_WHITENED = 1500

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.designs import Design, TensorDesign
 from mercer.designs.squares import column_squares
 from mercer.solvers.curvature import Curvature
-
-Array = NDArray[Any]
 
 #: the spread of a column is at least this share of its root mean square: rounding alone leaves as much
 LEAST_SPREAD = 1e-6

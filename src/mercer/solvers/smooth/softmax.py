@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
+from mercer._typing import Array
 from mercer.designs import Observations
 from mercer.designs.squares import column_squares
 from mercer.families.penalties import Strengths
@@ -27,8 +27,6 @@ from mercer.solvers.smooth.sampled_scaling import blown_up, fit_to_sample, sampl
 from mercer.solvers.smooth.scaling import FewRows, Repeated, Scaling, Standardising, Whitening
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 from mercer.stats.softmax_quadratic import SoftmaxQuadratic
-
-Array = NDArray[Any]
 
 TOLERANCE = 1e-8
 MOST_STEPS = 1000

@@ -8,14 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from mercer._errors import KernelError
 from mercer._threads import blas_for, ordered_map
+from mercer._typing import Array
 from mercer.solvers.span.kernel_losses import Softmax
-
-Array = NDArray[Any]
 
 #: rows below which single precision gains nothing
 WORTH_SINGLE = 2000

@@ -8,16 +8,13 @@ another story: an error of row i is about u (h‖t‖² ‖c‖ + |slope| ‖t�
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.designs.mapped import KeptTiles, MappedDesign
 from mercer.solvers.span.mapped_curvature import Inverse
 from mercer.solvers.span.mapped_problem import MappedProblem
-
-Array = NDArray[Any]
 
 #: one of so many rows is looked at, and what they say is multiplied by this, since all may say a little more
 OF_ROWS, MARGIN = 32, 1.5

@@ -11,13 +11,11 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DeviceMemoryError, NotPositiveDefiniteError
 from mercer._gpu import like, to_numpy
 from mercer._memory import available_bytes
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: landmarks up to which rows of a sample are squared, in float64
 SQUARED = 20_000

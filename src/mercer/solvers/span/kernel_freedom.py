@@ -6,14 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.solvers.span.kernel_losses import OfResponse
 from mercer.solvers.span.kernel_newton import KernelProblem, conjugate_gradient, threads_for
 from mercer.solvers.span.mapped_curvature import inverse_of, sample_of
 from mercer.solvers.span.mapped_problem import MappedProblem
-
-Array = NDArray[Any]
 
 #: rows up to which the trace is computed, and how many random signs estimate it else
 EXACT_ROWS, SIGNS = 1000, 50

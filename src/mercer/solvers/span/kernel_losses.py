@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.designs import Coordinates, DenseDesign, Observations
 from mercer.families import IDENTITY, Gaussian
 from mercer.families.penalties import Strengths
@@ -21,8 +21,6 @@ from mercer.families.softmax import SoftmaxResponse
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.solvers.start import Midway
-
-Array = NDArray[Any]
 
 
 class Bend(ABC):

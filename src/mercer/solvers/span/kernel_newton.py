@@ -19,18 +19,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DegenerateDataError
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.report.wording import counted
 from mercer.solvers.certificate import Progress, Solution, gradient_certificate, keeping
 from mercer.solvers.krylov import Direction, newton_direction
 from mercer.solvers.smooth.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway
 from mercer.solvers.span.kernel_losses import Bend, Losses, OfResponse
 from mercer.solvers.span.kernel_products import Preconditioner, Products
-
-Array = NDArray[Any]
 
 #: what may be left of a Newton step when conjugate gradients stop, in its own length
 INEXACT = 0.1

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from mercer._errors import KernelError
 from mercer._memory import available_bytes, refuse_beyond_memory
 from mercer._threads import thread_count
+from mercer._typing import Array
 from mercer.kernels import Gram
 from mercer.kernels.pivoted import PivotedCholesky
 from mercer.solvers.span._kernel_factors import Factorised, FactorisedByClass
 from mercer.solvers.span.kernel_losses import Bend, Softmax
-
-Array = NDArray[Any]
 
 #: of the memory that is left, what K and its factor may take
 SHARE = 0.6

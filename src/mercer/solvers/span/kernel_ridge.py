@@ -14,12 +14,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from mercer._errors import FitInterrupted
 from mercer._memory import SHARE, available_bytes, refuse_beyond_memory
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.least_squares.direct import Rows, least_squares
 from mercer.solvers.span.kernel_spectrum import Eigenvalues, eigenvalues
@@ -34,8 +34,6 @@ from mercer.solvers.span.kernel_steps import (
 from mercer.solvers.span.kernel_system import INSTEAD, OfFeatures, System
 
 __all__ = ["DualFit", "System", "by_eigenvalues", "bytes_at_least", "bytes_needed", "kernel_ridge"]
-
-Array = NDArray[Any]
 
 #: what may be left over of y, and what is aimed at
 TOLERANCE, AIM = 1e-8, 1e-9

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from mercer._errors import NotPositiveDefiniteError
 from mercer._memory import refuse_beyond_memory
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.solvers.least_squares.leave_one_out import WideSpectrum
 from mercer.solvers.least_squares.rows import Rows
 from mercer.solvers.least_squares.wide import Wide
 from mercer.solvers.span.kernel_system import INSTEAD, System
-
-Array = NDArray[Any]
 
 #: matrices of that size that a decomposition takes: the matrix, which becomes the vectors, and two as work space
 SQUARES = 3

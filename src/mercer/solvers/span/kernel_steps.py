@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted, LongFitWarning
 from mercer._jit.kernels.symmetric_products import add_both
 from mercer._memory import available_bytes
 from mercer._threads import blas_for, ordered_stream, row_blocks
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.kernels import Gram
 from mercer.kernels.given import GivenMatrix
@@ -26,8 +26,6 @@ from mercer.kernels.gram import SIDE, Cut
 from mercer.kernels.pivoted import PivotedCholesky
 from mercer.solvers.krylov import conjugate_gradient
 from mercer.solvers.span.kernel_system import INSTEAD, KernelMatrix, System
-
-Array = NDArray[Any]
 
 #: rows for each pivot, and what pivots may leave of the diagonal, compared with alpha
 ROWS_PER_PIVOT, LEAST_LEFT = 40, 0.01

@@ -8,16 +8,15 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import KernelError, NoFeatureMapError
 from mercer._memory import refuse_beyond_memory
+from mercer._typing import Array
 from mercer.kernels import Gram, Kernel
 from mercer.kernels.explicit import MOST_NUMBERS
 from mercer.kernels.given import GivenMatrix
 from mercer.kernels.inputs import is_sparse
 
-Array = NDArray[Any]
 T = TypeVar("T")
 
 #: entries of a kernel matrix up to which sums of squares do not overflow

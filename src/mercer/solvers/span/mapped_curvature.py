@@ -11,15 +11,13 @@ from copy import copy
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.designs.mapped import MappedDesign
 from mercer.solvers.span._tensor_curvature import TensorInverse
 from mercer.solvers.span.kernel_losses import Softmax
-
-Array = NDArray[Any]
 
 #: rows for each feature, and products that their square may cost at most
 ROWS, FEWEST_ROWS, PRODUCTS = 30, 3, 3e10

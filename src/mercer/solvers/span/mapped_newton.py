@@ -12,11 +12,11 @@ The length of the gradient is measured by the Hessian, in standard errors, as in
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.designs.mapped import MappedDesign
 from mercer.report.wording import counted
 from mercer.solvers.certificate import Progress, Solution, gradient_certificate, keeping
@@ -32,8 +32,6 @@ from mercer.solvers.span.mapped_curvature import (
     weights_of,
 )
 from mercer.solvers.span.mapped_problem import MappedProblem
-
-Array = NDArray[Any]
 
 #: what may be left of a step, at most
 LOOSE = 0.3

@@ -9,13 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.designs.mapped import MappedDesign
 from mercer.designs.mapped_tensors import MappedTensors
 from mercer.solvers.span.kernel_losses import RowLosses
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

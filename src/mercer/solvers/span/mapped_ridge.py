@@ -7,18 +7,15 @@ left out in turn, with Z V = t (B V) made tile by tile. Nothing of the size of t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NotPositiveDefiniteError
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.designs.mapped import MappedDesign, Tiles
 from mercer.solvers.least_squares.leave_one_out import TallSpectrum
 from mercer.solvers.least_squares.rows import Rows
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from numpy.typing import NDArray
-
 from mercer._gpu import like
+from mercer._typing import Array
 from mercer.solvers.span.kernel_losses import OfClasses, OfResponse, RowLosses
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

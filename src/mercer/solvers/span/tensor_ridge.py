@@ -12,11 +12,11 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DeviceMemoryError, FitInterrupted
 from mercer._gpu import like, to_numpy
 from mercer._gpu.chunks import room_for
+from mercer._typing import Array
 from mercer.designs.mapped_tensors import worth_double
 from mercer.kernels import Kernel
 from mercer.kernels.tensors import TensorGram
@@ -26,8 +26,6 @@ from mercer.solvers.span._tensor_curvature import cholesky
 from mercer.solvers.span._tensor_pivots import pivots_of
 from mercer.solvers.span.kernel_ridge import TOLERANCE, DualFit, proof
 from mercer.solvers.span.kernel_system import largest_share
-
-Array = NDArray[Any]
 
 #: rows up to which the matrix is in memory, on a card and in main memory
 ON_CARD, ON_CPU = 30_000, 4_000

@@ -7,16 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._jit.solvers import columns as loops
 from mercer._jit.solvers import descent
 from mercer._threads import ordered_map, ordered_stream, row_blocks
+from mercer._typing import Array
 from mercer.designs.coordinates import power_of_two
 from mercer.designs.sparse import Entries
-
-Array = NDArray[Any]
 
 #: numbers below which a pass is not worth its threads
 SMALL = 1 << 16

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from mercer._jit.solvers import triangle
 from mercer._threads import blas_for
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: columns that are appended at once
 PANEL = 128

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.solvers.sparse._columns import COPIED, Columns, DenseColumns
 from mercer.solvers.sparse._penalised_quadratic import PenalisedQuadratic
 from mercer.solvers.sparse.duality import Penalty
-
-Array = NDArray[Any]
 
 
 class GramSet:

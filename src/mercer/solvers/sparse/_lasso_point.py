@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from numpy.typing import NDArray
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: looks at all columns without progress after which to give up
 IN_VAIN = 3

@@ -6,17 +6,13 @@ stay, the objective is a quadratic whose minimum is a linear system. Its factor 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.kernels.rows import add_rows
 from mercer._jit.solvers import descent
+from mercer._typing import Array
 from mercer.solvers.sparse._factor import Factor
 from mercer.solvers.sparse.duality import Penalty, least_squares_gap
-
-Array = NDArray[Any]
 
 #: products that take no longer than one step from here: so many are spent on sweeps first, and never more sweeps
 CHEAP, MOST_CHEAP = 1 << 16, 100

@@ -13,18 +13,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from mercer._jit.solvers import weighted_descent as loops
 from mercer._jit.solvers.columns import squares_of_sparse
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.designs import CodesDesign, DenseDesign, Design, MixedDesign, SparseDesign
 from mercer.designs.sparse import Entries
 from mercer.solvers.sparse._columns import SMALL, DenseColumns
 from mercer.solvers.sparse.duality import Penalty
-
-Array = NDArray[Any]
 
 #: stored entries from which on sweeps wait for memory
 MANY = 1 << 20

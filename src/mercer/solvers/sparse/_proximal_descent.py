@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.designs.squares import column_squares
 from mercer.families.response import Slopes
 from mercer.report.wording import counted
@@ -20,8 +19,6 @@ from mercer.solvers.sparse._proximal_losses import Losses
 from mercer.solvers.sparse.duality import Penalty, gap
 from mercer.solvers.sparse.proximal_model import Model
 from mercer.stats.quadratic import LOSS
-
-Array = NDArray[Any]
 
 #: gaps below this portion of the objective may be rounding
 LEAST_GAP = 1e-13

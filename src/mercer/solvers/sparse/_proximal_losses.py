@@ -18,17 +18,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, kl_div
 
 from mercer._jit.families import losses
 from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
 from mercer.designs import Observations
 from mercer.families.response import Response, Slopes
 from mercer.solvers.sparse.duality import squares_lost
 from mercer.solvers.sparse.squared_hinge import SquaredHinge
-
-Array = NDArray[Any]
 
 #: rows that a thread takes at a time
 BLOCK = 1 << 14

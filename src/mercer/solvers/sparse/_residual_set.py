@@ -7,18 +7,14 @@ many unknowns as there are rows (Woodbury's identity), which is solved from time
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
 from mercer._jit.product import square
+from mercer._typing import Array
 from mercer.solvers.anderson import Anderson
 from mercer.solvers.sparse._columns import Columns, DenseColumns
 from mercer.solvers.sparse.duality import Penalty
-
-Array = NDArray[Any]
 
 #: sweeps that the acceleration looks back on
 MEMORY = 5

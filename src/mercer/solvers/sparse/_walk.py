@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.solvers.columns import AT_ONCE
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.solvers.certificate import Certificate, Solution
 from mercer.solvers.sparse._gram_set import GramSet
 from mercer.solvers.sparse._lasso_point import Attempt, LassoFit, Point
 from mercer.solvers.sparse._residual_set import ResidualSet
 from mercer.solvers.sparse.duality import Penalty, least_squares_gap
 from mercer.solvers.sparse.regression import Regression
-
-Array = NDArray[Any]
 
 #: columns that a working set begins with; it may double each time
 FIRST = 100

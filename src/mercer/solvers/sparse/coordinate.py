@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import FitInterrupted
+from mercer._typing import Array
 from mercer.families.penalties import Strengths
 from mercer.solvers.certificate import Solution
 from mercer.solvers.sparse.path import LassoFit, solve_path
 
 __all__ = ["LassoFit", "solve"]
-
-Array = NDArray[Any]
 
 
 def solve(X: Any, y: Array, strengths: Strengths, **options: Any) -> Solution:

@@ -15,14 +15,12 @@ A coefficient that is not penalised has no such bound: its slope has to vanish.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._jit.solvers import duality as loops
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 #: a penalty of a working coefficient stays below this, so that it can be multiplied
 STRONGEST = 1e290

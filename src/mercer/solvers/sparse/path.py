@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.families.penalties import Strengths
 from mercer.solvers.certificate import Solution, keeping
 from mercer.solvers.sparse._lasso_point import LassoFit
@@ -24,8 +24,6 @@ from mercer.solvers.sparse._walk import Walk
 from mercer.solvers.sparse.regression import Regression
 
 __all__ = ["LassoFit", "solve_path"]
-
-Array = NDArray[Any]
 
 TOLERANCE = 1e-8
 MOST_SWEEPS = 10_000

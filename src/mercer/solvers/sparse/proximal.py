@@ -13,16 +13,11 @@ objective: that is the gap that has to be reached. For other losses the subgradi
 
 from __future__ import annotations
 
-from typing import Any
-
-from numpy.typing import NDArray
-
+from mercer._typing import Array
 from mercer.solvers.certificate import Progress, Solution, keeping
 from mercer.solvers.problem import Problem
 from mercer.solvers.smooth.newton import MOST_STEPS, TOLERANCE
 from mercer.solvers.sparse._proximal_descent import ProximalDescent
-
-Array = NDArray[Any]
 
 
 def solve(

@@ -6,16 +6,14 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer.designs import Design
 from mercer.families.response import Slopes
 from mercer.solvers.sparse._gram_set import GramSet
 from mercer.solvers.sparse._proximal_columns import DesignColumns
 from mercer.solvers.sparse.duality import Penalty
-
-Array = NDArray[Any]
 
 #: columns up to which all of them matter, and are multiplied by the design
 ALL_AT_ONCE = 200

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError
+from mercer._typing import Array
 from mercer.families.penalties import Strengths
 from mercer.solvers.least_squares.rows import Rows
 from mercer.solvers.sparse._columns import CONSTANT, SMALL, Columns, DenseColumns, SparseColumns, unit_of
@@ -16,8 +16,6 @@ from mercer.solvers.sparse.duality import STRONGEST, Penalty
 from mercer.stats.normal_equations import NormalEquations
 
 __all__ = ["CONSTANT", "Regression"]
-
-Array = NDArray[Any]
 
 #: columns up to which all of their products are formed, if there are so many times as many rows
 ALL_AT_ONCE, ROWS_PER_COLUMN = 1_000, 2

@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from mercer._typing import Array
 from mercer.engines.reducing import reduce
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.curvature import Curvature
@@ -23,8 +23,6 @@ from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.solvers.sparse.duality import STRONGEST
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 from mercer.stats.softmax_quadratic import SoftmaxQuadratic
-
-Array = NDArray[Any]
 
 TOLERANCE = 1e-8
 MOST_STEPS = 1000

@@ -7,15 +7,13 @@ that is all that proximal Newton asks of a response.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.families.response import Slopes
 from mercer.solvers.problem import Problem
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.report.wording import counted
 from mercer.solvers.certificate import Progress, Solution, keeping, subgradient_certificate
 from mercer.solvers.curvature import Curvature
@@ -23,8 +23,6 @@ from mercer.solvers.smooth.softmax import SoftmaxProblem
 from mercer.solvers.sparse import proximal, softmax_lasso
 from mercer.solvers.sparse._penalised_quadratic import PenalisedQuadratic
 from mercer.solvers.sparse.duality import Penalty
-
-Array = NDArray[Any]
 
 #: coefficients up to which their Hessian is formed in each step
 MOST_COLUMNS = 2_000

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DivergedWarning, NotConvergedWarning
+from mercer._typing import Array
 from mercer.solvers.certificate import STATIONARY, Certificate
 from mercer.solvers.smooth.gradient import Errors
 from mercer.solvers.threshold import _advice
 from mercer.solvers.threshold.lesson import Lesson
 from mercer.solvers.threshold.rates import Rate, largest_rate
 from mercer.solvers.threshold.rules import How, Rule
-
-Array = NDArray[Any]
 
 #: a loss that grew by this factor will not come back
 LOST = 1e6

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NotConvergedWarning
+from mercer._typing import Array
 from mercer.report.wording import counted
 from mercer.solvers import separation
 from mercer.solvers.certificate import Certificate
@@ -15,8 +13,6 @@ from mercer.solvers.separation import Separation
 from mercer.solvers.smooth.gradient import Errors
 from mercer.solvers.threshold import _advice
 from mercer.solvers.threshold.lesson import Lesson
-
-Array = NDArray[Any]
 
 #: looks without fewer mistakes after which to ask whether there is a separating hyperplane at all
 PATIENCE = 10

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._stored import floats, optional, stored
+from mercer._typing import Array
 from mercer.data.frame_like import frame_like
 from mercer.report.axes import matplotlib
 from mercer.report.wording import counted
-
-Array = NDArray[Any]
 
 #: weights that have a column each in a frame
 MOST_NAMED = 200

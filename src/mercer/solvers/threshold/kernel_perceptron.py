@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._memory import available_bytes
+from mercer._typing import Array
 from mercer.kernels import Gram
 from mercer.solvers.machines.kernel_rows import KernelRows
 from mercer.solvers.threshold.rates import Rate
-
-Array = NDArray[Any]
 
 #: of the memory that is left, what rows of K may take; the others are made for each mistake
 SHARE = 0.5

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError
 from mercer._threads import blas_for
+from mercer._typing import Array
 from mercer._warn import warn
 from mercer.solvers.certificate import Certificate, Progress, Solution, keeping
 from mercer.solvers.separation import Separation
@@ -27,8 +27,6 @@ from mercer.solvers.threshold.lesson import Lesson
 from mercer.solvers.threshold.rates import rate_of
 from mercer.solvers.threshold.rules import How, Rule
 from mercer.solvers.threshold.units import Units
-
-Array = NDArray[Any]
 
 
 class Learnt(NamedTuple):

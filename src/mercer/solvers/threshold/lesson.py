@@ -7,13 +7,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._threads import blas_for, ordered_stream
+from mercer._typing import Array
 from mercer.designs import Coordinates, DenseDesign, Design, MixedDesign, Observations, SparseDesign
 from mercer.designs.sparse import Entries
-
-Array = NDArray[Any]
 
 #: columns up to which XᵀX is formed to know its largest eigenvalue
 FEW_COLUMNS = 500

@@ -14,16 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import NonFiniteError
 from mercer._jit.solvers import perceptron as loops
 from mercer._jit.solvers.perceptron import Terms
 from mercer._jit.solvers.shuffled_rows import shuffle
 from mercer._threads import ordered_map
+from mercer._typing import Array
 from mercer.designs.sparse import Entries
-
-Array = NDArray[Any]
 
 PENALTIES = {None: 0, "l1": 1, "l2": 2, "elasticnet": 3}
 #: sparse rows move the intercept less, since every row does

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._stored import floats, stored
-
-Array = NDArray[Any]
+from mercer._typing import Array
 
 
 @stored(w=floats("du"), bias=floats("u"), w_sum=floats("du"), bias_sum=floats("u"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import NoExplanationError
+from mercer._typing import Array
 from mercer.base import resolve, traits_of
 from mercer.data.select import names_of
 from mercer.decide import Calibrated
@@ -20,8 +20,6 @@ from mercer.models.base import checked, column_names, is_sparse
 from mercer.models.generative.column_likelihoods import column_likelihoods
 from mercer.models.linear_forms.linear_form import HasLinearForm
 from mercer.using.explaining.coefficients import feature_names, of_pairs
-
-Array = NDArray[Any]
 
 #: entries of rows × features × scores that are written out at once
 MOST_ENTRIES = 50_000_000

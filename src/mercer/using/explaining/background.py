@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.data import Kind, Table
 from mercer.data.frame_like import frame_like
 from mercer.files import card_of
 from mercer.using.reading import reader_of
-
-Array = NDArray[Any]
 
 #: rows that are drawn
 DRAWN = 100

@@ -6,15 +6,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from mercer._typing import Array
 from mercer.base import traits_of
 from mercer.decide.wrapped import last_step
 from mercer.models.base import column_names
 from mercer.report import Field, Grid
-
-Array = NDArray[Any]
 
 #: coefficients in the table
 MOST_ROWS = 120

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from mercer._typing import Array
 from mercer.data import Kind, Schema, Table
 from mercer.data.dates import days_of_labels
 from mercer.report.wording import enumerated, shortened, written
 from mercer.using.explaining.background import read_formats
 from mercer.using.explaining.explanation import Explanation, explain_exactly, explain_rows
 from mercer.using.explaining.shapley import LEAST_PAIRS, MOST_PLAYERS
-
-Array = NDArray[Any]
 
 #: rank correlation of values and contributions from which a column has one direction, and the share of rows that a
 #: level has at least where it is named

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from mercer._errors import MercerError, NoExplanationError
+from mercer._typing import Array
 from mercer.data.select import names_of
 from mercer.data.table import Table
 from mercer.decide import Calibrated
@@ -31,8 +31,6 @@ from mercer.using.explaining.outputs import (
 from mercer.using.explaining.shapley import shapley_values
 from mercer.using.explaining.words import DETAILS, text_columns, word_effects
 from mercer.using.reading import columns_of, read_rows, reader_of
-
-Array = NDArray[Any]
 
 #: how far what the parts add up to may be from what the model says, before it is not the same thing
 AGREES = 1e-7

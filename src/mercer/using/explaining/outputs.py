@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.decide import ConformalClassifier, ConformalRegressor, Decision
 from mercer.decide.wrapped import probabilities
 from mercer.models.reader import inside
-
-Array = NDArray[Any]
 
 #: probabilities of a model that is not a sum over columns are kept this far from 0 and 1, so that log odds are finite
 LEAST_PROBABILITY = 1e-4

@@ -15,12 +15,10 @@ from math import factorial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import DataError
+from mercer._typing import Array
 from mercer.data.mixing import StackedRows
-
-Array = NDArray[Any]
 
 #: rows of the background that are kept
 MOST_BACKGROUND = 100

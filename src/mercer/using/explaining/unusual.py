@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer._errors import CalibrationWarning, ColumnMismatchError, DataError
+from mercer._typing import Array
 from mercer.data import Kind, Table
 from mercer.data.select import as_labels
 from mercer.decide.outliers import DensityOutliers
 from mercer.models import KernelDensity, NaiveBayes
 from mercer.using.explaining._evidence import evidence_of
 from mercer.using.shown import Shown, some_columns
-
-Array = NDArray[Any]
 
 #: complete columns of numbers up to which one density describes all of them together, and rows that it takes
 TOGETHER, ROWS_TOGETHER = 5, 50

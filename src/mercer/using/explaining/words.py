@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mercer._typing import Array
 from mercer.data import Kind, Table
 from mercer.data.select import names_of, with_columns
-
-Array = NDArray[Any]
 
 #: words of a row that are named, and characters from which words are made
 MOST_OF_ROW, _WORD = 10, re.compile(r"\w+")

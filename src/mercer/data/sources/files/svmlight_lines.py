@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._errors import DataError
 from mercer._suggest import quoted
-from mercer.data.sources.base import Array
+from mercer._typing import Array
 from mercer.data.sources.files.lines import Block
 
 #: what may stand in a line beside label and values: a comment, and the number of a query

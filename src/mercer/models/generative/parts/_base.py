@@ -10,9 +10,9 @@ import numpy as np
 
 from mercer._errors import ColumnTypeError, DataError, FitInterrupted, NonFiniteError, SupportError
 from mercer._stored import stored
+from mercer._typing import Array
 from mercer.data.table import Table
 from mercer.families import Family, Parameters
-from mercer.models.base import Array
 from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.solvers.certificate import Certificate
 from mercer.stats import Statistic, statistic_for

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._errors import DegenerateDataError
+from mercer._typing import Array
 from mercer.families import Bernoulli, Binomial, Family, Histogram, Parameters, Prior
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models.base import Array
 from mercer.models.generative.parts._base import CLOSED_FORM, Smoothing
 from mercer.solvers.certificate import Certificate
 

@@ -10,11 +10,11 @@ import numpy as np
 from mercer._errors import ColumnTypeError, UnseenCategoryError
 from mercer._stored import floats, part_of, stored, values
 from mercer._suggest import did_you_mean, quoted
+from mercer._typing import Array
 from mercer.data.coding import Coded, drop_missing_words, label_array
 from mercer.data.table import Table
 from mercer.families import Categorical, CategoricalParameters, Parameters
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models.base import Array
 from mercer.models.generative.parts._base import Conditional, Part, Smoothing, sample_by_class
 from mercer.models.generative.probabilities import even_where_unknown, log
 from mercer.models.linear_forms.pieces import LinearPiece

@@ -9,10 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._stored import part_of, sequence, stored, whole
+from mercer._typing import Array
 from mercer.data.table import Table
 from mercer.families import Parameters
 from mercer.families.pseudo_counts import add_alpha
-from mercer.models.base import Array, first_where
+from mercer.models.base import first_where
 from mercer.models.generative._count_draws import draw_counts, drawn_lengths
 from mercer.models.generative._discrete_scores import LogProduct, log_coefficient
 from mercer.models.generative.parts._base import Conditional, Smoothing

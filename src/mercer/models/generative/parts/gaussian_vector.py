@@ -10,9 +10,9 @@ import numpy as np
 
 from mercer._errors import FitInterrupted, SingularCovarianceError
 from mercer._stored import flags, part_of, sequence, stored, whole
+from mercer._typing import Array
 from mercer.families import MultivariateGaussian, MultivariateGaussianParameters, Parameters
 from mercer.families.collinear import cholesky
-from mercer.models.base import Array
 from mercer.models.generative.parts._base import CLOSED_FORM, Conditional, Part, Smoothing, sample_by_class
 from mercer.models.linear_forms.pieces import LinearPiece
 from mercer.solvers.certificate import Certificate

@@ -9,10 +9,10 @@ import numpy as np
 
 from mercer._errors import DegenerateDataError, NoLinearFormError
 from mercer._stored import flags, part_of, reals, sequence, stored, whole
+from mercer._typing import Array
 from mercer.data.coding import code_floats
 from mercer.families import Family, Gaussian, GaussianParameters, Parameters
 from mercer.models._finite import refuse_too_wide
-from mercer.models.base import Array
 from mercer.models.generative.gaussian_scores import GaussianScores
 from mercer.models.generative.parts._base import Conditional, Part, Smoothing, sample_by_class
 from mercer.models.generative.parts._fitting import filled, fit_classes, without_fit

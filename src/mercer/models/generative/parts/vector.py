@@ -9,8 +9,8 @@ import numpy as np
 
 from mercer._errors import DegenerateDataError, NonFiniteError
 from mercer._stored import part_of, sequence, stored, whole
+from mercer._typing import Array
 from mercer.families import Parameters
-from mercer.models.base import Array
 from mercer.models.generative.parts._base import Conditional, Part, Smoothing, sample_by_class
 from mercer.models.generative.parts._fitting import fit_classes
 from mercer.models.linear_forms.pieces import LinearPiece

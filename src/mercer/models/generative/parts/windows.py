@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._errors import NoLinearFormError
 from mercer._stored import flags, floats, part_of, reals, sequence, stored, whole
-from mercer.models.base import Array
+from mercer._typing import Array
 from mercer.models.generative.parts._base import Smoothing
 from mercer.models.generative.parts.numbers import NumbersConditional, NumbersPart
 from mercer.models.linear_forms.pieces import LinearPiece
