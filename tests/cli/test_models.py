@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from sklearn.datasets import load_wine
 from sklearn.pipeline import make_pipeline
 
 import mercer
@@ -200,6 +201,18 @@ class TestExport:
         refused = run("export", model, "--to", "python", "--keep", "id")
         assert refused.exit_code == 2
         assert "--keep is for --to sql" in refused.stderr
+
+    def test_rows_that_an_export_does_not_predict_are_named(self, run: Run, tmp_path: Path) -> None:
+        table = tmp_path / "wine.csv"
+        load_wine(as_frame=True).frame.to_csv(table, index=False)
+        model = "LinearDiscriminantAnalysis"
+        fitted = run("fit", table, "--target", "target", "--model", model, "-o", tmp_path / "m", "-q")
+        assert fitted.exit_code == 0, fitted.stderr
+        for language in ("sql", "python"):
+            result = run("export", tmp_path / "m", "--to", language, "-o", tmp_path / language)
+            assert result.exit_code == 0, result.stderr
+            assert "Rows with missing values have no prediction." in result.stderr
+            assert "Rows with missing values have no prediction." in (tmp_path / language).read_text()
 
     def test_python_is_text_and_onnx_a_file(self, run: Run, model: Path) -> None:
         assert "def " in run("export", model, "--to", "python").stdout

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from typing import Any
 
 import numpy as np
+import onnx
 import pandas as pd
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -15,8 +18,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 import mercer as m
 from mercer import families as f
 from mercer._errors import ExportError
-from mercer.export import to_sql
+from mercer.export import obstacle, to_onnx, to_python, to_sql
 from mercer.export.lower import lower
+from mercer.export.obstacle import remark_on
 from mercer.kernels import Laplacian
 from tests.export._languages import LANGUAGES, check
 
@@ -344,7 +348,7 @@ def test_what_cannot_be_exported_says_what_can_be() -> None:
         (make_pipeline(MinMaxScaler(), m.LogisticRegression()).fit(X, y), "MinMaxScaler cannot be exported"),
         (m.NaiveBayes("parzen").fit(X, y), "described by Parzen"),
         (m.LocalLinear().fit(X.iloc[:, :1], X.iloc[:, 1]), "LocalLinear cannot be exported"),
-        (m.QuadraticDiscriminantAnalysis().fit(*wide()), "missing=False"),
+        (m.QuadraticDiscriminantAnalysis().fit(*wide()), "Export with missing=False"),
         (make_pipeline(m.HashingVectorizer(), m.LogisticRegression()).fit(["a b", "c"], [0, 1]), "HashingVectorizer"),
         (
             make_pipeline(m.CountVectorizer(analyzer="char"), m.MultinomialNB()).fit(["a", "b"], [0, 1]),
@@ -358,9 +362,65 @@ def test_what_cannot_be_exported_says_what_can_be() -> None:
 
 def wide() -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
-    return rng.normal(size=(80, 14)), np.repeat([0, 1], 40)
+    X = rng.normal(size=(80, 14))
+    X[0, 0] = np.nan
+    return X, np.repeat([0, 1], 40)
 
 
 def test_a_model_that_is_not_fitted() -> None:
     with pytest.raises(ValueError, match="not fitted"):
         to_sql(m.LogisticRegression())
+
+
+WINE = load_wine(as_frame=True)
+FULL_COVARIANCES = {
+    "LDA": m.LinearDiscriminantAnalysis(),
+    "QDA": m.QuadraticDiscriminantAnalysis(),
+    "shared full": m.GaussianDiscriminant("shared full"),
+    "full": m.GaussianDiscriminant("full"),
+    "scaled": make_pipeline(StandardScaler(), m.LinearDiscriminantAnalysis()),
+    "calibrated": m.Calibrated(m.LinearDiscriminantAnalysis(), method="temperature"),
+    "isotonic": m.Calibrated(m.GaussianDiscriminant("shared full"), method="isotonic"),
+}
+
+
+@pytest.mark.parametrize("name", FULL_COVARIANCES)
+def test_wide_full_covariances_of_complete_rows_are_exported_and_refuse_gaps(name: str) -> None:
+    """The model integrates missing values out; the export has NULL or NaN for such rows, never another number."""
+    model = FULL_COVARIANCES[name].fit(WINE.data, WINE.target)
+    check(model, WINE.data, off=1e-8)
+    assert obstacle(model) is None
+    gaps = WINE.data.head(13).mask(np.eye(13, dtype=bool))  # each column in turn
+    assert np.isfinite(model.predict_proba(gaps)).all()
+    got = {language: says(model, gaps) for language, says in LANGUAGES.items()}
+    for said in got.values():
+        assert np.isnan(said.values).all()
+    assert got["python"].prediction.tolist() == [None] * 13
+    assert pd.isna(got["sql"].prediction).all()
+
+
+def test_exports_say_which_rows_they_do_not_predict() -> None:
+    model = m.LinearDiscriminantAnalysis().fit(WINE.data, WINE.target)
+    reason = "Rows with missing values cannot be exported for a full covariance of 13 columns, only for up to 12."
+    remark = f"Rows with missing values have no prediction. {reason}"
+    assert remark_on(model) == remark
+    assert to_sql(model).startswith(f"/* {remark} Their predictions are NULL. */\nWITH ")
+    module = ast.parse(to_python(model))
+    assert " ".join(str(ast.get_docstring(module)).split()).endswith(
+        f"{remark} Their probabilities are NaN and their class is None."
+    )
+    graph = onnx.load_from_string(to_onnx(model))
+    assert graph.doc_string == f"{remark} Their probabilities are NaN, and their label means nothing."
+    with pytest.raises(ExportError, match=re.escape(reason)):
+        to_sql(model, missing=True)
+    narrow = m.LinearDiscriminantAnalysis().fit(WINE.data.iloc[:, :12], WINE.target)
+    assert remark_on(narrow) == ""
+    assert to_sql(narrow).startswith("WITH ")
+
+
+def test_a_wide_full_covariance_of_rows_with_gaps_is_an_obstacle() -> None:
+    """The rows to predict have gaps as well, so that an export without them is asked for by name."""
+    X = with_gaps(WINE.data, 0.02)
+    model = m.LinearDiscriminantAnalysis().fit(X, WINE.target)
+    assert str(obstacle(model)).startswith("Rows with missing values cannot be exported")
+    check(model, WINE.data, missing=False)

@@ -42,15 +42,17 @@ def export(
     """
     from mercer.cli._models import usable
     from mercer.cli._printing import check_places, remark, write
+    from mercer.export.obstacle import remark_on
 
     if to != "sql" and keep:
         raise DataError("--keep is for --to sql: only a SELECT has other columns beside the predictions.")
     if to == "onnx" and output == "-":
         raise DataError("ONNX is not text. Name a file for it, e.g. --output model.onnx.")
     check_places(output, kept=(model,))
-    write(_written(usable(model), to, table, keep or [], dialect), output)
+    fitted = usable(model)
+    write(_written(fitted, to, table, keep or [], dialect), output)
     if output != "-":
-        remark(f"The model is in {output}.", quiet)
+        remark(" ".join(filter(None, [f"The model is in {output}.", remark_on(fitted)])), quiet)
 
 
 def _written(model: object, language: str, table: str, keep: list[str], dialect: Dialect) -> str | bytes:

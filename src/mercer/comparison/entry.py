@@ -73,6 +73,8 @@ class Entry:
         Held-out rows for which the prediction is impossible, such as a count below 0.
     obstacle : str or None
         Why it cannot be exported, in a sentence; None where it can be. By the fit to the first split.
+    long_export : str or None
+        That its export is long, in a sentence with the number of terms; None where it is short. By the same fit.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Entry:
     additive: bool = False
     impossible: int = 0
     obstacle: str | None = None
+    long_export: str | None = None
     by_unit: Mapping[str, Array] = field(default_factory=dict)
     signal: Mapping[str, Array] = field(default_factory=dict)
 

@@ -3,34 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from mercer._errors import ExportError
+from mercer._typing import Array
 from mercer.export.expression import HARDLY, IMPOSSIBLE, Expression, weighted
 from mercer.export.formula import Said
-from mercer.export.gaussians import linear, quadratic, with_gaps
+from mercer.export.gaussians import linear, quadratic, too_many_gaps, with_gaps
 from mercer.export.naive_bayes import bayes, normal_columns
 
 
 def discriminant(model: Any, inputs: Sequence[Expression]) -> Said:
-    """p(y|x) from the densities of the classes."""
+    """p(y|x) from the densities of the classes.
+
+    Where missing values are too many to be integrated out, and the rows of the fit had none, the predictions are those
+    of complete rows, and unknown where a value is missing.
+    """
     model._refuse_unusable()
-    densities = model._densities
-    full = hasattr(densities, "covariance")
-    scores = _full(densities, inputs) if full else normal_columns(densities._scores, inputs)
+    densities, incomplete = model._densities, ""
+    if hasattr(densities, "covariance"):
+        incomplete = too_many_gaps(inputs, _covariance(densities))
+        if incomplete and not model._patterns().complete:
+            raise ExportError(
+                f"{incomplete} Export with missing=False, which gives no prediction for rows with gaps; or use "
+                "GaussianNB, whose columns are independent."
+            )
+        scores = _full(densities, inputs, gaps=not incomplete)
+    else:
+        scores = normal_columns(densities._scores, inputs)
     never = np.where(densities.seen, 0.0, IMPOSSIBLE).tolist()
     if min(never) < HARDLY:
         scores = [weighted([1.0], [score], constant) for score, constant in zip(scores, never, strict=True)]
-    return bayes(model, [scores])
+    return replace(bayes(model, [scores]), incomplete=incomplete)
 
 
-def _full(densities: Any, inputs: Sequence[Expression]) -> list[Expression]:
-    centre, away, covariance = densities.centre, densities.away, densities.covariance
+def _covariance(densities: Any) -> Array:
+    """Covariances of the classes, with ones for a class never seen, which has none."""
+    covariance: Array = densities.covariance
+    if densities.shared:
+        return covariance
+    return np.where(densities.seen[:, None, None], covariance, np.eye(len(densities.centre)))
+
+
+def _full(densities: Any, inputs: Sequence[Expression], *, gaps: bool) -> list[Expression]:
+    centre, away = densities.centre, densities.away
     if densities.shared:
         complete = linear(inputs, densities.linear.centre, densities.linear.weights, densities.linear.intercept)
     else:
         complete = quadratic(inputs, centre, away, densities.precision, -0.5 * densities.log_determinant)
-        # a class never seen has none
-        covariance = np.where(densities.seen[:, None, None], covariance, np.eye(len(centre)))
-    return with_gaps(inputs, complete, centre, away, covariance)
+    return with_gaps(inputs, complete, centre, away, _covariance(densities)) if gaps else complete

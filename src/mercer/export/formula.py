@@ -42,6 +42,8 @@ class Said:
     second_wins: bool = False
     #: the votes for the classes, where these decide and not the probabilities
     votes: Sequence[Expression] = ()
+    #: why rows with missing values, which the model predicts, have no prediction here; "" where they have one
+    incomplete: str = ""
 
     @property
     def of_classes(self) -> Sequence[Expression]:
@@ -85,6 +87,14 @@ class Formula:
     said: Said
     #: the number of columns of the fit, where these had no names
     width: int | None = None
+
+    @property
+    def remark(self) -> str:
+        """What the export does not predict and the model does, in a sentence; "" where there is nothing."""
+        if not self.said.incomplete:
+            return ""
+        reason = self.said.incomplete
+        return f"Rows with missing values have no prediction. {reason}"
 
 
 def _impossible_below(joint: Sequence[Expression]) -> float | None:

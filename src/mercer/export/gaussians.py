@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer._errors import ExportError, SingularCovarianceError
+from mercer._errors import SingularCovarianceError
 from mercer._typing import Array
 from mercer.export.expression import (
     ONE,
@@ -100,15 +100,20 @@ def with_gaps(
     lacking = [x for x in inputs if may_lack(x)]
     if not lacking or any(map(_singular, covariance)):
         return complete
-    if len(lacking) > MOST_GAPS:
-        raise ExportError(
-            f"Rows with missing values cannot be exported for a full covariance of {len(lacking)} columns, only for up "
-            f"to {MOST_GAPS}. Export with missing=False, which gives no prediction for rows with gaps; or use "
-            "GaussianNB, whose columns are independent."
-        )
     gap = Lacks(named(Sum(tuple((1.0, x) for x in lacking))))
     marginal = _marginal(inputs, centre, away, covariance)
     return [Choice(gap, named(part), named(whole)) for part, whole in zip(marginal, complete, strict=True)]
+
+
+def too_many_gaps(inputs: Sequence[Expression], covariance: Array) -> str:
+    """Return why rows with missing values cannot be written, as a sentence; "" where they can be, or are refused."""
+    lacking = sum(map(may_lack, inputs))
+    if lacking <= MOST_GAPS or any(map(_singular, covariance)):
+        return ""
+    return (
+        f"Rows with missing values cannot be exported for a full covariance of {lacking} columns, only for up to "
+        f"{MOST_GAPS}."
+    )
 
 
 def _singular(covariance: Array) -> bool:

@@ -26,10 +26,11 @@ from mercer.models.reader import part_of, steps_of
 Lowering = Callable[[Any, Sequence[Expression]], Said]
 
 
-def lower(model: Any, *, missing: bool = True) -> Formula:
-    """The formula of a fitted model, alone or at the end of a pipeline.
+def lower(model: Any, *, missing: bool | None = None) -> Formula:
+    """Return the formula of a fitted model, alone or at the end of a pipeline.
 
-    Where `missing` is False, columns of numbers are taken to be complete.
+    Where `missing` is False, columns of numbers are taken to be complete. Where it is True, an `ExportError` is raised
+    if rows with missing values cannot be written; where it is None, only if the rows of the fit had such values.
     """
     check_is_fitted(model)
     first, last = part_of(model, 0), part_of(model, -1)
@@ -40,10 +41,15 @@ def lower(model: Any, *, missing: bool = True) -> Formula:
     else:  # what is built around a model raises an error here
         (_features if hasattr(first, "transform") else _model)(first)
         columns = []
-    if not missing:
+    if missing is False:
         columns = [replace(column, complete=column.kind == "number") for column in columns]
     with np.errstate(over="ignore", invalid="ignore"):  # what is infinite is refused below
         said = _said(model, columns)
+    if missing and said.incomplete:
+        raise ExportError(
+            f"{said.incomplete} Export with missing=None, which gives no prediction for rows with gaps; or use "
+            "GaussianNB, whose columns are independent."
+        )
     if any(isinstance(part, Term) for part in walk(said.outputs)):
         raise ExportError(
             f"{type(last).__name__} cannot be exported: the words of a text enter it in other ways than as a weighted "
@@ -66,19 +72,39 @@ def lower(model: Any, *, missing: bool = True) -> Formula:
     )
 
 
+def check_kinds(model: Any) -> None:
+    """Raise an `ExportError` where a part of a model is of a kind that no export can express, however it is fitted."""
+    if isinstance(model, Pipeline):
+        for step in steps_of(model)[:-1]:
+            _features(step)
+        check_kinds(steps_of(model)[-1])
+    elif (inside := _inside(model)) is not None:
+        check_kinds(inside)
+    else:
+        _model(model)
+
+
+def _inside(model: Any) -> Any:
+    """Return the fitted model that another is built around, or None; that of a search is the one it chose."""
+    if isinstance(model, Calibrated):
+        return model.model_
+    if isinstance(model, TransformedTargetRegressor):
+        return model.regressor_
+    return getattr(model, "best_estimator_", None)
+
+
 def _said(model: Any, inputs: Sequence[Expression]) -> Said:
     """What a model says of its inputs, whatever it is built around."""
     if isinstance(model, Pipeline):
         for step in steps_of(model)[:-1]:
             inputs = _features(step)(step, inputs)
         return _said(steps_of(model)[-1], inputs)
+    if (wrapped := _inside(model)) is None:
+        return _model(model)(model, inputs)
+    inside = _said(wrapped, inputs)
     if isinstance(model, Calibrated):
-        return calibrated(model, _said(model.model_, inputs))
-    if isinstance(model, TransformedTargetRegressor):
-        return back_transformed(model, _said(model.regressor_, inputs))
-    if hasattr(model, "best_estimator_"):  # that of a search
-        return _said(model.best_estimator_, inputs)
-    return _model(model)(model, inputs)
+        return replace(calibrated(model, inside), incomplete=inside.incomplete)
+    return back_transformed(model, inside) if isinstance(model, TransformedTargetRegressor) else inside
 
 
 def _features(step: Any) -> Callable[[Any, Sequence[Expression]], list[Expression]]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from mercer._errors import ExportError
 from mercer.export import onnx, python, sql
-from mercer.export.lower import lower
+from mercer.export.lower import check_kinds, lower
 
 Language = Literal["sql", "onnx", "python"]
 NAMES: dict[Language, str] = {"sql": "SQL", "onnx": "ONNX", "python": "Python"}
@@ -27,7 +27,8 @@ def obstacle(model: Any, to: Language | None = None) -> str | None:
     Returns
     -------
     reason : str or None
-        One sentence. Without `to`, it also names the languages that are left.
+        One sentence. Without `to`, it also names the languages that are left. None also where rows with missing values
+        have no prediction in the export, if the rows of the fit had none: see `remark_on`.
 
     Examples
     --------
@@ -54,6 +55,36 @@ def obstacle(model: Any, to: Language | None = None) -> str | None:
         return first
     uncapitalised = first[0].lower() + first[1:] if first[1:2].islower() else first
     return f"It can be exported to {' and '.join(left)} only: {uncapitalised}"
+
+
+def obstacle_of_kind(model: Any) -> str | None:
+    """Return why models of this kind cannot be exported, or None, without the formula of this one.
+
+    Examples
+    --------
+    >>> from mercer import LogisticRegression
+    >>> from mercer.export.obstacle import obstacle_of_kind
+    >>> print(obstacle_of_kind(LogisticRegression().fit([[0.0], [2.0]], ["no", "yes"])))
+    None
+    """
+    try:
+        check_kinds(model)
+    except ExportError as error:
+        return _reason(error)
+    return None
+
+
+def remark_on(model: Any) -> str:
+    """Return what the exports of a fitted model do not predict and the model does, in sentences; "" if nothing.
+
+    Examples
+    --------
+    >>> from mercer import LogisticRegression
+    >>> from mercer.export.obstacle import remark_on
+    >>> remark_on(LogisticRegression().fit([[0.0], [2.0]], ["no", "yes"]))
+    ''
+    """
+    return lower(model).remark
 
 
 def _reason(error: ExportError) -> str:

@@ -63,7 +63,7 @@ MANY_TERMS = 3
 END = "\x1f"
 
 
-def to_onnx(model: Any, *, missing: bool = True) -> bytes:
+def to_onnx(model: Any, *, missing: bool | None = None) -> bytes:
     """A fitted model as an ONNX graph in double precision, for onnxruntime and others.
 
     A model of named columns has an input of shape (rows, 1) for each: doubles for numbers and booleans, NaN where they
@@ -78,9 +78,11 @@ def to_onnx(model: Any, *, missing: bool = True) -> bytes:
     model : estimator
         A fitted linear model, naive Bayes, Gaussian discriminant or kernel machine of mercer, alone or in a `Pipeline`
         behind `TableFeatures`, `MonomialFeatures`, a vectorizer, or scikit-learn's `StandardScaler`.
-    missing : bool, default=True
-        Whether rows with missing numbers are predicted, or refused, as the model does. False promises that there are
-        none: columns whose coefficients are all 0 are not read.
+    missing : bool or None, default=None
+        Whether rows with missing numbers are predicted, or refused, as the model does. None predicts them, except for
+        a full covariance of more than 12 columns that was fitted to complete rows: a row with a missing value then has
+        NaN for probabilities, and `doc_string` says so. True raises an `ExportError` there. False promises that there
+        are none: columns whose coefficients are all 0 are not read.
 
     Returns
     -------
@@ -110,6 +112,7 @@ def to_onnx(model: Any, *, missing: bool = True) -> bytes:
         ir_version=IR_VERSION,
         producer_name="mercer",
         producer_version=__version__,
+        doc_string=formula.remark and f"{formula.remark} Their probabilities are NaN, and their label means nothing.",
     )
     onnx.checker.check_model(whole, full_check=True)
     return whole.SerializeToString()  # type: ignore[no-any-return]

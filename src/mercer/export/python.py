@@ -195,7 +195,7 @@ def predict(row):
 '''
 
 
-def to_python(model: Any, *, missing: bool = True) -> str:
+def to_python(model: Any, *, missing: bool | None = None) -> str:
     """A fitted model as the source of a Python module with `predict(row)` and, for a classifier, `predict_proba(row)`.
 
     The module needs no packages. A row is a dict from names of columns to values; None and NaN are missing values. A
@@ -208,9 +208,11 @@ def to_python(model: Any, *, missing: bool = True) -> str:
     model : estimator
         A fitted linear model, naive Bayes, Gaussian discriminant or kernel machine of mercer, alone or in a `Pipeline`
         behind `TableFeatures`, `MonomialFeatures`, a vectorizer, or scikit-learn's `StandardScaler`.
-    missing : bool, default=True
-        Whether rows with missing numbers are predicted, or refused, as the model does. False promises that there are
-        none: columns whose coefficients are all 0 are not read.
+    missing : bool or None, default=None
+        Whether rows with missing numbers are predicted, or refused, as the model does. None predicts them, except for
+        a full covariance of more than 12 columns that was fitted to complete rows: a row with a missing value then has
+        NaN for probabilities and None for a class, and the module's docstring says so. True raises an `ExportError`
+        there. False promises that there are none: columns whose coefficients are all 0 are not read.
 
     Returns
     -------
@@ -275,7 +277,7 @@ class _Module(Printer):
         helpers += [DAYS] * has_dates + [TERMS] * has_terms + [POINTS] * has_points
         return "\n".join(
             [
-                f'"""The predictions of a {self.formula.model}, exported by mercer."""',
+                self._docstring(),
                 "",
                 *imports,
                 "",
@@ -290,6 +292,12 @@ class _Module(Printer):
                 *self._functions(),
             ]
         )
+
+    def _docstring(self) -> str:
+        first = f'"""The predictions of a {self.formula.model}, exported by mercer.'
+        if not self.formula.remark:
+            return f'{first}"""'
+        return f'{first}\n\n{self.formula.remark}\nTheir probabilities are NaN and their class is None.\n"""'
 
     def _sums(self, group: Group, members: list[Named]) -> str:
         """A call that gives the sums of all members over their points or terms."""

@@ -53,7 +53,7 @@ def to_sql(
     table: str | Sequence[str] = "data",
     *,
     keep: str | Sequence[str] = (),
-    missing: bool = True,
+    missing: bool | None = None,
     materialized: bool | None = None,
     dialect: Dialect = "standard",
 ) -> str:
@@ -71,10 +71,12 @@ def to_sql(
         The table with the columns of the fit; in parts where it has a schema: ("sales", "customers").
     keep : str or sequence of str, default=()
         Columns to have beside the predictions, such as the key of the table.
-    missing : bool, default=True
-        Whether rows with missing numbers are predicted, or refused, as the model does. False promises that no number
-        that counts is missing: such rows have NULL, columns whose coefficients are all 0 are not read, and the SQL is
-        shorter for discriminants with full covariances.
+    missing : bool or None, default=None
+        Whether rows with missing numbers are predicted, or refused, as the model does. None predicts them, except for
+        a full covariance of more than 12 columns that was fitted to complete rows: a row with a missing value then has
+        NULL for a prediction, and a comment at the top says so. True raises an `ExportError` there. False promises that
+        no number that counts is missing: such rows have NULL, columns whose coefficients are all 0 are not read, and
+        the SQL is shorter for discriminants with full covariances.
     materialized : bool or None, default=None
         Whether stages are marked AS MATERIALIZED, which is not standard but known to PostgreSQL, SQLite and DuckDB: the
         first two else write each stage into the next, where values that are used twice are computed twice. None marks
@@ -225,7 +227,9 @@ class _Statement(Printer):
                     body = f"SELECT {_listed([*carried, *new])}\n  FROM {self._stage(number - 1)}"
             parts.append(f"{self._stage(number)} {self.means} (\n  {body}\n)")
         order = "\nORDER BY r" if self.numbered else ""
-        return f"WITH {', '.join(parts)}\nSELECT {_listed(self._results())}\nFROM {self._stage(len(stages))}{order}"
+        remark = self.formula.remark and f"/* {self.formula.remark} Their predictions are NULL. */\n"
+        results = f"SELECT {_listed(self._results())}\nFROM {self._stage(len(stages))}{order}"
+        return f"{remark}WITH {', '.join(parts)}\n{results}"
 
     def _stage(self, number: int) -> str:
         return f"{self.prefix}{number}"

@@ -46,7 +46,12 @@ def test_the_simplest_model_within_chance_is_recommended(five: Comparison) -> No
     assert "explained exactly and it can be exported" in verdict.sentences[1]
     assert replace(five, entries=(top, plain, small)).verdict().best is plain  # not ten times as large
     assert replace(five, entries=(top, plain, smallest)).verdict().best is smallest
-    blocked = replace(plain, obstacle="Dates.")
+    blocked, long = replace(plain, obstacle="Dates."), replace(plain, long_export="Its export is long: 88,790 terms.")
+    assert replace(five, entries=(top, long, small)).verdict().best is small
+    assert replace(five, entries=(top, replace(blocked, size_bytes=9.0), long)).verdict().best is long
+    chosen = replace(five, entries=(replace(top, additive=True, obstacle=None, long_export="It is."), plain)).verdict()
+    assert chosen.best is plain
+    assert "its export is short" in chosen.sentences[1]
     assert replace(five, entries=(top, blocked, small)).verdict().best is small
     assert replace(five, entries=(top, blocked)).verdict().best is blocked
     chosen = replace(five, entries=(top, plain))
@@ -101,6 +106,8 @@ def test_what_cannot_be_done_with_the_model_is_said(five: Comparison) -> None:
     *_, explained, exported = replace(five, entries=(only,)).verdict().sentences
     assert explained.startswith("It is not a sum over columns")
     assert exported == "It is a kernel machine."
+    long = reached(five, "long", [0.2, 0.3, 0.25], long_export="Its export is long: 88,790 terms.")
+    assert replace(five, entries=(long,)).verdict().sentences[-1] == "Its export is long: 88,790 terms."
 
 
 def test_the_reference_is_set_against_the_recommended_model(five: Comparison) -> None:

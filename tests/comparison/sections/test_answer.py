@@ -109,6 +109,17 @@ def test_dates_have_a_typical_value_in_charts_along_other_columns() -> None:
     assert "regions" in {section.id for section in made.sections}
 
 
+def test_a_long_export_is_said_to_be_long_and_stays_a_step(iris: Comparison) -> None:
+    sentence = "Its export is long: 88,790 terms, one for each feature and class."
+    best = iris.verdict().best
+    assert best is not None
+    entries = tuple(replace(each, long_export=sentence) for each in iris.entries)
+    made = page(replace(iris, entries=entries)).answer
+    assert made is not None
+    assert sentence in made.facts
+    assert [step for step in made.steps if "to_sql" in step.command]
+
+
 def test_the_step_that_exports_names_a_database_where_standard_sql_is_not_enough() -> None:
     random = np.random.default_rng(0)
     size = random.normal(10, 3, 80)

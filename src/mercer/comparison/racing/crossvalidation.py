@@ -80,7 +80,7 @@ def cross_validate(
     stopped = [each for each in messages if isinstance(each, NotConvergedWarning | ConvergenceWarning)]
     notes = _told(each for each in messages if each not in stopped)
     entry = _entry(entrant, task, splits, units, trials, (*_stopped_early(entrant.model, stopped), *notes))
-    return replace(entry, additive=simplicity.additive, obstacle=simplicity.obstacle, converged=not stopped)
+    return replace(entry, **simplicity._asdict(), converged=not stopped)
 
 
 def tried(entrant: Entrant, task: Task, split: Split, inner: InnerFolds | None = None) -> Trial:

@@ -138,6 +138,7 @@ def _model(comparison: Comparison, entry: Entry) -> dict[str, Any]:
         "converged": entry.converged,
         "additive": entry.additive,
         "obstacle": entry.obstacle,
+        "long_export": entry.long_export,
         "probabilistic": entry.probabilistic,
         "measures": {
             metric.name: {

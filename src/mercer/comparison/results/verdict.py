@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mercer.comparison.measuring.judging import score_difference
 from mercer.comparison.measuring.paired import LEVEL, Difference, holm, overlap_of
+from mercer.comparison.racing.simplicity import MOST_TERMS
 from mercer.comparison.taking_part.kinds import uses_products
 from mercer.decide.reliability import CALIBRATE
 from mercer.models.diagnosis import Finding
@@ -39,8 +40,8 @@ RULE = (
     "The simplest model within chance of the best score is recommended: of the models that are not worse beyond chance "
     f"and give up at most {MARGIN:.0%} of the gain over the baseline or one standard error of the difference, and of "
     f"those that give up at most {TRIFLE:.0%} in any case, sums over columns, which are explained "
-    f"exactly, then those that can be exported, then those at most {LARGER:g} times as large as the smallest; "
-    "of these the best by score. A model with impossible predictions, such as counts below 0, is recommended only "
+    f"exactly, then those that can be exported, then those whose export has at most {MOST_TERMS:,} terms, then those "
+    f"at most {LARGER:g} times as large as the smallest; of these the best by score. A model with impossible predictions, such as counts below 0, is recommended only "
     f"where every other is worse beyond chance and gives up more than {MARGIN:.0%} of the gain; if they are more than "
     f"{FEW_ROWS:.0%} of the held-out rows, more than a third of the gain."
 )
@@ -223,6 +224,7 @@ def simplest(entries: list[Entry]) -> Entry:
     """Return the simplest of models that are given by score, best first: see `RULE`."""
     kept = [entry for entry in entries if entry.additive] or entries
     kept = [entry for entry in kept if entry.obstacle is None] or kept
+    kept = [entry for entry in kept if entry.long_export is None] or kept
     sizes = [entry.size_bytes for entry in kept if not math.isnan(entry.size_bytes)]
     return next((entry for entry in kept if sizes and entry.size_bytes <= LARGER * min(sizes)), kept[0])
 
@@ -362,6 +364,8 @@ def _merits(best: Entry, top: Entry) -> str:
         merits.append("its predictions are explained exactly")
     if best.obstacle is None and top.obstacle is not None:
         merits.append("it can be exported")
+    elif best.long_export is None and top.long_export is not None:
+        merits.append("its export is short")
     if best.size_bytes * 2 < top.size_bytes:
         merits.append(f"it is {top.size_bytes / best.size_bytes:.0f} times smaller")
     return enumerated(merits) or "it is smaller"
@@ -392,6 +396,8 @@ def _limits(comparison: Comparison, metric: Metric, best: Entry) -> list[str]:
         limits.append(f"It is not a sum over columns, so that explanations of its predictions {how}.")
     if best.obstacle is not None:
         limits.append(best.obstacle)
+    elif best.long_export is not None:
+        limits.append(best.long_export)
     if best.impossible and not best.probabilistic:
         other = next((entry for entry in possible(list(comparison.done)) if entry.kind != "baseline"), None)
         why = (

@@ -16,6 +16,7 @@ from mercer.comparison.results.leaderboard import heading_of
 from mercer.comparison.results.verdict import ROUNDING, Verdict, measured
 from mercer.comparison.sections.findings import LEVELS
 from mercer.comparison.view import View
+from mercer.export import obstacle
 from mercer.export.sql import least_dialect
 from mercer.report import Axis, Bars, Chart, FirstScreen, Influence, NextStep, Note, Section
 from mercer.report.wording import counted, enumerated
@@ -200,7 +201,11 @@ def _dialect(view: View, best: Entry) -> str | None:
     if best.obstacle is not None:
         return None
     model = view.fitted(best)
-    return "standard" if model is None else least_dialect(without_search(model))
+    if model is None:
+        return "standard"
+    model = without_search(model)
+    # of a long export only the kind of the model was checked
+    return None if best.long_export and obstacle(model) else least_dialect(model)
 
 
 def _commands(command: str, dialect: str | None, doubtful: list[str]) -> tuple[NextStep, ...]:
