@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,27 +14,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
-from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: TID251
 
 import mercer
 from mercer.base import (
-    Candidate,
     Question,
     Traits,
     declared_traits,
     estimator_named,
     estimators_for,
-    floats,
-    length,
     model_names,
     resolve,
-    stored,
     traits,
     traits_of,
-    values,
 )
 from mercer.comparison.fitting import fit_named
 from mercer.comparison.taking_part.entrants import entrants_for
@@ -50,46 +44,17 @@ Y = np.array(["setosa", "versicolor", "virginica"])[CODES]
 TAKES_PART = False
 
 
-def candidates(question: Question) -> Iterator[Candidate]:
-    if TAKES_PART and question.is_numeric:
-        yield Candidate(NearestMean(), place=60, view="array")
-
-
-@traits(
-    "classification",
-    kind="generative",
-    columns="points",
-    half="columns",
-    candidates=candidates,
-    export="mercer.export.linear.logistic",
-)
-@stored(classes_=values("k"), n_features_in_=length("d"), coef_=floats("kd"), intercept_=floats("k"))
-class NearestMean(ClassifierMixin, BaseEstimator):
-    """Normal densities with unit variances: p(y|x) ∝ exp(−‖x − mean of y‖²/2)."""
-
-    def fit(self, X: Any, y: Any) -> Self:
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.coef_ = np.array([X[codes == k].mean(axis=0) for k in range(len(self.classes_))])
-        self.intercept_ = -np.square(self.coef_).sum(axis=1) / 2
-        return self
-
-    def predict_proba(self, X: Any) -> Any:
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return softmax(X @ self.coef_.T + self.intercept_, axis=1)
-
-    def predict(self, X: Any) -> Any:
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
-
-
-class Renamed(NearestMean):
-    """A subclass that declares nothing itself."""
+@pytest.fixture(scope="module")
+def another() -> Iterator[Any]:
+    """A package that the program has imported, for the tests that ask for it: no other finds its classes."""
+    name = "tests.base._another_package"
+    yield importlib.import_module(name)
+    del sys.modules[name]
 
 
 @pytest.fixture
-def taking_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[__name__], "TAKES_PART", True)
+def taking_part(another: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(another, "TAKES_PART", True)
 
 
 # A class of another package.
@@ -109,24 +74,24 @@ def test_it_takes_part_in_comparisons() -> None:
     assert (fitted.predict(FRAME) == Y).mean() > 0.8
 
 
-def test_it_is_left_out_where_it_yields_nothing() -> None:
+def test_it_is_left_out_where_it_yields_nothing(another: Any) -> None:
     assert "NearestMean" not in {each.name for each in entrants_for(Table.of(FRAME), Question()).entrants}
 
 
 @pytest.mark.usefixtures("taking_part")
-def test_it_is_fitted_by_name() -> None:
+def test_it_is_fitted_by_name(another: Any) -> None:
     assert "NearestMean" in model_names()
-    assert estimator_named("NearestMean") is NearestMean
+    assert estimator_named("NearestMean") is another.NearestMean
     ready = fit_named("NearestMean", FRAME, Y)
     assert ready.task == "classification"
     assert (ready.model.predict(FRAME) == Y).mean() > 0.8
 
 
-def test_it_is_saved_loaded_exported_and_served(tmp_path: Path) -> None:
-    model = NearestMean().fit(FRAME, Y)
+def test_it_is_saved_loaded_exported_and_served(another: Any, tmp_path: Path) -> None:
+    model = another.NearestMean().fit(FRAME, Y)
     mercer.save(model, tmp_path / "iris.mercer")
     loaded = mercer.load(tmp_path / "iris.mercer")
-    assert isinstance(loaded, NearestMean)
+    assert isinstance(loaded, another.NearestMean)
     np.testing.assert_array_equal(loaded.predict_proba(FRAME), model.predict_proba(FRAME))
     check(loaded, FRAME)  # SQL, Python and ONNX predict the same
     client = TestClient(make_app(loaded))
@@ -141,33 +106,26 @@ def test_it_is_saved_loaded_exported_and_served(tmp_path: Path) -> None:
         assert each["total"] == pytest.approx(expected[0])
 
 
-def test_it_explains_its_predictions_as_it_declares() -> None:
-    def squares(model: NearestMean, X: Any) -> tuple[Any, Any, list[str]]:
-        away = np.asarray(X)[:, :, None] - model.coef_.T
-        return np.zeros(len(model.classes_)), -np.square(away) / 2, NAMES
-
-    @traits("classification", evidence=squares)
-    class Explained(NearestMean): ...
-
-    model = Explained().fit(FRAME, Y)
+def test_it_explains_its_predictions_as_it_declares(another: Any) -> None:
+    model = another.Explained().fit(FRAME, Y)
     found = mercer.explain_rows(model, FRAME[:5])
     log_p = np.log(model.predict_proba(FRAME[:5]))
     np.testing.assert_allclose(found.totals, log_p - log_p.mean(axis=1, keepdims=True))
     assert not np.allclose(
-        found.contributions, mercer.explain_rows(NearestMean().fit(FRAME, Y), FRAME[:5]).contributions
+        found.contributions, mercer.explain_rows(another.NearestMean().fit(FRAME, Y), FRAME[:5]).contributions
     )
 
 
-def test_it_has_a_counterpart() -> None:
-    assert [name for name, _ in mercer.counterpart(NearestMean()).steps] == ["imputer", "scaler", "logistic"]
+def test_it_has_a_counterpart(another: Any) -> None:
+    assert [name for name, _ in mercer.counterpart(another.NearestMean()).steps] == ["imputer", "scaler", "logistic"]
 
 
-def test_a_subclass_inherits_what_holds_for_it() -> None:
-    assert traits_of(Renamed).half == "columns"
-    assert declared_traits(Renamed) is None
-    assert Renamed not in estimators_for("classification")
+def test_a_subclass_inherits_what_holds_for_it(another: Any) -> None:
+    assert traits_of(another.Renamed).half == "columns"
+    assert declared_traits(another.Renamed) is None
+    assert another.Renamed not in estimators_for("classification")
     with pytest.raises(ExportError, match="Renamed cannot be exported"):
-        mercer.export.to_python(Renamed().fit(FRAME, Y))
+        mercer.export.to_python(another.Renamed().fit(FRAME, Y))
 
 
 def test_a_class_without_traits_is_of_no_pair_and_in_no_file(tmp_path: Path) -> None:
@@ -184,13 +142,25 @@ def test_a_class_without_traits_is_of_no_pair_and_in_no_file(tmp_path: Path) -> 
         mercer.save(Bare().fit(FRAME, Y), tmp_path / "bare.mercer")
 
 
-def test_a_class_whose_module_is_gone_takes_no_part() -> None:
-    class Gone(NearestMean): ...
+def test_a_class_whose_module_is_gone_takes_no_part(another: Any) -> None:
+    class Gone(another.NearestMean): ...
 
     Gone.__module__, Gone.__qualname__ = "a_module_that_was_removed", "Gone"
-    traits("classification", candidates=candidates)(Gone)
+    traits("classification", candidates=another.candidates)(Gone)
     assert Gone not in estimators_for("classification")
     assert "Gone" not in model_names()
+
+
+def test_other_tests_find_no_class_of_this_package() -> None:
+    """Collecting the tests imports no class that declares traits: it would be a model of all tests of the run."""
+    code = "import tests.base.test_traits; from mercer.base import model_names; print('NearestMean' in model_names())"
+    assert run_python(code) == "False"
+
+
+@pytest.mark.usefixtures("another")
+def test_names_with_a_trait_are_of_classes_that_declare_it() -> None:
+    assert "NearestMean" in model_names("export")
+    assert model_names("needs_full_rank") == ("QuadraticDiscriminantAnalysis",)
 
 
 # The classes of mercer.
@@ -217,7 +187,8 @@ def test_functions_that_are_named_exist(name: str) -> None:
 
 
 def test_the_sources_say_the_same_as_the_classes() -> None:
-    names = {cls.__name__ for cls in estimators_for("classification", "regression") if cls.__module__ != __name__}
+    found = estimators_for("classification", "regression")
+    names = {cls.__name__ for cls in found if cls.__module__.startswith("mercer.")}
     declared = {name for name in ESTIMATORS if traits_of(getattr(mercer, name)).candidates is not None}
     assert names - declared == {"Kernelized"}  # which `kernelize` makes, so that it has no public name
     assert declared <= names

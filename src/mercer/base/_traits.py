@@ -248,7 +248,7 @@ def _literal(node: ast.expr) -> Any:
 def model_names(*declared: str) -> tuple[str, ...]:
     """Return the names of classes that predict a target: classifiers of mercer, its regressors, then other packages'.
 
-    With arguments, of mercer's classes only those that declare these traits. No class is imported.
+    With arguments, only those that declare these traits. No class is imported.
 
     Examples
     --------
@@ -259,7 +259,8 @@ def model_names(*declared: str) -> tuple[str, ...]:
 
     public = [each for each in _traits_in_sources() if each.name in mercer.__all__ and {*declared} <= {*each.arguments}]
     names = [each.name for task in ("classification", "regression") for each in public if each.tasks[:1] == (task,)]
-    return (*names, *(cls.__name__ for cls in _predictors_of_other_packages()))
+    others = _predictors_of_other_packages()
+    return (*names, *(cls.__name__ for cls in others if all(getattr(traits_of(cls), name) for name in declared)))
 
 
 def transformer_names(*declared: str) -> tuple[str, ...]:
