@@ -100,6 +100,23 @@ def test_what_counts_the_rows_in_file_order_is_an_identifier(name: str, start: i
     assert Schema.infer(holes)[name].kind is Kind.IDENTIFIER
 
 
+@pytest.mark.parametrize("start", [1001, 30, -50])
+@pytest.mark.parametrize("step", [1, 10])
+def test_equal_steps_from_any_start_number_the_rows(start: int, step: int) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"zebra": start + step * np.arange(200), "z": rng.normal(size=200)})
+    for found in (Schema.infer(frame), Schema.infer(frame.astype({"zebra": float}))):
+        assert found["zebra"].kind is Kind.IDENTIFIER
+        assert found["zebra"].notes == ("identifier: numbers the rows in file order",)
+    jump = frame.assign(zebra=frame["zebra"] + step * (frame.index > 100))  # what an amount would do
+    for other in (frame[::-1], frame.sample(frac=1, random_state=0), jump, frame[:50]):
+        assert Schema.infer(other)["zebra"].kind in (Kind.INTEGER, Kind.COUNT)
+    for name in ("year", "day_no", "tick", "depth_m"):
+        assert Schema.infer(frame.rename(columns={"zebra": name}))[name].kind in (Kind.INTEGER, Kind.COUNT)
+    alone = Schema.infer(frame[["zebra"]])  # nothing else is left to learn from
+    assert alone["zebra"].kind in (Kind.INTEGER, Kind.COUNT)
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     [

@@ -54,6 +54,8 @@ SPARSE = 10
 MANY_GROUPS = 200
 #: share of the numbers from 1 to the largest that occur in a column that numbers the rows, some of them left out
 COMPLETE = 0.5
+#: rows from which numbers at equal steps from any start number the rows; fewer may be the plan of an experiment
+MANY_STEPS = 100
 
 ALL_DIFFERENT, MOST_DIFFERENT = "every value is different: an identifier?", "most values are different: free text?"
 #: how notes on identifiers begin
@@ -235,6 +237,11 @@ class Naming:
         return bool(self.words) and self.words[-1].endswith(("name", "names"))
 
     @property
+    def is_axis(self) -> bool:
+        """Whether columns of this name are measured at equal steps by plan: wavelength, temperature_c, depth."""
+        return any(word.rstrip("s") in AXIS_WORDS for word in self.words)
+
+    @property
     def is_time(self) -> bool:
         """Whether columns of this name measure time or another sequence that means something."""
         return any(word.rstrip("s") in TIME_WORDS for word in self.words) or self.words == ["t"]
@@ -262,6 +269,11 @@ TIME_WORDS = _words(
     "trend step round iteration cycle wave age rank dose"
 )
 
+AXIS_WORDS = _words(
+    "wavelength wavenumber frequency freq hz energy temperature temp voltage pressure concentration "
+    "distance depth height altitude elevation length position angle latitude longitude lat lon lng"
+)
+
 
 def infer_column(seen: Seen, naming: Naming, max_codes: int = MAX_CODES, *, by_order: bool = True) -> Finding:
     """Infer a column; the kind that the caller has declared wins.
@@ -275,7 +287,8 @@ def infer_column(seen: Seen, naming: Naming, max_codes: int = MAX_CODES, *, by_o
     max_codes : int, default=10
         Largest number of distinct whole numbers that are taken for codes.
     by_order : bool, default=True
-        Whether whole numbers that count the rows in file order are an identifier under any name.
+        Whether whole numbers that count the rows in file order, or ascend by equal steps, are an identifier under any
+        name.
 
     Returns
     -------
@@ -328,7 +341,8 @@ def _infer(seen: Seen, naming: Naming, max_codes: int, by_order: bool) -> Findin
 def _of_whole_numbers(found: Finding, seen: Seen, naming: Naming, by_order: bool) -> Finding:
     """Identifiers, codes that are named like identifiers, or numbers."""
     different = seen.distinct == seen.present >= ENOUGH_ROWS  # floats that are whole have no note of that
-    if different and naming.given and by_order and _counts_rows(seen) and not naming.is_time:
+    counts_rows = _counts_rows(seen) or (_has_equal_steps(seen) and not naming.is_axis)
+    if different and naming.given and by_order and counts_rows and not naming.is_time:
         return _identifier(found, IN_FILE_ORDER, seen)
     if different and (naming.is_entity or naming.is_row_number):
         return _identifier(found, f"{IDENTIFIER}every value is different", seen)
@@ -355,6 +369,18 @@ def _counts_rows(seen: Seen) -> bool:
     complete = seen.highest - seen.lowest + 1 <= 1.1 * seen.present
     downwards = seen.lowest in (0, 1) and seen.highest - seen.lowest == seen.falls == seen.present - 1
     return seen.falls == 0 or downwards or (complete and seen.falls <= seen.present // 50)
+
+
+def _has_equal_steps(seen: Seen) -> bool:
+    """Whether whole numbers ascend by the same step from each row to the next: 1001, 1002, … or 10, 20, 30, …
+
+    They may begin anywhere, but are complete: no row has another step, and none is missing.
+    """
+    if seen.falls or seen.missing or seen.present < MANY_STEPS or seen.labels is None:
+        return False
+    step, rest = divmod(int(seen.highest) - int(seen.lowest), seen.present - 1)
+    # that many different multiples of the step are all of them; of labels some may have been forgotten
+    return rest == 0 and bool(((seen.labels.labels - seen.labels.labels.min()) % step == 0).all())
 
 
 def _counts_groups(seen: Seen) -> bool:
