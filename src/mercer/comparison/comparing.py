@@ -11,6 +11,7 @@ import numpy as np
 from mercer._errors import ComparisonInterrupted, DataError, EmptyDataError, NonFiniteError
 from mercer.base import Question
 from mercer.comparison.comparison import Comparison
+from mercer.comparison.entry import Entry
 from mercer.comparison.measuring.duplicates import duplicates_note
 from mercer.comparison.measuring.paired import overlap_of
 from mercer.comparison.measuring.splits import deal
@@ -22,6 +23,7 @@ from mercer.comparison.taking_part.chosen import chosen
 from mercer.comparison.taking_part.entrants import (
     Entrant,
     Invitation,
+    baseline_for,
     by_expected_cost,
     entrants_for,
     entrants_given,
@@ -68,7 +70,8 @@ def compare(
     models : mapping from name to model, sequence of models or names, or one name, default=None
         What to compare; by default every model of mercer that suits the target and the columns. Names are those of the
         leaderboard, classes of mercer or scikit-learn, and models written as in Python, such as "SVC(C=10)". Models of
-        scikit-learn get features of columns that they cannot take: gaps filled, a feature for each level.
+        scikit-learn get features of columns that they cannot take: gaps filled, a feature for each level. Where none of
+        them is a baseline, one is scored on the same splits beside the entries, so that noise is not recommended.
     task : {"auto", "classification", "ordered", "regression", "amounts", "counts"}, default="auto"
         How the target is read: as classes, ordered classes, numbers, positive amounts or counts. By default the values
         of the target and their relation to the columns decide; `comparison.task.reason` says how and why.
@@ -168,8 +171,11 @@ def compare(
         target=target,
         unit=unit,
     )
+    guess = None
     try:
         race.run(entrants)
+        if models is not None and race.candidates and all(entry.kind != "baseline" for entry in race.candidates):
+            guess = race.aside(baseline_for(table, Question.of(question, None), {entrant.name for entrant in entrants}))
     except KeyboardInterrupt as stopped:
         notes.append(race.stopped(entrants))
         done = _finished(comparison, race, entrants, notes) if race.candidates else None
@@ -181,7 +187,7 @@ def compare(
             f"no model was done within {budget.seconds:g} s: {', '.join(race.late)}. Give a longer time_limit (on the "
             "command line --time-limit), or fewer rows."
         )
-    return _finished(comparison, race, entrants, notes)
+    return _finished(comparison, race, entrants, notes, guess)
 
 
 def _apart(X: Any, target: str, groups: Any, times: Any) -> tuple[Problem, Any, Any]:
@@ -258,12 +264,18 @@ def _check_informative(table: Table) -> None:
         )
 
 
-def _finished(comparison: Comparison, race: Race, entrants: list[Entrant], notes: list[str]) -> Comparison:
-    entries, ranking = ranked(race.candidates, comparison.task, overlap_of(comparison.splits))
+def _finished(
+    comparison: Comparison, race: Race, entrants: list[Entrant], notes: list[str], guess: Entry | None = None
+) -> Comparison:
+    """Return the comparison with its entries in order; a baseline that is not listed counts for the order alone."""
+    everyone = [*race.candidates, *([] if guess is None else [guess])]
+    order, ranking = ranked(everyone, comparison.task, overlap_of(comparison.splits))
+    entries = tuple(entry for entry in order if entry is not guess)
     return replace(
         comparison,
         entries=entries,
         reference=race.reference,
+        unlisted_baseline=guess,
         unfinished=tuple(race.unfinished(entrants)),
         notes=(*notes, *race.notes(), *ranking),
         seconds=race.budget.spent,

@@ -60,6 +60,8 @@ class Comparison:
         Folds within the rows of a fit, by which models choose their settings, where groups or times were given.
     reference : Entry or None
         Gradient-boosted trees on the same splits: not one of the `entries`, and never recommended.
+    unlisted_baseline : Entry or None
+        The baseline on the same splits where `models` were given and none of them is one: not one of the `entries`.
     target, source, unit : str
         Name of the column that is predicted, of the file without its folder, and what the numbers of the target are
         written with ("$", "%"); "" where they are not known.
@@ -77,6 +79,7 @@ class Comparison:
     settings: Mapping[str, Any] = field(default_factory=dict)
     inner: InnerFolds | None = None
     reference: Entry | None = None
+    unlisted_baseline: Entry | None = None
     _problems: list[Finding] | None = field(default=None, init=False, repr=False)
     target: str = ""
     source: str = ""
@@ -93,6 +96,11 @@ class Comparison:
         return tuple(entry for entry in self.entries if not entry.failed)
 
     @property
+    def baseline(self) -> Entry | None:
+        """What is reached without the columns: a baseline among the entries, or else the one that is not listed."""
+        return next((entry for entry in self.done if entry.kind == "baseline"), self.unlisted_baseline)
+
+    @property
     def best_(self) -> Any:
         """The recommended model, fitted to all rows."""
         return self.fitted()
@@ -103,8 +111,8 @@ class Comparison:
             if not self.done:
                 raise DataError(f"None of the models could be fitted: {self.entries[0].notes[0]}.")
             return self.verdict().best or self.done[0]
-        everyone = [*self.entries, *([] if self.reference is None else [self.reference])]
-        found = next((entry for entry in everyone if entry.name == str(name)), None)
+        everyone = (*self.entries, self.reference, self.unlisted_baseline)
+        found = next((entry for entry in everyone if entry is not None and entry.name == str(name)), None)
         if found is None:
             raise DataError(f"No model {name!r} took part. {did_you_mean(str(name), self.names)}")
         return found
@@ -120,6 +128,8 @@ class Comparison:
             self.entries = tuple(entry if each.name == entry.name else each for each in self.entries)
             if self.reference is not None and self.reference.name == entry.name:
                 self.reference = entry
+            if self.unlisted_baseline is not None and self.unlisted_baseline.name == entry.name:
+                self.unlisted_baseline = entry
         return entry.fitted
 
     def problems(self) -> list[Finding]:

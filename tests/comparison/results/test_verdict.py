@@ -158,6 +158,35 @@ def test_of_noise_nothing_is_recommended() -> None:
     assert comparison.entry().name == "guess"  # the first by score
 
 
+def test_noise_is_not_recommended_where_models_are_given_without_a_baseline() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=90), "b": rng.normal(size=90)})
+    for y, baseline in ((rng.normal(size=90), "DummyRegressor"), (np.arange(90) % 2, "DummyClassifier")):
+        names = ["KNeighborsRegressor", "Ridge"] if baseline == "DummyRegressor" else ["GaussianNB"]
+        found = compare(X, y, models=names, cv=3)
+        assert len(found.entries) == len(names)
+        assert baseline not in found.names
+        verdict = found.verdict()
+        assert verdict.best is None
+        assert verdict.baseline is found.baseline is found.entry(baseline)
+        assert verdict.sentences[0].startswith(
+            f"No model is recommended: none beats guessing without the columns ({baseline}"
+        )
+    good = compare(X, X["a"] + 0.1 * y, models={"DummyRegressor": Ridge()}, cv=3)
+    assert good.verdict().best is good.entries[0]
+    assert good.baseline is not None
+    assert good.baseline.name == "DummyRegressor (baseline)"
+    assert compare(X, y, models={"sure": TooSure(), "guess": DummyClassifier()}, cv=3).unlisted_baseline is None
+
+
+def test_a_baseline_that_is_not_listed_does_not_hide_a_model_that_decides_better() -> None:
+    (only,) = (comparison := compare(X, Y, models={"sure": TooSure()}, cv=3)).entries
+    assert comparison.baseline is not None
+    assert only.mean("log_loss") > comparison.baseline.mean("log_loss")
+    assert comparison.verdict().best is only
+    assert any("guessing (DummyClassifier) beyond chance" in each for each in comparison.verdict().sentences)
+
+
 def test_scores_that_are_not_finite_recommend_nothing(five: Comparison) -> None:
     endless = [reached(five, name, [0.3, np.inf, 0.2]) for name in ("one", "other")]
     verdict = replace(five, entries=tuple(endless)).verdict()
@@ -246,6 +275,13 @@ def test_a_model_with_impossible_predictions_gives_way_to_one_near_it() -> None:
         "below has the best score (RMSE 0.210 against 0.400), but its prediction is impossible for 3 of the held-out "
         "rows; of the models near it this is the simplest, and all of its predictions are possible."
     )
+    # no difference from an erratic model is beyond chance, but this is no reason to prefer it
+    erratic = amounts("erratic", [0.21, 0.90, 0.35])
+    few = [(train, np.repeat(test, 10)) for train, test in found.splits]
+    for splits in (found.splits, few):
+        verdict = replace(found, entries=(below, erratic, guess), splits=splits).verdict()
+        assert verdict.best is below
+        assert "erratic, the best model without such predictions, has RMSE 0.487" in verdict.sentences[-1]
     many = tuple((train, np.repeat(test, 10)) for train, test in found.splits)
     assert replace(found, entries=(below, behind, guess), splits=many).verdict().best is below
 

@@ -35,7 +35,7 @@ def card(found: Comparison, name: str | None = None) -> ModelCard:
 
 
 def _scores(found: Comparison, name: str) -> list[Score]:
-    baseline = next((entry for entry in found.done if entry.kind == "baseline"), None)
+    baseline = found.baseline
     scores = []
     for metric in found.task.metrics:
         interval = found.interval(name, metric.name)

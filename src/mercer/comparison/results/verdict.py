@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mercer.comparison.measuring.judging import score_difference
 from mercer.comparison.measuring.paired import LEVEL, Difference, holm, overlap_of
+from mercer.comparison.racing.ranking import ranked
 from mercer.comparison.racing.simplicity import MOST_TERMS
 from mercer.comparison.taking_part.kinds import uses_products
 from mercer.decide.reliability import CALIBRATE
@@ -41,8 +42,9 @@ RULE = (
     f"and give up at most {MARGIN:.0%} of the gain over the baseline or one standard error of the difference, and of "
     f"those that give up at most {TRIFLE:.0%} in any case, sums over columns, which are explained "
     f"exactly, then those that can be exported, then those whose export has at most {MOST_TERMS:,} terms, then those "
-    f"at most {LARGER:g} times as large as the smallest; of these the best by score. A model with impossible predictions, such as counts below 0, is recommended only "
-    f"where every other is worse beyond chance and gives up more than {MARGIN:.0%} of the gain; if they are more than "
+    f"at most {LARGER:g} times as large as the smallest; of these the best by score. A model with impossible "
+    "predictions, such as counts below 0, is recommended only where no model without them is within chance and each "
+    f"gives up more than {MARGIN:.0%} of the gain; if they are more than "
     f"{FEW_ROWS:.0%} of the held-out rows, more than a third of the gain."
 )
 
@@ -101,7 +103,7 @@ class Verdict:
 def verdict_of(comparison: Comparison) -> Verdict:
     """Return the verdict: the simplest model within chance of the best score, if one beats the baseline."""
     problems = tuple(comparison.problems())
-    baseline = next((entry for entry in comparison.done if entry.kind == "baseline"), None)
+    baseline = comparison.baseline
     models = [entry for entry in comparison.done if entry.kind != "baseline"]
     metric = _metric(comparison, models)
     reference = comparison.reference
@@ -200,19 +202,13 @@ def _margin(comparison: Comparison, top: Entry) -> float:
 
 
 def _near(comparison: Comparison, metric: Metric, margin: float) -> list[Entry]:
-    """Return the models that are not worse than the best beyond chance, or give up at most a share of its gain."""
+    """Return the best model and those that give up at most a share of its gain over the baseline.
+
+    That a difference is not beyond chance does not count here: the scores of a bad model may be erratic.
+    """
     top, *others = [entry for entry in comparison.done if entry.kind != "baseline"]
     least = _least_gain(comparison, metric, top, margin)
-    others = [entry for entry in others if not math.isnan(entry.mean(metric.name))]
-    adjusted = holm([_difference(comparison, metric, top, entry).p for entry in others])
-    return [
-        top,
-        *(
-            entry
-            for entry, p in zip(others, adjusted, strict=True)
-            if p >= LEVEL or metric.gain(entry.mean(metric.name)) >= least > -math.inf
-        ),
-    ]
+    return [top, *(entry for entry in others if metric.gain(entry.mean(metric.name)) >= least > -math.inf)]
 
 
 def possible(entries: list[Entry]) -> list[Entry]:
@@ -241,8 +237,7 @@ def _difference(comparison: Comparison, metric: Metric, one: Entry, other: Entry
 
 
 def _least_gain(comparison: Comparison, metric: Metric, top: Entry, margin: float) -> float:
-    baseline = next((entry for entry in comparison.done if entry.kind == "baseline"), None)
-    if baseline is None:
+    if (baseline := comparison.baseline) is None:
         return -math.inf
     gain, least = (float(metric.gain(entry.mean(metric.name))) for entry in (top, baseline))
     return gain - margin * (gain - least) if math.isfinite(gain - least) and gain > least else -math.inf
@@ -261,6 +256,8 @@ def decides_better(comparison: Comparison, entry: Entry, baseline: Entry) -> boo
     metric, order = comparison.task.metric, comparison.done
     if entry not in order:
         return False
+    if baseline not in order:
+        order, _ = ranked((*order, baseline), comparison.task, overlap_of(comparison.splits))
     return order.index(entry) < order.index(baseline) and bool(
         metric.gain(baseline.mean(metric.name)) > metric.gain(entry.mean(metric.name))
     )
@@ -346,7 +343,7 @@ def _why(
 
 
 def _why_possible(comparison: Comparison, metric: Metric, best: Entry, top: Entry) -> str:
-    """Return why a model is recommended that is worse than the best beyond chance."""
+    """Return why a model is recommended that is not within chance of the best."""
     figures = apart(top.mean(metric.name), best.mean(metric.name), unit_of(comparison, metric))
     return (
         f"{top.name} has the best score ({metric.heading} {figures}), but its prediction is impossible for "
@@ -468,7 +465,7 @@ def listed_models(models: Sequence[str]) -> str:
 
 def measured(comparison: Comparison, metric: Metric, value: float, form: str = "#.3g") -> str:
     """Return a score as text, with the unit of the target; what is rounding beside the score of the baseline is 0."""
-    guess = next((entry.mean(metric.name) for entry in comparison.done if entry.kind == "baseline"), math.nan)
+    guess = math.nan if comparison.baseline is None else comparison.baseline.mean(metric.name)
     if value == 0 or abs(value) < ROUNDING * abs(guess):
         return with_unit("0", unit_of(comparison, metric))
     return with_unit(plainly(value, form), unit_of(comparison, metric))

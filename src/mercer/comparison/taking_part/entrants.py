@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,6 +112,13 @@ def entrants_for(table: Table, asked: Question) -> Invitation:
     return _invitation(shown_models, met, asked.inner, gaps=shown.has_gaps, notes=notes)
 
 
+def baseline_for(table: Table, asked: Question, names: Set[str] = frozenset()) -> Entrant:
+    """Return a model that does not use the columns, under a name that none of `names` is."""
+    model = baseline(asked).model
+    name = name_of(model)
+    return Entrant(name if name not in names else f"{name} (baseline)", model, table, "baseline")
+
+
 def by_expected_cost(entrants: Sequence[Entrant]) -> list[Entrant]:
     """Return the cheapest first: what takes one pass over the rows, then linear models, then those that compare rows.
 
@@ -140,7 +147,7 @@ def _partly_shown(models: Sequence[ShownModel], shown: Shown) -> list[str]:
     parts = [
         f"{name_of(each.model)} is not shown {not_described}"
         for each in models
-        if each.candidate.view == "described" and shown.undescribed
+        if each.candidate.view in ("described", "matrix") and shown.undescribed
     ]
     parts += [f"{name_of(each.model)} is shown text alone" for each in models if each.candidate.view == "words"]
     return [f"{'; '.join(parts)}."] if parts else []
