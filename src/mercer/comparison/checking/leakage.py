@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -12,10 +13,14 @@ import numpy as np
 from mercer._typing import Array
 from mercer.comparison.checking._checks_of_data import time_series
 from mercer.comparison.checking.found import Found
-from mercer.comparison.view import View
+from mercer.comparison.entry import Entry
+from mercer.comparison.view import View, some_rows
 from mercer.data import Kind
 from mercer.report.wording import enumerated
+from mercer.using.shown import AMOUNTS
 
+#: kinds of columns that may be terms of a sum
+SUMMED = AMOUNTS | {Kind.CODE, Kind.BINARY}
 #: rows of which a value is known, at least, and rows of the rarest class
 FEWEST_ROWS, FEWEST_OF_CLASS = 20, 10
 #: rank correlation from which a column orders the rows as the target does
@@ -33,8 +38,20 @@ FEW_VALUES = 10
 MOST_COLUMNS = 300
 #: columns of a combination, rows that it is sought in, and the share of the variance that it leaves at most
 MOST_TERMS, MOST_ROWS, LEFT_OVER = 6, 2_000, 1e-6
-#: held-out scores from which a comparison is too good to be taken as it is
-TOO_ACCURATE, TOO_MUCH_EXPLAINED = 0.995, 0.99
+#: columns of a least-squares fit to all of them, rows for each, and columns that are left out of it one by one
+MOST_FITTED, ROWS_PER_FITTED, MOST_TRIED = 300, 3, 60
+#: columns that a sentence names
+MOST_NAMED = 12
+#: columns of a score that separates two classes, rows for each, and folds in which it is scored
+MOST_SEPARATING, ROWS_PER_SEPARATING, FOLDS = 60, 10, 5
+#: share of the rows on the wrong side of a threshold at most; share of the mistakes of normal distributions at most,
+#: and how many fewer at least; how near to the threshold the nearest 5 % are beside the nearest 20 %, at most
+WRONG_SIDE, FEWER_MISTAKES, MANY_FEWER, NEAR = 0.025, 0.25, 10, 0.45
+#: share of the largest weight of a score below which a column has no part in it
+NO_PART = 0.1
+#: share of the variance explained on held-out rows from which a comparison is too good to be taken as it is; of
+#: classes, the share of the baseline's mistakes that is avoided, and an accuracy where no more is known
+TOO_MUCH_EXPLAINED, TOO_MUCH_AVOIDED, TOO_ACCURATE = 0.99, 0.95, 0.995
 REMEDY = "Make sure that it is known when predictions are made; if it was recorded after the target, drop it."
 REMEDY_OF_SEVERAL = (
     "Make sure that they are known when predictions are made; if one was recorded after the target or computed from "
@@ -68,21 +85,52 @@ def leakage(view: View) -> Iterator[Found]:
 
 
 def combined(view: View) -> Iterator[Found]:
-    """Columns of numbers that add or multiply up to the target exactly, where none does so by itself."""
-    if view.sparse or _is_classes(view):
-        return
+    """Columns of numbers that add or multiply up to the target exactly, where none does so by itself.
+
+    Classes are their labels, if these are numbers, or their ranks. Two classes may also be the two sides of a threshold
+    on a sum.
+    """
+    if view not in _COMBINED:
+        _COMBINED[view] = tuple(_combined(view))
+    yield from _COMBINED[view]
+
+
+_COMBINED: WeakKeyDictionary[View, tuple[Found, ...]] = WeakKeyDictionary()
+
+
+def _combined(view: View) -> Iterator[Found]:
     alone = {found.name for found in _evidence(view) if found.how}
-    names = [name for name in view.amounts if name not in alone]
+    kinds = {column.name: column.kind for column in view.schema}
+    names = [name for name in view.table.names if kinds.get(name) in SUMMED and name not in alone]
+    if view.sparse or len(names) < 2:
+        return
+    columns = [view.table.position(name) for name in names]
+    columns = [j for j in columns if view.table.kinds[j].numeric]
+    names = [view.table.names[j] for j in columns]
     if len(names) < 2:
         return
-    numbers = view.numbers[:, [view.amounts.index(name) for name in names]]
-    numbers, target = numbers[:MOST_ROWS], view.target[:MOST_ROWS].astype(float)
+    rows = some_rows(len(view.target), MOST_ROWS)
+    numbers = view.table.numbers(columns).astype(float)[rows]
+    target = _numeric_target(view)
+    target = None if target is None else target[rows]
     # of parts that add up, those that did not occur may be missing
-    sums = _exact_terms(numbers, target) or _exact_terms(np.nan_to_num(numbers), target)
+    filled = np.nan_to_num(numbers)
+    sums = {}
+    if target is not None:
+        sums = (
+            _exact_terms(numbers, target)
+            or _exact_terms(filled, target)
+            or _exact_sum(numbers, target)
+            or _exact_sum(filled, target)
+        )
     if sums:
-        terms = " ".join(_term(weight, names[j], first=not k) for k, (j, weight) in enumerate(sums.items()))
-        how = f"the target is {terms}, but for a constant"
+        how = f"the target is {_written(sums, names)}, but for a constant"
+    elif _is_classes(view):
+        if len(view.labels) == 2:
+            yield from _threshold(view, rows, numbers, names)
+        return
     else:
+        assert target is not None
         positive = np.asarray((np.nan_to_num(numbers, nan=1.0) > 0).all(axis=0))
         if not (target > 0).all() or positive.sum() < 2:
             return
@@ -94,20 +142,70 @@ def combined(view: View) -> Iterator[Found]:
         divisors = "".join(f" / {_power(-weight, names[j])}" for j, weight in sums.items() if weight < 0)
         how = f"the target is proportional to {factors}{divisors}"
     used = [names[j] for j in sums]
-    yield Found(f"Columns {enumerated(used)} together give the target away: {how}.", REMEDY_OF_SEVERAL, tuple(used))
+    yield Found(
+        f"Columns {enumerated(used, MOST_NAMED)} together give the target away: {how}.", REMEDY_OF_SEVERAL, tuple(used)
+    )
+
+
+def _numeric_target(view: View) -> Array | None:
+    """Return the numbers of the target: of classes their labels, or their ranks where there are two or an order."""
+    if not _is_classes(view):
+        return view.target.astype(float)
+    task = view.comparison.task
+    try:
+        labels = np.array([float(label) for label in task.labels.tolist()])  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        if len(view.labels) > 2 and task.name != "ordered":
+            return None
+        labels = np.arange(len(view.labels), dtype=float)
+    return np.asarray(labels[view.target.astype(int)])
+
+
+def _written(sums: dict[int, float], names: list[str]) -> str:
+    if len(sums) > MOST_NAMED:
+        return f"a weighted sum of these {len(sums)} columns"
+    return " ".join(_term(weight, names[j], first=not k) for k, (j, weight) in enumerate(sums.items()))
+
+
+def _threshold(view: View, rows: Array, numbers: Array, names: list[str]) -> Iterator[Found]:
+    """Two classes that are the two sides of a threshold on a sum of columns."""
+    found = _separating_terms(numbers, view.target[rows].astype(int))
+    if found is None:
+        return
+    sums, limit, mistakes, n = found
+    used = [names[j] for j in sums]
+    right = "without a mistake" if not mistakes else f"correctly in {n - mistakes:,} of {n:,} rows"
+    terms = _written(sums, names)
+    how = f"the target is {view.labels[1]!r} where {terms} is above {limit:.3g}, {right}"
+    yield Found(
+        f"Columns {enumerated(used, MOST_NAMED)} together give the target away: {how}.", REMEDY_OF_SEVERAL, tuple(used)
+    )
 
 
 def too_good(view: View) -> Iterator[Found]:
-    """A held-out score that is almost perfect, where no other check says why."""
+    """A held-out score that is almost perfect, where no other check says why.
+
+    Classes may be far apart in honest data. The score is doubtful where a single column tells much, or where rows are
+    frequent on both sides of the decision and hardly one is on the wrong side.
+    """
     comparison = view.comparison
     entries = [entry for entry in (*view.ranked, comparison.reference) if entry is not None and not entry.failed]
     classes = _is_classes(view)
-    name, least = ("accuracy", TOO_ACCURATE) if classes else ("explained", TOO_MUCH_EXPLAINED)
+    name = "accuracy" if classes else "explained"
     if name not in {metric.name for metric in comparison.task.metrics} or view.sparse:
         return
-    scored = [(entry.mean(name), entry.name) for entry in entries if entry.kind != "baseline"]
-    reached, model = max((each for each in scored if math.isfinite(each[0])), default=(-math.inf, ""))
-    if reached < least or any(leakage(view)) or any(combined(view)) or any(time_series(view)):
+    entries = [entry for entry in entries if entry.kind != "baseline" and math.isfinite(entry.mean(name))]
+    best = max(entries, key=lambda entry: entry.mean(name), default=None)
+    if best is None:
+        return
+    reached, model, sharp = best.mean(name), best.name, False
+    if classes:
+        avoided = _avoided(reached, view.target.astype(int))
+        sharp = avoided > TOO_MUCH_AVOIDED and _is_sharp(view, best)
+        is_good = avoided > TOO_MUCH_AVOIDED and (sharp or reached >= TOO_ACCURATE)
+    else:
+        is_good = reached >= TOO_MUCH_EXPLAINED
+    if not is_good or any(leakage(view)) or any(combined(view)) or any(time_series(view)):
         return
     strongest = sorted(_evidence(view), key=lambda found: -found.strength)[:3]
     heading = "accuracy" if classes else "R²"
@@ -116,14 +214,15 @@ def too_good(view: View) -> Iterator[Found]:
     by_columns = f" The columns that tell most of the target by themselves are {enumerated(named)}, by the {what}."
     columns = tuple(found.name for found in strongest)
     if not classes and len(view.amounts) > 1:
-        sums = _exact_terms(view.numbers[:MOST_ROWS], view.target[:MOST_ROWS].astype(float), 1 - TOO_MUCH_EXPLAINED)
+        rows = some_rows(len(view.target), MOST_ROWS)
+        sums = _exact_terms(view.numbers[rows], view.target[rows].astype(float), 1 - TOO_MUCH_EXPLAINED)
         if sums:
             columns = tuple(view.amounts[j] for j in sums)
             named = [f"{name!r}" for name in columns]
             by_columns = (
                 f" A sum of {enumerated(named)} alone explains {TOO_MUCH_EXPLAINED:.0%} of its variance or more."
             )
-    suspicious = not classes or (bool(strongest) and strongest[0].strength > BY_ONE_VALUE)
+    suspicious = not classes or sharp or (bool(strongest) and strongest[0].strength > BY_ONE_VALUE)
     yield Found(
         f"{model} reaches {heading} {reached:.4f} on rows that it was not fitted to, which is "
         f"{'too good to be taken as it is' if suspicious else 'very good'}.{by_columns if named else ''}",
@@ -329,11 +428,7 @@ def _exact_terms(numbers: Array, target: Array, left_over: float = LEFT_OVER) ->
 
     They leave at most the share `left_over` of the variance; where no few columns do, there are none.
     """
-    complete, rows = (np.asarray(np.isfinite(numbers).all(axis=axis)) for axis in (0, 1))
-    if rows.sum() < max(FEWEST_ROWS, 0.5 * len(rows)):  # too many gaps: only columns without any
-        rows = np.ones(len(target), dtype=bool)
-    else:
-        complete = np.ones(numbers.shape[1], dtype=bool)
+    rows, complete = _complete(numbers)
     X, y = numbers[rows][:, complete], target[rows]
     places = np.flatnonzero(complete)
     X, y = X - X.mean(axis=0), y - y.mean()
@@ -363,6 +458,149 @@ def _exact_terms(numbers: Array, target: Array, left_over: float = LEFT_OVER) ->
         return {}
     terms = {int(places[j]): float(weight / scale[j]) for j, weight in zip(needed, weights.tolist(), strict=True)}
     return dict(sorted(terms.items(), key=lambda term: term[1] < 0))  # what is added first
+
+
+def _complete(numbers: Array) -> tuple[Array, Array]:
+    """Return the rows and the columns without gaps: all columns, or all rows where most of them have gaps."""
+    columns, rows = (np.asarray(np.isfinite(numbers).all(axis=axis)) for axis in (0, 1))
+    if rows.sum() < max(FEWEST_ROWS, 0.5 * len(rows)):
+        return np.ones(len(rows), dtype=bool), columns
+    return rows, np.ones(numbers.shape[1], dtype=bool)
+
+
+def _exact_sum(numbers: Array, target: Array) -> dict[int, float]:
+    """Return the weights of columns that add up to the target, by least squares of all columns.
+
+    Of columns that depend on each other there are many such weights: those are kept that no other columns replace.
+    There are none where columns are too many for the rows, so that any target is a sum of them, or for the work.
+    """
+    rows, complete = _complete(numbers)
+    X, y = numbers[rows][:, complete], target[rows]
+    X, y = X - X.mean(axis=0), y - y.mean()
+    scale = np.sqrt(np.square(X).sum(axis=0))
+    keep = scale > 0
+    X, places, scale = X[:, keep] / scale[keep], np.flatnonzero(complete)[keep], scale[keep]
+    total, size = float(y @ y), X.shape[1]
+    if total == 0 or size < 2 or size > MOST_FITTED or len(y) < max(FEWEST_ROWS, ROWS_PER_FITTED * size):
+        return {}
+    Q, R = np.linalg.qr(X)
+    z = Q.T @ y
+    outside = max(total - float(z @ z), 0.0)  # what no weights explain
+
+    def fit(columns: list[int]) -> tuple[Array, float]:
+        weights = np.linalg.lstsq(R[:, columns], z, rcond=1e-10)[0]
+        return weights, outside + float(np.square(z - R[:, columns] @ weights).sum())
+
+    kept = list(range(size))
+    weights, left = fit(kept)
+    if left > LEFT_OVER * total:
+        return {}
+    needed = [j for j, weight in zip(kept, weights.tolist(), strict=True) if weight**2 > 1e-6 * total]
+    kept = needed if fit(needed)[1] <= 2 * LEFT_OVER * total else kept
+    if len(kept) <= MOST_TRIED:
+        weights, _ = fit(kept)
+        for j in [kept[k] for k in np.argsort(np.abs(weights), kind="stable").tolist()]:
+            fewer = [each for each in kept if each != j]
+            if fewer and fit(fewer)[1] <= 2 * LEFT_OVER * total:
+                kept = fewer
+    weights, _ = fit(kept)
+    terms = {int(places[j]): float(weight / scale[j]) for j, weight in zip(kept, weights.tolist(), strict=True)}
+    return dict(sorted(terms.items(), key=lambda term: term[1] < 0)) if len(terms) > 1 else {}
+
+
+# Of a threshold between two classes.
+
+
+def _separating_terms(numbers: Array, classes: Array) -> tuple[dict[int, float], float, int, int] | None:
+    """Return the weights of a sum whose threshold separates two classes, the threshold, its mistakes, and the rows.
+
+    None where there is no such sum, or where the classes are far apart, as in honest data: see `_separates_sharply`.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    rows, complete = _complete(numbers)
+    X, y = numbers[rows][:, complete], classes[rows]
+    places, spread = np.flatnonzero(complete), X.std(axis=0)
+    X, places = X[:, spread > 0], places[spread > 0]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    if min(np.bincount(y, minlength=2)) < max(FEWEST_OF_CLASS, FOLDS):
+        return None
+    most = min(MOST_SEPARATING, len(y) // ROWS_PER_SEPARATING)
+    if X.shape[1] > most:
+        strongest = np.sort(np.argsort(-np.abs(X.T @ (y - y.mean())), kind="stable")[:most])
+        X, places = X[:, strongest], places[strongest]
+    if X.shape[1] < 2 or _mistakes(_distances(X, y, X), y) > WRONG_SIDE * len(y):
+        return None
+    held_out = np.zeros(len(y))
+    for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y):
+        held_out[test] = _distances(X[train], y[train], X[test])
+    if not _separates_sharply(held_out, y):
+        return None
+    weights, _ = _separator(X, y)
+    part = np.abs(weights) > NO_PART * np.abs(weights).max()
+    if part.sum() < 2:
+        return None
+    weights, constant = _separator(X[:, part], y)
+    mistakes = _mistakes(X[:, part] @ weights + constant, y)
+    if mistakes > WRONG_SIDE * len(y):
+        return None
+    used = places[part]
+    mean, scale = (getattr(numbers[rows][:, used], name)(axis=0) for name in ("mean", "std"))
+    weights, constant = weights / scale, constant - float(weights @ (mean / scale))
+    unit = float(np.abs(weights).min())
+    sums = {int(j): float(weight / unit) for j, weight in zip(used, weights.tolist(), strict=True)}
+    sums = dict(sorted(sums.items(), key=lambda term: term[1] < 0))
+    return sums, -constant / unit, mistakes, len(y)
+
+
+def _separator(X: Array, y: Array) -> tuple[Array, float]:
+    """Return weights and constant of a logistic regression that is hardly penalised."""
+    from sklearn.linear_model import LogisticRegression
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of separable classes there is no optimum
+        model = LogisticRegression(C=1e4, max_iter=300).fit(X, y)
+    return model.coef_[0], float(model.intercept_[0])
+
+
+def _distances(X: Array, y: Array, others: Array) -> Array:
+    """Return the distances of other rows from the boundary between two classes, those of the first below 0."""
+    weights, constant = _separator(X, y)
+    return np.asarray((others @ weights + constant) / np.linalg.norm(weights))
+
+
+def _mistakes(distances: Array, classes: Array) -> int:
+    return int(((distances > 0) != (classes == 1)).sum())
+
+
+def _separates_sharply(distances: Array, classes: Array) -> bool:
+    """Whether rows are frequent on both sides of a threshold, and hardly one is on the wrong side.
+
+    Of classes that overlap a little, few rows are near the threshold, and the mistakes are about as many as normal
+    distributions of the same means and variances make. Of two sides of a threshold on what the columns hold, the rows
+    do not become fewer near to it, and there are far fewer mistakes than that.
+    """
+    from scipy.stats import norm
+
+    mistakes, expected, near = _mistakes(distances, classes), 0.0, []
+    for side in (0, 1):
+        own = distances[classes == side] * (1 if side else -1)
+        if len(own) < FEWEST_OF_CLASS or own.std() == 0:
+            return False
+        expected += len(own) * float(norm.sf(own.mean() / own.std()))
+        nearest, others = np.quantile(np.maximum(own, 0.0), [0.05, 0.2]).tolist()
+        near.append(nearest / others if others > 0 else 1.0)
+    few = mistakes <= min(WRONG_SIDE * len(classes), FEWER_MISTAKES * expected)
+    return few and expected - mistakes >= MANY_FEWER and float(np.mean(near)) < NEAR
+
+
+def _is_sharp(view: View, entry: Entry) -> bool:
+    """Whether the held-out probabilities of two classes separate them sharply."""
+    if len(view.labels) != 2 or not entry.probabilistic:
+        return False
+    proba, truth = view.probabilities(entry)
+    positive = np.clip(proba[:, -1], 1e-12, 1 - 1e-12)
+    return _separates_sharply(np.log(positive) - np.log1p(-positive), truth.astype(int))
 
 
 def _term(weight: float, name: str, *, first: bool) -> str:
