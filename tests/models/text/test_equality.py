@@ -165,6 +165,9 @@ def test_counts_are_those_of_scikit_learn(
 
 @QUICK
 @given(documents=DOCUMENTS, others=DOCUMENTS, options=ANALYSIS, selection=SELECTION, weights=WEIGHTS)
+@example(  # a term of the vocabulary that no document of the fit has
+    documents=[""], others=["THE"], options={}, selection={"vocabulary": ["the", "cat"]}, weights={"smooth_idf": False}
+)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_weights_are_those_of_scikit_learn(
     documents: list[str],

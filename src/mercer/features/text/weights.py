@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs_fast import inplace_csr_row_normalize_l1, inplace_csr_row_normalize_l2
 
-from mercer._errors import DataError, MergeError
+from mercer._errors import DataError, MergeError, NonFiniteError
 from mercer._stored import reals, stored
 from mercer._threads import row_blocks
 from mercer._typing import Array
@@ -124,8 +124,19 @@ def normalised(X: sparse.csr_array, norm: str) -> sparse.csr_array:
     """Rows of length 1, in place where X holds floats; `norm` is "l1" or "l2".
 
     By the loops of scikit-learn's `normalize`, whose checks take longer than a short document.
+
+    Raises
+    ------
+    NonFiniteError
+        If a weight is infinite, as scikit-learn has it: the length of its row would be no number.
     """
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    if not np.isfinite(X.data).all():
+        raise NonFiniteError(
+            f"Input contains infinity or a value too large for dtype('{X.dtype}'). The weight of a term that no "
+            "document of the fit has is infinite with smooth_idf=False, and that of too large a count may be; use "
+            "smooth_idf=True, or smaller counts."
+        )
     {"l1": inplace_csr_row_normalize_l1, "l2": inplace_csr_row_normalize_l2}[norm](X)
     return X
 
