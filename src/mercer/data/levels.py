@@ -209,16 +209,25 @@ class Levels:
             raise self._refusal(column, int(np.argmax(refused)), labels, positions)
         return np.asarray(np.maximum(codes - np.int32(self.drop_first), ZEROS), dtype=np.int32)
 
-    def _refuse_other_type(self, column: str, labels: list[Any]) -> None:
-        """Refuse strings where all levels are numbers that these spell, and the reverse: none would be known."""
+    def other_type(self, coded: Coded) -> tuple[str, str] | None:
+        """Return ("numbers", "strings") where all levels are numbers and all values strings, and the reverse."""
+        return self._other_type(_occurring(drop_missing_words(coded, self._place))[0])
+
+    def _other_type(self, labels: list[Any]) -> tuple[str, str] | None:
         mine = set(map(_is_text, self._place))
         theirs = set(map(_is_text, labels))
         if len(mine) != 1 or len(theirs) != 1 or mine == theirs:
+            return None
+        return ("strings", "numbers") if mine == {True} else ("numbers", "strings")
+
+    def _refuse_other_type(self, column: str, labels: list[Any]) -> None:
+        """Refuse strings where all levels are numbers that these spell, and the reverse: none would be known."""
+        if (types := self._other_type(labels)) is None:
             return
         spelt = {str(label) for label in self._place}
         if (same := next((label for label in labels if str(label) in spelt), None)) is None:
             return
-        fitted, given = ("strings", "numbers") if mine == {True} else ("numbers", "strings")
+        fitted, given = types
         raise UnseenCategoryError(
             f"Column {column!r} was fitted to {fitted} and has {given} now, {same!r} for one, so that no value is a "
             f"known level. Convert the column to {fitted}."

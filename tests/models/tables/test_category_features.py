@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from mercer._errors import (
     MergeError,
     NonFiniteError,
     UnseenCategoryError,
+    UnseenCategoryWarning,
 )
 from mercer.data.sources.memory import InMemory
 from mercer.designs.encoded import CodePart, Encoded
@@ -216,9 +218,39 @@ def test_numbers_given_as_strings_are_refused_and_the_reverse(fitted: Any, given
     features = CategoryFeatures(handle_unknown=handle_unknown).fit(np.array(fitted))
     with pytest.raises(UnseenCategoryError, match=r"Column 'x0' was fitted to .* and has .* now"):
         features.transform(np.array(given))
-    other = np.array([["a"]] if isinstance(fitted[0][0], int) else [[7]])
-    if handle_unknown != "error":  # which spells no level: unknown as any
-        assert not features.transform(other).toarray().any()
+
+
+@pytest.mark.parametrize("handle_unknown", ["pool", "ignore"])
+@pytest.mark.parametrize(
+    ("fitted", "given", "types"),
+    [
+        ([[1], [2], [3]], [["a"], ["b"]], "numbers and has only strings"),
+        ([["1"], ["2"]], [[7]], "strings and has only numbers"),
+    ],
+)
+def test_values_of_another_type_are_zeros_with_a_warning(
+    fitted: Any, given: Any, types: str, handle_unknown: str
+) -> None:
+    features = CategoryFeatures(handle_unknown=handle_unknown).fit(np.array(fitted))
+    with pytest.warns(UnseenCategoryWarning, match=f"Column 'x0' was fitted to {types} now.*Convert") as told:
+        X = features.transform(np.array(given))
+    assert len(told) == 1
+    assert not X.toarray().any()
+
+
+def test_columns_of_another_type_have_one_warning() -> None:
+    features = CategoryFeatures().fit(np.array([[1, 4], [2, 5]]))
+    with pytest.warns(UnseenCategoryWarning, match="Columns 'x0', 'x1' were fitted to numbers") as told:
+        features.transform(np.array([["a", "b"]]))
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("given", [[["a"], [2]], [[None], [np.nan]], [[7], [8]]])
+def test_unknown_values_of_the_same_type_or_of_both_give_no_warning(given: Any) -> None:
+    features = CategoryFeatures().fit(np.array([[1], [2], [3]]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        features.transform(np.array(given, dtype=object))
 
 
 def test_no_rows_are_refused() -> None:

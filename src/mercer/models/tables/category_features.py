@@ -14,11 +14,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from mercer._errors import DataError, MergeError
+from mercer._errors import DataError, MergeError, UnseenCategoryWarning
 from mercer._stored import part_of, sequence, stored, values
 from mercer._suggest import listed
 from mercer._threads import ordered_map, thread_count
 from mercer._typing import Array
+from mercer._warn import warn
 from mercer.data.coding import Coded
 from mercer.data.levels import MOST_BUCKETS, Encoding, HashedLevels, Levels, Occurrences, missing_value
 from mercer.data.sources.base import Chunk, Source
@@ -314,6 +315,7 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
     def _encoded(self, coded: list[Coded]) -> Any:
         columns = column_names(self)
         codes = ordered_map(lambda j: self.levels_[j].codes(columns[j], coded[j]), range(len(coded)))
+        _warn_of_other_types(columns, self.levels_, coded)
         parts = tuple(CodePart(*part) for part in zip(codes, (of.n_columns for of in self.levels_), strict=True))
         X = Encoded(parts, len(codes[0]), self._names)
         return X if _get_output_config("transform", self)["dense"] == "default" else X.toarray()
@@ -349,6 +351,22 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _warn_of_other_types(columns: list[str], levels: list[Any], coded: list[Coded]) -> None:
+    """Warn once of all columns that were fitted to numbers and hold strings only, or the reverse."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for column, of_column, these in zip(columns, levels, coded, strict=True):
+        if isinstance(of_column, Levels) and (types := of_column.other_type(these)) is not None:
+            found.setdefault(types, []).append(column)
+    for (fitted, given), names in found.items():
+        several = len(names) > 1
+        warn(
+            f"{'Columns' if several else 'Column'} {listed(names)} {'were' if several else 'was'} fitted to {fitted} "
+            f"and {'have' if several else 'has'} only {given} now, so that no value is a known level. Convert to "
+            f"{fitted}, or fit again on {given}.",
+            UnseenCategoryWarning,
+        )
 
 
 def _columns(table: Table) -> list[Coded]:
