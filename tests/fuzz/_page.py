@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ others, of harmless numbers, are ones of which the law that was drawn says nothi
 """
 #: words of laws for an input that was turned down with a sentence
 REFUSED = ("refused", "form: refused", "fitted, no answer")
+#: the word of the law of certificates for one that claims nothing
+NO_CLAIM = "does not hold"
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,12 @@ class Tried:
     @property
     def silent(self) -> int:
         """Inputs of which the law that was drawn says nothing."""
-        return sum(number for word, number in self.outcomes.items() if word.endswith("says nothing"))
+        return sum(number for word, number in self.outcomes.items() if word.endswith(("says nothing", NO_CLAIM)))
+
+    def __add__(self, other: Tried) -> Tried:
+        """The inputs of both."""
+        outcomes = dict(Counter(self.outcomes) + Counter(other.outcomes))
+        return Tried(outcomes, max(self.slowest, other.slowest), self.seconds + other.seconds)
 
     def __str__(self) -> str:
         held = self.inputs - self.refused - self.silent
@@ -60,20 +68,30 @@ def written(*records: dict[str, Any]) -> str:
     laws = {test: Tried(**counts) for record in records for test, counts in record["tests"].items()}
     if found := [test for test, tried in laws.items() if "find" in tried.outcomes]:
         raise SystemExit(f"not written: mend these first, and try them again: {', '.join(found)}")
+    laws = _united(laws)
     inputs, seconds = sum(one.inputs for one in laws.values()), sum(one.seconds for one in laws.values())
     return "\n".join(
         [
             HEAD.format(inputs=inputs, minutes=seconds / 60).rstrip(),
             *table("Whatever is given", laws, "test_whatever_is_given"),
             *table("One model, however it is asked for", laws, "test_one_model_however_it_is_asked_for"),
-            *table("Tables, text, model files and requests", laws, None),
+            *table("Certificates, tables, text, model files and requests", laws, None),
             "",
         ]
     )
 
 
+def _united(laws: dict[str, Tried]) -> dict[str, Tried]:
+    """The laws, with one row for all estimators whose certificates a law was tried on."""
+    united: dict[str, Tried] = {}
+    for name, tried in laws.items():
+        row = name.partition("[")[0] if name.startswith("test_certificates.py") else name
+        united[row] = united[row] + tried if row in united else tried
+    return united
+
+
 def table(title: str, laws: dict[str, Tried], test: str | None) -> Iterator[str]:
-    """The estimators that a law was tried on; or with None, the laws of files."""
+    """The estimators that a law was tried on; or with None, all other laws."""
     yield from ("", f"## {title}", "")
     yield from (
         f"| {'estimator' if test else 'law'} | inputs | held | refused | slowest, s |",

@@ -42,9 +42,9 @@ MEMORY = 1 << 30
 PATIENCE = 20.0
 #: seconds of a method of the whole model, beyond which it is called rarely
 QUICK = 0.01
-#: "guarded" are errors of Python or numba that a method has explained, and no finds unless these are asked for;
-#: "sklearn" are errors inside of scikit-learn's own classes; the last three are finds
-OUTCOMES = ("refused", "built", "guarded", "sklearn", "foreign", "crashed", "hung")
+#: "guarded" are errors of Python or numba that a method has explained, and no finds unless these are asked for; the
+#: last three are finds, in classes of scikit-learn as in those of mercer
+OUTCOMES = ("refused", "built", "guarded", "foreign", "crashed", "hung")
 #: methods of Python, scikit-learn and displays that are not of the model
 SKIPPED = {"get_metadata_routing", "set_output", "fit_more", "set_params", "get_params", "set_callbacks"}
 LAST = ("partial_fit", "merge", "forget", "update", "subtract", "fit", "fit_transform", "fit_predict")
@@ -195,7 +195,7 @@ def tried(subject: Subject, number: int, seed: int, path: Path, names: list[str]
             continue
         except Exception as error:
             if not isinstance(error, subject.raised.get(method, ())) and not _is_sentence(error):
-                return "foreign" if _frames(error) else "sklearn", f"{method}: {_place(error)}"
+                return "foreign", f"{method}: {_place(error)}"
     try:
         if every:
             repr(model)
@@ -207,31 +207,34 @@ def tried(subject: Subject, number: int, seed: int, path: Path, names: list[str]
     return "guarded" if guarded else "built", guarded
 
 
-def _frames(error: BaseException) -> list[traceback.FrameSummary]:
-    return [each for each in traceback.extract_tb(error.__traceback__) if "/mercer/" in each.filename]
-
-
 def _is_sentence(error: Exception) -> bool:
-    """Whether mercer raised the error itself, with a sentence, as a `TypeError` of a family that is no response."""
+    """Whether mercer raised the error itself, with a sentence, as a `TypeError` of a family that is no response.
+
+    scikit-learn has sentences in `TypeError`, too, such as that of sparse predictions without a score.
+    """
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return "/mercer/" in last.filename and (last.line or "").startswith("raise ")
+    ours = "/mercer/" in last.filename or ("/sklearn/" in last.filename and isinstance(error, TypeError))
+    return ours and (last.line or "").startswith("raise ")
 
 
 def _place(error: BaseException) -> str:
-    frames = _frames(error)
-    where = f"{frames[-1].filename.rpartition('mercer/')[2]}:{frames[-1].lineno}" if frames else "?"
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [each for each in frames if "/mercer/" in each.filename and not each.filename.endswith("_stored.py")]
+    last = (ours or frames)[-1]
+    where = f"{last.filename.rpartition('mercer/' if ours else 'site-packages/')[2]}:{last.lineno}"
     return f"{type(error).__name__} at {where}: {str(error)[:100]}"
 
 
 class Board:
-    """Memory that workers and their parent share: what each is at, since when, and how often it ended how."""
+    """Memory that workers and their parent share: what each is at, since when, its slowest, and the outcomes."""
 
     def __init__(self, workers: int, subjects: int) -> None:
-        self._map = mmap.mmap(-1, 8 * (2 * workers + subjects * len(OUTCOMES) * workers))
+        self._map = mmap.mmap(-1, 8 * (3 * workers + subjects * len(OUTCOMES) * workers))
         values = np.frombuffer(self._map, dtype=np.int64)
         self.at = values[:workers]
         self.since = values[workers : 2 * workers].view(np.float64)
-        self.counts = values[2 * workers :].reshape(workers, subjects, len(OUTCOMES))
+        self.slowest = values[2 * workers : 3 * workers].view(np.float64)
+        self.counts = values[3 * workers :].reshape(workers, subjects, len(OUTCOMES))
 
 
 def run(
@@ -243,7 +246,7 @@ def run(
     logged: tuple[str, ...] = ("foreign",),
     patience: float = PATIENCE,
 ) -> Any:
-    """Try so many mutations; return counts by subject and outcome, and the finds."""
+    """Try so many mutations; return counts by subject and outcome, the finds, and the seconds of the slowest file."""
     board = Board(workers, len(found))
     names = sorted(classes_by_tag())
     running = {_forked(i, i, found, count, seed, workers, board, folder, names, logged): i for i in range(workers)}
@@ -276,7 +279,7 @@ def run(
         running[again] = worker
     for path in folder.glob("finds*"):
         finds += [Find(*json.loads(line)) for line in path.read_text().splitlines()]
-    return board.counts.sum(axis=0), finds
+    return board.counts.sum(axis=0), finds, float(board.slowest.max())
 
 
 def _forked(
@@ -308,6 +311,7 @@ def _forked(
                 board.at[worker], board.since[worker] = number, time.monotonic()
                 which = number % len(found)
                 outcome, detail = tried(found[which], number, seed, path, names)
+                board.slowest[worker] = max(board.slowest[worker], time.monotonic() - board.since[worker])
                 board.counts[worker, which, OUTCOMES.index(outcome)] += 1
                 if outcome in logged:
                     log.write(json.dumps([number, found[which].template.name, outcome, detail]) + "\n")
@@ -343,11 +347,13 @@ def main() -> None:
             return
         ready = time.perf_counter()
         logged = ("foreign", "guarded") if options.guarded else ("foreign",)
-        counts, finds = run(found, options.count, options.seed, options.workers, Path(folder), logged)
+        counts, finds, slowest = run(found, options.count, options.seed, options.workers, Path(folder), logged)
         seconds = time.perf_counter() - ready
     if options.json is not None:
         record = {
             "mutations": options.count,
+            "slowest": round(slowest, 2),
+            "seconds": round(seconds * options.workers),
             "counts": {
                 s.template.name: dict(zip(OUTCOMES, map(int, c), strict=True))
                 for s, c in zip(found, counts, strict=True)

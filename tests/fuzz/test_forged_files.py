@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from tests.fuzz.conftest import MINUTES
 ROOT = Path(__file__).parents[2]
 #: mutations in `make test`, and those that a process makes in a minute of `make fuzz`
 FEW, EACH_MINUTE = 2_000, 2_000
+#: outcomes of a file that is a find
+FINDS = ("foreign", "crashed", "hung")
 
 
 #: storable classes that no example holds, by the reason
@@ -35,7 +38,7 @@ UNREACHED = {
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked, and their memory is bounded as Linux has it")
-def test_forged_files_are_refused_or_answer(tmp_path: Path) -> None:
+def test_forged_files_are_refused_or_answer(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     count = max(FEW, int(EACH_MINUTE * MINUTES / 4))
     seed = "0" if not MINUTES else str(int.from_bytes(os.urandom(4)))
     record = tmp_path / "found.json"
@@ -49,6 +52,11 @@ def test_forged_files_are_refused_or_answer(tmp_path: Path) -> None:
     )
     assert record.exists(), told.stderr
     found = json.loads(record.read_text())
+    outcomes: Counter[str] = sum(map(Counter, found["counts"].values()), Counter())
+    for each in FINDS:
+        outcomes["find"] += outcomes.pop(each, 0)
+    counts = {"outcomes": dict(+outcomes), "slowest": found["slowest"], "seconds": found["seconds"]}
+    request.node.user_properties.append(("fuzz", counts))  # as `campaign` has it
     assert found["finds"] == [], f"seed {seed}: {told.stdout}"
     assert found["mutations"] == count
     listed = {name for several in UNREACHED.values() for name in several.split()}

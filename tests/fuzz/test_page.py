@@ -30,6 +30,26 @@ def test_what_came_of_the_inputs_of_a_law() -> None:
     assert "| `Ridge` | 1,234 | 1,200 | 34 | 0.50 |" in page
 
 
+def test_certificates_of_all_estimators_have_one_row() -> None:
+    tests = {
+        f"test_certificates.py::test_nothing_lower_is_found[{name}]": {
+            "outcomes": {"held": held, "does not hold": 5, "refused": 2},
+            "slowest": held / 100,
+            "seconds": 60,
+        }
+        for name, held in (("lasso", 10), ("svc", 30))
+    }
+    page = written({"tests": tests})
+    assert "54 random inputs in 2 minutes" in page
+    assert "| certificates: nothing lower is found | 54 | 40 | 4 | 0.30 |" in page
+
+
+def test_forged_files_have_a_row() -> None:
+    counts = {"outcomes": {"refused": 60, "built": 38, "guarded": 2}, "slowest": 1.5, "seconds": 60}
+    page = written({"tests": {"test_forged_files.py::test_forged_files_are_refused_or_answer": counts}})
+    assert "| forged files: forged files are refused or answer | 100 | 40 | 60 | 1.50 |" in page
+
+
 @pytest.mark.parametrize("find", [AssertionError, pytest.fail.Exception])
 def test_a_find_is_counted_however_a_law_tells_it(find: type[BaseException]) -> None:
     def law(value: int) -> str:
