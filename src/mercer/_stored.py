@@ -36,6 +36,8 @@ from mercer._tags import register
 UNEXPLAINED = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError)
 #: estimators that were read from files, by identity (kernels are equal by value, and some have no hash)
 _LOADED: WeakValueDictionary[int, Any] = WeakValueDictionary()
+#: methods after which nothing of what was loaded is left
+FITTING = ("fit", "fit_transform", "fit_predict")
 #: the mark of methods that look for them here
 _GUARDED = "__guarded__"
 #: lengths of axes by their letters
@@ -177,11 +179,15 @@ class RowsOf(Check):
     """Rows of any kind: a matrix, a frame, a list of strings."""
 
     axis: str
+    #: the axis of their columns, where they have such
+    columns: str = "."
 
     def verify(self, value: Any, context: Context) -> None:
         shape = getattr(value, "shape", None)
         if isinstance(shape, tuple) and shape:
             context.bind(self.axis, shape[0])
+            if len(shape) == 2:
+                context.bind(self.columns, shape[1])
         elif isinstance(value, list | tuple):
             context.bind(self.axis, len(value))
         else:
@@ -411,9 +417,9 @@ def matrix(axes: str, **limits: Any) -> MatrixOf:
     return MatrixOf(_tokens(axes), **limits)
 
 
-def any_rows(axis: str) -> RowsOf:
-    """Return the check of rows of any kind."""
-    return RowsOf(axis)
+def any_rows(axis: str, columns: str = ".") -> RowsOf:
+    """Return the check of rows of any kind, with as many columns as an axis where they have columns."""
+    return RowsOf(axis, columns)
 
 
 def length(axis: str) -> Size:
@@ -553,9 +559,23 @@ def stored(
 
 
 def mark_loaded(thing: Any) -> None:
-    """Remember that an estimator was read from a file: its methods raise no error that only says where they broke."""
+    """Remember that an estimator was read from a file: its methods raise no error that only says where they broke.
+
+    Methods of classes of scikit-learn get the same guard with the first object that is loaded and has them. For all
+    other objects they are as before.
+    """
     if hasattr(thing, "get_params"):
+        cls: Any = type(thing)
+        _guard_methods_of_scikit_learn(cls)
         _LOADED[id(thing)] = thing
+
+
+@functools.cache
+def _guard_methods_of_scikit_learn(cls: Any) -> None:
+    """Guard the methods that a class has from scikit-learn."""
+    for base in cls.__mro__:
+        if base.__module__.partition(".")[0] == "sklearn":
+            _guard_methods(base)
 
 
 def _guard_methods(cls: type) -> None:
@@ -590,7 +610,7 @@ def _guarded(method: Callable[..., Any], name: str, *, attribute: bool = False) 
                 f"`{name}` of this {type(self).__name__} cannot answer ({type(error).__name__}: {error}). The parts of "
                 "the file that it was loaded from may contradict each other: fetch the file again, or fit anew."
             ) from error
-        if name == "fit":
+        if name in FITTING:
             _LOADED.pop(id(self), None)
         return found
 

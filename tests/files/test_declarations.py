@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,12 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyRegressor
+from sklearn.model_selection import GroupKFold, ShuffleSplit, TimeSeriesSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, RobustScaler, StandardScaler
 
 import mercer
 from mercer import decide, families, kernels, smoothing
 from mercer._errors import ModelFileError, UnsavableError
-from mercer._stored import Unsafe, mark_loaded, stored
+from mercer._stored import ANYTHING, Unsafe, mark_loaded, stored
 from mercer.comparison.taking_part.tuning import Tuned
 from mercer.data.formats import DateFormat, NumberFormat
 from mercer.designs.row_sample import RowSample
@@ -23,6 +28,7 @@ from mercer.designs.survey import Levels
 from mercer.features.directions import Hadamard
 from mercer.features.fourier import FourierMap
 from mercer.files import load, save
+from mercer.files._declarations import known_declaration
 from mercer.kernels._counts import Runs
 from mercer.kernels._sequences import Sequences
 from mercer.kernels.explicit import After, Monomials
@@ -35,8 +41,9 @@ from mercer.models.tables._spread import Spread
 from mercer.models.tables.source import Glance
 from mercer.stats.distinct_rows import DistinctRows
 from mercer.stats.r_factor import RFactor
-from tests.files._cases import line, numbers, sparse, tally, two
+from tests.files._cases import CASES, Case, line, numbers, sparse, tally, two
 from tests.files._forged import forged, octets_of, read, record_of, rewritten, taken_apart, with_array
+from tests.files._tags import classes_by_tag
 
 
 def cut(model: Any, holder: str, part: str) -> Any:
@@ -44,6 +51,152 @@ def cut(model: Any, holder: str, part: str) -> Any:
     value = getattr(model, holder)
     setattr(model, holder, replace(value, **{part: getattr(value, part)[:-1]}))
     return model
+
+
+def holds_arrays(described: Any, objects: Any) -> bool:
+    """Whether a described value is an array or a matrix, or a container with some; not an object with a class."""
+    if isinstance(described, list):
+        return any(holds_arrays(part, objects) for part in described)
+    if not isinstance(described, dict):
+        return False
+    if "object" in described:
+        described = objects[described["object"]]
+        return "value" in described and holds_arrays(described["value"], objects)
+    return not {"array", "strings", "things", "sparse"}.isdisjoint(described) or holds_arrays(
+        list(described.values()), objects
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_array_is_declared(case: Case, tmp_path: Path) -> None:
+    """Parameters are verified by their constraints."""
+    _, described, _ = taken_apart(octets_of(case.fitted(), tmp_path))
+    classes = classes_by_tag()
+    undeclared = set()
+    for record in described["objects"]:
+        if "class" not in record:
+            continue
+        cls: Any = classes[record["class"]]
+        declared = known_declaration(cls).fields
+        parameters = cls._get_param_names() if issubclass(cls, BaseEstimator) else ()
+        for name, part in record["state"].items():
+            if declared.get(name, ANYTHING) is ANYTHING and name not in parameters:
+                undeclared |= {f"{record['class']}.{name}"} if holds_arrays(part, described["objects"]) else set()
+    assert undeclared == set()
+
+
+@pytest.mark.parametrize("columns", [2, 4])
+@pytest.mark.parametrize(
+    ("model", "owner", "part"),
+    [
+        (mercer.SVC(), "SVC", "support_vectors_"),
+        (mercer.SVR(), "SVR", "support_vectors_"),
+        (mercer.SVR(), "ComparedByKernel", "support"),
+        (mercer.KernelRidge(kernel="rbf"), "KernelRidge", "X_fit_"),
+        (mercer.kernelize(mercer.Ridge(), kernels.RBF(0.1)), "Kernelized", "X_fit_"),
+        (mercer.kernelize(mercer.Ridge(), kernels.RBF(0.1)), "KernelFunction", "rows"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_kept_rows_of_other_columns_are_refused(
+    model: Any, owner: str, part: str, columns: int, tmp_path: Path
+) -> None:
+    data = two() if owner == "SVC" else line()
+    octets = octets_of(clone(model).fit(data.X, data.y), tmp_path)
+    header, described, stored_arrays = taken_apart(octets)
+    place = record_of(described, owner)["state"][part]
+    place = described["objects"][place["object"]]["value"] if "object" in place else place
+    rows = header[place["array"]]["shape"][0]
+    # an array of its own, that none else refers to
+    record_of(described, owner)["state"][part] = {"array": "other", "dtype": "<f8"}
+    header["other"] = {"dtype": "F64", "shape": [0], "data_offsets": [len(stored_arrays)] * 2}
+    header["__metadata__"]["model"] = json.dumps(described)
+    with pytest.raises(ModelFileError, match="has the wrong size"):
+        read(rewritten(header, stored_arrays, "other", np.ones((rows, columns))), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("model", "owner", "part"),
+    [
+        (mercer.LinearRegression(), "LinearRegression", "singular_"),
+        (mercer.LassoCV(cv=3), "LassoCV", "mse_path_"),
+        (mercer.ElasticNetCV(cv=3), "ElasticNetCV", "alphas_"),
+        (mercer.KernelRidge(kernel="rbf", alpha="loo"), "KernelRidge", "loo_predictions_"),
+        (mercer.KernelRidge(kernel="rbf", alpha="loo"), "KernelRidge", "alpha_errors_"),
+    ],
+)
+def test_arrays_that_no_method_reads_are_verified(model: Any, owner: str, part: str, tmp_path: Path) -> None:
+    octets = octets_of(model.fit(line().X, line().y), tmp_path)
+    with pytest.raises(ModelFileError, match=f"{part} of a {owner}"):
+        read(forged(octets, lambda d: record_of(d, owner)["state"].update({part: "x"})), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        mercer.LogisticRegressionCV(Cs=[1, 2], cv=3),
+        mercer.LogisticRegressionCV(Cs=[1, 2], cv=3, use_legacy_attributes=False),
+        mercer.LogisticRegressionCV(Cs=2, l1_ratios=[0.0, 0.5], solver="saga", cv=3),
+        mercer.LassoCV(alphas=[1, 2], cv=3),
+        mercer.LassoCV(alphas=[0.1], cv=3),
+        mercer.ElasticNetCV(l1_ratio=[0.5, 0.9], alphas=3, cv=3),
+        mercer.KernelRidge(kernel="rbf", alpha="loo", gamma="loo"),
+        mercer.SVC(kernel="precomputed"),
+        mercer.QuadraticDiscriminantAnalysis(store_covariance=True),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore")
+def test_attributes_in_other_forms_are_loaded(model: Any, tmp_path: Path) -> None:
+    X, y = numbers().X, two().y
+    X = X @ X.T if "precomputed" in str(model) else X
+    fitted = clone(model).fit(X, y)
+    loaded = read(octets_of(fitted, tmp_path), tmp_path)
+    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("model", "owner", "part", "ask"),
+    [
+        (StandardScaler(), "StandardScaler", "scale_", "transform"),
+        (RobustScaler(), "RobustScaler", "center_", "transform"),
+        (MaxAbsScaler(), "MaxAbsScaler", "scale_", "inverse_transform"),
+        (OneHotEncoder(), "OneHotEncoder", "_infrequent_enabled", "transform"),
+        (make_pipeline(RobustScaler(), DummyRegressor()), "RobustScaler", "scale_", "predict"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_classes_of_scikit_learn_explain_what_a_file_lacks(
+    model: Any, owner: str, part: str, ask: str, tmp_path: Path
+) -> None:
+    octets = octets_of(model.fit(line().X, line().y), tmp_path)
+    loaded = read(forged(octets, lambda d: record_of(d, owner)["state"].pop(part)), tmp_path)
+    with pytest.raises(ModelFileError, match=rf"`\w+` of this {owner} cannot answer .*{part}"):
+        getattr(loaded, ask)(line().X)
+    if owner == "StandardScaler":  # others are as they were
+        fitted = StandardScaler().fit(line().X)
+        del fitted.scale_
+        with pytest.raises(AttributeError, match="scale_"):
+            fitted.transform(line().X)
+
+
+@pytest.mark.parametrize(
+    ("folds", "owner", "part", "other"),
+    [
+        (GroupKFold(3), "GroupKFold", "n_splits", None),
+        (ShuffleSplit(), "ShuffleSplit", "train_size", "x"),
+        (ShuffleSplit(), "ShuffleSplit", "n_splits", None),
+        (TimeSeriesSplit(), "TimeSeriesSplit", "gap", "x"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_folds_are_whole(folds: Any, owner: str, part: str, other: Any, tmp_path: Path) -> None:
+    octets = octets_of(folds, tmp_path)
+    with pytest.raises(ModelFileError, match=f"a {owner} in it lacks {part}"):
+        read(forged(octets, lambda d: record_of(d, owner)["state"].pop(part)), tmp_path)
+    with pytest.raises(ModelFileError, match=f"{part} of a {owner}"):
+        read(forged(octets, lambda d: record_of(d, owner)["state"].update({part: other})), tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,20 @@ from __future__ import annotations
 import importlib
 from dataclasses import replace
 
+import numpy as np
+
 from mercer._stored import (
     ANYTHING,
     Check,
     each_of,
     either,
     floats,
+    integers,
     one_of,
     optional,
     part_of,
     real,
+    reals,
     sequence,
     values,
     whole,
@@ -29,6 +33,16 @@ _STEP = optional(either(part_of(str), part_of()))
 _STEPS = sequence(".", each_of(part_of(str), _STEP))
 _PARTS = sequence(".", each_of(part_of(str), _STEP, ANYTHING))
 _COLUMN = optional(floats("d"))
+_RANDOM = optional(either(whole(0), part_of(np.random.RandomState)))
+_SHARE = optional(either(whole(1), real(0, 1)))
+_FOLDS: dict[str, Check] = {"n_splits": whole(2), "shuffle": part_of(bool), "random_state": _RANDOM}
+_DRAWS: dict[str, Check] = {
+    "n_splits": whole(1),
+    "test_size": _SHARE,
+    "train_size": _SHARE,
+    "random_state": _RANDOM,
+    "_default_test_size": real(0, 1),
+}
 
 #: the fields of classes that model files may hold, by the public path of the class
 STORED: dict[str, dict[str, Check]] = {
@@ -40,20 +54,26 @@ STORED: dict[str, dict[str, Check]] = {
     "sklearn.covariance.ShrunkCovariance": {},
     "sklearn.dummy.DummyClassifier": {
         "n_outputs_": whole(1),
+        "class_prior_": either(floats("k"), sequence(".", floats("."))),
         "_strategy": one_of("most_frequent", "prior", "stratified", "uniform", "constant"),
     },
-    "sklearn.dummy.DummyRegressor": {},
-    "sklearn.impute.MissingIndicator": {},
+    "sklearn.dummy.DummyRegressor": {"n_outputs_": whole(1), "constant_": reals("1.")},
+    "sklearn.impute.MissingIndicator": {"features_": integers(".", below="d")},
     "sklearn.impute.SimpleImputer": {"statistics_": values("d")},
-    "sklearn.model_selection.GroupKFold": {},
-    "sklearn.model_selection.KFold": {},
+    "sklearn.model_selection.GroupKFold": _FOLDS,
+    "sklearn.model_selection.KFold": _FOLDS,
     "sklearn.model_selection.LeaveOneOut": {},
     "sklearn.model_selection.RepeatedKFold": {},
     "sklearn.model_selection.RepeatedStratifiedKFold": {},
-    "sklearn.model_selection.ShuffleSplit": {},
-    "sklearn.model_selection.StratifiedKFold": {},
-    "sklearn.model_selection.StratifiedShuffleSplit": {},
-    "sklearn.model_selection.TimeSeriesSplit": {},
+    "sklearn.model_selection.ShuffleSplit": _DRAWS,
+    "sklearn.model_selection.StratifiedKFold": _FOLDS,
+    "sklearn.model_selection.StratifiedShuffleSplit": _DRAWS,
+    "sklearn.model_selection.TimeSeriesSplit": {
+        "n_splits": whole(2),
+        "max_train_size": optional(whole(0)),
+        "test_size": optional(whole(1)),
+        "gap": whole(0),
+    },
     "sklearn.pipeline.FeatureUnion": {"transformer_list": _STEPS},
     "sklearn.pipeline.Pipeline": {"steps": _STEPS},
     "sklearn.preprocessing.FunctionTransformer": {},
@@ -65,6 +85,7 @@ STORED: dict[str, dict[str, Check]] = {
         "min_": _COLUMN,
         "data_min_": _COLUMN,
         "data_max_": _COLUMN,
+        "data_range_": _COLUMN,
     },
     "sklearn.preprocessing.Normalizer": {},
     "sklearn.preprocessing.OneHotEncoder": {

@@ -9,6 +9,8 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from mercer.base import scikit_learn
+
 #: how scikit-learn keeps which metadata a user asked to be passed on; it refers back to its estimator
 REQUESTS = "_metadata_request"
 
@@ -60,6 +62,8 @@ def lacking(cls: Any, names: set[str]) -> set[str]:
         return set(cls._fields) - names
     if issubclass(cls, BaseEstimator):
         return set(cls._get_param_names()) - names
+    if (path := scikit_learn.public_path(cls)) in scikit_learn.STORED:  # a splitter
+        return set(scikit_learn.STORED[path]) - names
     return _field_names(cls) - names if dataclasses.is_dataclass(cls) else set()
 
 

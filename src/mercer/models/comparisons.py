@@ -34,7 +34,7 @@ class Comparison(Protocol):
         """k(X, support vectors) v."""
 
 
-@stored(support=any_rows("n"), centre=optional(reals("d")), tag="ComparedByKernel")
+@stored(support=any_rows("n", "d"), centre=optional(reals("d")), tag="ComparedByKernel")
 @dataclass(frozen=True, eq=False)
 class ByKernel:
     """By a kernel, evaluated by tiles."""

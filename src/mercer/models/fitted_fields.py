@@ -15,6 +15,7 @@ from mercer._stored import (
     optional,
     part_of,
     real,
+    reals,
     sequence,
     whole,
 )
@@ -35,6 +36,12 @@ FITTED: dict[str, Check] = {
 FITTED_LINEAR = FITTED | {
     "coef_": either(matrix("d"), matrix("td")),
     "intercept_": either(real(), floats("t"), floats(".")),
+}
+#: of linear models that choose a penalty along a path, or one for each of several kinds of penalty
+FITTED_PATHS = FITTED_LINEAR | {
+    "alpha_": real(),
+    "alphas_": either(reals("a"), reals("ra")),
+    "mse_path_": floats(),
 }
 #: of classifiers that learn from statistics
 FITTED_CLASSES = FITTED | {
@@ -58,8 +65,9 @@ FITTED_GAUSSIANS: dict[str, Check] = {
 }
 FITTED_MACHINE = FITTED | {
     "support_": integers("n"),
-    "_comparison": part_of(n="n"),
-    "support_vectors_": any_rows("."),
+    "_comparison": part_of(n="n", d="d"),
+    # none where a matrix of kernel values was given
+    "support_vectors_": either(floats("0 0"), any_rows("n", "d")),
     "_dual_coef_": matrix("pn", kinds="f"),
     "dual_coef_": matrix("pn", kinds="f"),
     "_intercept_": floats("."),
@@ -70,6 +78,11 @@ FITTED_MACHINE = FITTED | {
     "fit_status_": whole(),
     "_sparse": part_of(bool),
     "shape_fit_": each_of(whole(0), whole(0)),
+}
+#: of kernel models that keep their rows; a vector of coefficients for one output
+FITTED_ROWS: dict[str, Check] = {
+    "X_fit_": optional(any_rows("n", "d")),
+    "dual_coef_": optional(either(floats("n"), floats("n."))),
 }
 FITTED_TEXT = FITTED | {
     "_chosen": flags("v"),

@@ -14,7 +14,7 @@ from mercer._errors import BandwidthError, DataError, NoClosedFormError
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._held import ValueHolder
 from mercer._jit.smoothing.parzen import SIZE
-from mercer._stored import optional, part_of, stored
+from mercer._stored import either, floats, optional, part_of, real, stored
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer.base import DESCRIBES_ROWS, traits
@@ -50,6 +50,7 @@ from mercer.solvers.certificate import Certificate
     _rows=part_of(Rows, d="d"),
     _support=optional(part_of(Support, d="d")),
     density_=part_of(d="d"),
+    bandwidth_=either(real(), floats("d"), floats("dd")),
     bandwidth_choice_=part_of(Bandwidth),
     # trees of scikit-learn are in no file; the order of the rows decides them
     regrow={"density_": lambda model: model._regrow()},

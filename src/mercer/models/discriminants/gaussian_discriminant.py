@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mercer._stored import stored
+from mercer._stored import either, floats, real, stored
 from mercer._typing import Array
 from mercer.base import Candidate, Half, Question, traits
 from mercer.models.discriminants._covariance import (
@@ -72,7 +72,11 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     export="mercer.export.discriminants.discriminant",
     evidence="mercer.using.explaining._evidence.discriminant",
 )
-@stored(**FITTED_CLASSES | FITTED_GAUSSIANS)
+@stored(
+    **FITTED_CLASSES | FITTED_GAUSSIANS,
+    # full, diagonal or spherical, of each class or shared
+    covariance_=either(real(), floats("k"), floats("d"), floats("kd"), floats("dd"), floats("kdd")),
+)
 class GaussianDiscriminant(DiscriminantClassifier):
     """Classes with normal densities: quadratic, linear and naive discriminant analysis in one.
 

@@ -51,6 +51,8 @@ from mercer.stats.base import as_block
     xbar_=floats("d"),
     coef_=floats(".d"),
     intercept_=floats("."),
+    covariance_=floats("dd"),
+    explained_variance_ratio_=floats("."),
     _max_components=whole(0),
     _n_features_out=whole(0),
     _within=optional(floats("dd")),

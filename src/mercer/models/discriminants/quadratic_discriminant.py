@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import DataError
-from mercer._stored import floats, sequence, stored
+from mercer._stored import each_of, floats, sequence, stored
 from mercer._typing import Array
 from mercer.base import traits
 from mercer.families.gaussian import LOG_2PI
@@ -37,6 +37,8 @@ from mercer.stats import ScatterMoments
     **FITTED_CLASSES | FITTED_GAUSSIANS,
     scalings_=sequence("k", floats("_r")),
     rotations_=sequence("k", floats("d _r")),
+    covariance_=sequence("k", floats("dd")),
+    _axes=sequence("k", each_of(floats("_r"), floats("d _r"))),
 )
 class QuadraticDiscriminantAnalysis(DropInDiscriminant):
     """Quadratic discriminant analysis; scikit-learn's with weights, merging, forgetting, sampling and missing values.

@@ -41,7 +41,7 @@ from mercer.models._refusal import refuse_no_target
 from mercer.models._tensors import tensor_plan
 from mercer.models.base import Plan, checked_table, checked_weight, column_names, in_main_memory, old_state_on_failure
 from mercer.models.diagnosis import INTERCEPT, Diagnosis
-from mercer.models.fitted_fields import FITTED
+from mercer.models.fitted_fields import FITTED, FITTED_ROWS
 from mercer.models.glm._kernel_form import OWN, KernelForm
 from mercer.models.glm._overdispersion import no_overdispersion
 from mercer.models.glm._predictions import Predictions
@@ -120,13 +120,13 @@ def _levels(model: GLM) -> dict[str, tuple[Any, ...]]:
     lambda model: (
         not hasattr(model, "_terms") or model._w is None or len(model._w) == model._terms.coordinates.n_columns
     ),
-    **FITTED,
+    **FITTED | FITTED_ROWS,
     _w=optional(either(floats("."), floats(".u"))),
     _terms=part_of(Terms, d="d"),
     _kind=part_of(Kind),
     family_=part_of(Family),
     link_=part_of(Link),
-    _function=part_of(KernelFunction, FourierFunction),
+    _function=part_of(KernelFunction, FourierFunction, n="n", d="d"),
     coef_=optional(either(floats("w"), floats("kw"))),
     intercept_=either(real(), floats("k")),
 )

@@ -20,7 +20,7 @@ from mercer.models.comparisons import count, take
 SEEN, DIGITS = 256, 1e-5
 
 
-@stored(rows=any_rows("n"), alpha=floats("nk"), intercept=floats("k"))
+@stored(rows=any_rows("n", "d"), alpha=floats("nk"), intercept=floats("k"))
 @dataclass(frozen=True, eq=False)
 class KernelFunction:
     """f(x) + b, for each output."""

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import FitInterrupted
 from mercer._gpu import is_tensor, like, to_numpy
-from mercer._stored import any_rows, either, floats, optional, part_of, stored
+from mercer._stored import either, floats, optional, part_of, real, reals, stored
 from mercer._threads import row_blocks, thread_count
 from mercer._typing import Array
 from mercer._warn import warn
@@ -31,7 +31,7 @@ from mercer.models._tensor_linear import r_squared
 from mercer.models._tensors import in_memory, tensor_plan
 from mercer.models.base import Plan, forget_fit, is_sparse, old_state_on_failure
 from mercer.models.comparisons import refuse_no_kernel_matrix, take
-from mercer.models.fitted_fields import FITTED
+from mercer.models.fitted_fields import FITTED, FITTED_ROWS
 from mercer.models.kernel_features.named_features import APPROXIMATE
 from mercer.models.kernel_models import compared
 from mercer.models.kernel_models._ridge_features import LIMITS, OnFeatures
@@ -91,11 +91,15 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     objective="mercer.models.kernel_models.norm_regularised.refuse_second_kernel",
 )
 @stored(
-    **FITTED,
+    **FITTED | FITTED_ROWS,
     kernel_=optional(part_of()),
-    _function=optional(part_of()),
-    X_fit_=optional(any_rows("n")),
-    dual_coef_=either(floats("n"), floats("n.")),
+    _function=optional(part_of(n="n", d="d")),
+    alpha_=either(real(), reals(".")),
+    alphas_=reals("a"),
+    alpha_errors_=reals("a"),
+    gammas_=reals("g"),
+    gamma_errors_=reals("g"),
+    loo_predictions_=either(floats("n"), floats("n.")),
 )
 class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Kernel ridge regression, ‖y − f(X)‖² + alpha ‖f‖² for f(x) = Σ aᵢ k(x, xᵢ); scikit-learn's, with a certificate.

@@ -23,7 +23,7 @@ from mercer.models._refusal import refuse_no_target
 from mercer.models._tensor_kernels import kernel_plan, of_rows
 from mercer.models._tensors import best_class
 from mercer.models.base import old_state_on_failure
-from mercer.models.fitted_fields import FITTED
+from mercer.models.fitted_fields import FITTED, FITTED_ROWS
 from mercer.models.glm.kind import Kind
 from mercer.models.kernel_models import compared
 from mercer.models.kernel_models._base import KernelModel, is_classifier
@@ -73,7 +73,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     export="mercer.export.kernels.kernelized",
     objective="mercer.models.kernel_models.norm_regularised.refuse_second_kernel",
 )
-@stored(**FITTED, kernel_=part_of(), _kind=part_of(Kind), _function=part_of())
+@stored(**FITTED | FITTED_ROWS, kernel_=part_of(), _kind=part_of(Kind), _function=part_of(n="n", d="d"))
 class Kernelized(KernelModel):
     """A model with an L2 penalty, fitted to the features of a kernel, which are never written out.
 

@@ -20,7 +20,7 @@ from mercer.models._progress import watched
 from mercer.models._refusal import refuse_no_target, refuse_one_class
 from mercer.models.base import Plan, is_sparse, old_state_on_failure
 from mercer.models.comparisons import count, take
-from mercer.models.fitted_fields import FITTED
+from mercer.models.fitted_fields import FITTED, FITTED_ROWS
 from mercer.models.kernel_models._base import KernelModel
 from mercer.models.kernel_models._perceptron_rules import Learnt, Lesson, rule_of
 from mercer.models.kernel_models.function import KernelFunction
@@ -53,7 +53,7 @@ def kernelize_perceptron(model: Any, kernel: Any, approximate: Any) -> KernelPer
     cost="mercer.models.costs.work.perceptron",
     objective="mercer.models.kernel_models.norm_regularised.refuse_second_kernel",
 )
-@stored(**FITTED, kernel_=part_of(), _function=part_of(KernelFunction))
+@stored(**FITTED | FITTED_ROWS, kernel_=part_of(), _function=part_of(KernelFunction, n="n", d="d"))
 class KernelPerceptron(KernelModel):
     """A perceptron in the features of a kernel: αᵢ counts the mistakes made about row i.
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from mercer._stored import stored
+from mercer._stored import real, stored
 from mercer.base import traits
-from mercer.models.fitted_fields import FITTED_LINEAR
+from mercer.models.fitted_fields import FITTED_PATHS
 from mercer.models.linear._coordinate_cv import CoordinateCV
 from mercer.models.linear._coordinate_paths import enet_path
 
@@ -21,7 +21,7 @@ from mercer.models.linear._coordinate_paths import enet_path
     summary="mercer.models.inference.reading.refuse_selection",
     objective="mercer.models.kernel_models.norm_regularised.refuse_l1",
 )
-@stored(**FITTED_LINEAR)
+@stored(**FITTED_PATHS, l1_ratio_=real())
 class ElasticNetCV(CoordinateCV):
     """The elastic net with the penalty chosen by cross-validation; scikit-learn's, with a proof of optimality.
 

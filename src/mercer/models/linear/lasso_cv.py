@@ -7,7 +7,7 @@ from typing import Any
 
 from mercer._stored import stored
 from mercer.base import Candidate, Question, traits
-from mercer.models.fitted_fields import FITTED_LINEAR
+from mercer.models.fitted_fields import FITTED_PATHS
 from mercer.models.linear._coordinate_cv import CoordinateCV
 from mercer.models.linear._coordinate_paths import lasso_path
 
@@ -26,7 +26,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     summary="mercer.models.inference.reading.refuse_selection",
     objective="mercer.models.kernel_models.norm_regularised.refuse_l1",
 )
-@stored(**FITTED_LINEAR)
+@stored(**FITTED_PATHS)
 class LassoCV(CoordinateCV):
     """The lasso with the penalty chosen by cross-validation; scikit-learn's, with a proof of optimality.
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from mercer._stored import stored
+from mercer._stored import floats, stored, whole
 from mercer.base import Candidate, Question, traits
 from mercer.data.sources.base import Source
 from mercer.models.diagnosis import Finding
@@ -34,7 +34,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     summary="mercer.models.inference.read_drop_ins.read_least_squares",
     objective="mercer.models.kernel_models.norm_regularised.refuse_unpenalised",
 )
-@stored(**FITTED_LINEAR)
+@stored(**FITTED_LINEAR, rank_=whole(0), singular_=floats("."))
 class LinearRegression(LeastSquaresRegressor):
     """Ordinary least squares; scikit-learn's, with a proof of optimality and all digits.
 

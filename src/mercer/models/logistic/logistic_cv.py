@@ -23,7 +23,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import _deprecate_positional_args
 
 from mercer._errors import DataError, NonFiniteError
-from mercer._stored import floats, matrix, stored
+from mercer._stored import ANYTHING, either, floats, mapping, matrix, real, reals, stored, values
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
@@ -88,7 +88,18 @@ def _with_chosen_penalty(search: LogisticRegressionCV) -> LogisticRegression:
     summary="mercer.models.inference.read_drop_ins.read_logistic_cv",
     objective="mercer.models.kernel_models.norm_regularised.refuse_search",
 )
-@stored(**FITTED_CLASSES, coef_=matrix("ud"), intercept_=floats("u"))
+@stored(
+    **FITTED_CLASSES,
+    coef_=matrix("ud"),
+    intercept_=floats("u"),
+    # by class, or in arrays for all of them
+    C_=either(real(), reals(".")),
+    Cs_=reals("."),
+    l1_ratio_=either(real(), values(".")),
+    l1_ratios_=values("."),
+    coefs_paths_=either(floats(), mapping(ANYTHING, floats())),
+    scores_=either(floats(), mapping(ANYTHING, floats())),
+)
 class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
     """Logistic regression with the penalty of the best score on rows left out: scikit-learn's `LogisticRegressionCV`.
 

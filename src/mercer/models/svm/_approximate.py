@@ -28,7 +28,7 @@ ROWS = 4096
 SECONDS = 2.0
 
 
-@stored(map=part_of(), support=any_rows("n"), weights=floats(), centre=optional(reals()))
+@stored(map=part_of(), support=any_rows("n", "d"), weights=floats(), centre=optional(reals()))
 @dataclass(frozen=True, eq=False)
 class ByFeatures:
     """f(x) = ψ(x)·w, of each machine: new rows are never compared with support vectors."""
