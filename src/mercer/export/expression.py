@@ -241,6 +241,14 @@ def filled(of: Expression, gap: Expression, value: Expression) -> Expression:
     return Choice(Lacks(of), gap, value) if may_lack(of) else value
 
 
+def within(ends: tuple[float, float] | None, value: Expression) -> Expression:
+    """Return a value, or the nearest of two ends beyond which it lies; the value itself where there are no ends."""
+    if ends is None:
+        return value
+    low, high = map(Number, map(float, ends))
+    return named(Choice(Above(value, high), high, Choice(Above(low, value), low, value)))
+
+
 def weighted(weights: Iterable[float], terms: Iterable[Expression], constant: float = 0.0) -> Expression:
     """constant + Σ weight · term, with all that depends on one column's value in one table.
 

@@ -23,6 +23,7 @@ from mercer.export.expression import (
     may_lack,
     named,
     weighted,
+    within,
 )
 from mercer.export.families import finite, log_densities, table_of
 from mercer.export.formula import Said
@@ -141,6 +142,7 @@ def _category(conditional: CategoryConditional, x: Expression) -> list[Expressio
     tables = log(conditional.parameters.probabilities).tolist()
     unseen = [math.nan] * len(tables) if conditional.strict else conditional.unseen.tolist()
     levels = conditional.levels.tolist()
+    x = within(conditional.ends, x)
     return [table_of(x, levels, logs, missing=0.0, other=new) for logs, new in zip(tables, unseen, strict=True)]
 
 

@@ -11,8 +11,6 @@ from mercer.export.dates import calendar_levels, hour_waves
 from mercer.export.expression import (
     ONE,
     ZERO,
-    Above,
-    Choice,
     Expression,
     Lookup,
     Number,
@@ -22,6 +20,7 @@ from mercer.export.expression import (
     filled,
     minus,
     named,
+    within,
 )
 from mercer.export.texts import term_features
 from mercer.models.tables.dates import Date
@@ -76,9 +75,7 @@ def _features_of(treatment: Treatment, x: Expression, *, strict: bool) -> Iterat
 def _levels(treatment: Category, x: Expression, *, strict: bool) -> Iterator[Expression]:
     """One table for each feature: 1 for its own levels."""
     levels = treatment.levels
-    if treatment.ends is not None:
-        low, high = map(Number, map(float, treatment.ends))
-        x = named(Choice(Above(x, high), high, Choice(Above(low, x), low, x)))
+    x = within(treatment.ends, x)
     pool = len(levels.kept) + levels.own_missing
     places = {**dict.fromkeys(levels.rare, pool), **{label: j for j, label in enumerate(levels.kept)}}
     for feature in range(levels.n_columns):

@@ -10,16 +10,14 @@ import numpy as np
 from mercer._stored import stored
 from mercer._typing import Array
 from mercer.data.coding import Coded, drop_missing_words
-from mercer.data.infer import MAX_CODES, Naming
 from mercer.data.levels import Levels, Occurrences
+from mercer.data.scales import ends_of_scale, nearest_levels
 from mercer.data.table import Table
 from mercer.designs.encoded import CodePart, NumberPart, Part
 from mercer.models.tables._reading import labels_of, refuse_gaps
 from mercer.models.tables.numbers import Gaps
 from mercer.models.tables.treatment import LEVELS, Slot, Treatment, Unseen
 
-#: fewest consecutive numbers that are taken for a scale
-FEWEST_ORDERED = 3
 #: characters of a level in the name of its feature
 LONGEST_NAME = 60
 
@@ -37,18 +35,9 @@ class Category(Treatment):
 
     @property
     def ends(self) -> tuple[int, int] | None:
-        """The lowest and the highest of levels that are a scale: few consecutive whole numbers; None of others.
-
-        A number beyond them counts as the nearest level: 6 of a scale from 1 to 5 as 5. Columns that are named like
-        identifiers (store_id) are not scales.
-        """
+        """The lowest and the highest of levels that are a scale: numbers beyond them count as these; None of others."""
         levels = [*self.levels.kept, *self.levels.rare]
-        if self.text is not False or not FEWEST_ORDERED <= len(levels) <= MAX_CODES:
-            return None
-        if not all(type(each) is int for each in levels) or Naming(self.column, True, None).is_entity:
-            return None
-        low, high = min(levels), max(levels)
-        return (low, high) if high - low + 1 == len(levels) else None
+        return ends_of_scale(self.column, levels) if self.text is False else None
 
     @classmethod
     def learnt(cls, column: str, seen: Occurrences, gaps: Gaps, **options: Any) -> Self:
@@ -71,8 +60,7 @@ class Category(Treatment):
         if self.missing == "error":
             refuse_gaps(self.column, gaps)
         self._tell(coded, unseen)
-        if self.ends is not None and coded.labels.dtype.kind in "iuf":
-            coded = coded._replace(labels=np.clip(coded.labels, *self.ends))
+        coded = coded._replace(labels=nearest_levels(coded.labels, self.ends))
         codes = CodePart(self.levels.codes(self.column, coded), self.levels.n_columns)
         if self.missing != "keep" or not gaps.any():
             return [codes]

@@ -31,6 +31,23 @@ def test_an_unseen_level_may_say_nothing_or_be_refused():
     assert len(str(refusal.value)) < 400
 
 
+@pytest.mark.parametrize(
+    ("name", "levels", "is_scale"), [("grade", 6, True), ("shop_id", 6, False), ("grade", 2, False)]
+)
+def test_a_number_beyond_a_scale_is_the_nearest_level(name, levels, is_scale):
+    """Of few consecutive whole numbers, unless they are named like identifiers; in other rows of any batch."""
+    codes = np.arange(60) % levels
+    X, y = pd.DataFrame({name: codes}), codes >= levels / 2
+    nearest, new = pd.DataFrame({name: [0, levels - 1]}), pd.DataFrame({name: [-3, levels + 4.5]})
+    model = NaiveBayes({name: "categorical"}).fit(X, y)
+    same = model.predict_proba(new) == model.predict_proba(nearest)
+    assert same.all() == is_scale
+    model = NaiveBayes({name: "categorical"}, unseen="ignore").fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(new), [model.class_prior_] * 2)
+    with pytest.raises(UnseenCategoryError):
+        NaiveBayes({name: "categorical"}, unseen="error").fit(X, y).predict(new)
+
+
 def test_levels_that_the_type_declares_count():
     seen = pd.Categorical(["a", "b", "a"], categories=["a", "b", "c"])
     model = NaiveBayes().fit(pd.DataFrame({"x": seen}), [0, 0, 1])

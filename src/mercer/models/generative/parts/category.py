@@ -12,6 +12,7 @@ from mercer._stored import floats, part_of, stored, values
 from mercer._suggest import did_you_mean, quoted
 from mercer._typing import Array
 from mercer.data.coding import Coded, drop_missing_words, label_array
+from mercer.data.scales import ends_of_scale, nearest_levels
 from mercer.data.table import Table
 from mercer.families import Categorical, CategoricalParameters, Parameters
 from mercer.families.pseudo_counts import add_alpha
@@ -90,11 +91,20 @@ class CategoryConditional(Conditional):
         rows = (dict(zip(levels, row, strict=True)) for row in probabilities)
         return {self.part.names[0]: dict(zip(classes, rows, strict=True))}
 
+    @property
+    def ends(self) -> tuple[int, int] | None:
+        """The lowest and the highest of levels that are a scale, beyond which numbers count as these; None of others.
+
+        Where a level never seen is an error or says nothing, numbers beyond the scale are such levels, too.
+        """
+        smoothed = isinstance(self.part, CategoryPart) and self.part.unseen == "smooth"
+        return ends_of_scale(self.part.names[0], self.levels.tolist()) if smoothed else None
+
     def codes(self, block: Coded) -> Array:
         """Positions among the levels; their number for an unseen level, and one more for a missing value."""
         self._refuse_other_type(block.labels)
         block = drop_missing_words(block, set(self.levels.tolist()))
-        places = places_of(block.labels, self.levels)
+        places = places_of(nearest_levels(block.labels, self.ends), self.levels)
         places = np.append(np.where(places < 0, len(self.levels), places), len(self.levels) + 1)
         return np.asarray(places[block.codes])
 
