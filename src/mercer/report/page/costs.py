@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +13,14 @@ from mercer._typing import Array
 from mercer.report.grid import Cell, Field, Grid
 from mercer.report.markup import Markup, data, joined, tag
 from mercer.report.page.limits import Limits
-from mercer.report.page.tables import scrolling, table_html
+from mercer.report.page.tables import AROUND, LETTER, PHONE, scrolling, table_html
 from mercer.report.records import Costs
 from mercer.report.thinning import evenly
 
 #: probabilities travel as whole numbers of this many parts, two bytes each
 PARTS = 65535
+#: pixels of an input on a phone
+_INPUT = 60
 
 
 class Judged(NamedTuple):
@@ -114,11 +117,15 @@ def _table(judgements: dict[str, Judged], models: Any, matrix: Array, classes: A
 def _matrix(costs: Costs, matrix: Array) -> Markup:
     """Inputs, which the script turns on; without it they show the costs that were used."""
     head = tag("tr", tag("td", "truth \\ decision"), *(tag("th", name, scope="col") for name in costs.classes))
+    listed = _is_listed(costs.classes)
     rows = (
         tag(
             "tr",
             tag("th", name, scope="row"),
-            *(tag("td", _input(costs, k, d, matrix[k, d])) for d in range(len(costs.classes))),
+            *(
+                tag("td", _input(costs, k, d, matrix[k, d]), data_label=decision if listed else None)
+                for d, decision in enumerate(costs.classes)
+            ),
         )
         for k, name in enumerate(costs.classes)
     )
@@ -127,10 +134,16 @@ def _matrix(costs: Costs, matrix: Array) -> Markup:
         tag("caption", tag("span", "What a decision costs")),
         tag("thead", head),
         tag("tbody", *rows),
-        class_="matrix",
+        class_="matrix listed" if listed else "matrix",
     )
     reset = tag("button", "Reset", type="button", class_="reset", hidden=True)
     return joined((scrolling(table, "Cost matrix"), reset))
+
+
+def _is_listed(classes: Sequence[str]) -> bool:
+    """Whether the inputs are wider than a phone beside each other, where they are a list for each class."""
+    longest = max(map(len, classes))
+    return longest * LETTER + sum(max(len(name) * LETTER, _INPUT) + AROUND for name in classes) > PHONE
 
 
 def _input(costs: Costs, k: int, d: int, value: float) -> Markup:

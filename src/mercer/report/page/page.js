@@ -343,6 +343,8 @@
     if (told.models.length) live.append(make("div", { className: "picker" }, choice("Explained by", model)));
     live.append(picture);
 
+    // a long name may be broken at its underscores
+    const breaking = (name) => name.split(/(?<=_)/).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
     const bar = (value, most) => {
       const share = most > 0 ? (50 * Math.min(Math.abs(value), most)) / most : 0;
       const strip = make("i", { className: value < 0 ? "lowers" : "raises" });
@@ -352,7 +354,7 @@
     };
     const cells = (name, value, weight, most) => {
       const cell = make("td", {}, ...(most === null ? [] : [bar(weight, most)]));
-      const title = make("th", { textContent: name, scope: "row" });
+      const title = make("th", { scope: "row" }, ...breaking(name));
       return make("tr", {}, title, make("td", { textContent: value }), cell,
         make("td", { className: "number", textContent: signed(weight) }));
     };
@@ -376,7 +378,7 @@
       if (weak) body.append(cells(others, "all together", rest, most));
       const total = pairs.reduce((sum, [, weight]) => sum + weight, from.base ?? 0);
       const foot = make("tfoot", {}, cells("before any feature", "", from.base ?? 0, null), cells("sum", "", total, null));
-      const heads = ["feature", "value", "lowers · raises", "adds"];
+      const heads = ["feature", "value", "lowers\u00a0· raises", "adds"];
       const head = make("tr", {}, ...heads.map((text, j) => make("th", { scope: "col", textContent: text, className: j === 3 ? "number" : "" })));
       const caption = make("caption", {}, make("span", { textContent: from.of ? `What each feature adds to the ${from.of}` : "What each feature adds" }));
       return make("table", { className: "evidence" }, caption, make("thead", {}, head), body, foot);
@@ -389,7 +391,7 @@
     };
     const values = (i) => {
       const lines = told.columns.map((name, j) => make("tr", {},
-        make("th", { scope: "row", textContent: name }), make("td", { textContent: told.rows[i][j] })));
+        make("th", { scope: "row" }, ...breaking(name)), make("td", { textContent: told.rows[i][j] })));
       return make("details", { open: !told.models.length }, make("summary", { textContent: "All values of this row" }),
         box(make("table", {}, make("tbody", {}, ...lines)), "Values of the row"));
     };

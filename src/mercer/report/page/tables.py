@@ -19,10 +19,12 @@ _MINUS = re.compile(r"(?<![\w.-])-(?=[\d.])")
 _CALL = re.compile(r"(?<=\w)\(")
 #: a table with more rows scrolls in a box of its own
 _TALL = 16
-#: pixels for a table on a phone, for a letter, and around a cell; letters after which words may go on in the next line
-_PHONE, _LETTER, _AROUND, _BREAKS = 330, 7.4, 16, 15
-#: words that are longer are broken into lines: everywhere, and on a phone
+#: pixels for a table on a phone, for a letter, and around a cell
+PHONE, LETTER, AROUND = 330, 7.4, 16
+#: letters of words that are broken into lines of at least 20 digits, which are wider, and of those in lines of 15
 _LONG, _WIDE = 44, 18
+#: letters that are as wide as 20 digits
+_LINE = 24
 
 
 def table_html(grid: Grid, limits: Limits) -> Markup:
@@ -41,9 +43,18 @@ def _is_stacked(fields: tuple[Field, ...], rows: tuple[tuple[Cell, ...], ...]) -
     """Whether a table is wider than a phone, about, where it is a list: each value beside its heading."""
     if len(fields) < 3:
         return False
-    cells = (max((len(field.write(row[j])) for row in rows), default=0) for j, field in enumerate(fields))
-    letters = sum(max(len(field.heading) + 2, min(most, _BREAKS)) for field, most in zip(fields, cells, strict=True))
-    return letters * _LETTER + len(fields) * _AROUND > _PHONE
+    cells = (max((_letters(field.write(row[j])) for row in rows), default=0) for j, field in enumerate(fields))
+    # headings go on in the next line between words; behind the last one is the mark of the order
+    headings = (max(map(len, field.heading.split()), default=0) + 2 for field in fields)
+    letters = sum(map(max, headings, cells))
+    return letters * LETTER + len(fields) * AROUND > PHONE
+
+
+def _letters(words: str) -> int:
+    """Letters in the longest line of a cell on a phone: long words are broken, and an interval is a line of its own."""
+    if found := _INTERVAL.fullmatch(words):
+        return max(map(len, found.groups()))
+    return _LINE if len(words) > _LONG else min(len(words), _WIDE)
 
 
 def scrolling(table: Markup, name: str, *, tall: bool = False) -> Markup:
@@ -86,8 +97,8 @@ def _margin_apart(words: str) -> Markup:
 
 
 def breaking(words: Markup) -> Markup:
-    """A call, `Model(option=1, other=2)`, may be broken before its options, and `a_long_name` at its underscores."""
-    return Markup(_CALL.sub("(<wbr>", words).replace("_", "_<wbr>"))
+    """A call, `Model(option=1, other=F(2))`, may be broken before its options, and `a_long_name` at its underscores."""
+    return Markup(_CALL.sub("(<wbr>", words, count=1).replace("_", "_<wbr>"))
 
 
 def _side(field: Field) -> str | None:
