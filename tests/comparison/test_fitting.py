@@ -31,24 +31,45 @@ def predictions(model: Any, X: Any) -> Any:
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
 
 
+#: a column of each kind, some of which no model is shown, and some of which not every model
+EVERYTHING = PATIENTS.assign(
+    rownames=np.arange(1, N + 1),
+    stage=RNG.integers(1, 6, size=N),
+    member=RNG.random(N) < 0.5,
+    since=pd.date_range("2024-01-01", periods=N),
+    ward=3,
+    price=[f"{age:.2f}".replace(".", ",") for age in AGES],
+)
+
+
 @pytest.mark.parametrize(
     ("X", "y"),
     [
         (PATIENTS, ILL),
+        (EVERYTHING, ILL),
+        (EVERYTHING.drop(columns=["sex", "price"]), ILL),
+        (EVERYTHING[["rownames", "member", "ward"]].assign(sex=AGES > 40), ILL),
         (PATIENTS.drop(columns="visits"), PATIENTS["visits"].to_numpy()),
         (load_iris(as_frame=True).data.iloc[::3, :2], load_iris().target[::3]),
         (load_diabetes(as_frame=True).data.iloc[:90, :2], load_diabetes().target[:90]),
     ],
-    ids=["mixed columns", "counts", "numbers", "regression"],
+    ids=[
+        "mixed columns",
+        "columns of all kinds",
+        "numbers of all kinds",
+        "zero and one",
+        "counts",
+        "numbers",
+        "regression",
+    ],
 )
 def test_every_name_of_the_leaderboard_can_be_fitted_with_the_same_predictions(X: Any, y: Any) -> None:
     comparison = compare(X, y, cv=2, reference=False)
     for entry in comparison.done:
         if entry.kind != "baseline":
-            model = fit_named(entry.name, X, y).model
-            expected = predictions(comparison.fitted(entry.name), entry.table.native)
-            rows = entry.table.native if entry.name == "NaiveBayes" else X
-            np.testing.assert_array_equal(predictions(model, rows), expected, err_msg=entry.name)
+            named = fit_named(entry.name, X, y)
+            expected = predictions(comparison.fitted(entry.name), X)
+            np.testing.assert_array_equal(predictions(named.model, named.frame), expected, err_msg=entry.name)
 
 
 def test_a_name_of_the_leaderboard_gives_the_same_entry_in_another_comparison() -> None:

@@ -41,7 +41,8 @@ def test_codes_are_names() -> None:
     assert found.codes == ["ward", "smoker"]
     assert not found.plain_numbers
     assert shown("n").plain_numbers
-    assert not shown("n", "day").plain_numbers
+    assert shown("n", "day").plain_numbers  # the day has no distribution
+    assert not Shown.of(Table.of(FRAME[["n"]].assign(visits=np.arange(ROWS) % 17))).plain_numbers  # a count has its own
 
 
 def test_numbers_in_standard_units_with_their_gaps() -> None:

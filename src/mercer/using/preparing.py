@@ -15,12 +15,10 @@ from mercer.data.formats import Format
 from mercer.data.select import select
 from mercer.data.sources.base import Chunk, Source
 from mercer.models.tables.source import infer_schema, read_chunk
-from mercer.using.shown import AMOUNTS, Shown
+from mercer.using.shown import Shown
 
 #: models of columns that are numbers as they are, and of these that are counts
 OF_NUMBERS, OF_COUNTS = ("numbers",), ("counts", "zero-one")
-#: kinds that are read as numbers, codes and all
-NUMERIC = AMOUNTS | {Kind.CODE, Kind.BINARY}
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +71,7 @@ def _prepared(model: Any, shown: Shown, rows: Any) -> Prepared:
     if declared.columns == "any":
         return _of_columns(model, shown, rows)
     plain = [column.name for column in shown.schema if column.kind not in (Kind.IDENTIFIER, Kind.CONSTANT)]
-    amounts = [each for each in plain if shown.schema[each].kind in NUMERIC]
+    amounts = shown.plain
     raw = amounts and not shown.formats  # what strings spell is kept by `TableFeatures`
     if raw and _takes_numbers(declared, alone=amounts == plain):
         return Prepared(model, _only(rows, amounts), shown.schema, _left_out(shown, amounts))

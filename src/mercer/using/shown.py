@@ -16,6 +16,8 @@ from mercer.data.select import select
 
 #: kinds whose values are amounts: numbers that are no names
 AMOUNTS = frozenset({Kind.NUMBER, Kind.INTEGER, Kind.COUNT})
+#: kinds that are read as numbers by models of numbers as they are, codes and all
+NUMERIC = AMOUNTS | {Kind.CODE, Kind.BINARY, Kind.BOOLEAN}
 #: levels of a column from which on rare ones are pooled, and in how many rows a level of its own occurs at least
 MANY_LEVELS, ROWS_PER_LEVEL = 50, 5
 #: columns that are named in a sentence about them
@@ -72,9 +74,13 @@ class Shown:
 
     @cached_property
     def plain_numbers(self) -> bool:
-        """Whether models for values of any type take them all for numbers, too: no codes, bools or dates."""
-        table = None if self.codes or self.undescribed else self.as_they_are()
-        return table is not None and set(table.kinds) <= {Kind.NUMBER, Kind.INTEGER}
+        """Whether models for values of any type take those they describe for numbers: no codes, counts or bools."""
+        return {self.schema[name].stored for name in self.described} <= {Kind.NUMBER, Kind.INTEGER}
+
+    @cached_property
+    def plain(self) -> list[str]:
+        """Those whose values are numbers as they are, codes and bools among them, and differ; no dates."""
+        return self.named(*NUMERIC)
 
     @cached_property
     def has_gaps(self) -> bool:
@@ -142,6 +148,19 @@ class Shown:
             TableFeatures(kinds=kinds, formats=formats, exclude=self.identifiers, missing="keep", output="array"),
             *steps,
         )
+
+    def plain_numbers_of(self, names: Sequence[str], model: Any) -> Any:
+        """A model of some columns as the numbers that they are, gaps and all, which leaves out the others."""
+        from sklearn.pipeline import make_pipeline
+
+        from mercer.models import TableFeatures
+
+        wanted = set(names)
+        exclude = [name for name in self.schema.names if name not in wanted]
+        kinds = dict.fromkeys(names, Kind.NUMBER)
+        reading: dict[str, Any] = {"missing": "keep", "scale": False, "output": "array"}
+        formats = self._formats(exclude)
+        return make_pipeline(TableFeatures(kinds=kinds, formats=formats, exclude=exclude, **reading), model)
 
     def notes(self) -> list[str]:
         """Return sentences about identifiers, which no model is shown, and about columns that were converted."""

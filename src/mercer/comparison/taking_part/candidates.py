@@ -105,6 +105,10 @@ class ColumnViews:
         table = self.shown.as_they_are()
         return self.shown.table if table is None else table
 
+    def _selects(self, model: Any) -> bool:
+        """Whether a model has the schema of the described columns, and hence finds them in the whole table itself."""
+        return any(value is self.question.described for value in model.get_params(deep=False).values())
+
     def show(self, candidate: Candidate) -> ShownModel:
         """Return a candidate with what prepares the columns for it."""
         model, shown = with_search(candidate, self.question), self.shown
@@ -112,9 +116,11 @@ class ColumnViews:
             case "table":
                 return ShownModel(candidate, model, shown.table)
             case "described":
-                return ShownModel(candidate, model, self.described)
+                return ShownModel(candidate, model, shown.table if self._selects(candidate.model) else self.described)
             case "matrix":
-                return ShownModel(candidate, model, self.numbers)
+                if not shown.plain or (len(shown.plain) == shown.table.n_columns and not shown.formats):
+                    return ShownModel(candidate, model, self.numbers)
+                return ShownModel(candidate, shown.plain_numbers_of(shown.plain, model), shown.table)
             case "words":
                 return ShownModel(candidate, shown.features(model, text_only=True, text="counts"), shown.table)
             case "numbers":

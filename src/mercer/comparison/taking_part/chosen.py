@@ -11,8 +11,8 @@ from mercer.base import estimator_named, model_names, traits_of
 from mercer.comparison.taking_part.entrants import Entrant, Invitation, entrants_given, with_partners
 from mercer.comparison.taking_part.kinds import innermost, kind_of
 from mercer.comparison.taking_part.reference import reference_for
-from mercer.data import Table
-from mercer.using.preparing import prepared, prepared_model
+from mercer.data import Schema, Table
+from mercer.using.preparing import Prepared, prepared, prepared_model
 from mercer.using.shown import Shown
 from mercer.using.tasks import Task
 from mercer.using.written import find_sklearn, parse_model
@@ -65,9 +65,9 @@ def entrants_named(name: str, invitation: Invitation, table: Table, task: Task) 
         if ("classification" if classes else "regression") not in traits_of(estimator_named(of_mercer)).tasks:
             suits = [each.name for each in invitation.entrants]
             raise DataError(f"{of_mercer} is not a model for the task {task.name}. {did_you_mean(name, suits)}")
-        return [_made_ready(of_mercer, prepared(of_mercer, table.native, formats=table.formats))]
+        return [_made_ready(of_mercer, prepared(of_mercer, table.native, formats=table.formats), table)]
     if (written := parse_model(name)) is not None:
-        return [_made_ready(name, prepared_model(written, table.native, formats=table.formats))]
+        return [_made_ready(name, prepared_model(written, table.native, formats=table.formats), table)]
     if (model := find_sklearn(name)) is not None:
         from sklearn.base import is_classifier
 
@@ -79,5 +79,15 @@ def entrants_named(name: str, invitation: Invitation, table: Table, task: Task) 
     raise DataError(f"There is no model {name!r}. {did_you_mean(name, names)}")
 
 
-def _made_ready(name: str, ready: Any) -> Entrant:
-    return Entrant(name, ready.model, Table.of(ready.frame, dates=True), kind_of(ready.model))
+def _made_ready(name: str, ready: Prepared, table: Table) -> Entrant:
+    """Return an entrant that takes the whole table, and leaves out by itself the columns that the model is not shown.
+
+    A model with the schema of its columns does so; one of numbers has them selected before it.
+    """
+    model, given = ready.model, Table.of(ready.frame, dates=True)
+    if isinstance(getattr(model, "families", None), Schema):
+        given = Shown.of(table).table
+    elif traits_of(model).columns != "any" and {*given.names} != {*table.names}:
+        shown = Shown.of(table)
+        model, given = shown.plain_numbers_of(given.names, model), shown.table
+    return Entrant(name, model, given, kind_of(model))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -13,14 +13,17 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mercer._errors import MergeError
+from mercer._gpu import is_tensor
 from mercer._held import ValueHolder
 from mercer._stored import part_of, sequence, stored
 from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
 from mercer.data.frame_like import frame_like
 from mercer.data.schema import Schema
+from mercer.data.select import fetched, names_of, select
 from mercer.data.sources.base import Source
 from mercer.data.table import Table
+from mercer.designs.encoded import Encoded
 from mercer.families import Family
 from mercer.models.base import checked_table, column_names
 from mercer.models.fitted_fields import FITTED_CLASSES
@@ -43,18 +46,16 @@ def _parts_agree(model: Any) -> bool:
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
-    """Yield a model of columns of any kind, gaps and all.
+    """Yield a model of columns of any kind, gaps and all: the one that is fitted by name to the same table.
 
-    Whole numbers that are codes, 0 and 1 among them, have levels, not a normal distribution. Two levels are a Bernoulli
-    distribution that also has an answer to a third, should one turn up in other rows. A schema says how numbers are
-    written in columns of strings.
+    The schema of the whole table tells codes, 0 and 1 among them, and counts from other numbers. Codes have levels,
+    not a normal distribution; two levels are a Bernoulli distribution that also has an answer to a third, should one
+    turn up in other rows. The schema also has how numbers are written in columns of strings.
     """
     if question.is_sparse:
         yield Candidate(NaiveBayes(), 10, need="nothing")
     elif question.described is not None:
-        codes = dict.fromkeys(question.codes, "categorical")
-        families = question.described if question.has_formats else codes or "auto"
-        yield Candidate(NaiveBayes(families), 10, "described", "nothing")
+        yield Candidate(NaiveBayes(question.described), 10, "described", "nothing")
 
 
 def _levels(model: NaiveBayes) -> dict[str, tuple[Any, ...]]:
@@ -102,7 +103,8 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
         `{"visits": Poisson(), ("x", "y"): MultivariateGaussian(), "dose": Histogram(bins=20)}`. A number of bins is
         laid over the first data; models to be merged need the edges. `mercer.smoothing.Parzen()` lays a kernel around
         every value. One family, or its name, describes all columns.
-        A `Schema` that has seen the whole table tells codes and counts from numbers.
+        A `Schema` that has seen the whole table tells codes and counts from numbers; its columns are found by their
+        names, in any order, and columns that it does not name are ignored.
     priors : array-like of shape (n_classes,) or dict from class to probability, default=None
         Class priors; estimated from the data if not given.
     smoothing : float, default=1.0
@@ -110,7 +112,8 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
         Poisson, this many observations that look like all classes together.
     unseen : {"smooth", "ignore", "error"}, default="smooth"
         A category that was never seen has the probability α/(N + αK) of one more level with pseudo-count α, says
-        nothing, or is an error.
+        nothing, or is an error. With "smooth", a number beyond levels that are a scale, 3 to 10 consecutive whole
+        numbers, counts as the nearest level.
     missing : {"integrate", "error"}, default="integrate"
         Missing values are integrated out, or are an error.
     var_smoothing : float, default=1e-9
@@ -177,6 +180,8 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
     # Reading.
 
     def _check_X(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+        if isinstance(self.families, Schema):
+            X = self._only_described(X, self.families.names, reset=reset)
         table, labels = checked_table(self, X, y, reset=reset)
         if isinstance(self.families, Schema):
             table = table.with_formats(self.families.formats)
@@ -184,6 +189,17 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
             self.parts_: tuple[Part, ...] = choose_parts(table, self.families, unseen=self.unseen)
             self._library = table.library
         return table if y is None else (table, labels)
+
+    def _only_described(self, X: Any, described: Sequence[str], *, reset: bool) -> Any:
+        """A frame without columns that have no description, in the order of the fit; anything else as it is."""
+        names = None if isinstance(X, Encoded | Table) or is_tensor(X) else names_of(X)
+        if names is None:
+            return X
+        known = frozenset(described)
+        kept = [name for name in names if name in known]
+        if not reset and sorted(kept) == sorted(of_fit := column_names(self)):
+            kept = of_fit
+        return select(fetched(X), kept) if kept and kept != names else X
 
     def _block(self, X: Table, rows: slice) -> tuple[Any, ...]:
         table = X.rows(rows)
@@ -275,11 +291,13 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
 
     def _sample_rows(self, codes: Array, rng: np.random.Generator, length: Any = None) -> Any:
         draws = [each.sample(codes, rng, length=length) for each in self._conditionals]
-        places = np.argsort([column for part in self.parts_ for column in part.columns])
+        drawn = [column for part in self.parts_ for column in part.columns]
         if self._library == "scipy":
-            return sp.csr_matrix(sp.hstack(draws, format="csr")[:, places])
-        columns = [column for draw in draws for column in draw.T]
-        return frame_like(column_names(self), [columns[place] for place in places], self._library)
+            return sp.csr_matrix(sp.hstack(draws, format="csr")[:, np.argsort(drawn)])
+        columns = dict(zip(drawn, (column for draw in draws for column in draw.T), strict=True))
+        undescribed = np.full(len(codes), np.nan)
+        rows = [columns.get(j, undescribed) for j in range(self._n_columns)]
+        return frame_like(column_names(self), rows, self._library)
 
     # Looking inside.
 

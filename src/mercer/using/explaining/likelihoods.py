@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.base import resolve, traits_of
 from mercer.decide.wrapped import last_step
+from mercer.models.base import column_names
 from mercer.models.reader import columns_of_fit
 from mercer.report import Field, Grid
 from mercer.report.wording import in_full, written
@@ -21,10 +22,13 @@ MOST_COLUMNS, MOST_LEVELS, MOST_WORDS = 40, 12, 40
 def likelihood_grids(model: Any) -> list[Grid]:
     """Return tables of means and deviations, shares of levels, or words; none where a model learned none of these."""
     last = last_step(model)
+    words = feature_names(model)
     if (tables := traits_of(last).tables) is not None:
         named = {column.name for column in columns_of_fit(last) if column.levels}
-        return _of_tables(resolve(tables)(last), [str(label) for label in last.classes_.tolist()], named)
-    words = feature_names(model)
+        found = resolve(tables)(last)
+        if words is not None and not hasattr(last, "feature_names_in_") and list(found) == column_names(last):
+            found = dict(zip(words, found.values(), strict=True))  # the steps before it gave it an array
+        return _of_tables(found, [str(label) for label in last.classes_.tolist()], named)
     if words is not None and isinstance(getattr(last, "feature_log_prob_", None), np.ndarray):
         return [_of_words(words, last)]
     return []

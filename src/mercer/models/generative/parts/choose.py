@@ -58,14 +58,15 @@ class Choice(NamedTuple):
 
 
 def choose_parts(table: Table, families: Any, *, unseen: Any) -> tuple[Part, ...]:
-    """Parts that cover every column of the table once."""
+    """Parts that cover every column of the table once; of an array, those that a schema describes."""
     choices = _together([*_each(table, _choices(table, families))])
     return tuple(_part(table, choice, unseen) for choice in choices)
 
 
 def _choices(table: Table, families: Any) -> list[Choice]:
     if isinstance(families, Schema):
-        described = enumerate(families[name] for name in table.names)
+        names = table.names if table.named else [name for name in families.names if name in table.positions]
+        described = [(table.positions[name], families[name]) for name in names or table.names]
         return [Choice((j,), FAMILY_OF[column.stored or column.kind], column.levels) for j, column in described]
     if isinstance(families, Mapping):
         asked = [Choice(_columns(table, key), _family(family)) for key, family in families.items()]
