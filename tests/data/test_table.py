@@ -363,3 +363,12 @@ def test_levels_are_declared_even_where_there_are_no_rows(frame: Any) -> None:
     levels = Table.of(Table.of(frame).rows(slice(0, 0)).native).declared_levels(0)
     assert levels is not None
     assert levels.tolist() == ["z", "y", "x"]
+
+
+def test_rows_taken_as_they_came_are_those_of_the_table_taken(frame: Any) -> None:
+    for table in (Table.of(frame), Table.of(frame).rows(slice(1, 4))):
+        rows = np.array([2, 0])
+        taken = Table.of(table.take_native(rows))
+        assert taken.library == table.library
+        for column in range(table.n_columns):
+            assert values_of(taken, column) == values_of(table.take(rows), column)

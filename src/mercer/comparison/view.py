@@ -186,7 +186,7 @@ class View:
 
     def shown(self, entry: Entry, rows: Array | None = None) -> Any:
         """Rows of the table (those looked at, if not given) as the entry's model is shown them."""
-        return entry.table.take(self.rows if rows is None else rows).native
+        return entry.table.take_native(self.rows if rows is None else rows)
 
     def recommended_first(self) -> list[Entry]:
         """Return the entries that learn from rows: the recommended one, then the others by score."""

@@ -20,7 +20,7 @@ from mercer.data.levels import Occurrences
 from mercer.data.resembling import resembles
 from mercer.data.seen_values import Seen
 from mercer.data.table import Table
-from mercer.data.told_kinds import kind_told, marks_told
+from mercer.data.told_kinds import declared
 
 #: largest number of distinct whole numbers that are taken for codes
 MAX_CODES = 10
@@ -201,8 +201,8 @@ class Naming:
     @classmethod
     def of(cls, table: Table, position: int) -> Naming:
         name = table.names[position]
-        marks = marks_told(table, position)
-        return cls(name, table.named, kind_told(table, position), table.formats.get(name), *marks)
+        kind, *marks = declared(table, position)
+        return cls(name, table.named, kind, table.formats.get(name), *marks)
 
     @cached_property
     def words(self) -> list[str]:

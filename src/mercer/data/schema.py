@@ -111,9 +111,8 @@ class Schema:
         value, or none, in two rows or more is CONSTANT.
         """
         table = data if isinstance(data, Table) else Table.of(data, dates=True)
-        positions = range(table.n_columns)
-        seen, names = [Seen.of(table, j) for j in positions], [Naming.of(table, j) for j in positions]
-        return cls(tuple(map(_column, table.names, infer_columns(seen, names, max_codes))))
+        names = [Naming.of(table, j) for j in range(table.n_columns)]
+        return cls(tuple(map(_column, table.names, infer_columns(Seen.of_columns(table), names, max_codes))))
 
     @property
     def names(self) -> tuple[str, ...]:

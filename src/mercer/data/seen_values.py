@@ -15,7 +15,7 @@ from mercer.data.dates import days
 from mercer.data.formats import Format
 from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
-from mercer.data.table import Table
+from mercer.data.table import Table, blocks_of_columns
 
 #: different values of a column that are kept at most while blocks are added up
 MOST_LABELS = 1 << 17
@@ -70,6 +70,22 @@ class Seen:
         values = coded.labels[coded.codes[coded.codes >= 0]]
         falls = int(np.count_nonzero(values[1:] <= values[:-1]))
         return cls(kind, table.n_rows, labels.missing, labels, 0, *ends, float(values[0]), float(values[-1]), falls)
+
+    @classmethod
+    def of_columns(cls, table: Table) -> list[Self]:
+        """Return all columns of a block, each as `of` has it."""
+        found: dict[int, Self] = {}
+        for columns in blocks_of_columns(table, {Kind.NUMBER}):
+            values = table.numbers(columns)
+            with np.errstate(invalid="ignore"):
+                fractions = ((values != np.floor(values)).any(axis=0) & np.isfinite(values).all(axis=0)).tolist()
+                ends = zip(values.min(axis=0).tolist(), values.max(axis=0).tolist(), strict=True)
+            found |= {
+                j: cls(Kind.NUMBER, table.n_rows, 0, None, 0, *lowest_and_highest)
+                for j, is_fraction, lowest_and_highest in zip(columns, fractions, ends, strict=True)
+                if is_fraction
+            }
+        return [found[j] if j in found else cls.of(table, j) for j in range(table.n_columns)]
 
     def read_as(self, form: Format) -> Self:
         """The same column of strings as the numbers or dates that they spell."""

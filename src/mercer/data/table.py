@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -123,6 +123,10 @@ class Table:
         """The rows at these positions, copied."""
         return replace(self, storage=self.storage.take(np.asarray(rows)))
 
+    def take_native(self, rows: Array) -> Any:
+        """The rows at these positions, copied, in the library they came in: `take(rows).native` in less time."""
+        return self.storage.take_native(np.asarray(rows))
+
     def numbers(self, columns: Sequence[int] | None = None) -> Array:
         """Columns (all by default) as a C-ordered, writable float matrix with NaN for missing values.
 
@@ -192,3 +196,33 @@ class Table:
     def like(self, columns: Mapping[str, Array]) -> Any:
         """New columns in a container of the library this table came in."""
         return frame_like(tuple(columns), tuple(columns.values()), self.library)
+
+
+def blocks_of_columns(
+    table: Table, kinds: Collection[Kind], *, most_values: int = 1 << 20, fewest: int = 50
+) -> list[list[int]]:
+    """Return positions of columns of numbers, in blocks to be read together: one by one, thousands take a second.
+
+    Parameters
+    ----------
+    table : Table
+        The columns.
+    kinds : collection of Kind
+        Which of them are wanted.
+    most_values : int, default=1048576
+        Values of a block.
+    fewest : int, default=50
+        Columns from which they are read together; where there are fewer, or a block would be smaller, there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> blocks_of_columns(Table.of(np.zeros((3, 5))), {Kind.NUMBER}, most_values=9, fewest=2)
+    [[0, 1, 2], [3, 4]]
+    """
+    wanted = frozenset(kind for kind in kinds if kind.numeric)
+    positions = [j for j, kind in enumerate(table.kinds) if kind in wanted]
+    size = most_values // max(1, table.n_rows)
+    if min(size, len(positions)) < fewest:
+        return []
+    return [positions[start : start + size] for start in range(0, len(positions), size)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mercer._errors import ColumnMismatchError
 from mercer._suggest import did_you_mean
@@ -61,19 +61,26 @@ def _with_metadata(frame: Any, words: Mapping[int, Mapping[bytes, str]]) -> Any:
     return pa.Table.from_arrays(frame.columns, schema=pa.schema(fields, frame.schema.metadata))
 
 
-def kind_told(table: Table, position: int) -> Kind | None:
-    """What was said about a column; None if nothing was."""
-    word = _told(table, position, KEY)
-    return None if word is None else Kind(word)
+class Declared(NamedTuple):
+    """What was declared about a column; None where nothing was.
+
+    The decimal mark of its numbers and the order of its dates, and the decimal mark that is likely, are for strings.
+    """
+
+    kind: Kind | None = None
+    decimal: str | None = None
+    dates: str | None = None
+    likely: str | None = None
 
 
-def marks_told(table: Table, position: int) -> tuple[str | None, str | None, str | None]:
-    """The decimal mark and the order of dates that were declared for a column, and the likely decimal mark."""
-    return _told(table, position, DECIMAL), _told(table, position, DATES), _told(table, position, LIKELY)
-
-
-def _told(table: Table, position: int, key: bytes) -> str | None:
+def declared(table: Table, position: int) -> Declared:
+    """Return what was declared about a column."""
     if table.library != "pyarrow":
-        return None
-    word = (table.storage.frame.to_native().schema.field(position).metadata or {}).get(key)  # type: ignore[attr-defined]
-    return None if word is None else word.decode()
+        return Declared()
+    words = table.storage.frame.to_native().schema.field(position).metadata  # type: ignore[attr-defined]
+    if not words:
+        return Declared()
+    kind, *marks = (
+        None if (word := words.get(key)) is None else word.decode() for key in (KEY, DECIMAL, DATES, LIKELY)
+    )
+    return Declared(None if kind is None else Kind(kind), *marks)

@@ -466,3 +466,26 @@ def test_many_columns_of_numbers_are_what_each_is_by_itself() -> None:
     new.loc[2, "x30"] = np.inf
     with pytest.raises(NonFiniteError, match="Column 'x30' is inf in row 2"):
         together.transform(new)
+
+
+@pytest.mark.parametrize("make", [pa.Table.from_pandas, pd.DataFrame, pl.from_pandas])
+@pytest.mark.parametrize("gap", [np.nan, 1e300])
+def test_many_numbers_are_treated_like_few(make: Any, gap: float) -> None:
+    """Wide tables are read in blocks of columns: with gaps, huge values and whole numbers among them."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(30, 60)), columns=[f"x{j}" for j in range(60)])
+    frame["whole"], frame["few"] = rng.integers(0, 90, size=30).astype(float), rng.choice([0.0, 1.0], size=30)
+    frame.loc[3, "x7"], frame.loc[4:, "x9"] = gap, 2.5
+    frame["x11"] = 7.25
+    wide = TableFeatures().fit(make(frame))
+    new = frame.sample(10, random_state=0).assign(x20=[np.nan, *range(9)])
+    features = pd.DataFrame(np.asarray(wide.transform(make(new))), columns=wide.get_feature_names_out())
+    for name in frame:
+        if name == "x11":
+            assert name not in features
+            continue
+        alone = TableFeatures().fit(frame[[name]])
+        assert alone.schema_[name] == wide.schema_[name]
+        assert alone.schema_[name].notes == wide.schema_[name].notes
+        names = alone.get_feature_names_out().tolist()
+        np.testing.assert_array_equal(features[names], np.asarray(alone.transform(new[[name]])))

@@ -115,7 +115,7 @@ class Budget:
         if self.seconds is None:
             return
         self.check(len(splits))
-        seconds = len(splits) * estimated_seconds(model, table.take(splits[0][0]).native)
+        seconds = len(splits) * estimated_seconds(model, table.take_native(splits[0][0]))
         self.check(len(splits))  # to estimate takes time, too, the first time most of all
         if seconds > self.left:
             raise OutOfTime(f"not begun: its {len(splits)} fits would take about {seconds:.0f} s")

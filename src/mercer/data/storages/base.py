@@ -34,6 +34,10 @@ class Storage(Protocol):
 
     def take(self, rows: Array) -> Self: ...
 
+    def take_native(self, rows: Array) -> Any:
+        """The rows at these positions in the library they came in."""
+        ...
+
     def numbers(self, columns: list[int]) -> Array:
         """Columns known to be numeric as a C-ordered, writable float matrix, NaN for missing."""
         ...
@@ -75,6 +79,9 @@ class Matrix:
 
     def take(self, rows: Array) -> Self:
         return type(self)(self.values[rows])
+
+    def take_native(self, rows: Array) -> Any:
+        return self.values[rows]
 
     def declared_levels(self, column: int) -> Array | None:
         return np.array([False, True]) if self.values.dtype.kind == "b" else None

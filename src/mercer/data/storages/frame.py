@@ -71,13 +71,25 @@ class FrameStorage:
 
     @property
     def native(self) -> Any:
+        if self._is_whole and self.library == "pyarrow":  # which nobody can alter: to cut it out takes a while
+            return self.frame.to_native()
         return self.frame[self.start : self.stop].to_native()
 
     def rows(self, start: int, stop: int) -> Self:
         return replace(self, start=self.start + start, stop=self.start + stop)
 
     def take(self, rows: Array) -> Self:
-        return type(self).of(self.frame[self.start : self.stop][rows], dates=True)[0]
+        return type(self).of(self._taken(rows), dates=True)[0]
+
+    def take_native(self, rows: Array) -> Any:
+        return side_by_side(self._taken(rows).to_native())
+
+    def _taken(self, rows: Array) -> nw.DataFrame[Any]:
+        return (self.frame if self._is_whole else self.frame[self.start : self.stop])[rows]
+
+    @property
+    def _is_whole(self) -> bool:
+        return (self.start, self.stop) == (0, len(self.frame))
 
     def numbers(self, columns: list[int]) -> Array:
         if len(columns) == 1:

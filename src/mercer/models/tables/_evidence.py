@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from mercer._typing import Array
 from mercer.data.coding import Coded
+from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
-from mercer.data.table import Table
+from mercer.data.table import Table, blocks_of_columns
 from mercer.designs.encoded import Part
 from mercer.models.tables._reading import days_of, labels_of, numbers_of
 from mercer.models.tables._spread import DaysSeen, Spread
@@ -63,12 +64,25 @@ class InTable:
 
     table: Table
     position: int
+    #: where its numbers lie, if that is known already: it has no gaps then
+    spread: Spread | None = None
+
+    @classmethod
+    def all_of(cls, table: Table) -> list[Self]:
+        """Return all columns of a table; those of numbers are read together, as many as fit a block."""
+        spreads: dict[int, Spread | None] = {}
+        for columns in blocks_of_columns(table, frozenset(Kind) - {Kind.DATE}):
+            numbers = np.asarray(table.numbers(columns), dtype=np.float64)
+            spreads |= dict(zip(columns, Spread.of_columns(numbers), strict=True))
+        return [cls(table, j, spreads.get(j)) for j in range(table.n_columns)]
 
     @property
     def present(self) -> int:
         return int((~self._missing()).sum())
 
     def gaps(self, missing: str) -> Gaps:
+        if self.spread is not None:
+            return Gaps(missing, False)
         return Gaps.of(self.table.names[self.position], self._missing(), missing)
 
     def _missing(self) -> Array:
@@ -81,7 +95,7 @@ class InTable:
         return labels_of(self.table, self.position, text=None)
 
     def numbers(self) -> Spread:
-        return Spread.of(numbers_of(self.table, self.position))
+        return Spread.of(numbers_of(self.table, self.position)) if self.spread is None else self.spread
 
     def days(self) -> tuple[Spread, DaysSeen]:
         days = days_of(self.table, self.position)

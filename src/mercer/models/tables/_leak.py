@@ -16,6 +16,8 @@ from mercer.data.table import Table
 ROWS_ALIKE, ROWS_RENAMED = 3, 20
 #: rows that tell of most columns that they are not the target
 SOME_ROWS = 1000
+#: values that are read faster together than two rows by themselves
+MOST_VALUES = 1 << 20
 
 
 def guard_target(table: Table, positions: list[int], y: Any, on_leak: str) -> None:
@@ -48,9 +50,11 @@ def _as_constant(table: Table, codes: Array, positions: list[int]) -> list[int]:
     numeric = [position for position in positions if table.kinds[position].numeric]
     if not len(alike) or not numeric:
         return positions
-    first, second = (
-        table.rows(slice(row, row + 1)).numbers(numeric)[0] for row in order[alike[0] : alike[0] + 2].tolist()
-    )
+    pair = order[alike[0] : alike[0] + 2]
+    if table.n_rows * len(numeric) <= MOST_VALUES:
+        first, second = table.numbers(numeric)[pair]
+    else:
+        first, second = (table.rows(slice(row, row + 1)).numbers(numeric)[0] for row in pair.tolist())
     differing = {position for position, differs in zip(numeric, first != second, strict=True) if differs}
     return [position for position in positions if position not in differing]
 

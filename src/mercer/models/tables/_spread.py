@@ -59,6 +59,21 @@ class Spread(NamedTuple):
         squares = float(np.square(scaled - mean).sum())
         return cls(there.size, size, mean, squares, float(there.min()), float(there.max()))
 
+    @classmethod
+    def of_columns(cls, values: Array) -> list[Self | None]:
+        """Return the spread of each column, rounded as `of` rounds it; None where a value is missing or infinite."""
+        columns = np.ascontiguousarray(values.T)
+        finite = np.isfinite(columns).all(axis=1)
+        columns = columns[finite]
+        lowest, highest = columns.min(axis=1), columns.max(axis=1)
+        size = np.ldexp(1.0, np.frexp(np.maximum(highest, -lowest))[1] - 1)
+        scaled = columns / size[:, None]
+        mean = scaled.mean(axis=1)
+        squares = np.square(scaled - mean[:, None]).sum(axis=1)
+        numbers = zip(*(each.tolist() for each in (size, mean, squares, lowest, highest)), strict=True)
+        found = iter([cls(len(values), *each) for each in numbers])
+        return [next(found) if is_finite else None for is_finite in finite.tolist()]
+
     def merge(self, other: Self) -> Self:
         """The numbers of both (Chan's formula)."""
         if not (self.number and other.number):

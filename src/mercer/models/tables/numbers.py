@@ -85,10 +85,17 @@ class Number(Treatment):
         return self.gaps.filled(units, gaps, mean)
 
 
-def numbers_at_once(numbers: Sequence[Number], table: Table) -> dict[str, list[Part]]:
-    """Return the parts of columns of numbers, read and computed together: of thousands, one by one takes a while.
+def numbers_at_once(numbers: Sequence[Number], table: Table) -> tuple[dict[str, int], Array]:
+    """Return columns of numbers in standard units, read and computed together: of thousands, one by one takes a while.
 
     Left out are columns that have to be read by themselves: what is not a number here, infinite or huge values, gaps.
+
+    Returns
+    -------
+    places : dict from str to int
+        Columns of `units` by the names of the columns, in their order.
+    units : array of shape (n_rows, n_columns)
+        The features.
     """
     plain = [
         each
@@ -96,13 +103,13 @@ def numbers_at_once(numbers: Sequence[Number], table: Table) -> dict[str, list[P
         if each.scaled and not each.gaps.told and each.scale.plain and table.kinds[table.positions[each.column]].numeric
     ]
     if len(plain) < FEWEST_AT_ONCE:
-        return {}
+        return {}, np.empty((table.n_rows, 0))
     values = np.asarray(table.numbers([table.positions[each.column] for each in plain]), dtype=np.float64)
     mean, deviation = np.array([each.scale for each in plain]).T
     with np.errstate(over="ignore"):
         units = (values - mean) / deviation
     finite = np.atleast_1d(np.isfinite(values).all(axis=0))
-    return {each.column: [NumberPart(units[:, [j]])] for j, each in enumerate(plain) if finite[j]}
+    return {each.column: j for j, each in enumerate(plain) if finite[j]}, units
 
 
 @stored()

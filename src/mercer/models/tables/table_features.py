@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -380,7 +381,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
     def _learn_columns(self, table: Table, y: Any) -> dict[str, list[Part]]:
         manner = self._manner(y)
-        self._treat(table, [InTable(table, j) for j in range(table.n_columns)], manner)
+        self._treat(table, InTable.all_of(table), manner)
         return manner.made
 
     def _treat(self, table: Table, evidence: Sequence[Evidence], manner: Manner) -> None:
@@ -435,13 +436,17 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             encoded = Encoded.of([NumberPart(self._formula.read(table, unseen))], names=self._names)
         else:
             numbers = [made_by for name in self._used if isinstance(made_by := self._treatments[name], Number)]
-            made = {**numbers_at_once(numbers, table), **made}
-            parts = [
-                part
-                for name in self._used
-                for part in made.get(name) or self._treatments[name].parts(table, table.positions[name], unseen)
-            ]
-            encoded = Encoded.of(side_by_side(self._slots, parts), names=self._names)
+            places, units = numbers_at_once(numbers, table)
+            parts: list[tuple[int, Part]] = []
+            for together, names in groupby(self._used, key=places.__contains__):
+                if together:
+                    parts.append((NUMBERS, NumberPart(units[:, [places[name] for name in names]])))
+                    continue
+                for name in names:
+                    how = self._treatments[name]
+                    found = made.get(name) or how.parts(table, table.positions[name], unseen)
+                    parts += [(slot.order, part) for slot, part in zip(how.slots(), found, strict=True)]
+            encoded = Encoded.of(side_by_side(parts), names=self._names)
         unseen.warn()
         return self._as_asked(encoded)
 

@@ -101,14 +101,14 @@ class LeftOut(Treatment):
         return []
 
 
-def side_by_side(slots: list[Slot], parts: list[Part]) -> list[Part]:
-    """Parts in the order of their slots, those of numbers next to each other as one."""
-    ordered = [part for _, part in sorted(zip(slots, parts, strict=True), key=lambda pair: pair[0].order)]
+def side_by_side(parts: list[tuple[int, Part]]) -> list[Part]:
+    """Parts by the order of their slots, those of numbers next to each other as one."""
+    ordered = [part for _, part in sorted(parts, key=lambda pair: pair[0])]
     blocks = [list(group) for _, group in groupby(ordered, key=lambda part: isinstance(part, NumberPart))]
     joined: list[Part] = []
     for block in blocks:
         numbers = [part.X for part in block if isinstance(part, NumberPart)]
-        joined += [NumberPart(np.hstack(numbers))] if numbers else block
+        joined += [NumberPart(np.hstack(numbers))] if len(numbers) > 1 else block
     return joined
 
 
