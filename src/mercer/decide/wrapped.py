@@ -83,6 +83,15 @@ def last_step(model: Any) -> Any:
     return last_step(model.steps[-1][1]) if isinstance(model, Pipeline) else model
 
 
+def last_step_of(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return the model in a fitted pipeline and the rows as the pipeline passes them to it; others as they are."""
+    while type(model) is Pipeline and hasattr(model.steps[-1][1], "predict"):
+        if len(model) > 1:
+            X = model[:-1].transform(X)
+        model = model[-1]
+    return model, X
+
+
 def refuse_unfitted(model: Any) -> None:
     """Raise an error where a model that should be used as it is cannot be."""
     if not is_fitted(model):

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._errors import DataError
 from mercer._typing import Array
-from mercer.decide.wrapped import log_probabilities
+from mercer.decide.wrapped import last_step_of, log_probabilities
 from mercer.report.wording import counted, enumerated, in_full, plainly
 from mercer.using.metrics import (
     AMOUNTS,
@@ -213,6 +213,7 @@ class Classification(Task):
         return [sentence]
 
     def forecast(self, model: Any, X: Any) -> Forecast:
+        model, X = last_step_of(model, X)  # features are made once, for decisions and probabilities
         decisions = self._positions(model.predict(X))
         if len(decisions) and (decisions < 0).all():
             raise DataError("none of its predictions is a class of the target; is it a model of numbers?")

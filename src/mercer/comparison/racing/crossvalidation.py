@@ -18,6 +18,7 @@ from mercer._errors import DataError, NotConvergedWarning, TargetLeakWarning
 from mercer._typing import Array
 from mercer.comparison.entry import Entry
 from mercer.comparison.measuring.units import scores_by_unit, signals_by_unit
+from mercer.comparison.racing.shared_features import SharedFeatures
 from mercer.comparison.racing.simplicity import Simplicity, simplicity_of
 from mercer.comparison.racing.size import size_of
 from mercer.comparison.taking_part.entrants import Entrant
@@ -52,11 +53,13 @@ def cross_validate(
     *,
     before_split: Callable[[], None],
     inner: InnerFolds | None = None,
+    shared: SharedFeatures | None = None,
 ) -> Entry:
     """Fit and score a model on every split. Whatever it fails of, or warns of, becomes a note of its entry.
 
     `units` has the unit of each row: what is held out of one unit counts as one observation of the scores.
-    `before_split` is called before each split; `inner` is given the rows of each fit.
+    `before_split` is called before each split; `inner` is given the rows of each fit. `shared` has the features that
+    models of the same splits have made before.
     """
     trials: list[Trial] = []
     failure = ""
@@ -66,9 +69,9 @@ def cross_validate(
         for number, split in enumerate(splits):
             before_split()
             try:
-                trial = tried(entrant, task, split, inner)
+                trial = tried(entrant, task, split, inner, shared)
                 if number == 0:
-                    simplicity = simplicity_of(trial.model, entrant.table.take(split[1][:1]).native)
+                    simplicity = simplicity_of(trial.model, entrant.table.take_native(split[1][:1]))
                 trials.append(trial._replace(model=None))
             except Exception as problem:
                 failure = f"fold {number + 1}: {described(problem)}"
@@ -83,23 +86,34 @@ def cross_validate(
     return replace(entry, **simplicity._asdict(), converged=not stopped)
 
 
-def tried(entrant: Entrant, task: Task, split: Split, inner: InnerFolds | None = None) -> Trial:
-    """Fit a fresh copy of the model to the rows of a split, and score it on the others."""
+def tried(
+    entrant: Entrant, task: Task, split: Split, inner: InnerFolds | None = None, shared: SharedFeatures | None = None
+) -> Trial:
+    """Fit a fresh copy of the model to the rows of a split, and score it on the others.
+
+    The seconds include those of features that another model of the split has made before.
+    """
     from sklearn.base import clone
 
     train, test = split
-    model, X = clone(entrant.model), entrant.table.take(train).native
+    model = clone(entrant.model)
+    features = None if shared is None else shared.of(model, entrant.table, split, task.y)
+    learner, X = (model, entrant.table.take_native(train)) if features is None else (model[1:], features.train)
     with nullcontext() if inner is None else inner.within(train):
         start = now()
-        model.fit(X, task.y[train])
+        learner.fit(X, task.y[train])
         fitted = now()
-    rows = entrant.table.take(test).native
+    rows = entrant.table.take_native(test) if features is None else features.test
     asked = now()
-    forecast = task.forecast(model, rows)
+    forecast = task.forecast(learner, rows)
     answered = now()
+    fit_seconds, predict_seconds = fitted - start, answered - asked
+    if features is not None:
+        model.steps = [(model.steps[0][0], features.transformer), *learner.steps]
+        fit_seconds, predict_seconds = fit_seconds + features.fit_seconds, predict_seconds + features.transform_seconds
     _check(forecast)
     scores = task.scores(forecast, test, train)
-    return Trial(forecast, scores, fitted - start, answered - asked, size_of(model), model)
+    return Trial(forecast, scores, fit_seconds, predict_seconds, size_of(model), model)
 
 
 def described(problem: BaseException | Warning | str) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 from mercer._typing import Array
 from mercer.comparison.entry import Entry
 from mercer.comparison.racing.budget import Budget, OutOfTime
 from mercer.comparison.racing.crossvalidation import cross_validate
+from mercer.comparison.racing.shared_features import SharedFeatures
 from mercer.comparison.taking_part.entrants import Entrant
 from mercer.comparison.taking_part.inner import InnerFolds
 from mercer.using.tasks import Split, Task
@@ -34,6 +36,10 @@ class Race:
     inner: InnerFolds | None = None
     entries: list[Entry] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
+
+    @cached_property
+    def _shared(self) -> SharedFeatures:
+        return SharedFeatures(len(self.splits))
 
     def run(self, entrants: list[Entrant]) -> None:
         """Cross-validate each in turn; on Ctrl-C `entries` has those that were done."""
@@ -85,5 +91,11 @@ class Race:
         self.budget.check_cost(entrant.model, entrant.table, self.splits)
         with self.budget.cutting():
             return cross_validate(
-                entrant, self.task, self.splits, self.units, before_split=before_split, inner=self.inner
+                entrant,
+                self.task,
+                self.splits,
+                self.units,
+                before_split=before_split,
+                inner=self.inner,
+                shared=self._shared,
             )
