@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from mercer import SVC
+from mercer.kernels import RBF
 from tests.models.svm._sets import real, two_moons
 
 
@@ -72,3 +73,12 @@ def test_left_out_decisions_are_those_of_a_fit_without_the_row() -> None:
     assert (alpha[little] > 0).any()
     flattered, left = (sign * (scores - refitted) for scores in (trained, left_out))
     assert abs(left.mean()) < 0.3 * flattered.mean()
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_probabilities_of_many_classes_are_those_of_the_kernel_matrix(C: float, rng: np.random.Generator) -> None:
+    X, kernel = rng.normal(size=(60, 4)), RBF(gamma=0.3)
+    y = np.argmax(X[:, :3] + rng.normal(size=(60, 3)), axis=1)
+    by_rows = SVC(C=C, kernel=kernel, tol=1e-8).fit(X, y)
+    by_matrix = SVC(C=C, kernel="precomputed", tol=1e-8).fit(kernel(X, X), y)
+    np.testing.assert_allclose(by_rows.predict_proba(X), by_matrix.predict_proba(kernel(X, X)), rtol=1e-6)

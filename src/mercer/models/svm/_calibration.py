@@ -23,6 +23,8 @@ Among = Callable[[Array, Array], Array]
 
 #: rows whose leave-one-out decisions fit the scale, and free support vectors that span a machine, at most
 MOST_ROWS = MOST_FREE = 2000
+#: support vectors of several machines up to which all are compared with each other once
+MOST_TOGETHER = 2000
 #: how near to its bound a coefficient is at it
 AT_BOUND = 1e-8
 #: rows that are compared with all support vectors at once
@@ -116,6 +118,8 @@ class Calibration:
 
         Those have margins of 1 or more in their own pairs, so that the others hardly matter.
         """
+        if self.n_classes > 2 and len(self.columns) <= MOST_TOGETHER:  # pairs of classes share support vectors
+            among = _of_matrix(among(every := np.arange(len(self.columns)), every))
         decisions = np.full((len(self.codes), self.columns.shape[1]), np.nan)
         supporting = self.positions >= 0
         if self.n_classes > 2 and supporting.any():
@@ -154,6 +158,10 @@ class Calibration:
         if (outside := support[~inside]).size:
             squares[~inside] = span.squared_distances_of(self.diagonal[outside], among(outside, free))
         return squares
+
+
+def _of_matrix(K: Array) -> Among:
+    return lambda a, b: K[np.ix_(a, b)]
 
 
 def _inverse(numbers: Array, n: int) -> Array:
