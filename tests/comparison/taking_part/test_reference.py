@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mercer.base import Question
 from mercer.comparison import compare
+from mercer.comparison.taking_part.entrants import by_expected_cost, entrants_for
 from mercer.comparison.taking_part.reference import reference_for
 from mercer.data import Table
 from mercer.using.which_task import task_for
@@ -105,3 +107,14 @@ def test_of_too_many_numbers_those_with_the_highest_F_are_used_and_the_label_say
         assert model[-1].n_features_in_ == 501
         assert model[-1].is_categorical_.tolist() == [True] + [False] * 500
         assert len(model.predict(wide.head(3))) == 3
+
+
+@pytest.mark.parametrize(("columns", "place"), [(20, -1), (70, 1)])
+def test_the_reference_is_second_on_tables_of_more_columns_than_rows(columns: int, place: int) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, columns)), np.arange(60) % 2
+    table = Table.of(X)
+    reference = reference_for(table, task_for(y, 60, "classification"))
+    assert reference is not None
+    others = [each for each in entrants_for(table, Question()).entrants if each.kind in ("baseline", "generative")]
+    assert by_expected_cost([*others, reference])[place] is reference

@@ -122,10 +122,13 @@ def baseline_for(table: Table, asked: Question, names: Set[str] = frozenset()) -
 def by_expected_cost(entrants: Sequence[Entrant]) -> list[Entrant]:
     """Return the cheapest first: what takes one pass over the rows, then linear models, then those that compare rows.
 
-    Within a kind those that search for a parameter come last.
+    Within a kind those that search for a parameter come last. Of more columns than rows the reference uses only some,
+    and has its turn right after the baseline.
     """
 
     def cost(entrant: Entrant) -> tuple[int, bool]:
+        if entrant.kind == "reference" and entrant.table.n_columns > entrant.table.n_rows:
+            return COSTS.index("baseline"), True
         searched = bool(_searched(entrant.model))
         return COSTS.index(entrant.kind), searched
 
