@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mercer._errors import ComparisonInterrupted, DataError
+from mercer.cli._collecting import rare_collections
 from mercer.cli._options import (
     DATA_HELP,
     Bars,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 
 @with_reading(kinds=True)
+@rare_collections()
 def compare(
     data: Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)] = "breast-cancer",
     target: Target = None,
