@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyRegressor
 from sklearn.model_selection import GroupKFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, Normalizer, OneHotEncoder, RobustScaler, StandardScaler
 
 import mercer
 from mercer import decide, families, kernels, smoothing
@@ -487,6 +487,15 @@ def test_more_columns_than_coordinates_are_refused_at_once(tmp_path: Path) -> No
     octets = octets_of(mercer.GLM().fit(line().X, line().y), tmp_path)
     with pytest.raises(ModelFileError, match="Terms in it contradicts itself"):
         read(forged(octets, lambda d: record_of(d, "Terms")["state"].update(n_columns=2**62)), tmp_path)
+
+
+@pytest.mark.parametrize("model", [mercer.LogFeatures(), Normalizer()])
+def test_columns_that_no_part_has_are_refused_at_once(model: Any, tmp_path: Path) -> None:
+    """`get_feature_names_out` would make a name for each of them."""
+    name = type(model).__name__
+    octets = octets_of(model.fit(np.abs(line().X)), tmp_path)
+    with pytest.raises(ModelFileError, match=f"n_features_in_ of a {name} is larger than all other parts"):
+        read(forged(octets, lambda d: record_of(d, name)["state"].update(n_features_in_=2**40)), tmp_path)
 
 
 def test_counts_of_records_are_refused(tmp_path: Path) -> None:

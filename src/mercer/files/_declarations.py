@@ -32,6 +32,8 @@ ESTIMATOR: dict[str, Check] = {
     "feature_names_in_": values("d"),
     "classes_": either(values("k"), sequence(".", values("_k"))),
 }
+#: columns of an estimator none of whose parts has as many: a name for each of more would take minutes and all memory
+MOST_BARE_COLUMNS = 1 << 24
 
 
 class Verifier:
@@ -45,7 +47,16 @@ class Verifier:
 
     def verify_state(self, cls: Any, state: Mapping[str, Any]) -> Sizes:
         """Verify the parts of an object before it is built, and return the lengths of its axes."""
-        return known_declaration(cls).verify(state, lambda part: self._sizes.get(id(part), {}))
+        declared = known_declaration(cls)
+        sizes = declared.verify(state, self._sizes_of)
+        if issubclass(cls, BaseEstimator) and sizes.get("d", 0) > MOST_BARE_COLUMNS:
+            others = {name: part for name, part in state.items() if name != "n_features_in_"}
+            if "d" not in declared.verify(others, self._sizes_of):
+                raise ContradictionError("is larger than all other parts", "n_features_in_")
+        return sizes
+
+    def _sizes_of(self, part: Any) -> Mapping[str, int]:
+        return self._sizes.get(id(part), {})
 
     def verify_object(self, thing: Any, sizes: Sizes, *, made: bool = False) -> None:
         """Verify an object as a whole, and keep the lengths of its axes for the objects that it is a part of.
