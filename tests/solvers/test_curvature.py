@@ -65,3 +65,16 @@ def test_a_column_without_curvature_does_not_move() -> None:
     H = np.zeros((16, 16))
     H[np.ix_(curved, curved)] = 1e150 * gram(0, 2, 6)
     assert not Curvature.of(H).solve(H @ np.ones(16))[~curved].any()
+
+
+def test_a_gradient_where_there_is_no_curvature_is_a_long_one() -> None:
+    """A part of the gradient that H⁻¹ leaves out makes no step, and no certificate either."""
+    rounding = np.full(2, 1e-15)
+    flat = Curvature.of(np.array([[1.0, 1.0], [1.0, 1.0]]))
+    assert flat.missed(np.array([1.0, 1.0]), rounding) == 0
+    assert flat.missed(np.array([1.0, 1.0 + 1e-16]), rounding) == 0
+    assert flat.missed(np.array([1.0, -1.0]), rounding) > 1e6
+    none = Curvature.of(np.diag([1.0, 0.0]))
+    assert none.missed(np.array([1.0, 0.0]), rounding) == 0
+    assert none.missed(np.array([1.0, 1.0]), rounding) > 1e100
+    assert Curvature.of(np.eye(2)).missed(np.array([1.0, 1.0]), rounding) == 0

@@ -50,6 +50,19 @@ class Curvature:
         """√(gᵀH⁻¹g)."""
         return float(np.sqrt(np.maximum(0.0, gradient @ self.solve(gradient))))  # NaN stays NaN
 
+    def missed(self, gradient: Array, rounding: Array) -> float:
+        """A lower bound of √(gᵀH⁻¹g) by the part of g, if more than `rounding`, that H⁻¹ leaves out; 0 without one."""
+        if self.definite:
+            return 0.0
+        none = (self.scale == 0) & (np.abs(gradient) > rounding)
+        least = np.abs(gradient[none]).max(initial=0.0) / np.sqrt(np.finfo(float).tiny)
+        scaled = self.scale * gradient
+        vectors = self.factor / np.linalg.norm(self.factor, axis=0)
+        left = float(np.linalg.norm(scaled - vectors @ (vectors.T @ scaled)))
+        if left > np.linalg.norm(self.scale * rounding):
+            least = max(least, left / np.sqrt(FLAT * len(self.scale)))
+        return float(least)
+
     def norm(self, w: Array) -> float:
         """√(wᵀHw)."""
         w = np.divide(w, self.scale, out=np.zeros(len(w)), where=self.scale > 0)

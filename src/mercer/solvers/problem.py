@@ -9,12 +9,13 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
-from mercer._gpu import to_numpy
+from mercer._gpu import like, to_numpy
 from mercer._typing import Array
 from mercer.designs import Observations
 from mercer.engines.reducing import reduce
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
+from mercer.solvers.curvature import Curvature
 from mercer.stats.quadratic import GRADIENT, HESSIAN, Quadratic
 
 Q = TypeVar("Q", bound=Any)
@@ -25,6 +26,14 @@ Product = Callable[[Array], Array]
 EXACT = 1e-12
 #: rows that tell the spread of the responses well enough
 SOME_ROWS = 1000
+#: observed curvatures of rows this many times the expected ones, or the reverse in all, are far apart
+LARGEST_RATIO, LARGEST_RATIO_IN_ALL = 1e8, 1e4
+#: the same of the rows of one Hessian: with fewer digits it is not known in all directions
+SMALLEST_RATIO = 1e-10
+#: columns up to which a Hessian is formed for that reason
+MOST_FORMED = 1000
+#: of a gradient, as a portion of the sum of the sizes of what is added up in it
+GRADIENT_ROUNDING = 64 * float(np.finfo(float).eps)
 
 
 class Slope(NamedTuple):
@@ -46,6 +55,92 @@ class Smooth(Protocol):
     def unit(self, value: float) -> float: ...
 
     def hessian_product(self, w: Array) -> Product: ...
+
+
+class RowSlopes(NamedTuple):
+    """Slope, observed and expected curvature of the loss of each row in memory at a point: arrays or tensors.
+
+    Where the rows are some of a source, `problem` is theirs, and the source has `times` as many.
+    """
+
+    problem: Problem
+    w: Array
+    first: Any
+    observed: Any
+    expected: Any
+    times: float = 1.0
+
+    @property
+    def bound(self) -> Any:
+        """The larger one of the two curvatures: with it a step ends where what is known of the row still holds."""
+        return like(np.maximum(to_numpy(self.observed), to_numpy(self.expected)), self.observed)
+
+    @property
+    def far_apart(self) -> bool:
+        """Whether the expected Hessian is of little use for the observed one."""
+        observed, expected = to_numpy(self.observed), to_numpy(self.expected)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            ratio = observed.sum() / expected.sum()
+            close = (observed <= LARGEST_RATIO * expected).all()
+        return not (close and 1 / LARGEST_RATIO_IN_ALL < ratio < LARGEST_RATIO_IN_ALL)
+
+    @property
+    def hides_some(self) -> bool:
+        """Whether rows with a slope have next to no curvature beside others, so that sums lose what they have."""
+        observed, sloping = to_numpy(self.observed), to_numpy(self.first) != 0
+        return bool((observed[sloping] <= SMALLEST_RATIO * observed.max(initial=0.0)).any())
+
+    def hessian(self, curvatures: Any) -> Array:
+        """Return Xᵀ diag(curvatures) X with the curvature of the penalty."""
+        gram = self.problem.observations.design.gram(curvatures)
+        return np.asarray(self.times * (gram + np.diag(self.problem.strengths.l2)))
+
+    def product(self, v: Array) -> Array:
+        """Return H v for the observed Hessian, which is not formed."""
+        design, l2 = self.problem.observations.design, self.problem.strengths.l2
+        return np.asarray(self.times * (design.transposed_times(self.observed * design.times(v)) + l2 * v))
+
+    def length(self, gradient: Array) -> tuple[float, Array] | None:
+        """Return √(gᵀH⁻¹g) and H⁻¹g for the observed Hessian, formed and factorised.
+
+        Where H has no curvature in a direction of which the gradient has a part, the first is only a lower bound. None
+        where H is beyond float64.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            hessian = self.hessian(self.observed)
+            if not np.isfinite(hessian).all():
+                return None
+            curvature = Curvature.of(hessian)
+            step = curvature.solve(gradient)
+            missed = 0.0 if curvature.definite else curvature.missed(gradient, self.gradient_rounding())
+            return max(float(np.sqrt(abs(gradient @ step))), missed), step
+
+    def gradient_rounding(self) -> Array:
+        """Return a bound of the rounding error of each entry of the gradient.
+
+        Σ |first| |x| ≤ √(Σ |first| · Σ |first| x²); shifts may be taken out of the products after they were summed.
+        """
+        design, strengths = self.problem.observations.design, self.problem.strengths
+        size = abs(self.first)
+        total = float(size.sum())
+        sums = np.sqrt(total) * np.sqrt(np.maximum(0.0, np.diagonal(design.gram(size))))
+        coordinates = design.coordinates
+        sums[: len(coordinates.shift)] += total * np.abs(coordinates.shift / coordinates.scale)
+        pull = strengths.l2 * (np.abs(self.w) + np.abs(strengths.mean))
+        return np.asarray(self.times * GRADIENT_ROUNDING * (sums + pull))
+
+
+def length_by_rows(problem: Any, w: Array, gradient: Array, length: float) -> float:
+    """Return √(gᵀH⁻¹g) as it was found by products with H, or where these hide a part of H by H itself.
+
+    Products hide what a row has next to others of 1e16 times its curvature.
+    """
+    slopes_of = getattr(problem, "row_slopes", None)  # of one predictor
+    if slopes_of is None or not problem.is_convex or problem.n_columns > MOST_FORMED or not np.isfinite(length):
+        return length
+    rows: RowSlopes = slopes_of(w)
+    formed = rows.length(gradient) if rows.hides_some else None
+    return length if formed is None else max(length, formed[0])
 
 
 def look(problem: Smooth, w: Array, order: int) -> Slope:
@@ -174,6 +269,23 @@ class Problem:
         gradient = sums.gradient + pull if order >= GRADIENT else sums.gradient
         hessian = sums.hessian + np.diag(self.strengths.l2) if order == HESSIAN else sums.hessian
         return Slope(value, gradient, hessian)
+
+    def row_slopes(self, w: Array) -> RowSlopes:
+        """Slopes and curvatures of the rows in memory at `w`; observed are expected ones where others may be negative.
+
+        Of a source, those of the rows at hand.
+        """
+        if self.observations.streamed:
+            some: Any = self.observations.some(len(self.observations))
+            return self.on(some).row_slopes(w)._replace(times=len(self.observations) / len(some))
+        design, y, weight, offset = self.observations.batch(slice(None))
+        eta = design.times(w)
+        eta = eta if offset is None else eta + offset
+        _, first, expected = self.response.slopes(y, eta, weight)
+        observed = expected
+        if self.is_convex and not self.exact_hessian:
+            observed = self.response.curvature(y, eta, weight)
+        return RowSlopes(self, w, first, observed, expected)
 
     def row_curvatures(self, w: Array) -> Any:
         """The curvature of the loss of each row in memory, at `w`: where it may be negative, the expected one."""

@@ -20,7 +20,7 @@ from mercer._typing import Array
 from mercer.solvers.certificate import Progress, Solution, gradient_certificate, keeping
 from mercer.solvers.krylov import newton_direction
 from mercer.solvers.measured import Measured
-from mercer.solvers.problem import Problem, Smooth, product_of_some
+from mercer.solvers.problem import Problem, Smooth, length_by_rows, product_of_some
 from mercer.solvers.smooth.newton import Model
 from mercer.solvers.smooth.sampled_scaling import fit_to_sample, sample_size, scaling_of
 from mercer.solvers.smooth.scaling import Scaling
@@ -99,11 +99,12 @@ def descend(
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A point that was looked at: w, the objective, and its gradient in the variables u."""
+    """A point that was looked at: w, the objective, and its gradient in the variables u and in those of w (`slope`)."""
 
     w: Array
     value: float
     gradient: Array
+    slope: Array
 
 
 class Round:
@@ -136,7 +137,7 @@ class Descent:
     def _look(self, w: Array) -> Point:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             slope = self._problem.at(w, GRADIENT)
-            return Point(w, slope.value, self._scaling.back(slope.gradient))
+            return Point(w, slope.value, self._scaling.back(slope.gradient), slope.gradient)
 
     def _length_at_first(self) -> float:
         """λ by the curvature of the start."""
@@ -167,7 +168,10 @@ class Descent:
                 tolerance=lambda length: ROUGHLY,
                 most_steps=MOST_PRODUCTS,
             )
-        return float(np.sqrt(abs(gradient @ step.value) + step.left)) / self._problem.unit(self.here.value)
+        length = float(np.sqrt(abs(gradient @ step.value) + step.left))
+        if some is None and length <= self._tolerance * self._problem.unit(self.here.value):
+            length = length_by_rows(self._problem, w, self.here.slope, length)
+        return length / self._problem.unit(self.here.value)
 
     def run(self, most_steps: int) -> None:
         """Step down until there, or until there is no way down.

@@ -3,7 +3,7 @@
 A pass over the data for the gradient costs a fraction of one for the Hessian. So the Hessian of a sample, or of an
 earlier point, is kept while it serves, and corrected by what the gradients tell of it (Nocedal's two-loop recursion,
 started from the factorised Hessian); when a step no longer shortens the gradient as it should, it is computed anew.
-Steps are halved until the objective does not rise.
+Steps are halved until the objective falls by a portion of what the slope promises (Armijo).
 
 The length of the gradient is measured by the curvature itself, λ = √(gᵀH⁻¹g): λ²/2 is the distance to the minimum
 of the objective, λ the distance to the minimiser in standard errors (for dispersion one).
@@ -21,7 +21,7 @@ from mercer.report.wording import counted
 from mercer.solvers.certificate import Certificate, Progress, Solution, gradient_certificate, keeping
 from mercer.solvers.curvature import Curvature
 from mercer.solvers.krylov import newton_direction
-from mercer.solvers.problem import Problem, Slope, look
+from mercer.solvers.problem import Problem, RowSlopes, Slope, look
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
 TOLERANCE = 1e-8
@@ -43,11 +43,22 @@ POOR_STEP = 0.2
 #: pairs of steps and changes of the gradient that correct a stale Hessian
 MEMORY = 8
 MOST_HALVINGS = 40
+#: halvings from which on each is followed by three more: gradients of e²⁰⁰ lead too far by as much
+COARSE = 10
+#: a step has to lower the objective by this portion of what its slope promises (Armijo)
+DECREASE = 1e-4
+#: halvings of a step by the expected Hessian after which it is replaced by one that bounds the Hessian from above
+FEW_HALVINGS = 6
+#: a step by that bound that lowers the objective by this portion of what its slope promises is doubled: 0.5 is what a
+#: quadratic has, and an exponential more
+NEARLY_STRAIGHT, MOST_DOUBLINGS = 0.6, 12
+#: an objective that has fallen to less than this portion is seen from another place
+MUCH = 0.9
 #: the Hessian that is not the expected one is solved to this portion, in so many products
 ROUGHLY, MOST_PRODUCTS = 0.1, 100
 #: an objective that is higher by this portion is not higher
 ROUNDING = 1e-13
-EPSILON = float(np.finfo(float).eps)
+EPSILON, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 #: steps in a row that neither lower the objective nor all together halve the gradient: rounding is all that is left
 MOST_IN_VAIN = 5
 
@@ -129,6 +140,7 @@ class Descent:
     def __init__(self, problem: Problem, start: Array | None, tolerance: float, progress: Progress | None) -> None:
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
         self._cheap = not worth_a_hessian(problem)
+        self._bounding = self._measured = False
         # a Hessian that is only expected may be off by a factor however near the optimum: what steps tell of it is kept
         self._expected = not getattr(problem, "exact_hessian", True)
         sample = sample_start(problem) if start is None else None
@@ -137,12 +149,20 @@ class Descent:
         self.w = begin if sample is None else sample.w
         # a direction in which no row of the sample moves can only be judged by all rows
         known = sample is not None and sample.curvature.definite
-        self._arrive(look(self._problem, self.w, GRADIENT if known and self._cheap else HESSIAN))
+        self._arrive(self._slope(self.w, GRADIENT if known and self._cheap else HESSIAN))
         self.trace = [self.here.value]
+
+    def _slope(self, w: Array, order: int) -> Slope:
+        """The problem at `w`; its Hessian is a bound where expected Hessians have led too far."""
+        if not (self._bounding and order == HESSIAN):
+            return look(self._problem, w, order)
+        here = look(self._problem, w, GRADIENT)
+        rows = self._problem.row_slopes(w)
+        return here._replace(hessian=rows.hessian(rows.bound))
 
     def _arrive(self, here: Slope) -> None:
         """Make `here` the present point, and if it has a Hessian forget about older ones."""
-        self.here = here
+        self.here, self._measured = here, False
         self.fresh = bool(here.hessian.size and np.isfinite(here.hessian).all())
         if self.fresh:
             self._model = Model(Curvature.of(here.hessian), self._model if self._expected else None)
@@ -175,57 +195,107 @@ class Descent:
         self._confirmed()
 
     def _confirmed(self) -> bool:
-        """Whether it has arrived by the Hessian itself, too, where that is positive and not the expected one.
+        """Whether it has arrived by the Hessian itself, too, where it may be another one than that in use.
 
-        Rows that fit badly may have next to no curvature, however much is expected of them.
+        Rows that fit badly may have next to no curvature, however much is expected of them; and where curvatures are
+        too far apart for float64, the inverse of the Hessian leaves out directions that the gradient has a part in.
         """
-        if self.arrived and self._expected and self._problem.is_convex:
-            self._measure_truly()
+        if self.arrived and not self._measured and self._problem.is_convex:
+            if self._expected:
+                self._measure_truly()
+            elif not self.curvature.definite and hasattr(self._problem, "row_slopes"):
+                rounding = self._problem.row_slopes(self.w).gradient_rounding()
+                missed = self.curvature.missed(self.here.gradient, rounding)
+                self.length = max(self.length, missed / self._problem.unit(self.here.value))
+            self._measured = True
         return self.arrived
 
     def _measure_truly(self) -> None:
-        """The step and the length of the gradient by the Hessian itself, known by its products."""
+        """The step and the length of the gradient by the Hessian itself.
+
+        It is formed where that costs little, or where its products would not do: conjugate gradients need a Hessian
+        in use that is close to it.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
-            product = self._problem.hessian_product(self.w)
-            step = newton_direction(
-                lambda v, _: product(v),
-                self.curvature.solve,
-                -self.here.gradient,
-                tolerance=lambda length: ROUGHLY,
-                most_steps=MOST_PRODUCTS,
-            )
-            squared = abs(float(self.here.gradient @ step.value)) + step.left
-        self.length, self._step = float(np.sqrt(squared)) / self._problem.unit(self.here.value), step.value
+            rows = self._problem.row_slopes(self.w)
+            by_products = self._cheap and self.curvature.definite and not rows.far_apart
+            formed = None if by_products else rows.length(self.here.gradient)
+            if formed is None:
+                length, self._step = self._measured_by_products(rows)
+            else:
+                length, self._step = formed[0], -formed[1]
+        self.length = length / self._problem.unit(self.here.value)
+
+    def _measured_by_products(self, rows: RowSlopes) -> tuple[float, Array]:
+        """The same by conjugate gradients, whose first direction is the step by the Hessian in use."""
+        step = newton_direction(
+            lambda v, _: rows.product(v),
+            self.curvature.solve,
+            -self.here.gradient,
+            tolerance=lambda length: ROUGHLY,
+            most_steps=MOST_PRODUCTS,
+        )
+        if not step.steps and step.left > 0:  # no curvature along the gradient
+            return step.left / float(np.sqrt(TINY)), self._step
+        return float(np.sqrt(abs(self.here.gradient @ step.value) + step.left)), step.value
 
     def _advance_truly(self) -> bool:
-        """A step by the Hessian itself, where one by the expected Hessian does not lead down."""
+        """A step by a bound of the Hessian, or by the Hessian itself, where the expected Hessian does not lead down."""
         if not (self._expected and self._problem.is_convex):
             return False
+        if not self._bounding and not self._problem.observations.streamed:
+            self._bounding, self._cheap = True, False
+            self._model = Model(self._model.curvature)  # what steps of the expected Hessian tell does not correct it
+            self._arrive(self._slope(self.w, HESSIAN))
+            if self.fresh and self._advance():
+                return True
         self._measure_truly()
         return self._advance()
 
     def _advance(self) -> bool:
-        """One step, halved until the objective does not rise; False if it always does."""
+        """One step, halved until the objective falls enough; False if it never does."""
         before, length = self.here, self.length
-        for halvings in range(MOST_HALVINGS):
-            step = self._step * 0.5**halvings
-            there = look(self._problem, self.w + step, GRADIENT if self._cheap or halvings else HESSIAN)
-            if there.value <= before.value + ROUNDING * abs(before.value):
+        slope = max(0.0, -float(before.gradient @ self._step))
+        rounding = ROUNDING * abs(before.value)
+        replaceable = self._expected and self._problem.is_convex and not self._problem.observations.streamed
+        most = FEW_HALVINGS if replaceable and not self._bounding and not self._measured else MOST_HALVINGS
+        for halvings in range(most):
+            share = 0.5 ** (halvings + 3 * max(0, halvings - COARSE))
+            step = share * self._step
+            there = self._slope(self.w + step, GRADIENT if self._cheap or halvings else HESSIAN)
+            if there.value <= before.value - DECREASE * share * slope + rounding:
                 break
         else:
             return False
+        if self._bounding and not halvings and before.value - there.value > NEARLY_STRAIGHT * slope > rounding:
+            step, there = self._prolonged(step, there, slope)
         self.w = self.w + step
-        self._model.remember(step, there.gradient - before.gradient)
+        if self._bounding and there.value < MUCH * before.value:  # what steps from so far away told is no longer true
+            self._model = Model(self.curvature)
+        else:
+            self._model.remember(step, there.gradient - before.gradient)
         self._arrive(there)
-        if not self.fresh and not self.arrived and (halvings or self.length > POOR_STEP * length):
+        if not self.fresh and not self.arrived and (halvings or self._bounding or self.length > POOR_STEP * length):
             self.refresh()
         return True
+
+    def _prolonged(self, step: Array, there: Slope, slope: float) -> tuple[Array, Slope]:
+        """The step doubled for as long as the objective falls almost as its slope says."""
+        for doublings in range(1, MOST_DOUBLINGS + 1):
+            farther = look(self._problem, self.w + 2 * step, GRADIENT)
+            fallen = self.here.value - farther.value
+            if not farther.value < there.value:
+                break
+            step, there = 2 * step, farther
+            if not fallen > NEARLY_STRAIGHT * 2.0**doublings * slope and not there.value < 0.5 * self.here.value:
+                break
+        return step, there
 
     def refresh(self) -> bool:
         """Compute the Hessian of this point; False if it is the one in use already."""
         if self.fresh:
             return False
-        self._arrive(look(self._problem, self.w, HESSIAN))
+        self._arrive(self._slope(self.w, HESSIAN))
         return True
 
     def solution(self) -> Solution:

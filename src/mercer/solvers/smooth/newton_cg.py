@@ -13,7 +13,7 @@ from mercer._typing import Array
 from mercer.report.wording import counted
 from mercer.solvers.certificate import Progress, Solution, gradient_certificate, keeping
 from mercer.solvers.krylov import conjugate_gradient
-from mercer.solvers.problem import Problem, Product, Smooth, look
+from mercer.solvers.problem import Problem, Product, Smooth, length_by_rows, look
 from mercer.solvers.smooth.newton import Headway
 from mercer.solvers.smooth.sampled_scaling import scaling_of
 from mercer.solvers.smooth.scaling import Scaling
@@ -119,6 +119,9 @@ class _Descent:
         step = self._towards(product, min(ROUGHLY, float(np.sqrt(self._length))))
         if self._length <= self._tolerance:
             step = self._towards(product, EXACTLY)
+        if self._length <= self._tolerance:
+            unit = self._problem.unit(self._here.value)
+            self._length = length_by_rows(self._problem, self._w, self._here.gradient, self._length * unit) / unit
         return None if self._length <= self._tolerance else step
 
     def _towards(self, product: Product, precision: float) -> Array:

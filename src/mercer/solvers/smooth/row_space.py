@@ -25,7 +25,7 @@ from mercer.families.penalties import Strengths
 from mercer.report.wording import counted
 from mercer.solvers.certificate import Progress, Solution, gradient_certificate
 from mercer.solvers.curvature import Curvature
-from mercer.solvers.problem import Product, Slope, look
+from mercer.solvers.problem import Product, RowSlopes, Slope, look
 from mercer.solvers.smooth import newton
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 
@@ -191,6 +191,10 @@ class _Reduced:
         product: Product = self._inner.hessian_product(v)
         return product
 
+    def row_slopes(self, v: Array) -> RowSlopes:
+        slopes: RowSlopes = self._inner.row_slopes(v)
+        return slopes
+
     def unit(self, value: float) -> float:
         return float(self._inner.unit(value))
 
@@ -212,7 +216,12 @@ class _Reduced:
     def judged(self, solution: Solution, tolerance: float) -> Solution:
         """The solution of all columns, with a certificate of the gradient there."""
         v, w = solution.value, self.lifted(solution.value)
-        here, hessian = look(self._outer, w, GRADIENT), look(self._inner, v, HESSIAN).hessian
+        here = look(self._outer, w, GRADIENT)
+        if self.exact_hessian or not self.is_convex:
+            hessian = look(self._inner, v, HESSIAN).hessian
+        else:  # the expected one may be large where there is next to no curvature
+            rows = self.row_slopes(v)
+            hessian = rows.hessian(rows.observed)
         gradient = here.gradient.reshape(self._shape)
         of_columns = gradient[: self._penalised]
         inside = np.concatenate([self._space.basis.T @ of_columns, gradient[self._penalised :]]).ravel()
