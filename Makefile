@@ -56,7 +56,7 @@ COVERED := families kernels stats solvers
 coverage: $(VENV)/test.installed
 	rm -rf build/coverage && mkdir -p build/coverage
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -n 2 -m "not slow" \
-	  $(COVERED:%=tests/%) tests/testing tests/models/rules tests/models/kernel_models/test_perceptron.py \
+	  $(COVERED:%=tests/%) tests/testing tests/models/rules tests/kernel_ridge/test_perceptron.py \
 	  $(COVERED:%=src/mercer/%)
 	$(BIN)/python -m coverage combine -q
 	$(BIN)/python -m coverage report

@@ -199,6 +199,7 @@ def _nystroem_ridge(n: int, landmarks: int, penalty: float, repeats: int) -> Mea
     with counted_products(n * landmarks) as made:
         _, seconds, first = timed(fit, repeats) if repeats else (*once(fit), None)
     some, a = X[:: n // SAMPLE], like(model.dual_coef_, X)
+    assert model.kernel_ is not None
     exact = TensorGram(model.kernel_, some.double(), like(model.X_fit_, some)).times(a)
     answer = TensorGram(model.kernel_, some, like(model.X_fit_, some).float()).times(a)
     told = model.certificate_

@@ -14,7 +14,7 @@ from sklearn import linear_model
 
 from bench.harness import Contender, Race, Results, Workload
 from bench.rows import Responses
-from mercer.models import lasso_path
+from mercer.linear_model import lasso_path
 
 COLUMNS, NONZERO, ALPHAS = 20_000, 100, 100
 SMALLEST = 1e-2  # of the penalty at which every coefficient is zero

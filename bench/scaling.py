@@ -20,7 +20,7 @@ from mercer import LinearRegression, LogisticRegression, PoissonRegressor
 
 COLUMNS = 20
 ROWS = (100_000, 1_000_000, 10_000_000)
-MODELS = {
+MODELS: dict[str, Callable[[], Any]] = {
     "linear": LinearRegression,
     "logistic": partial(LogisticRegression, C=np.inf),
     "poisson": partial(PoissonRegressor, alpha=0.0),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -97,3 +98,8 @@ def browser() -> Iterator[Any]:
             pytest.skip(f"chromium does not start here: {str(error).splitlines()[0]}")
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20)

@@ -13,9 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import GLM, KernelBayes, KernelDensity, NadarayaWatson, NaiveBayes
 from mercer._errors import DataError
+from mercer.density import Adaptive, Silverman
 from mercer.families import L1, L2, ElasticNet, Histogram, Tweedie
 from mercer.kernels import RBF
-from mercer.smoothing import Adaptive, Silverman
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 3))

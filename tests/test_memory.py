@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mercer import _memory
+from mercer import _memory as memory
 from mercer._errors import DataError, TooLargeError
 from mercer._memory import available_bytes, refuse_beyond_memory
 
@@ -16,8 +16,8 @@ from mercer._memory import available_bytes, refuse_beyond_memory
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine with 1000 KiB left and nothing else to tell."""
-    monkeypatch.setattr(_memory, "PROC", tmp_path / "proc")
-    monkeypatch.setattr(_memory, "CGROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(memory, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(memory, "CGROUPS", tmp_path / "cgroup")
     write(tmp_path, {"proc/meminfo": "MemTotal: 5000 kB\nMemAvailable: 1000 kB\n"})
     return tmp_path
 
@@ -54,12 +54,12 @@ def test_without_proc_the_system_is_asked(machine: Path) -> None:
 def test_many_small_requests_look_once(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the look would take as long as what is asked for; what is older than that is looked up again."""
     now = [100.0]
-    monkeypatch.setattr(_memory.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(memory.time, "monotonic", lambda: now[0])
     assert available_bytes() == 1000 * 1024
     write(machine, {"proc/meminfo": "MemAvailable: 10 kB\n"})
-    now[0] += 0.5 * _memory.FRESH
+    now[0] += 0.5 * memory.FRESH
     assert available_bytes() == 1000 * 1024
-    now[0] += 0.6 * _memory.FRESH
+    now[0] += 0.6 * memory.FRESH
     assert available_bytes() == 10 * 1024
 
 

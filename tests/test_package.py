@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -27,10 +28,13 @@ def test_public_names_are_exactly_the_exported_ones() -> None:
     assert set(dir(mercer)) == {*mercer.__all__, "__version__"}
 
 
-def test_every_public_model_is_exported() -> None:
-    import mercer.models
-
-    assert set(mercer.models.__all__) <= set(mercer.__all__)
+def test_packages_name_what_they_import_lazily() -> None:
+    for file in sorted(Path(mercer.__file__).parent.rglob("__init__.py")):
+        if "_MODULES = {" in file.read_text(encoding="utf-8"):
+            package = import_module(".".join(("mercer", *file.relative_to(Path(mercer.__file__).parent).parts[:-1])))
+            homes = [name for names in package._MODULES.values() for name in names]
+            assert sorted([*homes, *getattr(package, "_PACKAGES", ())]) == sorted(package.__all__)
+            assert all(getattr(package, name) is not None for name in package.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error_that_says_where_to_look() -> None:

@@ -17,9 +17,9 @@ def calling(inner: Any, module: str) -> Any:
     return inside["outer"]
 
 
-@pytest.mark.parametrize("around", ["mercer.models.linear.ridge", "sklearn.pipeline", "joblib.parallel", "numba.core"])
+@pytest.mark.parametrize("around", ["mercer.linear_model.ridge", "sklearn.pipeline", "joblib.parallel", "numba.core"])
 def test_lines_of_mercer_and_of_who_calls_it_for_somebody_are_passed_over(around: str) -> None:
-    fit = calling(_warning_of("mercer.solvers"), around)
+    fit = calling(_warning_of("mercer.optim"), around)
     with pytest.warns(MercerWarning, match="careful") as told:
         fit()
     assert told[0].filename == __file__
@@ -27,7 +27,7 @@ def test_lines_of_mercer_and_of_who_calls_it_for_somebody_are_passed_over(around
 
 def test_a_name_that_only_begins_alike_is_outside() -> None:
     with pytest.warns(MercerWarning, match="careful") as told:
-        calling(_warning_of("mercer.solvers"), "mercerised")()
+        calling(_warning_of("mercer.optim"), "mercerised")()
     assert told[0].filename == "<string>"
 
 

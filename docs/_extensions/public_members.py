@@ -11,12 +11,12 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from mercer import _errors, errors
+from mercer.density import Density, Rule, SmoothingKernel
 from mercer.families import Family, Link, Penalty
 from mercer.kernels import FeatureMap, Kernel
-from mercer.smoothing import Density, Rule, SmoothingKernel
 
 BASES = (Family, Link, Penalty, FeatureMap, Kernel, Density, Rule, SmoothingKernel)
-ROOMS = ("mercer.families", "mercer.kernels", "mercer.smoothing")
+ROOMS = ("mercer.families", "mercer.kernels", "mercer.density")
 
 
 def function_of(member: Any) -> Any:

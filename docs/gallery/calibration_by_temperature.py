@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from mercer import Calibrated, GaussianNB
-from mercer.decide import calibration_curve_with_intervals, calibration_error
+from mercer.decision import calibration_curve_with_intervals, calibration_error
 
 rng = np.random.default_rng(0)
 y = rng.integers(0, 2, 6000)

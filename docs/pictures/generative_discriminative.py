@@ -31,8 +31,8 @@ from mercer import (
     learning_curves,
     stress,
 )
-from mercer.comparison.experiments.curves_result import LearningCurves, Measure
-from mercer.comparison.experiments.stress_result import Stress
+from mercer.comparison.learning_curves import LearningCurves, Measure
+from mercer.comparison.stress import Stress
 from mercer.data import Kind
 from mercer.data.select import as_labels
 

@@ -116,8 +116,8 @@ def table() -> str:
 
 
 def _link(room: str) -> str:
-    page = DOCS / "rooms" / f"{room}.md"
-    return f"[`{room}`](rooms/{page.name})" if page.exists() else f"`{room}`"
+    page = DOCS / "packages" / f"{room}.md"
+    return f"[`{room}`](packages/{page.name})" if page.exists() else f"`{room}`"
 
 
 def page() -> str:

@@ -16,7 +16,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from mercer import DensityOutliers, HistogramDensity, KernelDensity, NadarayaWatson
-from mercer.smoothing import smoothing_kernel_from
+from mercer.density import smoothing_kernel_from
 
 # colours that colour-blind readers tell apart, too
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"

@@ -5,83 +5,175 @@ Public names load on first use, so that `import mercer` costs nothing and each n
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mercer._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from mercer import data, decide, errors, export, families, kernels, serving, smoothing, testing
+    from mercer import (
+        data,
+        decision,
+        density,
+        discriminant_analysis,
+        errors,
+        export,
+        families,
+        inference,
+        kernel_approximation,
+        kernel_ridge,
+        kernels,
+        linear_model,
+        naive_bayes,
+        preprocessing,
+        serve,
+        svm,
+        testing,
+        text,
+    )
+    from mercer.base.linear_form import linear_form
     from mercer.comparison import compare
-    from mercer.comparison.checking.checks import check_assumptions
-    from mercer.comparison.experiments.learning_curves import learning_curves
-    from mercer.comparison.experiments.stress import stress
-    from mercer.comparison.taking_part.pairs import counterpart
+    from mercer.comparison.checks import check_assumptions
+    from mercer.comparison.learning_curves import learning_curves
+    from mercer.comparison.pairs import counterpart
+    from mercer.comparison.stress import stress
+    from mercer.cost import estimate_cost
     from mercer.data import Schema
-    from mercer.decide import Calibrated, ConformalClassifier, ConformalRegressor, Decision, DensityOutliers
-    from mercer.engines import engine
-    from mercer.engines.checkpoints import checkpointed
-    from mercer.files import describe, load, save
-    from mercer.models import (
-        GLM,
-        SVC,
-        SVR,
-        BernoulliNB,
-        BucketFeatures,
-        CategoricalNB,
-        CategoryFeatures,
-        ComplementNB,
-        CountVectorizer,
-        ElasticNet,
-        ElasticNetCV,
-        GammaRegressor,
-        GaussianDiscriminant,
-        GaussianNB,
-        HashingVectorizer,
+    from mercer.decision import Calibrated, ConformalClassifier, ConformalRegressor, Decision, DensityOutliers
+    from mercer.density import (
         HistogramDensity,
         KernelBayes,
         KernelDensity,
-        KernelRidge,
+        LocalLinear,
+        NadarayaWatson,
+        NadarayaWatsonClassifier,
+    )
+    from mercer.discriminant_analysis import (
+        GaussianDiscriminant,
+        LinearDiscriminantAnalysis,
+        QuadraticDiscriminantAnalysis,
+    )
+    from mercer.engines import engine
+    from mercer.explanation import drivers, explain_rows
+    from mercer.files import describe, load, save
+    from mercer.files.checkpoints import checkpointed
+    from mercer.inference import summary
+    from mercer.kernel_approximation import Nystroem, RandomFourierFeatures, RBFSampler
+    from mercer.kernel_ridge import KernelRidge, kernelize
+    from mercer.linear_model import (
+        GLM,
+        ElasticNet,
+        ElasticNetCV,
+        GammaRegressor,
         Lasso,
         LassoCV,
-        LinearDiscriminantAnalysis,
         LinearRegression,
-        LinearSVC,
-        LinearSVR,
         LinearThreshold,
-        LocalLinear,
-        LogFeatures,
         LogisticRegression,
         LogisticRegressionCV,
         LogNormalRegressor,
-        MonomialFeatures,
-        MultinomialNB,
-        NadarayaWatson,
-        NadarayaWatsonClassifier,
-        NaiveBayes,
-        Nystroem,
         OrdinalRegression,
         Perceptron,
         PoissonRegressor,
-        QuadraticDiscriminantAnalysis,
-        RandomFourierFeatures,
-        RBFSampler,
         Ridge,
         RidgeCV,
-        SplineFeatures,
-        TableFeatures,
-        TfidfTransformer,
-        TfidfVectorizer,
         TweedieRegressor,
         enet_path,
-        estimate_cost,
-        kernelize,
         lasso_path,
-        linear_form,
-        summary,
     )
-    from mercer.using.explaining.drivers import drivers
-    from mercer.using.explaining.explanation import explain_rows
+    from mercer.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes
+    from mercer.preprocessing import (
+        BucketFeatures,
+        CategoryFeatures,
+        LogFeatures,
+        MonomialFeatures,
+        SplineFeatures,
+        TableFeatures,
+    )
+    from mercer.svm import SVC, SVR, LinearSVC, LinearSVR
+    from mercer.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
 
 __version__ = "0.1.0"
+
+#: public names by the module that they are imported from
+_MODULES = {
+    "base.linear_form": ["linear_form"],
+    "comparison": ["compare"],
+    "comparison.checks": ["check_assumptions"],
+    "comparison.learning_curves": ["learning_curves"],
+    "comparison.pairs": ["counterpart"],
+    "comparison.stress": ["stress"],
+    "cost": ["estimate_cost"],
+    "data": ["Schema"],
+    "decision": ["Calibrated", "ConformalClassifier", "ConformalRegressor", "Decision", "DensityOutliers"],
+    "density": [
+        "HistogramDensity",
+        "KernelBayes",
+        "KernelDensity",
+        "LocalLinear",
+        "NadarayaWatson",
+        "NadarayaWatsonClassifier",
+    ],
+    "discriminant_analysis": ["GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"],
+    "engines": ["engine"],
+    "explanation": ["drivers", "explain_rows"],
+    "files": ["describe", "load", "save"],
+    "files.checkpoints": ["checkpointed"],
+    "inference": ["summary"],
+    "kernel_approximation": ["Nystroem", "RBFSampler", "RandomFourierFeatures"],
+    "kernel_ridge": ["KernelRidge", "kernelize"],
+    "linear_model": [
+        "ElasticNet",
+        "ElasticNetCV",
+        "GLM",
+        "GammaRegressor",
+        "Lasso",
+        "LassoCV",
+        "LinearRegression",
+        "LinearThreshold",
+        "LogNormalRegressor",
+        "LogisticRegression",
+        "LogisticRegressionCV",
+        "OrdinalRegression",
+        "Perceptron",
+        "PoissonRegressor",
+        "Ridge",
+        "RidgeCV",
+        "TweedieRegressor",
+        "enet_path",
+        "lasso_path",
+    ],
+    "naive_bayes": ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB", "NaiveBayes"],
+    "preprocessing": [
+        "BucketFeatures",
+        "CategoryFeatures",
+        "LogFeatures",
+        "MonomialFeatures",
+        "SplineFeatures",
+        "TableFeatures",
+    ],
+    "svm": ["LinearSVC", "LinearSVR", "SVC", "SVR"],
+    "text": ["CountVectorizer", "HashingVectorizer", "TfidfTransformer", "TfidfVectorizer"],
+}
+_PACKAGES = (
+    "data",
+    "decision",
+    "density",
+    "discriminant_analysis",
+    "errors",
+    "export",
+    "families",
+    "inference",
+    "kernel_approximation",
+    "kernel_ridge",
+    "kernels",
+    "linear_model",
+    "naive_bayes",
+    "preprocessing",
+    "serve",
+    "svm",
+    "testing",
+    "text",
+)
 
 __all__ = [
     "GLM",
@@ -145,8 +237,10 @@ __all__ = [
     "compare",
     "counterpart",
     "data",
-    "decide",
+    "decision",
+    "density",
     "describe",
+    "discriminant_analysis",
     "drivers",
     "enet_path",
     "engine",
@@ -155,52 +249,27 @@ __all__ = [
     "explain_rows",
     "export",
     "families",
+    "inference",
+    "kernel_approximation",
+    "kernel_ridge",
     "kernelize",
     "kernels",
     "lasso_path",
     "learning_curves",
     "linear_form",
+    "linear_model",
     "load",
+    "naive_bayes",
+    "preprocessing",
     "save",
-    "serving",
-    "smoothing",
+    "serve",
     "stress",
     "summary",
+    "svm",
     "testing",
+    "text",
 ]
-
-# Rooms that are public as a whole; every other name above lives in `models` unless it is listed here.
-_ROOMS = frozenset({"data", "decide", "errors", "export", "families", "kernels", "serving", "smoothing", "testing"})
-_ELSEWHERE = {
-    "Calibrated": "mercer.decide",
-    "ConformalClassifier": "mercer.decide",
-    "ConformalRegressor": "mercer.decide",
-    "Decision": "mercer.decide",
-    "DensityOutliers": "mercer.decide",
-    "Schema": "mercer.data",
-    "check_assumptions": "mercer.comparison.checking.checks",
-    "checkpointed": "mercer.engines.checkpoints",
-    "compare": "mercer.comparison",
-    "counterpart": "mercer.comparison.taking_part.pairs",
-    "describe": "mercer.files",
-    "drivers": "mercer.using.explaining.drivers",
-    "engine": "mercer.engines",
-    "explain_rows": "mercer.using.explaining.explanation",
-    "learning_curves": "mercer.comparison.experiments.learning_curves",
-    "load": "mercer.files",
-    "save": "mercer.files",
-    "stress": "mercer.comparison.experiments.stress",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'mercer' has no attribute {name!r}; see dir(mercer) for the public names.")
-    if name in _ROOMS:
-        return importlib.import_module(f"mercer.{name}")
-    value = getattr(importlib.import_module(_ELSEWHERE.get(name, "mercer.models")), name)
-    globals()[name] = value
-    return value
+__getattr__, _ = lazy_names(__name__, _MODULES, _PACKAGES)
 
 
 def __dir__() -> list[str]:

@@ -25,7 +25,7 @@ SHARE = 0.95
 FRESH = 0.1
 
 
-class _Look(NamedTuple):
+class _MemoryReading(NamedTuple):
     """What was found, when and where."""
 
     left: int
@@ -33,7 +33,7 @@ class _Look(NamedTuple):
     places: tuple[Path, Path]
 
 
-_last: _Look | None = None
+_last: _MemoryReading | None = None
 
 
 def available_bytes() -> int:
@@ -41,7 +41,7 @@ def available_bytes() -> int:
     global _last
     now, last = time.monotonic(), _last
     if last is None or now - last.at > FRESH or last.places != (PROC, CGROUPS):
-        _last = last = _Look(min([_of_machine(), *_of_groups(), *_of_limits()]), now, (PROC, CGROUPS))
+        _last = last = _MemoryReading(min([_of_machine(), *_of_groups(), *_of_limits()]), now, (PROC, CGROUPS))
     return last.left
 
 

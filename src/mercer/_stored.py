@@ -207,7 +207,7 @@ class Size(Check):
 
 
 @dataclass(frozen=True)
-class Number(Check):
+class NumberCheck(Check):
     """A number of Python or NumPy."""
 
     least: float | None = None
@@ -250,7 +250,7 @@ class StoredObject(Check):
 
 
 @dataclass(frozen=True)
-class Part(Check):
+class PartCheck(Check):
     """Another stored object, some axes of which are axes of this one."""
 
     check: Check
@@ -337,7 +337,7 @@ class SetOf(Check):
 
 
 @dataclass(frozen=True)
-class Choice(Check):
+class ChoiceCheck(Check):
     """One of some values."""
 
     values: tuple[Any, ...]
@@ -427,19 +427,19 @@ def length(axis: str) -> Size:
     return Size(axis)
 
 
-def real(least: float | None = None, most: float | None = None, *, finite: bool = False) -> Number:
+def real(least: float | None = None, most: float | None = None, *, finite: bool = False) -> NumberCheck:
     """Return the check of a number."""
-    return Number(least, most, finite)
+    return NumberCheck(least, most, finite)
 
 
-def whole(least: float | None = None, most: float | None = None) -> Number:
+def whole(least: float | None = None, most: float | None = None) -> NumberCheck:
     """Return the check of a whole number."""
-    return Number(least, most, whole=True)
+    return NumberCheck(least, most, whole=True)
 
 
-def part_of(*classes: type, **axes: str) -> Part:
+def part_of(*classes: type, **axes: str) -> PartCheck:
     """Return the check of a stored object, of any class unless some are given: its axes are ours."""
-    return Part(Instance(classes) if classes else StoredObject(), axes)
+    return PartCheck(Instance(classes) if classes else StoredObject(), axes)
 
 
 def sequence(axis: str, each: Check | None = None) -> SequenceOf:
@@ -467,9 +467,9 @@ def optional(check: Check) -> Either:
     return Either((NOTHING, check))
 
 
-def one_of(*values: Any) -> Choice:
+def one_of(*values: Any) -> ChoiceCheck:
     """Return the check of one of some values."""
-    return Choice(values)
+    return ChoiceCheck(values)
 
 
 class Unsafe(NamedTuple):
@@ -691,15 +691,15 @@ def check_of(annotation: Any) -> Check:
     if annotation is None or annotation is types.NoneType:
         return NOTHING
     if annotation is int:
-        return Number(whole=True)
+        return NumberCheck(whole=True)
     if annotation is float:
-        return Number()
+        return NumberCheck()
     if annotation is bool:
         return Instance((bool, np.bool_))
     if origin in (typing.Union, types.UnionType):
         return Either(tuple(check_of(each) for each in arguments))
     if origin is typing.Literal:
-        return Choice(arguments)
+        return ChoiceCheck(arguments)
     if origin is typing.Annotated:
         return check_of(arguments[0])
     if origin is np.ndarray or annotation is np.ndarray:

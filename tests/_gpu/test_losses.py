@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mercer._gpu import losses
-from mercer._jit.families import losses as compiled
-from mercer.families.softmax import SoftmaxResponse
+from mercer.families import loss_loops as compiled
+from mercer.families.response import SoftmaxResponse
 
 torch = pytest.importorskip("torch")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer._gpu.profiles import ENDING, FORMULAS, Profile
+from mercer._gpu.profiles import ENDING, FORMULAS, TensorProfile
+from mercer.density import smoothing_kernel_from
 from mercer.kernels import RBF, Matern, RationalQuadratic
-from mercer.kernels.tensor_tiles import profile_of
-from mercer.smoothing.kernels import smoothing_kernel_from
+from mercer.kernels.tensors import profile_of
 
 torch = pytest.importorskip("torch")
 R = np.linspace(0, 3, 61)
@@ -16,7 +16,7 @@ R = np.linspace(0, 3, 61)
 
 @pytest.mark.parametrize("name", [*ENDING, "gaussian", "exponential"])
 def test_smoothing_kernels(name):
-    profile = Profile(name, 0.5 if name == "gaussian" else 1.0)
+    profile = TensorProfile(name, 0.5 if name == "gaussian" else 1.0)
     expected = smoothing_kernel_from(name).profile(R)
     np.testing.assert_allclose(profile.of(torch.as_tensor(R**2)).numpy(), expected, atol=1e-15)
 
@@ -32,10 +32,10 @@ def test_kernels_of_the_distance(kernel):
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_logarithms(name):
-    profile, s = Profile(name, 0.8, 1.2), torch.linspace(0.01, 0.9, 9, dtype=torch.float64)
+    profile, s = TensorProfile(name, 0.8, 1.2), torch.linspace(0.01, 0.9, 9, dtype=torch.float64)
     np.testing.assert_allclose(profile.log(s.clone()).numpy(), profile.of(s.clone()).log().numpy(), atol=1e-13)
 
 
 @pytest.mark.parametrize("name", ["gaussian", "exponential"])
 def test_logarithms_do_not_underflow(name):
-    assert float(Profile(name).log(torch.tensor([1e8]))) < -1e3
+    assert float(TensorProfile(name).log(torch.tensor([1e8]))) < -1e3

@@ -15,11 +15,11 @@ pytest.importorskip("triton")
 SCRIPT = """
 import numpy as np, torch
 from mercer._gpu import row_products
-from mercer.designs import DenseDesign, Observations, TensorDesign, TensorObservations
+from mercer.matrices import DenseDesign, Observations, TensorDesign, TensorObservations
 from mercer.families import LOG, LOGIT, Bernoulli, Poisson
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.solvers.problem import Problem
+from mercer.optim.problem import Problem
 
 row_products.reads_in_one_pass = lambda X: True
 rng = np.random.default_rng(0)

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 
 import mercer
+from mercer._errors import ExportError, NoCounterpartError, UnsavableError
 from mercer.base import (
     Question,
     Traits,
@@ -29,11 +30,10 @@ from mercer.base import (
     traits,
     traits_of,
 )
+from mercer.comparison._entrants import entrants_for
 from mercer.comparison.fitting import fit_named
-from mercer.comparison.taking_part.entrants import entrants_for
 from mercer.data import Table
-from mercer.errors import ExportError, NoCounterpartError, UnsavableError
-from mercer.serving import make_app
+from mercer.serve import make_app
 from tests.export._languages import check
 
 X, CODES = load_iris(return_X_y=True)
@@ -202,16 +202,16 @@ def run_python(code: str) -> str:
 def test_traits_load_nothing_that_a_model_does_not_need() -> None:
     code = (
         "import sys; from mercer import GaussianNB; "
-        "print([m for m in sys.modules if m.startswith(('mercer.export', 'mercer.comparison', 'mercer.models.svm'))])"
+        "print([m for m in sys.modules if m.startswith(('mercer.export', 'mercer.comparison', 'mercer.svm'))])"
     )
     assert run_python(code) == "[]"
-    code = "from mercer.base import model_names; import sys; model_names(); print('mercer.models' in sys.modules)"
+    code = "from mercer.base import model_names; import sys; model_names(); print('mercer.linear_model' in sys.modules)"
     assert run_python(code) == "False"
 
 
 def test_a_task_loads_its_own_models_alone() -> None:
     code = (
         "from mercer.base import estimators_for; names = {cls.__name__ for cls in estimators_for('regression')}; "
-        "import sys; print('Ridge' in names, 'mercer.models.generative.gaussian_nb' in sys.modules)"
+        "import sys; print('Ridge' in names, 'mercer.naive_bayes._gaussian' in sys.modules)"
     )
     assert run_python(code) == "True False"

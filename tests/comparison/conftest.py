@@ -9,6 +9,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 
+from mercer.base import kernel_choice
 from mercer.comparison import Comparison, compare
 from tests.comparison._models import Broken
 
@@ -25,3 +26,9 @@ def five() -> Comparison:
         "sure": DummyClassifier(strategy="most_frequent"),
     }
     return compare(X, np.array(["setosa", "versicolor", "virginica"])[y], models=models, cv=3)
+
+
+@pytest.fixture
+def untuned_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To tune them takes ten times as long."""
+    monkeypatch.setattr(kernel_choice, "SEARCHED", 0)

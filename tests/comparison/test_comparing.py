@@ -20,7 +20,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from mercer._errors import ColumnMismatchError, ComparisonInterrupted, DataError, EmptyDataError, NonFiniteError
 from mercer.comparison import Comparison, compare
-from mercer.comparison.racing import crossvalidation
+from mercer.comparison import _cross_validation as cross_validation
 from tests._ctrl_c import interrupt
 
 X, Y = load_iris(return_X_y=True)
@@ -86,7 +86,7 @@ def test_models_see_the_labels_themselves() -> None:
 
 def test_a_first_fit_that_compiles_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(np.cumsum([0, 9, 0, 5, 0, 1, 0, 2]).tolist())
-    monkeypatch.setattr(crossvalidation, "now", lambda: next(clock))
+    monkeypatch.setattr(cross_validation, "now", lambda: next(clock))
     (entry,) = compare(X, Y, models=[GaussianNB()], cv=2).entries
     assert (entry.fit_seconds, entry.predict_seconds) == (1.0, 2.0)
 

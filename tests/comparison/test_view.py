@@ -9,10 +9,10 @@ import pytest
 from sklearn.datasets import load_iris
 
 from mercer import SVC, GaussianNB, LinearDiscriminantAnalysis, compare
+from mercer.comparison._view import View, certified, some_rows
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.sections.useful import by_usefulness
 from mercer.comparison.sections.whole import SECTIONS, page
-from mercer.comparison.view import View, certified, some_rows
 from tests.comparison._models import Broken
 
 

@@ -16,13 +16,13 @@ from typer.testing import CliRunner
 
 from mercer import NaiveBayes, Ridge, TableFeatures, load, save
 from mercer._errors import ColumnTypeError
+from mercer.application.preparing import prepared
 from mercer.cli.app import app
 from mercer.comparison import compare
 from mercer.data import Kind, Schema, Table, read_table
 from mercer.data.formats import DateFormat, NumberFormat, detect_format
 from mercer.data.infer import read_formats
 from mercer.data.target import split_target
-from mercer.using.preparing import prepared
 
 ROWS = 120
 RNG = np.random.default_rng(0)

@@ -6,11 +6,11 @@ import pickle
 
 import pyarrow as pa
 
-from mercer.data.sources.base import Columns
+from mercer.data.sources.base import SourceColumns
 from mercer.data.sources.layout import Layout
 
 NAMES = tuple(f"x{number}" for number in range(2000))
-LAYOUT = Layout(Columns(NAMES, target="y"), pa.schema([(name, pa.float64()) for name in (*NAMES, "y")]), 1000)
+LAYOUT = Layout(SourceColumns(NAMES, target="y"), pa.schema([(name, pa.float64()) for name in (*NAMES, "y")]), 1000)
 
 
 def test_a_wide_layout_is_small_and_the_same_again() -> None:

@@ -52,22 +52,22 @@ def test_a_formula_that_cannot_be_converted_is_named() -> None:
     ],
 )
 def test_a_link_of_a_page_leads_to_where_the_site_has_the_file(written: str, read: str) -> None:
-    page = DOCS / "rooms" / "models.md"
+    page = DOCS / "packages" / "base.md"
     assert extension("page_links").relinked(f"see [it]({written}).", page, page) == f"see [it]({read})."
 
 
 def test_links_of_a_file_outside_are_those_of_its_page() -> None:
     links = extension("page_links")
     shown = links.relinked(
-        "[a](docs/rooms/data.md) ![b](bench/x.svg)", REPOSITORY / "CHANGELOG.md", DOCS / "project/changes.md"
+        "[a](docs/packages/data.md) ![b](bench/x.svg)", REPOSITORY / "CHANGELOG.md", DOCS / "project/changes.md"
     )
-    assert shown == "[a](../rooms/data.md) ![b](bench/x.svg)"  # what is not there stays as it is
+    assert shown == "[a](../packages/data.md) ![b](bench/x.svg)"  # what is not there stays as it is
 
 
 def test_a_folder_without_a_page_is_a_word() -> None:
     page = DOCS / "quick-start.md"
-    shown = extension("page_links").relinked("in [the tests](../tests/docs/), [rooms](rooms/)", page, page)
-    assert shown == "in the tests, [rooms](rooms/index.md)"
+    shown = extension("page_links").relinked("in [the tests](../tests/docs/), [rooms](packages/)", page, page)
+    assert shown == "in the tests, [rooms](packages/index.md)"
 
 
 def test_sections_of_a_docstring_keep_names_as_they_are() -> None:

@@ -20,16 +20,17 @@ import pytest
 from distributed import Client
 from threadpoolctl import threadpool_info
 
-from mercer import LogisticRegression, _errors
+from mercer import LogisticRegression
+from mercer import _errors as errors
 from mercer._errors import DataError, DecodingError, EmptyDataError, EngineError, PrecisionWarning
 from mercer._threads import thread_count
 from mercer._warn import warn
-from mercer.data.sources.base import Chunk, Columns, Piece, Source
-from mercer.data.sources.memory import InMemory
+from mercer.data.sources.base import Chunk, Piece, Source, SourceColumns
+from mercer.data.sources.memory import MemorySource
 from mercer.data.sources.streamed import Streamed
 from mercer.engines import dask as engine_on_dask
 from mercer.engines import engine, fold, reduce
-from mercer.engines.running import Run, running
+from mercer.engines.passes import Run, running
 from mercer.stats import ScatterMoments
 from tests.engines._clusters import cluster_of
 from tests.engines._notes import Notes
@@ -68,7 +69,7 @@ class Made(Piece):
 
 
 class Making(Source):
-    columns = Columns(("a", "b", "c"))
+    columns = SourceColumns(("a", "b", "c"))
     described = "rows made from numbers"
 
     def __init__(self, count: int, happens: Any = None) -> None:
@@ -96,7 +97,7 @@ def moments(source: Source) -> ScatterMoments:
 
 
 def test_any_number_of_workers_gives_the_same_bits_and_those_of_threads_up_to_rounding() -> None:
-    source = InMemory(ROWS, rows=6)
+    source = MemorySource(ROWS, rows=6)
     answers = []
     for workers in (1, 2, 3):
         with cluster_of(workers, processes=False) as cluster, Client(cluster) as client, engine(client):
@@ -111,13 +112,13 @@ def test_any_number_of_workers_gives_the_same_bits_and_those_of_threads_up_to_ro
 def test_rows_are_merged_in_their_order(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_on_dask, "FAN_IN", 3)
     monkeypatch.setattr(engine_on_dask, "STRETCH", 10)
-    source = InMemory(np.arange(40.0).reshape(40, 1), rows=1)
+    source = MemorySource(np.arange(40.0).reshape(40, 1), rows=1)
     with engine(client):
         assert fold(first_column, source, operator.add) == list(range(40))
 
 
 def test_a_mapped_source_goes_through_its_functions_in_order(client: Client) -> None:
-    source = InMemory(ROWS, rows=100).map(functools.partial(times, 2.0)).map(functools.partial(plus, 1.0))
+    source = MemorySource(ROWS, rows=100).map(functools.partial(times, 2.0)).map(functools.partial(plus, 1.0))
     with engine(client):
         np.testing.assert_allclose(fold(column_sums, source, operator.add), (2 * ROWS + 1).sum(axis=0), rtol=1e-12)
 
@@ -132,7 +133,7 @@ def plus(term: float, chunk: Chunk) -> Chunk:
 
 @pytest.mark.parametrize("where", ["client", "processes"])
 def test_warnings_of_workers_reach_who_called(where: str, request: pytest.FixtureRequest) -> None:
-    source = InMemory(ROWS, rows=5).map(odd)
+    source = MemorySource(ROWS, rows=5).map(odd)
     with engine(request.getfixturevalue(where)), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fold(column_sums, source, operator.add)
@@ -236,7 +237,7 @@ def test_many_pieces_are_few_tasks_by_their_numbers_alone() -> None:
 
 
 def test_rows_that_travel_do_so_one_piece_at_a_time() -> None:
-    pieces = iter(InMemory(ROWS, rows=100).pieces())
+    pieces = iter(MemorySource(ROWS, rows=100).pieces())
     assert [len(group) for group in engine_on_dask._groups(pieces, 50_000)] == [1] * 6
 
 
@@ -329,7 +330,7 @@ def refuse(number: int, skipped: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [kind for kind in vars(_errors).values() if isinstance(kind, type) and issubclass(kind, BaseException)],
+    [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, BaseException)],
     ids=lambda kind: kind.__name__,
 )
 def test_errors_travel(kind: type[BaseException]) -> None:
@@ -377,7 +378,7 @@ def test_the_current_client_is_the_one_meant(client: Client) -> None:
 
 
 def test_a_plan_says_that_a_fit_ran_on_a_cluster(client: Client) -> None:
-    source = InMemory(ROWS, y=ROWS[:, 0] > 0, rows=200)
+    source = MemorySource(ROWS, y=ROWS[:, 0] > 0, rows=200)
     with engine(client):
         spread = LogisticRegression().fit(source)
     assert spread.plan_.cluster == "a Dask cluster of 2 threads"

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from mercer._errors import EmptyDataError
-from mercer.data.sources.base import Chunk, Columns, Piece, Source
-from mercer.data.sources.memory import InMemory
+from mercer.data.sources.base import Chunk, Piece, Source, SourceColumns
+from mercer.data.sources.memory import MemorySource
 from mercer.data.sources.streamed import Streamed
 from mercer.engines import fold, reduce
-from mercer.engines.running import Run, running
+from mercer.engines.passes import Run, running
 from mercer.stats import ScatterMoments
 from tests.engines._notes import Notes
 from tests.engines._summaries import column_sums, first_column
@@ -25,7 +25,7 @@ Y = np.arange(500) % 2
 
 @pytest.mark.parametrize("rows", [1, 7, 500, 1000])
 def test_rows_are_merged_in_their_order(rows: int) -> None:
-    assert fold(first_column, InMemory(X, rows=rows), operator.add) == X[:, 0].tolist()
+    assert fold(first_column, MemorySource(X, rows=rows), operator.add) == X[:, 0].tolist()
 
 
 def of_chunk(chunk: Chunk) -> tuple[Any, Any, Any]:
@@ -34,7 +34,7 @@ def of_chunk(chunk: Chunk) -> tuple[Any, Any, Any]:
 
 def test_a_statistic_of_a_source_is_that_of_its_rows() -> None:
     weight = np.random.default_rng(1).uniform(size=500)
-    streamed = reduce(ScatterMoments.zero(2, 3), Streamed(InMemory(X, Y, weight, rows=33), of_chunk))
+    streamed = reduce(ScatterMoments.zero(2, 3), Streamed(MemorySource(X, Y, weight, rows=33), of_chunk))
     whole = ScatterMoments.zero(2, 3).update(X, Y.astype(np.int32), weight)
     np.testing.assert_array_equal(streamed.rows, whole.rows)
     np.testing.assert_allclose(streamed.mean, whole.mean, rtol=1e-12)
@@ -42,7 +42,7 @@ def test_a_statistic_of_a_source_is_that_of_its_rows() -> None:
 
 
 class Nothing(Source):
-    columns = Columns(("a",))
+    columns = SourceColumns(("a",))
     described = "an empty file"
 
     def pieces(self) -> list[Piece]:
@@ -58,12 +58,12 @@ def test_passes_of_a_run_are_numbered() -> None:
     told = list[tuple[int, int]]()
     with running(Run(told=lambda number, pieces: told.append((number, pieces)))) as run:
         for rows in (250, 500):
-            fold(first_column, InMemory(X, rows=rows), operator.add)
+            fold(first_column, MemorySource(X, rows=rows), operator.add)
     assert told == [(0, 1), (0, 2), (1, 1)]
     assert (run.passes, run.pieces, run.rows) == (2, 1, 500)
 
 
-class Failing(InMemory):
+class Failing(MemorySource):
     """Counts the pieces that are read, and fails at one."""
 
     def __init__(self, rows: int, at: int | None = None) -> None:
@@ -89,7 +89,7 @@ class Watched(Piece):
 
 
 def test_a_pass_that_failed_goes_on_after_the_pieces_that_were_kept() -> None:
-    expected = [fold(column_sums, InMemory(X, rows=rows), operator.add) for rows in (50, 20)]
+    expected = [fold(column_sums, MemorySource(X, rows=rows), operator.add) for rows in (50, 20)]
     notes = Notes()
 
     def fit(at: int | None) -> tuple[list[Any], Failing]:
@@ -111,7 +111,7 @@ def test_a_pass_that_failed_goes_on_after_the_pieces_that_were_kept() -> None:
 
 
 def test_an_error_between_pieces_is_raised() -> None:
-    class Broken(InMemory):
+    class Broken(MemorySource):
         def pieces(self) -> Iterator[Piece]:
             yield from super().pieces()
             raise OSError("no end of file")

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from mercer.data.sources.base import Chunk, Columns, Piece, Source
-from mercer.data.sources.memory import HeldPiece, InMemory
+from mercer.data.sources.base import Chunk, Piece, Source, SourceColumns
+from mercer.data.sources.memory import HeldPiece, MemorySource
 from mercer.engines import engine, fold
 from tests.engines._summaries import column_sums
 
@@ -22,7 +22,7 @@ X = np.arange(60.0).reshape(60, 1)
 class Sequential(Source):
     """Rows that only the thread that asks for pieces can read."""
 
-    columns = Columns(("a",))
+    columns = SourceColumns(("a",))
     described = "a stream"
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ def test_an_error_ends_the_pass_after_what_has_begun(threads: int) -> None:
             ended.append(row)
 
     with engine(threads=threads), pytest.raises(OSError, match="disk is gone"):
-        fold(fail_at_ten, InMemory(X, rows=1), operator.add)
+        fold(fail_at_ten, MemorySource(X, rows=1), operator.add)
     assert len(begun) == len(ended) <= 10 + threads + 2
 
 
@@ -97,6 +97,6 @@ def test_threads_change_no_bit() -> None:
     answers = []
     for threads in (1, 2, 4):
         with engine(threads=threads):
-            answers.append(fold(column_sums, InMemory(rows, rows=37), operator.add))
+            answers.append(fold(column_sums, MemorySource(rows, rows=37), operator.add))
     np.testing.assert_array_equal(answers[0], answers[1])
     np.testing.assert_array_equal(answers[0], answers[2])

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer.data.sources.base import Chunk, Columns, Piece, Source
-from mercer.data.sources.memory import InMemory
-from mercer.engines.passes import Fold, Part, Pass, joined
-from mercer.engines.running import Run
+from mercer.data.sources.base import Chunk, Piece, Source, SourceColumns
+from mercer.data.sources.memory import MemorySource
+from mercer.engines.passes import Fold, Pass, PassPart, Run, joined
 from tests.engines._notes import Note, Notes
 from tests.engines._summaries import first_column
 
@@ -31,17 +30,17 @@ def test_a_piece_is_summarised_chunk_by_chunk_in_order() -> None:
             skipped.append("a row between")
             yield Chunk(X[4:])
 
-    assert FOLD.of_piece(Two()) == Part(X[:, 0].tolist(), 6, ["a row between"])
+    assert FOLD.of_piece(Two()) == PassPart(X[:, 0].tolist(), 6, ["a row between"])
 
 
 def test_pieces_that_were_skipped_leave_the_others_as_they_are() -> None:
-    nothing, something = Part(None, 0, ["gone"]), Part([1], 2, [])
-    assert joined(operator.add, nothing, something, nothing) == Part([1], 2, ["gone", "gone"], 3)
-    assert joined(operator.add, nothing, nothing) == Part(None, 0, ["gone", "gone"], 2)
+    nothing, something = PassPart(None, 0, ["gone"]), PassPart([1], 2, [])
+    assert joined(operator.add, nothing, something, nothing) == PassPart([1], 2, ["gone", "gone"], 3)
+    assert joined(operator.add, nothing, nothing) == PassPart(None, 0, ["gone", "gone"], 2)
 
 
 def test_functions_of_mapped_sources_are_taken_out_in_their_order() -> None:
-    source = InMemory(X, rows=4)
+    source = MemorySource(X, rows=4)
     mapped = source.map(lambda chunk: chunk._replace(X=chunk.X + 1)).map(lambda chunk: chunk._replace(X=chunk.X * 2))
     going = Pass(FOLD, mapped, Run(), 0)
     assert going.source is source
@@ -51,21 +50,21 @@ def test_functions_of_mapped_sources_are_taken_out_in_their_order() -> None:
 
 
 def test_a_map_of_its_own_kind_stays_with_its_pieces() -> None:
-    class Own(type(InMemory(X).map(first_column))):
+    class Own(type(MemorySource(X).map(first_column))):
         pass
 
-    source = Own(InMemory(X), first_column)
+    source = Own(MemorySource(X), first_column)
     assert Pass(FOLD, source, Run(), 0).source is source
 
 
 def test_rows_are_those_read_whatever_a_map_makes_of_them() -> None:
-    source = InMemory(X, rows=4).map(lambda chunk: chunk._replace(X=chunk.X[:1]))
+    source = MemorySource(X, rows=4).map(lambda chunk: chunk._replace(X=chunk.X[:1]))
     run = Run()
     going = Pass(FOLD, source, run, 0)
     with going.pieces() as pieces:
         for piece in pieces:
             going.add(going.fold.of_piece(piece))
-    assert going.total == Part([0.0, 8.0], 6, [], 2)
+    assert going.total == PassPart([0.0, 8.0], 6, [], 2)
     assert run.rows == 6
 
 
@@ -83,9 +82,9 @@ class Given(Notes):
 
 def test_a_journal_is_given_plain_tuples_of_all_that_came_so_far() -> None:
     journal = Given()
-    going = Pass(FOLD, InMemory(X), Run(journal=journal), 3)
-    going.add(Part([1], 2, []))
-    going.add(Part([2], 3, ["gone"], 4))
+    going = Pass(FOLD, MemorySource(X), Run(journal=journal), 3)
+    going.add(PassPart([1], 2, []))
+    going.add(PassPart([2], 3, ["gone"], 4))
     going.finish()
     assert journal.calls == [
         (3, ([1], 2, [], 1), False),
@@ -98,7 +97,7 @@ def test_a_journal_is_given_plain_tuples_of_all_that_came_so_far() -> None:
 @pytest.mark.parametrize("finished", [False, True])
 def test_a_run_hears_of_what_was_kept(finished: bool) -> None:
     run = Run(journal=Notes({0: Note(([1], 2, ["gone"], 2), finished)}))
-    going = Pass(FOLD, InMemory(X, rows=2), run, 0)
+    going = Pass(FOLD, MemorySource(X, rows=2), run, 0)
     assert (going.finished, run.pieces, run.rows, run.skipped) == (finished, 2, 2, ["gone"])
     with going.pieces() as pieces:
         assert [piece.name for piece in pieces] == ["rows 4 to 5"]
@@ -108,12 +107,12 @@ def test_what_pieces_are_read_from_is_closed_when_a_pass_fails() -> None:
     closed = []
 
     class Opened(Source):
-        columns = Columns(("a",))
+        columns = SourceColumns(("a",))
         described = "an open file"
 
         def pieces(self) -> Iterator[Piece]:
             try:
-                yield from InMemory(X, rows=1).pieces()
+                yield from MemorySource(X, rows=1).pieces()
             finally:
                 closed.append(True)
 

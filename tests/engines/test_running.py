@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.engines.running import Run, current_run, own_or_outer_run, running
+from mercer.engines.passes import Run, current_run, own_or_outer_run, running
 
 
 def test_a_run_is_the_current_one_inside_its_block() -> None:

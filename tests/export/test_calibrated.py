@@ -11,8 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 import mercer as m
 from mercer._errors import ExportError
-from mercer.decide import Calibrated
-from mercer.decide.conformal_sets import ConformalClassifier
+from mercer.decision import Calibrated, ConformalClassifier
 from mercer.export import to_sql
 from tests.export._languages import check
 

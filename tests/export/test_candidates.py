@@ -11,13 +11,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
+from mercer.application.shown import Shown
+from mercer.application.task import task_for
 from mercer.base import Question
-from mercer.comparison.racing.refit import settled
-from mercer.comparison.taking_part.candidates import ColumnViews, baseline, candidates_for, question_of_columns
+from mercer.comparison._cross_validation import settled
+from mercer.comparison._entrants import ColumnViews, baseline, candidates_for, question_of_columns
 from mercer.data import Table
 from mercer.export import obstacle
-from mercer.using.shown import Shown
-from mercer.using.which_task import task_for
 from tests.export._languages import check
 
 ROWS = 90

@@ -10,7 +10,7 @@ import pytest
 import mercer as m
 from mercer import families as f
 from mercer._errors import ExportError
-from mercer.export.expression import Column
+from mercer.export.expression import ColumnValue
 from mercer.export.links import inverse
 from mercer.families.links import NEGATIVE_INVERSE
 from tests.export._languages import LANGUAGES
@@ -53,4 +53,4 @@ def test_shares_of_trials_that_differ() -> None:
 
 def test_a_link_nobody_can_write() -> None:
     with pytest.raises(ExportError, match="cannot be exported"):
-        inverse(NEGATIVE_INVERSE, Column("x"))
+        inverse(NEGATIVE_INVERSE, ColumnValue("x"))

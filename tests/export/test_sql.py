@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 import mercer as m
 from mercer._errors import ExportError
 from mercer.export import to_sql
-from mercer.export.expression import Arctangent, Exp, Log, Number
+from mercer.export.expression import Arctangent, Exp, Logarithm, NumberValue
 from mercer.export.sql import identifier, literal, number
 from tests.export._languages import by_model, in_sql
 
@@ -202,7 +202,12 @@ def test_powers_that_a_database_would_refuse() -> None:
     from mercer.export.formula import Formula, Said
     from mercer.export.sql import _Statement
 
-    outputs = (Exp(Number(-1e6)), Log(Number(-1.0)), Log(Number(0.0)), Arctangent(Number(1.0)))
+    outputs = (
+        Exp(NumberValue(-1e6)),
+        Logarithm(NumberValue(-1.0)),
+        Logarithm(NumberValue(0.0)),
+        Arctangent(NumberValue(1.0)),
+    )
     sql = _Statement(Formula(model="none", columns=(), said=Said(outputs)), ["data"], ()).text()
     with duckdb.connect() as connection:
         connection.sql("CREATE TABLE data AS SELECT 1 AS one")

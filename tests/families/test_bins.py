@@ -10,9 +10,18 @@ from scipy.special import gammaln
 
 from mercer import families as f
 from mercer._errors import BinsError, DataError, TooLargeError
-from mercer.families._axis import Lattice
-from mercer.families._bin_rules import NUMBERS, WIDTHS, number_of_bins
-from mercer.families.bins import Axis, Sample, Width, axis_from, bins_in_words, bins_per_column
+from mercer.families.bins import (
+    NUMBERS,
+    WIDTHS,
+    BinAxis,
+    BinSample,
+    Lattice,
+    Width,
+    axis_from,
+    bins_in_words,
+    bins_per_column,
+    number_of_bins,
+)
 
 RNG = np.random.default_rng(0)
 SAMPLES = {
@@ -34,14 +43,14 @@ NUMPYS = {"auto": "auto", "freedman-diaconis": "fd", "scott": "scott", "sturges"
 @pytest.mark.parametrize("x", SAMPLES.values(), ids=SAMPLES)
 @pytest.mark.parametrize("rule", NUMPYS)
 def test_rules_are_numpys(rule: str, x: np.ndarray) -> None:
-    np.testing.assert_allclose(axis_from(rule, Sample(x)).edges, np.histogram_bin_edges(x, NUMPYS[rule]), rtol=1e-14)
+    np.testing.assert_allclose(axis_from(rule, BinSample(x)).edges, np.histogram_bin_edges(x, NUMPYS[rule]), rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["normal", "two bumps"])
 def test_stones_rule_is_numpys(name: str) -> None:
     # NumPy goes by way of the width, which sometimes makes one bin more
     theirs = len(np.histogram_bin_edges(SAMPLES[name], "stone")) - 1
-    assert 0 <= theirs - number_of_bins("stone", Sample(SAMPLES[name])) <= 1
+    assert 0 <= theirs - number_of_bins("stone", BinSample(SAMPLES[name])) <= 1
 
 
 def log_posterior(x: np.ndarray, bins: int) -> float:
@@ -59,8 +68,8 @@ def log_posterior(x: np.ndarray, bins: int) -> float:
 @pytest.mark.parametrize("name", ["normal", "skewed", "two bumps", "few", "far from 0", "large", "small"])
 def test_knuths_rule_is_the_maximum_of_his_posterior(name: str) -> None:
     x = SAMPLES[name]
-    values = [log_posterior(x, bins) for bins in Sample(x).numbers_tried()]
-    assert number_of_bins("knuth", Sample(x)) == 1 + int(np.argmax(values))
+    values = [log_posterior(x, bins) for bins in BinSample(x).numbers_tried()]
+    assert number_of_bins("knuth", BinSample(x)) == 1 + int(np.argmax(values))
 
 
 @given(st.lists(st.floats(-100, 100), min_size=2, max_size=40))
@@ -69,39 +78,39 @@ def test_knuths_rule_on_anything(values: list[float]) -> None:
     x = np.array(values)
     if np.ptp(x) <= 1e-6:
         return
-    best = max(log_posterior(x, bins) for bins in Sample(x).numbers_tried())
-    assert log_posterior(x, number_of_bins("knuth", Sample(x))) >= best - 1e-9
+    best = max(log_posterior(x, bins) for bins in BinSample(x).numbers_tried())
+    assert log_posterior(x, number_of_bins("knuth", BinSample(x))) >= best - 1e-9
 
 
 @pytest.mark.parametrize("rule", [*WIDTHS, *NUMBERS])
 def test_rules_do_not_depend_on_units_or_on_the_scale_of_weights(rule: str) -> None:
     x, weight = SAMPLES["two bumps"], RNG.uniform(0.5, 2, 1100)
-    number = number_of_bins(rule, Sample(x, weight))
-    assert number_of_bins(rule, Sample(x * 2.0**500, weight)) == number
-    assert number_of_bins(rule, Sample(x, weight * 2.0**-600)) == number
+    number = number_of_bins(rule, BinSample(x, weight))
+    assert number_of_bins(rule, BinSample(x * 2.0**500, weight)) == number
+    assert number_of_bins(rule, BinSample(x, weight * 2.0**-600)) == number
 
 
 @pytest.mark.parametrize("rule", [*WIDTHS, *NUMBERS])
 def test_equal_weights_are_none_and_rows_without_weight_no_rows(rule: str) -> None:
     x = SAMPLES["skewed"]
-    number = number_of_bins(rule, Sample(x))
-    assert number_of_bins(rule, Sample(x, np.full(len(x), 3.0))) == number
+    number = number_of_bins(rule, BinSample(x))
+    assert number_of_bins(rule, BinSample(x, np.full(len(x), 3.0))) == number
     more = np.append(x, [-1e6, 1e6])
-    assert number_of_bins(rule, Sample(more, np.append(np.ones(len(x)), [0.0, 0.0]))) == number
+    assert number_of_bins(rule, BinSample(more, np.append(np.ones(len(x)), [0.0, 0.0]))) == number
 
 
 def test_kishs_number_of_rows() -> None:
-    assert Sample(np.arange(3.0), np.array([1.0, 1.0, 0.0])).n == 2
-    assert Sample(np.arange(2.0), np.array([3.0, 1.0])).n == pytest.approx(16 / 10)
+    assert BinSample(np.arange(3.0), np.array([1.0, 1.0, 0.0])).n == 2
+    assert BinSample(np.arange(2.0), np.array([3.0, 1.0])).n == pytest.approx(16 / 10)
 
 
 def test_on_a_grid_bins_are_wider() -> None:
     x = SAMPLES["normal"]
     scott = 3.4908 * x.std() * len(x) ** (-1 / 3)
-    assert WIDTHS["scott"](Sample(x)) == pytest.approx(scott, rel=1e-4)
+    assert WIDTHS["scott"](BinSample(x)) == pytest.approx(scott, rel=1e-4)
     # Scott (1992): 3.5 σ n^(−1/(2+d))
-    assert WIDTHS["scott"](Sample(x, axes=2)) == pytest.approx(3.5 * x.std() * len(x) ** (-1 / 4), rel=0.01)
-    assert WIDTHS["freedman-diaconis"](Sample(x, axes=3)) == pytest.approx(
+    assert WIDTHS["scott"](BinSample(x, axes=2)) == pytest.approx(3.5 * x.std() * len(x) ** (-1 / 4), rel=0.01)
+    assert WIDTHS["freedman-diaconis"](BinSample(x, axes=3)) == pytest.approx(
         2 * np.subtract(*np.percentile(x, [75, 25])) * len(x) ** (-1 / 5)
     )
 
@@ -109,44 +118,44 @@ def test_on_a_grid_bins_are_wider() -> None:
 @pytest.mark.parametrize("value", [0.0, -7.0, 1e9, 1e150, 1e-150])
 @pytest.mark.parametrize("bins", ["auto", "knuth", "scott", 1, 3])
 def test_a_constant_column_has_bins_around_its_value(value: float, bins: str | int) -> None:
-    axis = axis_from(bins, Sample(np.full(4, value)))
+    axis = axis_from(bins, BinSample(np.full(4, value)))
     assert axis.bins == (bins if isinstance(bins, int) else 1)
     assert axis.edges[0] < value < axis.edges[-1]
 
 
 def test_no_more_bins_than_float64_can_tell_apart() -> None:
     x = 1e8 + 1e-7 * RNG.normal(size=10**4)
-    axis = axis_from("scott", Sample(x))
+    axis = axis_from("scott", BinSample(x))
     assert 1 <= axis.bins < 100
     assert (axis.widths > 0).all()
     with pytest.raises(BinsError, match="told apart in float64"):
-        axis_from(10**6, Sample(x))
+        axis_from(10**6, BinSample(x))
 
 
 def test_bins_of_a_width_have_an_edge_at_the_origin_whatever_the_data() -> None:
-    np.testing.assert_allclose(axis_from(Width(0.5), Sample(np.array([1.2, 2.0]))).edges, [1, 1.5, 2, 2.5])
-    np.testing.assert_allclose(axis_from(Width(2.0, origin=1.0), Sample(np.array([-4.0]))).edges, [-5, -3])
+    np.testing.assert_allclose(axis_from(Width(0.5), BinSample(np.array([1.2, 2.0]))).edges, [1, 1.5, 2, 2.5])
+    np.testing.assert_allclose(axis_from(Width(2.0, origin=1.0), BinSample(np.array([-4.0]))).edges, [-5, -3])
 
 
 def test_a_bin_of_a_width_holds_its_left_edge_only() -> None:
-    axis = axis_from(Width(1.0), Sample(np.array([0.0, 3.0])))
+    axis = axis_from(Width(1.0), BinSample(np.array([0.0, 3.0])))
     assert axis.edges[-1] == 4
     np.testing.assert_array_equal(axis.codes(np.array([0.0, 0.5, 1.0, 3.0])), [0, 0, 1, 3])
 
 
 AXES = {
-    "even": Axis.even(-1.0, 2.0, 7),
-    "grown": Axis.even(-1.0, 2.0, 7).covering(-9.0, 9.0),
-    "far from 0": Axis.even(1e8, 1e8 + 1e-5, 11),
-    "many": Axis.even(0.0, 1.0, 10**5),
-    "uneven": Axis.given([0.0, 0.1, 5.0, 5.5]),
+    "even": BinAxis.even(-1.0, 2.0, 7),
+    "grown": BinAxis.even(-1.0, 2.0, 7).covering(-9.0, 9.0),
+    "far from 0": BinAxis.even(1e8, 1e8 + 1e-5, 11),
+    "many": BinAxis.even(0.0, 1.0, 10**5),
+    "uneven": BinAxis.given([0.0, 0.1, 5.0, 5.5]),
     "width": Width(0.1).axis(-3.0, 3.0),
-    "tiny": Axis.even(-1e-150, 1e-150, 9),
+    "tiny": BinAxis.even(-1e-150, 1e-150, 9),
 }
 
 
 @pytest.mark.parametrize("axis", AXES.values(), ids=AXES)
-def test_every_value_lies_in_its_bin(axis: Axis) -> None:
+def test_every_value_lies_in_its_bin(axis: BinAxis) -> None:
     low, high = axis.edges[0], axis.edges[-1]
     around = np.concatenate([axis.edges, np.nextafter(axis.edges, high), np.nextafter(axis.edges, low)])
     x = np.concatenate([around, low + RNG.random(1000) * (high - low)])
@@ -159,7 +168,7 @@ def test_every_value_lies_in_its_bin(axis: Axis) -> None:
 
 
 def test_an_axis_grows_by_whole_bins_and_keeps_values_where_they_were() -> None:
-    axis = Axis.even(0.0, 1.0, 4)
+    axis = BinAxis.even(0.0, 1.0, 4)
     grown = axis.covering(-0.3, 1.6)
     np.testing.assert_allclose(grown.edges, np.arange(-0.5, 1.76, 0.25))
     assert set(axis.edges) <= set(grown.edges)
@@ -169,7 +178,7 @@ def test_an_axis_grows_by_whole_bins_and_keeps_values_where_they_were() -> None:
 
 
 def test_growing_does_not_depend_on_the_way() -> None:
-    axis = Axis.even(0.1, 1.2, 7)
+    axis = BinAxis.even(0.1, 1.2, 7)
     at_once, by_steps = axis.covering(-5.0, 8.0), axis.covering(-5.0, 0.5).covering(0.0, 2.0).covering(0.0, 8.0)
     np.testing.assert_array_equal(at_once.edges, by_steps.edges)
     joined = axis.covering(-5.0, 0.5).joined(axis.covering(0.0, 8.0))
@@ -179,9 +188,9 @@ def test_growing_does_not_depend_on_the_way() -> None:
 
 def test_an_outlier_that_would_need_millions_of_bins_is_refused() -> None:
     with pytest.raises(TooLargeError, match=r"1e\+30.*far from all others"):
-        Axis.even(0.0, 1.0, 10).covering(0.0, 1e30)
+        BinAxis.even(0.0, 1.0, 10).covering(0.0, 1e30)
     with pytest.raises(TooLargeError):
-        axis_from(10**9, Sample(np.array([0.0, 1.0])))
+        axis_from(10**9, BinSample(np.array([0.0, 1.0])))
     with pytest.raises(BinsError, match="told apart"):
         Width(1.0).axis(1e20, 1e20)
 
@@ -200,7 +209,7 @@ def test_an_outlier_that_would_need_millions_of_bins_is_refused() -> None:
 )
 def test_what_are_no_bins(bins: object, message: str) -> None:
     with pytest.raises(BinsError, match=message):
-        axis_from(bins, Sample(np.arange(5.0)))
+        axis_from(bins, BinSample(np.arange(5.0)))
 
 
 @pytest.mark.parametrize("width", [0.0, -1.0, np.inf, np.nan])
@@ -225,7 +234,7 @@ def test_a_histogram_family_takes_rules_and_widths(bins: str | Width) -> None:
     assert not family.resolved
     assert family == f.Histogram(bins)
     placed = family.with_edges_from(np.append(x, np.nan))
-    np.testing.assert_array_equal(placed.edges, axis_from(bins, Sample(x)).edges)
+    np.testing.assert_array_equal(placed.edges, axis_from(bins, BinSample(x)).edges)
     with pytest.raises(ValueError, match="no edges yet"):
         _ = family.n_bins
 
@@ -267,7 +276,7 @@ def test_what_are_no_bins_of_columns(bins: object, columns: int, message: str) -
 
 def test_values_at_the_end_of_float64_have_no_bins() -> None:
     with pytest.raises(DataError, match="divide the column by a number"):
-        axis_from("scott", Sample(np.array([-1e308, 0.0, 1e308])))
+        axis_from("scott", BinSample(np.array([-1e308, 0.0, 1e308])))
 
 
 @settings(max_examples=300)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mercer._errors import SingularCovarianceError
-from mercer.families.collinear import cholesky, collinear_columns, singular_covariance
+from mercer.families.multivariate import cholesky, collinear_columns, singular_covariance
 
 
 def covariance(n: int = 200, scale: float = 1.0) -> np.ndarray:

@@ -96,7 +96,7 @@ def test_the_tables_of_the_documentation_are_those_of_the_code():
         "Tweedie(1.5)": Tweedie(1.5),
         "Tweedie(3.0)": Tweedie(3.0),
     }
-    page = (Path(__file__).parents[2] / "docs/rooms/solvers.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/packages/optim.md").read_text()
     section = page.split("## Where the objective is not convex")[1].split("\n## ")[0]
     told = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("| `")

@@ -7,7 +7,7 @@ import pytest
 
 from mercer._errors import DataError
 from mercer.families import Distribution, Poisson, PoissonParameters
-from mercer.families.draws import as_generator, checked_count
+from mercer.families.base import as_generator, checked_count
 
 
 def test_every_way_to_say_a_random_state_fixes_the_draw() -> None:

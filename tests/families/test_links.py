@@ -14,8 +14,7 @@ from scipy import stats
 
 from mercer import families as f
 from mercer._errors import LinkError
-from mercer.families._link import Link
-from mercer.families.links import LINKS, LogOdds, Power, link_from, power_link
+from mercer.families.links import LINKS, Link, LogOdds, Power, link_from, power_link
 
 ALL = {**LINKS, "log odds": LogOdds(2.5), "power": Power(-0.5)}
 SHARES = ["logit", "probit", "cloglog", "cauchit"]

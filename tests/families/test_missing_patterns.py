@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer.families.missing_patterns import distinct_patterns
+from mercer.families.multivariate import distinct_patterns
 
 
 @pytest.mark.parametrize("columns", [0, 1, 7, 64, 65, 130])

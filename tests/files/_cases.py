@@ -32,8 +32,8 @@ from sklearn.preprocessing import (
 )
 
 import mercer
-from mercer import decide, families, kernels, smoothing
-from mercer.comparison.taking_part.tuning import Tuned
+from mercer import decision, density, families, kernels
+from mercer.comparison._inner import Tuned
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def _made(*cases: tuple[str, Callable[[], Any], Callable[[], Data]]) -> tuple[Ca
     return tuple(Case(*case) for case in cases)
 
 
-m, k, s, f = mercer, kernels, smoothing, families
+m, k, s, f = mercer, kernels, density, families
 CASES = _made(
     ("GaussianNB", m.GaussianNB, numbers),
     ("BernoulliNB", m.BernoulliNB, tally),
@@ -357,20 +357,24 @@ CASES = _made(
     ),
     (
         "ConformalRegressor scaled",
-        lambda: decide.ConformalRegressor(m.Ridge(), coverage=0.8, method="normalised", random_state=1),
+        lambda: decision.ConformalRegressor(m.Ridge(), coverage=0.8, method="normalised", random_state=1),
         line,
     ),
-    ("Calibrated by Platt", lambda: decide.Calibrated(m.SVC(), method="platt", cv=3), two),
+    ("Calibrated by Platt", lambda: decision.Calibrated(m.SVC(), method="platt", cv=3), two),
     (
         "Decision of a table",
-        lambda: decide.Decision(make_pipeline(m.TableFeatures(), m.LogisticRegression()), reject=0.1),
+        lambda: decision.Decision(make_pipeline(m.TableFeatures(), m.LogisticRegression()), reject=0.1),
         frame,
     ),
-    ("Decision", lambda: decide.Decision(m.GaussianNB(), costs=[[0, 1, 5], [1, 0, 1], [2, 1, 0]]), numbers),
-    ("Calibrated", lambda: decide.Calibrated(m.GaussianNB(), cv=3), numbers),
-    ("Calibrated by steps", lambda: decide.Calibrated(m.LinearSVC(), method="isotonic", cv=3), numbers),
-    ("ConformalClassifier", lambda: decide.ConformalClassifier(m.GaussianNB(), coverage=0.8, random_state=0), numbers),
-    ("ConformalRegressor", lambda: decide.ConformalRegressor(m.Ridge(), coverage=0.8, cv=KFold(3)), line),
+    ("Decision", lambda: decision.Decision(m.GaussianNB(), costs=[[0, 1, 5], [1, 0, 1], [2, 1, 0]]), numbers),
+    ("Calibrated", lambda: decision.Calibrated(m.GaussianNB(), cv=3), numbers),
+    ("Calibrated by steps", lambda: decision.Calibrated(m.LinearSVC(), method="isotonic", cv=3), numbers),
+    (
+        "ConformalClassifier",
+        lambda: decision.ConformalClassifier(m.GaussianNB(), coverage=0.8, random_state=0),
+        numbers,
+    ),
+    ("ConformalRegressor", lambda: decision.ConformalRegressor(m.Ridge(), coverage=0.8, cv=KFold(3)), line),
     ("Tuned target", _tuned_target, line),
     ("DummyClassifier", DummyClassifier, numbers),
     ("Pipeline of filled columns", lambda: make_pipeline(SimpleImputer(), m.Ridge()), lambda: Data(gaps().X, line().y)),

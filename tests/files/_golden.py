@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mercer
-from mercer import decide, families, kernels, smoothing
+from mercer import decision, density, families, kernels
 from mercer.files import save
 from mercer.files._container import VERSION
 
@@ -64,7 +64,7 @@ MODELS = {
     "svc_of_a_sum_of_kernels": Model(
         lambda: mercer.SVC(kernel=kernels.RBF(0.2) + 2 * kernels.Linear()).fit(X, CLASSES), X, ("decision_function",)
     ),
-    "kernel_density": Model(lambda: mercer.KernelDensity(bandwidth=smoothing.Scott()).fit(X), X, ("score_samples",)),
+    "kernel_density": Model(lambda: mercer.KernelDensity(bandwidth=density.Scott()).fit(X), X, ("score_samples",)),
     "pipeline_of_a_table": Model(
         lambda: make_pipeline(mercer.TableFeatures(), mercer.LogisticRegression()).fit(TABLE, OUTCOME),
         TABLE,
@@ -83,7 +83,7 @@ MODELS = {
         lambda: mercer.DensityOutliers(fdr=0.5, random_state=np.random.RandomState(0)).fit(X), X, ("p_values",)
     ),
     "calibrated": Model(
-        lambda: decide.Calibrated(mercer.GaussianNB(), cv=2).fit(X[:6] * 2, CLASSES[:6] * 2), X, ("predict_proba",)
+        lambda: decision.Calibrated(mercer.GaussianNB(), cv=2).fit(X[:6] * 2, CLASSES[:6] * 2), X, ("predict_proba",)
     ),
 }
 

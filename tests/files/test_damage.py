@@ -105,7 +105,7 @@ def test_parts_swapped_for_nonsense_are_refused_or_built(data: st.DataObject, wh
         "mercer.files._decode",
         "GaussianNB.__init__",
         "mercer.GaussianNB",
-        "mercer.models.generative.gaussian_nb.GaussianNB",
+        "mercer.naive_bayes.GaussianNB",
         "DiscriminantClassifier",
         "",
         ".",

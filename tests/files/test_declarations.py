@@ -18,29 +18,26 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, OneHotEncoder, RobustScaler, StandardScaler
 
 import mercer
-from mercer import decide, families, kernels, smoothing
+from mercer import decision, density, families, kernels
 from mercer._errors import ModelFileError, UnsavableError
 from mercer._stored import ANYTHING, Unsafe, mark_loaded, stored
-from mercer.comparison.taking_part.tuning import Tuned
+from mercer.base.sources import Outline
+from mercer.comparison._inner import Tuned
 from mercer.data.formats import DateFormat, NumberFormat
-from mercer.designs.row_sample import RowSample
-from mercer.designs.survey import Levels
-from mercer.features.directions import Hadamard
-from mercer.features.fourier import FourierMap
 from mercer.files import load, save
 from mercer.files._declarations import known_declaration
-from mercer.kernels._counts import Runs
-from mercer.kernels._sequences import Sequences
-from mercer.kernels.explicit import After, Monomials
-from mercer.kernels.graphs import Neighbourhoods
+from mercer.kernel_approximation.fourier import FourierMap, Hadamard
+from mercer.kernels._counting import Runs
+from mercer.kernels._graphs import Neighbourhoods
+from mercer.kernels._strings import Sequences, Substrings
+from mercer.kernels.explicit import ComposedMap, MonomialFeatureMap
 from mercer.kernels.monomials import MonomialOrder
-from mercer.kernels.strings import Substrings
-from mercer.models.generative._unweighted import Unweighted
-from mercer.models.streaming.sampled_source import Outline
-from mercer.models.tables._spread import Spread
-from mercer.models.tables.source import Glance
+from mercer.matrices.streamed import RowSample, SurveyLevels
+from mercer.naive_bayes._unweighted import Unweighted
+from mercer.preprocessing.table_source import Glance
+from mercer.preprocessing.treatments import NumberSpread
 from mercer.stats.distinct_rows import DistinctRows
-from mercer.stats.r_factor import RFactor
+from mercer.stats.normal_equations import RFactor
 from tests.files._cases import CASES, Case, line, numbers, sparse, tally, two
 from tests.files._forged import forged, octets_of, read, record_of, rewritten, taken_apart, with_array
 from tests.files._tags import classes_by_tag
@@ -256,25 +253,25 @@ SAMPLE = DistinctRows.zero(2, most=4)
         Substrings(1, Runs(np.array([2**40]), np.array([1])), LETTERS),
         Substrings(3, Runs(np.array([97, 98]), np.array([2])), LETTERS),
         # times without bound
-        Monomials(3, 10**6, 1.0, 1.0),
+        MonomialFeatureMap(3, 10**6, 1.0, 1.0),
         MonomialOrder(3, 0, 10**6),
         # parts of another kind
         families.Distribution(families.Gaussian(), families.BernoulliParameters(np.ones(2))),
         families.Distribution(families.Gaussian(), None),
         families.CategoricalParameters(np.ones((2, 0))),
-        After(kernels.Linear().feature_map(3), "x"),  # type: ignore[arg-type]
+        ComposedMap(kernels.Linear().feature_map(3), "x"),  # type: ignore[arg-type]
         Unweighted(None),
         NumberFormat("x"),
         DateFormat(""),
         Glance(SAMPLE, None, None),  # type: ignore[arg-type]
-        Levels(([],), ()),
+        SurveyLevels(([],), ()),
         # sizes that disagree
         RowSample(8, ((np.zeros(2), (np.zeros((3, 1)),)),)),
         RFactor(1, np.zeros(4), np.zeros((0, 5)), 3),
         RFactor(0, np.zeros(4), np.zeros((0, 4)), 3),
         Outline(SAMPLE, np.zeros(2), np.zeros(2), np.zeros(2)),
         Outline(SAMPLE, np.zeros(3), np.zeros(3), np.zeros(3, dtype=bool)),
-        Spread(1, 0.0, 0.0, 0.0, 1.0, 1.0),
+        NumberSpread(1, 0.0, 0.0, 0.0, 1.0, 1.0),
     ],
     ids=lambda broken: type(broken).__name__,
 )
@@ -308,7 +305,7 @@ def test_points_with_more_columns_than_the_model_are_refused(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "model", [mercer.KernelBayes(bandwidth=2.5), mercer.NaiveBayes(families=smoothing.Parzen(bandwidth=1.5))]
+    "model", [mercer.KernelBayes(bandwidth=2.5), mercer.NaiveBayes(families=density.Parzen(bandwidth=1.5))]
 )
 def test_windows_of_more_columns_than_the_model_are_refused(model: Any, tmp_path: Path) -> None:
     octets = octets_of(model.fit(numbers().X, numbers().y), tmp_path)
@@ -347,8 +344,8 @@ def test_points_of_columns_that_no_bandwidth_divides_are_refused(model: Any, tmp
         (mercer.NadarayaWatsonClassifier(), "NadarayaWatsonClassifier", "_unseen", 0),
         (mercer.DensityOutliers(random_state=0), "DensityOutliers", "offset_", "x"),
         (mercer.kernelize(mercer.LogisticRegression(), "rbf"), "Kernelized", "_function", [0]),
-        (decide.Decision(mercer.GaussianNB()), "Decision", "model_", 3),
-        (decide.Calibrated(mercer.GaussianNB(), cv=3), "Calibrated", "model_", "x"),
+        (decision.Decision(mercer.GaussianNB()), "Decision", "model_", 3),
+        (decision.Calibrated(mercer.GaussianNB(), cv=3), "Calibrated", "model_", "x"),
         (mercer.NaiveBayes(), "NumbersPart", "names", None),
         (mercer.NaiveBayes(), "GaussianConditional", "parameters", 2.5),
         (mercer.SVC(), "SVC", "_comparison", 0),
@@ -400,8 +397,8 @@ def test_more_columns_than_tables_are_refused(tmp_path: Path) -> None:
         (kernels.Spectrum(2), "Spectrum", "length", 0),
         (kernels.Polynomial(2), "Polynomial", "degree", "x"),
         (families.Tweedie(1.5), "Tweedie", "power", None),
-        (smoothing.Scott(), "Scott", "shape", "round"),
-        (Monomials(2, 2, 1.0, 0.0), "Monomials", "degree", 1001),
+        (density.Scott(), "Scott", "shape", "round"),
+        (MonomialFeatureMap(2, 2, 1.0, 0.0), "Monomials", "degree", 1001),
         (MonomialOrder(2, 0, 2), "MonomialOrder", "highest", 1001),
     ],
     ids=["RBF", "Matern", "Spectrum", "Polynomial", "Tweedie", "Scott", "Monomials", "MonomialOrder"],
@@ -436,9 +433,9 @@ def test_what_a_class_declares_as_unsafe_is_neither_saved_nor_loaded(tmp_path: P
         (mercer.RandomFourierFeatures(), "RandomFourierFeatures", "n_components", 0),
         (mercer.NadarayaWatson(), "NadarayaWatson", "_y_shape", [-5]),
         (mercer.GaussianDiscriminant(), "GaussianDiscriminant", "statistic_", None),
-        (decide.Decision(mercer.GaussianNB()), "Decision", "actions", 3),
-        (decide.Decision(mercer.GaussianNB()), "Decision", "threshold", [0.5]),
-        (decide.Calibrated(mercer.GaussianNB(), cv=3), "Calibrated", "temperature_", 0.0),
+        (decision.Decision(mercer.GaussianNB()), "Decision", "actions", 3),
+        (decision.Decision(mercer.GaussianNB()), "Decision", "threshold", [0.5]),
+        (decision.Calibrated(mercer.GaussianNB(), cv=3), "Calibrated", "temperature_", 0.0),
     ],
 )
 def test_parameters_and_attributes_are_verified(model: Any, owner: str, part: str, other: Any, tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import mercer
+from mercer._errors import ModelFileError
+from mercer.application.model_cards import changed_card, make_card
 from mercer.data import Table
-from mercer.errors import ModelFileError
 from mercer.files import ModelCard, Score, card_of, describe, load, save
 from mercer.files.model_card import hash_of_data, summarize_columns
-from mercer.using.model_cards import changed_card, make_card
 from tests.files._forged import signed, taken_apart
 
 N = 400

@@ -15,7 +15,8 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import mercer
-from mercer import _tags, decide, families, kernels, smoothing
+from mercer import _tags as tags
+from mercer import decision, density, families, kernels
 from mercer._errors import DataError, ModelFileError
 from mercer._stored import stored
 from mercer.base import scikit_learn
@@ -42,10 +43,10 @@ def test_the_index_of_the_sources_has_what_modules_register() -> None:
     for module in pkgutil.walk_packages(mercer.__path__, "mercer."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    modules = _tags.indexed_modules()
-    registered = {tag: cls.__module__ for tag, cls in _tags._CLASSES.items() if cls.__module__.startswith("mercer.")}
-    assert {tag: module for tag, module in modules.items() if tag not in _tags._CONSTANTS} == registered
-    assert set(_tags._CONSTANTS) == modules.keys() - registered.keys() == {"NEGATIVE_INVERSE", "SOFTMAX"}
+    modules = tags.indexed_modules()
+    registered = {tag: cls.__module__ for tag, cls in tags._CLASSES.items() if cls.__module__.startswith("mercer.")}
+    assert {tag: module for tag, module in modules.items() if tag not in tags._CONSTANTS} == registered
+    assert set(tags._CONSTANTS) == modules.keys() - registered.keys() == {"NEGATIVE_INVERSE", "SOFTMAX"}
 
 
 def test_enumerations_types_and_constants_have_names() -> None:
@@ -55,7 +56,7 @@ def test_enumerations_types_and_constants_have_names() -> None:
         for name in names.split():
             assert name_of_type(type_named(f"{module}.{name}")) == f"{module}.{name}"
     for name in ("NEGATIVE_INVERSE", "SOFTMAX"):
-        assert _tags.constant_tag(constant_named(name)) == name
+        assert tags.constant_tag(constant_named(name)) == name
 
 
 def test_a_class_is_named_neither_as_an_enumeration_nor_the_other_way_round() -> None:
@@ -107,7 +108,7 @@ def test_no_module_but_those_of_mercer_is_imported_for_a_name() -> None:
 
 def test_every_estimator_is_tried() -> None:
     public = [getattr(mercer, name) for name in mercer.__all__]
-    classes = {made for made in (*public, *map(decide.__dict__.get, decide.__all__)) if is_estimator(made)}
+    classes = {made for made in (*public, *map(decision.__dict__.get, decision.__all__)) if is_estimator(made)}
     assert {made.__name__ for made in classes if name_of_class(made) is None} == set()
     tried = {type(case.make()).__name__ for case in CASES}
     assert {made.__name__ for made in classes} - tried == set()
@@ -117,7 +118,7 @@ def is_estimator(made: Any) -> bool:
     return inspect.isclass(made) and issubclass(made, BaseEstimator)
 
 
-@pytest.mark.parametrize("room", [families, kernels, smoothing], ids=lambda room: room.__name__)
+@pytest.mark.parametrize("room", [families, kernels, density], ids=lambda room: room.__name__)
 def test_every_public_value_has_a_name(room: Any) -> None:
     public = [getattr(room, name) for name in room.__all__]
     values = [made for made in public if inspect.isclass(made) and dataclasses.is_dataclass(made)]

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mercer import Schema, families, kernels, smoothing
+from mercer import Schema, density, families, kernels
 from mercer.data.kinds import Kind
 from tests.files._again import again
 
@@ -232,11 +232,11 @@ VALUES = [
     families.L2(0.5),
     families.L1([1.0, 2.0]),
     families.ElasticNet(1.0, 0.3),
-    smoothing.Epanechnikov(),
-    smoothing.Scott(),
-    smoothing.PlugIn(),
-    smoothing.LeastSquaresCV(),
-    smoothing.Parzen(),
+    density.Epanechnikov(),
+    density.Scott(),
+    density.PlugIn(),
+    density.LeastSquaresCV(),
+    density.Parzen(),
     Schema.infer(pa.table({"age": [31.5, 40.0, 28.0] * 5, "city": ["Ulm", "Bonn", None] * 5})),
 ]
 

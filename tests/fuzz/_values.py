@@ -10,43 +10,12 @@ from sklearn.covariance import EmpiricalCovariance
 from sklearn.preprocessing import LabelBinarizer, LabelEncoder
 
 import mercer
-from mercer import decide, families, kernels, smoothing
-from mercer.data.coding import Coded
-from mercer.data.formats import DateFormat, NumberFormat
-from mercer.data.kinds import Kind
-from mercer.data.seen_values import Seen
-from mercer.decide._conformal import Promise
-from mercer.decide.costs import Costs, Range
-from mercer.designs.row_sample import RowSample
-from mercer.designs.survey import Levels, Survey
-from mercer.families import Distribution
-from mercer.families.penalties import Strengths
-from mercer.families.power_links import LogOdds
-from mercer.families.softmax import SoftmaxResponse
-from mercer.features.landmarks import Landmarks
-from mercer.features.nystroem import LandmarkMap
-from mercer.features.text.interpreted import OtherVocabulary
-from mercer.kernels._counts import Runs
-from mercer.kernels.explicit import After
-from mercer.kernels.monomials import MonomialOrder
-from mercer.models._kernel_choice import AnyPolynomial
-from mercer.models.discriminants._covariance import (
-    FixedShrinkage,
-    OracleShrinkage,
-    StandardisedShrinkage,
-    Structure,
-)
-from mercer.models.discriminants._fisher import Directions
-from mercer.models.discriminants._gaussian_classes import SharedAxes
-from mercer.models.generative._unweighted import Unweighted
-from mercer.models.generative.parts._base import Smoothing
-from mercer.models.generative.parts.gaussian_vector import Normal
-from mercer.models.glm.separation import SeparationFinding
-from mercer.models.kernel_features._nystroem_rows import ByMatrix
-from mercer.models.linear.ridge_cv import Identity
-from mercer.models.linear_forms.features import (
+from mercer import decision as decide
+from mercer import density, families, kernels
+from mercer.base.kernel_choice import AnyPolynomial
+from mercer.base.linear_form import (
     Among,
-    Centred,
+    CentredColumns,
     CentredMonomials,
     CentredSquares,
     ColumnStatistics,
@@ -54,23 +23,44 @@ from mercer.models.linear_forms.features import (
     ObservedColumns,
     RowStatistics,
 )
-from mercer.models.linear_forms.statistic_features import StatisticFeatures
-from mercer.models.streaming.sampled_source import Outline
-from mercer.models.tables._spread import DaysSeen, Spread
-from mercer.models.tables.numbers import OnlyGaps
-from mercer.models.tables.source import Glance
-from mercer.models.tables.treatment import LeftOut
-from mercer.smoothing.autocorrelation import Autocorrelation
-from mercer.smoothing.rules.reference import UnscaledScott, UnscaledSilverman
-from mercer.smoothing.tolerance import Tolerance
-from mercer.solvers.certificate import Certificate
-from mercer.solvers.start import Midway
+from mercer.base.sources import Outline
+from mercer.data.coding import Coded
+from mercer.data.formats import DateFormat, NumberFormat
+from mercer.data.kinds import Kind
+from mercer.data.seen_values import SeenValues
+from mercer.decision._conformal import Promise
+from mercer.decision._costs import Costs, Range
+from mercer.density import Autocorrelation
+from mercer.density._rules import UnscaledScott, UnscaledSilverman
+from mercer.density._sums import Tolerance
+from mercer.discriminant_analysis._classes import SharedAxes
+from mercer.discriminant_analysis._covariance import FixedShrinkage, OracleShrinkage, StandardisedShrinkage, Structure
+from mercer.discriminant_analysis._linear import Directions
+from mercer.families import Distribution
+from mercer.families.links import LogOdds
+from mercer.families.penalties import Strengths
+from mercer.families.response import SoftmaxResponse
+from mercer.kernel_approximation._nystroem import LandmarksByMatrix
+from mercer.kernel_approximation.landmarks import Landmarks
+from mercer.kernel_approximation.nystroem_map import LandmarkMap
+from mercer.kernels._counting import Runs
+from mercer.kernels.explicit import ComposedMap
+from mercer.kernels.monomials import MonomialOrder
+from mercer.linear_model.ridge import IdentityEstimator
+from mercer.linear_model.separation import SeparationFinding
+from mercer.matrices.streamed import RowSample, Survey, SurveyLevels
+from mercer.naive_bayes._unweighted import Unweighted
+from mercer.naive_bayes.parts import NormalFit, Smoothing
+from mercer.optim.certificate import Certificate
+from mercer.optim.problem import Midway
+from mercer.preprocessing.statistics import StatisticFeatures
+from mercer.preprocessing.table_source import Glance
+from mercer.preprocessing.treatments import DaysSeen, LeftOutTreatment, MissingOnlyTreatment, NumberSpread
 from mercer.stats.distinct_rows import DistinctRows
 from mercer.stats.goodness import Goodness
-from mercer.stats.normal_equations import NormalEquations
-from mercer.stats.quadratic import Quadratic
-from mercer.stats.r_factor import RFactor
-from mercer.stats.softmax_quadratic import SoftmaxQuadratic
+from mercer.stats.normal_equations import NormalEquations, RFactor
+from mercer.stats.quadratic import QuadraticExpansion, SoftmaxQuadratic
+from mercer.text._interpreted import OtherVocabulary
 from tests.files._cases import numbers, two
 
 GIVEN: dict[str, Any] = {
@@ -88,8 +78,8 @@ GIVEN: dict[str, Any] = {
     "other families": [families.Beta(), families.Exponential(), families.InverseGaussian(), families.Multinomial()],
     "other links": [families.PROBIT, families.CAUCHIT, families.power_link(-1.0), LogOdds(2.0)],
     "other kernels": [kernels.Sigmoid(), kernels.Quadratic(), kernels.Cosine(), kernels.Laplacian(), kernels.RBF(0.2)],
-    "other rules": [smoothing.Silverman(), smoothing.LikelihoodCV(), smoothing.ImprovedSheatherJones()],
-    "windows": [smoothing.Triangular(), smoothing.Biweight(), smoothing.Cosine(), smoothing.Uniform()],
+    "other rules": [density.Silverman(), density.LikelihoodCV(), density.ImprovedSheatherJones()],
+    "windows": [density.Triangular(), density.Biweight(), density.Cosine(), density.Uniform()],
     "folds": [
         model_selection.GroupKFold(3),
         model_selection.LeaveOneOut(),
@@ -99,13 +89,13 @@ GIVEN: dict[str, Any] = {
         model_selection.TimeSeriesSplit(),
     ],
     "rules": [
-        smoothing.Scott(),
-        smoothing.PlugIn(),
-        smoothing.LeastSquaresCV(),
-        smoothing.Epanechnikov(),
+        density.Scott(),
+        density.PlugIn(),
+        density.LeastSquaresCV(),
+        density.Epanechnikov(),
         UnscaledScott(),
         UnscaledSilverman(),
-        Autocorrelation(smoothing.Epanechnikov(), 2),
+        Autocorrelation(density.Epanechnikov(), 2),
         Tolerance(1e-8, 1e-12),
     ],
 }
@@ -153,13 +143,13 @@ def _linear_forms() -> list[Any]:
     about = np.array([10.0, 10.0, 10.0])
     return [
         StatisticFeatures(mercer.GaussianNB().fit(X, y)).fit(X, y),
-        Centred(about),
+        CentredColumns(about),
         CentredSquares(about),
         CentredMonomials(about),
         ColumnStatistics(families.Gaussian()),
         RowStatistics(families.MultivariateGaussian()),
-        Among(Centred(about[:2]), np.array([0, 2])),
-        Indicators(Centred(np.zeros(1)), 3),
+        Among(CentredColumns(about[:2]), np.array([0, 2])),
+        Indicators(CentredColumns(np.zeros(1)), 3),
         ObservedColumns(CentredSquares(about), np.arange(3), np.array([1])),
     ]
 
@@ -172,25 +162,25 @@ def _feature_maps() -> list[Any]:
     return [
         (kernels.Normalised(plain) * 2.0).feature_map(3),
         kernels.Linear().of(kernels.Quadratic().feature_map(3)),
-        After(kernels.Linear().feature_map(3), Centred(np.zeros(3)), False),
+        ComposedMap(kernels.Linear().feature_map(3), CentredColumns(np.zeros(3)), False),
         spectrum,
         spectrum.vocabulary.count(told),
         kernels.WeisfeilerLehman().feature_map([([(0, 1), (1, 2)], [0, 1, 0]), ([(0, 1)], [1, 1])]),
         MonomialOrder(3, 0, 2),
-        kernels.OneDimensional(Centred(np.zeros(1))),
+        kernels.OneDimensional(CentredColumns(np.zeros(1))),
         AnyPolynomial(2.5, 1.0, 1.0),
         Runs(np.array([1, 2, 3]), np.array([1, 3])),
         LandmarkMap(kernels.RBF(0.1), X[:3]),
         Landmarks(np.array([0, 2, 1]), 0.1, 45),
-        ByMatrix(kernels.RBF(0.1)),
+        LandmarksByMatrix(kernels.RBF(0.1)),
     ]
 
 
 def _summaries() -> list[Any]:
     X = numbers().X
-    seen = Seen(Kind.NUMBER, 9, 1, None)
+    seen = SeenValues(Kind.NUMBER, 9, 1, None)
     drawn = RowSample(8, ((np.array([0.1, 0.4]), (X[:2],)),))
-    levels = Levels(("a", "b"), ("a",))
+    levels = SurveyLevels(("a", "b"), ("a",))
     sample = DistinctRows.zero(3, most=8).update(X[:5], np.zeros(5, dtype=int))
     return [
         Survey(
@@ -215,10 +205,10 @@ def _summaries() -> list[Any]:
         seen,
         drawn,
         Outline(sample, X.min(axis=0), X.max(axis=0), np.zeros(3, dtype=bool)),
-        Glance(seen, Spread.of(X[:, 0]), DaysSeen.of(np.array([19_000.0, 19_001.5]), "UTC")),
+        Glance(seen, NumberSpread.of(X[:, 0]), DaysSeen.of(np.array([19_000.0, 19_001.5]), "UTC")),
         levels,
-        OnlyGaps("x"),
-        LeftOut("x", "of one value"),
+        MissingOnlyTreatment("x"),
+        LeftOutTreatment("x", "of one value"),
         OtherVocabulary([1, 2], np.array([1, 1]), np.array([1, 2]), 2),
     ]
 
@@ -237,9 +227,9 @@ def _parts_of_fits() -> list[Any]:
         Directions(np.eye(3)[:, :2], np.array([0.7, 0.3])),
         SharedAxes(np.eye(3), np.ones((2, 3))),
         Smoothing(1.0, 1e-9),
-        Normal(X.mean(axis=0), np.cov(X.T), Certificate.closed_form("moments of the rows"), None),
+        NormalFit(X.mean(axis=0), np.cov(X.T), Certificate.closed_form("moments of the rows"), None),
         SeparationFinding("separation", "warning", "A column separates.", "Penalise it.", ("x0",), {"x0": "+∞"}),
-        Identity(),
+        IdentityEstimator(),
         Midway(families.Poisson(), families.LOG, 2.0),
     ]
 
@@ -252,7 +242,7 @@ def _sums() -> list[Any]:
         Goodness(response, np.zeros(4), 3.0, 2.0, 0.1, 4.0, 45.0, 45),
         NormalEquations.zero(3, 1).update(X, y[:, None]),
         RFactor.zero(3, 1),
-        Quadratic.at(response, np.zeros(3)),
+        QuadraticExpansion.at(response, np.zeros(3)),
         SoftmaxQuadratic.at(SoftmaxResponse(3), np.zeros((3, 3))),
         Unweighted(mercer.GaussianNB().fit(X, numbers().y).statistic_.parts[0].pooled()),
     ]

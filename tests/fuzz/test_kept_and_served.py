@@ -14,8 +14,8 @@ import pytest
 import mercer
 import mercer.data
 from mercer._errors import CheckpointError, ModelFileError
-from mercer.engines.checkpoints import Checkpoint, checkpointed
-from mercer.engines.running import Run, running
+from mercer.engines.passes import Run, running
+from mercer.files.checkpoints import Checkpoint, checkpointed
 from tests.fuzz._mutate import SEEDS, WORDS_OF_TEXT, damaged, in_json
 
 RNG = np.random.default_rng(3)
@@ -69,7 +69,7 @@ def test_a_damaged_checkpoint_is_refused_or_changes_nothing(campaign: Any, kept:
 def client() -> Any:
     pytest.importorskip("fastapi", reason="serving needs fastapi")
     pytest.importorskip("httpx", reason="the server is asked through httpx")
-    from tests.serving._server import served
+    from tests.serve._server import served
 
     with served(mercer.GaussianNB().fit(X, Y), max_body_bytes=50_000, max_rows=100) as client:
         yield client

@@ -20,7 +20,7 @@ from sklearn.feature_extraction import text as sklearn_text
 import mercer
 from mercer import engine
 from tests.fuzz._mutate import SEEDS, damaged
-from tests.models.text._same import assert_same_matrix, assert_same_outcome
+from tests.text._same import assert_same_matrix, assert_same_outcome
 
 CORPUS = (Path(__file__).parent / "corpus" / "sayings.txt").read_bytes()
 #: what lower-casing, word boundaries, accents and normal forms have trouble with

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import RBF, Gram
-from mercer.kernels.given import GivenMatrix
+from mercer.kernels.gram import GivenMatrix
 
 X = np.random.default_rng(1).normal(size=(700, 3))
 KERNEL = RBF(gamma=0.3)

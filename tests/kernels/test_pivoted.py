@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.kernels import RBF, Gram, Linear
-from mercer.kernels.given import GivenMatrix
+from mercer.kernels.gram import GivenMatrix
 from mercer.kernels.pivoted import PivotedCholesky
 from tests.kernels._clusters import clusters
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from mercer import kernels as k
 from mercer._errors import ColumnMismatchError, NoSpectrumError
-from mercer.kernels.spectra import Normal
+from mercer.kernels.spectra import NormalSpectrum
 
 KERNELS: list[k.Kernel] = [
     k.RBF(),
@@ -50,7 +50,7 @@ def test_the_mean_of_cosines_is_the_kernel(kernel: k.Kernel) -> None:
 
 def test_the_spectrum_of_the_lecture() -> None:
     """For γ = ½ the standard normal distribution, and else w ~ √(2γ) N(0, 1)."""
-    assert k.RBF(gamma=0.5).spectrum(4) == Normal(4, 1.0)
+    assert k.RBF(gamma=0.5).spectrum(4) == NormalSpectrum(4, 1.0)
     w = k.RBF(gamma=8.0).spectrum(1).sample(5000, np.random.default_rng(0))
     assert stats.kstest(w[:, 0] / 4, "norm").pvalue > 0.01
 

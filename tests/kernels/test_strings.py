@@ -21,7 +21,8 @@ from sklearn.preprocessing import FunctionTransformer
 import mercer
 from mercer import kernels as k
 from mercer._errors import ColumnTypeError, DataError, KernelError, NoFeatureMapError, NonFiniteError
-from mercer.kernels import _counts, strings
+from mercer.kernels import _counting as counting
+from mercer.kernels import _strings as strings
 from mercer.kernels.views import Views
 from mercer.testing import check_kernel
 from tests.kernels._compositions import compositions
@@ -144,7 +145,7 @@ def test_not_all_that_is_frequent_is_made_dense(monkeypatch: pytest.MonkeyPatch)
     X = ["".join(np.random.default_rng(i).choice(list("abc"), 30)) for i in range(40)]
     expected = k.Spectrum(2)(X)
     for most in (1, 5, 8, 9):
-        monkeypatch.setattr(_counts, "MOST_DENSE", most)
+        monkeypatch.setattr(counting, "MOST_DENSE", most)
         side = k.Spectrum(2).prepared(Views(X))
         assert side.dense.shape[1] <= most
         np.testing.assert_array_equal(k.Spectrum(2)(X), expected)

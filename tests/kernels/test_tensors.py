@@ -24,8 +24,7 @@ from mercer.kernels import (
     Spectrum,
     WeisfeilerLehman,
 )
-from mercer.kernels.tensor_tiles import tile_of
-from mercer.kernels.tensors import TensorGram
+from mercer.kernels.tensors import TensorGram, tile_of
 from tests._gpu._devices import DEVICES, TOLERANCE
 
 torch = pytest.importorskip("torch")

@@ -21,7 +21,7 @@ from mercer import (
     TweedieRegressor,
 )
 from mercer._threads import row_blocks
-from mercer.data.sources.base import Chunk, Columns, Piece, Source
+from mercer.data.sources.base import Chunk, Piece, Source, SourceColumns
 from mercer.data.sources.memory import HeldPiece
 from mercer.families import L1, L2
 
@@ -126,7 +126,7 @@ class Tables(Source):
     """Rows of a pyarrow table, 419 at a time."""
 
     def __init__(self, table: Any, y: Array, weight: Array | None = None, offset: Array | None = None) -> None:
-        self._all, self.columns = (table, y, weight, offset), Columns(tuple(table.column_names))
+        self._all, self.columns = (table, y, weight, offset), SourceColumns(tuple(table.column_names))
 
     def pieces(self) -> Iterator[Piece]:
         table, *beside = self._all

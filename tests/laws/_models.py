@@ -32,7 +32,7 @@ from mercer import (
     TfidfVectorizer,
 )
 from mercer.families import L2
-from mercer.models.linear_forms.statistic_features import StatisticFeatures
+from mercer.preprocessing.statistics import StatisticFeatures
 from tests.laws._sources import COUNTS, NUMBERS, TABLE, Asked
 
 #: how far a model of a source may be from that of the rows in memory, relative to its largest number

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mercer.designs import survey
+from mercer.matrices import streamed
 from tests.laws import _sources
 
 
@@ -21,4 +21,4 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a fit begins with far fewer rows than there are."""
-    monkeypatch.setattr(survey, "SAMPLE_ROWS", 400)
+    monkeypatch.setattr(streamed, "SAMPLE_ROWS", 400)

@@ -17,7 +17,7 @@ import pytest
 import mercer.data
 from mercer.data.readers import separated
 from mercer.data.sources.files import arrow, datasets, lines, parquet
-from mercer.designs import survey
+from mercer.matrices import streamed as survey
 from tests.data.sources.conftest import postgresql as postgresql  # a fixture
 from tests.laws import _sources
 from tests.laws._models import MODELS, Case

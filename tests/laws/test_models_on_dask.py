@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 import mercer
 from mercer.data.sources.files import parquet as parquet_sources
-from mercer.designs import survey
+from mercer.matrices import streamed
 from tests.engines._clusters import cluster_of
 from tests.laws._models import MODELS, Case, learnt
 from tests.laws._sources import ARRAYS, KINDS, TABLE, knows
@@ -40,7 +40,7 @@ def processes() -> Iterator[Client]:
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_sources, "PIECE_BYTES", 1000)
-    monkeypatch.setattr(survey, "SAMPLE_ROWS", 60)
+    monkeypatch.setattr(streamed, "SAMPLE_ROWS", 60)
 
 
 @functools.cache

@@ -23,7 +23,7 @@ from mercer import (
     QuadraticDiscriminantAnalysis,
 )
 from mercer._errors import DataError, EmptyDataError
-from mercer.data.sources.memory import InMemory
+from mercer.data.sources.memory import MemorySource
 from mercer.families import Histogram, Poisson
 
 ROWS = 301
@@ -82,7 +82,7 @@ def scores(model, X):
 def test_streamed_is_in_memory(model, data, rows):
     X, y = data()
     expected = scores(model.fit(X, y), X)
-    streamed = model.fit(InMemory(X, y, rows=rows))
+    streamed = model.fit(MemorySource(X, y, rows=rows))
     np.testing.assert_array_equal(streamed.classes_, np.unique(y))
     np.testing.assert_allclose(scores(streamed, X), expected, rtol=1e-9, atol=1e-9)
     assert streamed.plan_.source == f"{ROWS} rows in memory"
@@ -95,7 +95,7 @@ def test_the_order_of_blocks_does_not_matter(model, data):
     order = np.concatenate(np.array_split(np.arange(ROWS), 5)[::-1])
     shuffled = X.iloc[order].reset_index(drop=True) if isinstance(X, pd.DataFrame) else X[order]
     expected = scores(model.fit(X, y), X)
-    np.testing.assert_allclose(scores(model.fit(InMemory(shuffled, y[order], rows=61)), X), expected, rtol=1e-9)
+    np.testing.assert_allclose(scores(model.fit(MemorySource(shuffled, y[order], rows=61)), X), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -105,31 +105,31 @@ def test_weights_come_with_the_source(model, data):
     X, y = data()
     weight = np.random.default_rng(0).integers(3, size=ROWS).astype(float)
     expected = scores(model.fit(X, y, weight), X)
-    np.testing.assert_allclose(scores(model.fit(InMemory(X, y, weight, rows=50)), X), expected, rtol=1e-9)
+    np.testing.assert_allclose(scores(model.fit(MemorySource(X, y, weight, rows=50)), X), expected, rtol=1e-9)
 
 
 def test_sparse_counts():
     X, y = counts()
     expected = scores(MultinomialNB().fit(X, y), X)
-    np.testing.assert_allclose(scores(MultinomialNB().fit(InMemory(sparse.csr_matrix(X), y, rows=9)), X), expected)
+    np.testing.assert_allclose(scores(MultinomialNB().fit(MemorySource(sparse.csr_matrix(X), y, rows=9)), X), expected)
 
 
 def test_rows_are_forgotten_after_streaming():
     X, y = numbers()
-    left = GaussianNB().fit(InMemory(X, y, rows=20)).forget(X[:50], y[:50])
+    left = GaussianNB().fit(MemorySource(X, y, rows=20)).forget(X[:50], y[:50])
     np.testing.assert_allclose(scores(left, X), scores(GaussianNB().fit(X[50:], y[50:]), X), rtol=1e-6)
 
 
 def test_a_class_that_comes_last_is_learnt():
     X, y = np.arange(12.0)[:, None], np.array([0] * 5 + [1] * 5 + [2] * 2)
-    np.testing.assert_array_equal(GaussianNB().fit(InMemory(X, y, rows=5)).classes_, [0, 1, 2])
+    np.testing.assert_array_equal(GaussianNB().fit(MemorySource(X, y, rows=5)).classes_, [0, 1, 2])
 
 
 @pytest.mark.parametrize("bins", [7, np.linspace(-9, 9, 5), "scott"], ids=str)
 def test_histograms(bins):
     X = numbers()[0][:, :1]
     expected = HistogramDensity(bins).fit(X)
-    streamed = HistogramDensity(bins).fit(InMemory(X, rows=40))
+    streamed = HistogramDensity(bins).fit(MemorySource(X, rows=40))
     np.testing.assert_array_equal(streamed.edges_[0], expected.edges_[0])
     np.testing.assert_allclose(streamed.density_, expected.density_, rtol=1e-12)
 
@@ -141,13 +141,13 @@ def test_a_failed_pass_leaves_the_old_model():
     broken = X.copy()
     broken[-1, 2] = np.inf
     with pytest.raises(DataError, match="infinity"):
-        model.fit(InMemory(broken, y, rows=100))
+        model.fit(MemorySource(broken, y, rows=100))
     np.testing.assert_array_equal(model.theta_, before)
 
 
 def test_what_does_not_go_with_a_source_is_refused():
     X, y = numbers()
-    source = InMemory(X, y)
+    source = MemorySource(X, y)
     with pytest.raises(DataError, match="leave y out"):
         GaussianNB().fit(source, y)
     with pytest.raises(DataError, match="columns of it"):
@@ -155,9 +155,9 @@ def test_what_does_not_go_with_a_source_is_refused():
     with pytest.raises(DataError, match="checkpoint"):
         GaussianNB().fit(X, y, checkpoint="somewhere")
     with pytest.raises(DataError, match="requires y"):
-        GaussianNB().fit(InMemory(X))
+        GaussianNB().fit(MemorySource(X))
     with pytest.raises(EmptyDataError, match="no rows"):
-        GaussianNB().fit(InMemory(X[:0], y[:0]))
+        GaussianNB().fit(MemorySource(X[:0], y[:0]))
 
 
 def test_a_column_too_few_in_a_later_chunk_is_named():
@@ -167,4 +167,4 @@ def test_a_column_too_few_in_a_later_chunk_is_named():
         return chunk if chunk.n_rows == 100 else chunk._replace(X=chunk.X[:, :3])
 
     with pytest.raises(ValueError, match="3 features"):
-        GaussianNB().fit(InMemory(X, y, rows=100).map(narrower_at_the_end))
+        GaussianNB().fit(MemorySource(X, y, rows=100).map(narrower_at_the_end))

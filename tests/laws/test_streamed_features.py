@@ -31,11 +31,11 @@ from mercer import (
     SplineFeatures,
     TableFeatures,
 )
+from mercer.base import sources
 from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Source
-from mercer.data.sources.memory import InMemory
-from mercer.models.linear_forms.statistic_features import StatisticFeatures
-from mercer.models.streaming import sampled_source
+from mercer.data.sources.memory import MemorySource
+from mercer.preprocessing.statistics import StatisticFeatures
 
 ROWS = 200
 MAPS = [
@@ -72,47 +72,47 @@ def values(source):
 def test_features_of_a_source_are_those_of_its_rows(features, size):
     X, y = rows()
     expected = dense(features.fit(X).transform(X))
-    streamed = features.fit_transform(InMemory(X, y, rows=size))
+    streamed = features.fit_transform(MemorySource(X, y, rows=size))
     assert isinstance(streamed, Source)
     np.testing.assert_allclose(values(streamed), expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("features", [*MAPS, Nystroem(n_components=20, random_state=0)], ids=str)
 def test_neither_cuts_nor_order_change_what_is_learnt_from_a_sample(features, monkeypatch):
-    monkeypatch.setattr(sampled_source, "MOST_NUMBERS", 3000)
+    monkeypatch.setattr(sources, "MOST_NUMBERS", 3000)
     X, _ = rows()
     X = np.vstack([X, np.random.default_rng(0).exponential(size=(2000, 3))])
-    once = values(features.fit(InMemory(X, rows=500)).transform(InMemory(X)))
-    again = values(features.fit(InMemory(X[::-1], rows=77)).transform(InMemory(X)))
+    once = values(features.fit(MemorySource(X, rows=500)).transform(MemorySource(X)))
+    again = values(features.fit(MemorySource(X[::-1], rows=77)).transform(MemorySource(X)))
     np.testing.assert_allclose(again, once, rtol=1e-9, atol=1e-12)
 
 
 def test_ends_and_gaps_beyond_the_sample_are_known(monkeypatch):
-    monkeypatch.setattr(sampled_source, "MOST_NUMBERS", 1000)
+    monkeypatch.setattr(sources, "MOST_NUMBERS", 1000)
     X = np.random.default_rng(0).uniform(size=(5000, 1))
     X[17], X[4000], X[2500] = -50.0, 70.0, np.nan
-    features = BucketFeatures("width", n_buckets=3).fit(InMemory(X, rows=100))
+    features = BucketFeatures("width", n_buckets=3).fit(MemorySource(X, rows=100))
     np.testing.assert_allclose(features.edges_[0], np.linspace(-50, 70, 4))
     assert features.get_feature_names_out()[-1] == "x0 missing"
 
 
 def test_names_of_columns_stay():
     frame = pd.DataFrame(rows()[0], columns=["a", "b", "c"])
-    assert LogFeatures().fit(InMemory(frame, rows=50)).feature_names_in_.tolist() == ["a", "b", "c"]
+    assert LogFeatures().fit(MemorySource(frame, rows=50)).feature_names_in_.tolist() == ["a", "b", "c"]
 
 
 def test_a_pipeline_streams():
     X, y = rows()
     pipeline = make_pipeline(StatisticFeatures(GaussianNB()), LinearDiscriminantAnalysis())
     expected = pipeline.fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(pipeline.fit(InMemory(X, y, rows=40)).predict_proba(X), expected, rtol=1e-8)
+    np.testing.assert_allclose(pipeline.fit(MemorySource(X, y, rows=40)).predict_proba(X), expected, rtol=1e-8)
     assert pipeline[-1].plan_.source is not None
 
 
 def test_landmarks_and_ridge():
     X, y = rows()
-    model = make_pipeline(Nystroem(n_components=30, random_state=0), Ridge(alpha=0.1)).fit(InMemory(X, y, rows=40))
-    again = make_pipeline(Nystroem(n_components=30, random_state=0), Ridge(alpha=0.1)).fit(InMemory(X, y, rows=91))
+    model = make_pipeline(Nystroem(n_components=30, random_state=0), Ridge(alpha=0.1)).fit(MemorySource(X, y, rows=40))
+    again = make_pipeline(Nystroem(n_components=30, random_state=0), Ridge(alpha=0.1)).fit(MemorySource(X, y, rows=91))
     np.testing.assert_allclose(model.predict(X), again.predict(X), rtol=1e-7)
 
 
@@ -138,6 +138,6 @@ def test_categories_stay_codes_before_a_model_that_needs_all_rows(model):
     pipeline = make_pipeline(TableFeatures(), model)
     answer = "decision_function" if hasattr(model, "decision_function") else "predict"
     expected = getattr(pipeline.fit(frame, y), answer)(frame)
-    streamed = pipeline.fit(InMemory(frame, y, rows=33))
+    streamed = pipeline.fit(MemorySource(frame, y, rows=33))
     np.testing.assert_allclose(getattr(streamed, answer)(frame), expected, rtol=1e-8, atol=1e-10)
     assert list(streamed[-1].feature_names_in_) == list(streamed[0].get_feature_names_out())

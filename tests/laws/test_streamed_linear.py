@@ -16,11 +16,11 @@ from sklearn.base import clone
 
 from mercer import GLM, Lasso, LinearRegression, LogisticRegression, Ridge, RidgeCV, TableFeatures
 from mercer._errors import DataError, FitInterrupted
+from mercer.base import sources
 from mercer.data.sources.base import Source
-from mercer.data.sources.memory import InMemory
-from mercer.designs.streamed import StreamedObservations
+from mercer.data.sources.memory import MemorySource
 from mercer.families import L1, L2
-from mercer.models.streaming import observe
+from mercer.matrices.streamed import StreamedObservations
 from tests.laws._linear import DATA, MODELS, Array, N, Tables, assert_same, table
 from tests.laws._sources import Shuffled
 
@@ -37,7 +37,7 @@ def test_streamed_is_in_memory(name: str, rows: int) -> None:
     if name == "GLM, gamma, canonical":
         X = X[:, [2]]  # few columns leave every mean above 0
     held = clone(model).fit(X, y, weight)
-    source = InMemory(X, y, weight, rows=rows)
+    source = MemorySource(X, y, weight, rows=rows)
     for each in (source, Shuffled(source, seed=0)) if rows < N else (source,):
         streamed = clone(model).fit(each)
         assert_same(streamed, held)
@@ -49,7 +49,7 @@ def test_streamed_is_in_memory(name: str, rows: int) -> None:
 def test_one_row_at_a_time(name: str) -> None:
     model, response, _ = MODELS[name]
     X, y = DATA["X"][:200], DATA[response][:200]
-    assert_same(clone(model).fit(InMemory(X, y, rows=1)), clone(model).fit(X, y))
+    assert_same(clone(model).fit(MemorySource(X, y, rows=1)), clone(model).fit(X, y))
 
 
 @pytest.mark.parametrize("form", [np.float32, sparse.csr_array, np.asfortranarray])
@@ -60,7 +60,7 @@ def test_in_every_form(name: str, form: Callable[[Array], Any]) -> None:
     model, response, _ = MODELS[name]
     X, y = DATA["X"][:, 2:], DATA[response]
     X = form(np.where(np.abs(X) < 1, 0.0, X) if form is sparse.csr_array else X)
-    held, streamed = clone(model).fit(X, y), clone(model).fit(InMemory(X, y, rows=113))
+    held, streamed = clone(model).fit(X, y), clone(model).fit(MemorySource(X, y, rows=113))
     assert_same(streamed, held, precision=1e-6 if X.dtype == np.float32 else 1e-8)
     assert streamed.coef_.dtype == held.coef_.dtype
     assert streamed.plan_.dtype == held.plan_.dtype
@@ -97,21 +97,24 @@ def test_encoded_tables(model: Any) -> None:
     y = DATA[{"LogisticRegression": "two", "GLM": "count"}.get(type(model).__name__, "number")]
     features = TableFeatures().fit(table())
     rows = features.transform(table())
-    held, streamed = clone(model).fit(rows, y), clone(model).fit(InMemory(rows, y, rows=113))
+    held, streamed = clone(model).fit(rows, y), clone(model).fit(MemorySource(rows, y, rows=113))
     assert_same(streamed, held)
 
 
 def test_collinear_and_constant_columns() -> None:
     X = np.column_stack([DATA["X"][:, 2:], DATA["X"][:, 2] + DATA["X"][:, 4], np.full(N, 7.0)])
     for model, response in ((LinearRegression(), "number"), (Ridge(1.0), "number"), (Lasso(0.1, tol=1e-10), "number")):
-        held, streamed = clone(model).fit(X, DATA[response]), clone(model).fit(InMemory(X, DATA[response], rows=113))
+        held, streamed = (
+            clone(model).fit(X, DATA[response]),
+            clone(model).fit(MemorySource(X, DATA[response], rows=113)),
+        )
         assert_same(streamed, held, precision=1e-7)
         assert [finding.columns for finding in streamed.diagnosis_] == [finding.columns for finding in held.diagnosis_]
     for model, response in ((GLM("poisson"), "count"), (LogisticRegression(C=np.inf, tol=1e-9), "two")):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             held = clone(model).fit(X, DATA[response])
-            streamed = clone(model).fit(InMemory(X, DATA[response], rows=113))
+            streamed = clone(model).fit(MemorySource(X, DATA[response], rows=113))
         assert_same(streamed, held, precision=1e-6)
         assert [finding.code for finding in streamed.diagnosis_] == [finding.code for finding in held.diagnosis_]
 
@@ -124,7 +127,7 @@ def test_many_columns(l1_ratio: float) -> None:
     y = np.digitize(X[:, 0] + rng.logistic(size=2000), [0.0])
     solver = "saga" if l1_ratio else "lbfgs"
     model = LogisticRegression(C=0.02, l1_ratio=l1_ratio, solver=solver, tol=1e-10)
-    streamed = clone(model).fit(InMemory(X, y, rows=300))
+    streamed = clone(model).fit(MemorySource(X, y, rows=300))
     assert_same(streamed, clone(model).fit(X, y))
 
 
@@ -133,14 +136,14 @@ def test_many_coefficients_of_classes() -> None:
     X = rng.normal(size=(3000, 80))
     y = np.argmax(X[:, :6] + rng.gumbel(size=(3000, 6)), axis=1)
     model = LogisticRegression(C=0.02, tol=1e-9)
-    streamed = clone(model).fit(InMemory(X, y, rows=300))
+    streamed = clone(model).fit(MemorySource(X, y, rows=300))
     assert_same(streamed, clone(model).fit(X, y), precision=1e-6)
     assert streamed.plan_.path.startswith("L-BFGS")
 
 
 def test_more_columns_than_rows() -> None:
     X, y = np.random.default_rng(0).normal(size=(20, 30)), DATA["number"][:20]
-    assert_same(Ridge().fit(InMemory(X, y, rows=7)), Ridge().fit(X, y))
+    assert_same(Ridge().fit(MemorySource(X, y, rows=7)), Ridge().fit(X, y))
 
 
 # How a fit goes.
@@ -159,7 +162,7 @@ def test_what_needs_all_rows_has_them() -> None:
         (RidgeCV(cv=3), DATA["X"], DATA["number"]),
     ]
     for model, X, response in models:
-        held, streamed = clone(model).fit(X, response), clone(model).fit(InMemory(X, response, rows=100))
+        held, streamed = clone(model).fit(X, response), clone(model).fit(MemorySource(X, response, rows=100))
         np.testing.assert_array_equal(streamed.coef_, held.coef_)
 
 
@@ -187,7 +190,7 @@ def test_a_stopped_fit_keeps_what_it_found(name: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(StreamedObservations, "responses_as", lambda self, dtype: self)
     model = clone(model)
     with pytest.raises(FitInterrupted, match="kept"):
-        model.fit(InMemory(DATA["X"], DATA[response], rows=113))
+        model.fit(MemorySource(DATA["X"], DATA[response], rows=113))
     assert np.isfinite(model.coef_).all()
     assert not model.certificate_.holds
 
@@ -196,12 +199,12 @@ def test_a_failed_fit_leaves_the_model_that_was_there() -> None:
     model = LogisticRegression().fit(DATA["X"][:, 2:], DATA["two"])
     before = model.coef_.copy()
     with pytest.raises(DataError):
-        model.fit(InMemory(DATA["X"], np.zeros(N), rows=100))
+        model.fit(MemorySource(DATA["X"], np.zeros(N), rows=100))
     np.testing.assert_array_equal(model.coef_, before)
 
 
 def test_a_warm_start_begins_where_the_last_fit_ended() -> None:
-    source = InMemory(DATA["X"], DATA["two"], rows=113)
+    source = MemorySource(DATA["X"], DATA["two"], rows=113)
     model = LogisticRegression(tol=1e-10, warm_start=True).fit(source)
     assert model.fit(source).plan_.passes <= 3
 
@@ -216,14 +219,14 @@ def test_what_travels_can_be_pickled() -> None:
     """Everything that a pass is given, of the model with most of it."""
     sent = []
 
-    original = observe.fold
+    original = sources.fold
 
     def fold(summarise: Any, source: Source, merge: Any) -> Any:
         sent.append(len(pickle.dumps((summarise, merge))))
         return original(pickle.loads(pickle.dumps(summarise)), source, pickle.loads(pickle.dumps(merge)))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(observe, "fold", fold)
+        patch.setattr(sources, "fold", fold)
         patch.setattr("mercer.engines.reducing.fold", fold)
         streamed = GLM("poisson", tol=1e-10).fit(Tables(table(), DATA["count"]))
     assert_same(streamed, GLM("poisson", tol=1e-10).fit(table(), DATA["count"]))

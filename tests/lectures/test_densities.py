@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from mercer import KernelDensity
-from mercer.smoothing import SmoothingKernel, smoothing_kernel_from
+from mercer.density import SmoothingKernel, smoothing_kernel_from
 
 Array = np.ndarray
 NAMES = ["uniform", "gaussian", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "exponential"]

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 
 from mercer import KernelDensity, NadarayaWatson
-from mercer.smoothing import Bandwidth, Windows
-from mercer.smoothing.kernels import KERNELS, smoothing_kernel_from
+from mercer.density import Bandwidth, Windows, smoothing_kernel_from
+from mercer.density._kernels import KERNELS
 
 Array = np.ndarray
 NAMES = sorted(KERNELS)

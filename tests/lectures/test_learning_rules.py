@@ -12,13 +12,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import LinearDiscriminantAnalysis, LinearThreshold
 from mercer._errors import DivergedWarning, NotConvergedWarning
-from mercer.designs import DenseDesign, Observations
 from mercer.families import IDENTITY, LOGIT, Bernoulli, Gaussian
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.solvers.krylov import conjugate_gradient
-from mercer.solvers.problem import Problem
-from mercer.solvers.smooth import gradient, newton
+from mercer.matrices import DenseDesign, Observations
+from mercer.optim import gradient, newton
+from mercer.optim.krylov import conjugate_gradient
+from mercer.optim.problem import Problem
 
 MODES = ["batch", "incremental"]
 

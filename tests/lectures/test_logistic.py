@@ -11,14 +11,13 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from mercer import LogisticRegression
-from mercer.designs import Coordinates, DenseDesign, Observations
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import Strengths
-from mercer.families.response import Response
-from mercer.families.softmax import SoftmaxResponse
-from mercer.solvers.problem import Problem
-from mercer.solvers.smooth import softmax
-from mercer.solvers.smooth.softmax import SoftmaxProblem
+from mercer.families.response import Response, SoftmaxResponse
+from mercer.matrices import Coordinates, DenseDesign, Observations
+from mercer.optim import softmax
+from mercer.optim.problem import Problem
+from mercer.optim.softmax import SoftmaxProblem
 
 
 def rows(classes: int, n: int = 150) -> tuple[Any, Any]:

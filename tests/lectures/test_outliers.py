@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 
 from mercer import DensityOutliers, GaussianDiscriminant, GaussianNB, KernelBayes, LogisticRegression
-from mercer.smoothing.rules import Scott
+from mercer.density import Scott
 
 X, Y = load_digits(return_X_y=True)
 KNOWN = np.random.default_rng(0).permutation(np.flatnonzero(Y < 8))

@@ -8,7 +8,7 @@ from scipy import optimize
 
 from mercer import SVC, SVR, LinearSVC, LinearSVR
 from mercer import kernels as k
-from tests.models.svm._tubes import tube, waves
+from tests.svm._tubes import tube, waves
 
 Array = np.ndarray
 

@@ -1,6 +1,6 @@
 """Bags of words: lecture 3's documents as they are written, and lecture 5's four ways to represent a word.
 
-Lecture 3's table of nine titles is in `tests/models/text/test_count_vectorizer.py`.
+Lecture 3's table of nine titles is in `tests/text/test_count_vectorizer.py`.
 """
 
 from __future__ import annotations

@@ -12,16 +12,16 @@ from mercer.report import (
     Axis,
     Bars,
     Chart,
-    Costs,
-    Evidence,
+    CostTable,
+    EvidenceRecord,
     Field,
     Grid,
     Heat,
     Line,
     Note,
     Page,
-    Points,
-    Rows,
+    PointCloud,
+    RowTable,
     Section,
 )
 
@@ -74,7 +74,7 @@ def roc() -> Chart:
 def calibration() -> Chart:
     p = np.linspace(0.05, 0.95, 10)
     points = tuple(
-        Points(name, p + shift, p**bend, [f"{n} rows" for n in range(12, 22)], p**bend - 0.06, p**bend + 0.06)
+        PointCloud(name, p + shift, p**bend, [f"{n} rows" for n in range(12, 22)], p**bend - 0.06, p**bend + 0.06)
         for name, bend, shift in (("NaiveBayes", 1.4, 0.0), ("LogisticRegression", 1.05, 0.012))
     )
     unit = (Axis("probability said", low=0, high=1), Axis("share that came true", low=0, high=1))
@@ -106,7 +106,7 @@ def regions() -> Chart:
     cloud = RNG.normal(size=(160, 2))
     present = cloud[:, 0] + cloud[:, 1] ** 2 + RNG.normal(size=160) > 1.5
     points = tuple(
-        Points(name, *cloud[present == k].T, labels=[f"row {i}" for i in np.flatnonzero(present == k)])
+        PointCloud(name, *cloud[present == k].T, labels=[f"row {i}" for i in np.flatnonzero(present == k)])
         for k, name in enumerate(CLASSES)
     )
     return Chart("Decision regions", Axis("age (standardised)"), Axis("oldpeak (standardised)"), (heat, *points))
@@ -127,7 +127,9 @@ def gaps() -> Chart:
 
 
 def nothing() -> Chart:
-    return Chart("An empty chart", Axis("x"), Axis("y"), (Line("nothing", [], []), Points("NaN", [math.nan], [1.0])))
+    return Chart(
+        "An empty chart", Axis("x"), Axis("y"), (Line("nothing", [], []), PointCloud("NaN", [math.nan], [1.0]))
+    )
 
 
 def histograms() -> tuple[Chart, ...]:
@@ -141,26 +143,26 @@ def histograms() -> tuple[Chart, ...]:
 MODELS = ("NaiveBayes", "LogisticRegression", "SVC")
 
 
-def costs() -> Costs:
+def costs() -> CostTable:
     truth = RNG.integers(0, 2, 270)
     models = {}
     for i, name in enumerate(MODELS):
         eta = 2.2 * (truth - 0.5) + RNG.normal(size=270) * (1 + 0.2 * i)
         p = 1 / (1 + np.exp(-eta))
         models[name] = (np.column_stack([1 - p, p]), truth)
-    return Costs(CLASSES, models)
+    return CostTable(CLASSES, models)
 
 
-def rows() -> Rows:
+def rows() -> RowTable:
     adds = RNG.normal(size=(12, len(COLUMNS)))
     texts = [[f"{abs(value):.2f}" for value in row] for row in adds]
     p = 1 / (1 + np.exp(-(adds.sum(axis=1) - 0.3)))
     said = [CLASSES[int(q > 0.5)] for q in p]
-    one = Evidence(
+    one = EvidenceRecord(
         "NaiveBayes", "log odds of present against absent", -0.3, adds, said, (), CLASSES, np.column_stack([1 - p, p])
     )
-    other = Evidence("LogisticRegression", "log odds of present against absent", 0.1, 0.8 * adds, said)
-    return Rows(COLUMNS, texts, (one, other), truth=said[::-1])
+    other = EvidenceRecord("LogisticRegression", "log odds of present against absent", 0.1, 0.8 * adds, said)
+    return RowTable(COLUMNS, texts, (one, other), truth=said[::-1])
 
 
 def checks() -> tuple[Note, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mercer._errors import RecordError
-from mercer.report import Axis, Bars, Chart, Costs, Evidence, Heat, Line, Page, Points, Rows, Section
+from mercer.report import Axis, Bars, Chart, CostTable, EvidenceRecord, Heat, Line, Page, PointCloud, RowTable, Section
 
 
 def test_arrays_become_tuples_so_that_records_are_equal_when_they_say_the_same() -> None:
@@ -25,22 +25,22 @@ def test_cells_have_names_or_one_edge_more() -> None:
     assert (named.n_rows, named.n_columns) == (edged.n_rows, edged.n_columns) == (2, 1)
 
 
-EVIDENCE = Evidence("m", "log odds", 0, [[1.0, 2.0]], ["yes"])
+EVIDENCE = EvidenceRecord("m", "log odds", 0, [[1.0, 2.0]], ["yes"])
 
 UNFIT: dict[str, Callable[[], object]] = {
     "line": lambda: Line("a", [0, 1], [0]),
     "band": lambda: Line("a", [0, 1], [0, 1], low=[0]),
-    "labels": lambda: Points("a", [0], [0], ["x", "y"]),
+    "labels": lambda: PointCloud("a", [0], [0], ["x", "y"]),
     "bars": lambda: Bars("a", ["x"], [1, 2]),
     "bars of two kinds": lambda: Chart("c", Axis(""), Axis(""), (Bars("a", ["x"], [1]), Bars("b", ["y"], [1]))),
     "cells": lambda: Heat("h", ["a"], ["b"], [[1, 2]]),
     "shades": lambda: Heat("h", ["a"], ["b"], [[1]], shades=[[1], [1]]),
-    "probabilities": lambda: Costs("ab", {"m": ([[0.5, 0.5]], [0, 1])}),
-    "codes": lambda: Costs("ab", {"m": ([[0.5, 0.5]], [2])}),
-    "costs": lambda: Costs("ab", {}, [[0, 1]]),
-    "features": lambda: Rows(("a",), [["1"]], (EVIDENCE,)),
-    "rows": lambda: Rows(("a", "b"), [["1", "2"]] * 2, (EVIDENCE,)),
-    "texts": lambda: Rows(("a", "b"), [["1"]], ()),
+    "probabilities": lambda: CostTable("ab", {"m": ([[0.5, 0.5]], [0, 1])}),
+    "codes": lambda: CostTable("ab", {"m": ([[0.5, 0.5]], [2])}),
+    "costs": lambda: CostTable("ab", {}, [[0, 1]]),
+    "features": lambda: RowTable(("a",), [["1"]], (EVIDENCE,)),
+    "rows": lambda: RowTable(("a", "b"), [["1", "2"]] * 2, (EVIDENCE,)),
+    "texts": lambda: RowTable(("a", "b"), [["1"]], ()),
     "id": lambda: Section("no spaces", "title", ()),
     "ids": lambda: Page("t", "", (Section("a", "A", ()), Section("a", "B", ()))),
 }
@@ -58,4 +58,4 @@ def test_the_message_names_the_parts() -> None:
 
 
 def test_rows_have_names() -> None:
-    assert Rows(("a", "b"), [["1", "2"]], (EVIDENCE,)).names == ("row 1",)
+    assert RowTable(("a", "b"), [["1", "2"]], (EVIDENCE,)).names == ("row 1",)

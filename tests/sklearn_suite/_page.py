@@ -24,13 +24,13 @@ they import, and runs them: those of the classes themselves, and those of its pi
 displays in which one takes part. `make test` runs the former, `make test-slow` the latter.
 `python -m tests.sklearn_suite._page` writes this page, and a test says when it is out of date. Differences of behaviour
 have [a page of their own](decisions/0005-deviations-from-scikit-learn.md); the checks of conventions are in
-`tests/models/test_check_estimator.py`.
+`tests/base/test_check_estimator.py`.
 """
 
 #: files that import a class that we have, too, but are about others
 OTHERS = {
     "sklearn.tests.test_common": "checks scikit-learn's own estimators, one by one; ours are checked in "
-    "tests/models/test_check_estimator.py",
+    "tests/base/test_check_estimator.py",
     "sklearn.tests.test_docstring_parameters": "is about docstrings of scikit-learn's own modules",
 }
 

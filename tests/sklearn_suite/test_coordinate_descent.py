@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mercer.models import (
-    ElasticNet,
-    ElasticNetCV,
-    Lasso,
-    LassoCV,
-    LinearRegression,
-    Ridge,
-    enet_path,
-    lasso_path,
-)
+from mercer.linear_model import ElasticNet, ElasticNetCV, Lasso, LassoCV, LinearRegression, Ridge, enet_path, lasso_path
 from tests.sklearn_suite._swap import load_swapped
 
 PRIVATE = "tests private functions of scikit-learn, not the estimators"
@@ -47,7 +38,7 @@ globals().update(
             "test_enet_copy_X_False_check_input_False": "wants X to be overwritten",
             "test_check_input_false": "wants rows in C order to be refused; ours reads either order",
             "test_lasso_dual_gap": "compares gaps to seven digits, which are of the order of rounding here; the law is "
-            "in tests/models/linear/test_lasso.py",
+            "in tests/linear_model/test_lasso.py",
             "test_warm_start": "wants two fits of 5 iterations to end where one of 10 does; "
             "iterations are not alike here",
             "test_1d_multioutput_enet_and_multitask_enet_cv": ITERATES,

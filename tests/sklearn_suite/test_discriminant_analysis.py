@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.models.discriminants.linear_discriminant import LinearDiscriminantAnalysis
-from mercer.models.discriminants.quadratic_discriminant import QuadraticDiscriminantAnalysis
+from mercer.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tests.sklearn_suite._swap import load_swapped
 
 REPLACEMENTS = {

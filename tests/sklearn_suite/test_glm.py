@@ -12,24 +12,24 @@ import numpy as np
 from sklearn._loss import HalfBinomialLoss, HalfGammaLoss, HalfPoissonLoss, HalfTweedieLoss, HalfTweedieLossIdentity
 from sklearn._loss.loss import HalfSquaredError
 
-from mercer import models
+import mercer
 from mercer.families import IDENTITY, LOGIT, Bernoulli, Gaussian
 from mercer.families.response import Response
-from mercer.models.glm.regressor import GLMRegressor
+from mercer.linear_model.glm_regressors import GLMRegressor
 from tests.sklearn_suite._swap import load_swapped
 
 
-class PoissonRegressor(models.PoissonRegressor):
+class PoissonRegressor(mercer.PoissonRegressor):
     def _get_loss(self) -> Any:
         return HalfPoissonLoss()
 
 
-class GammaRegressor(models.GammaRegressor):
+class GammaRegressor(mercer.GammaRegressor):
     def _get_loss(self) -> Any:
         return HalfGammaLoss()
 
 
-class TweedieRegressor(models.TweedieRegressor):
+class TweedieRegressor(mercer.TweedieRegressor):
     def _get_loss(self) -> Any:
         return (HalfTweedieLoss if self._is_log() else HalfTweedieLossIdentity)(power=self.power)
 
@@ -60,8 +60,8 @@ globals().update(
             "test_newton_solver_verbosity": "tests what scikit-learn's private solver prints",
             "test_poisson_regressor_array_api_compliance": "arrays of other libraries are not accepted",
             "test_poisson_regressor_array_api_warm_start": "arrays of other libraries are not accepted",
-            "test_tweedie_link_argument": "looks at the private loss; see tests/models/glm/test_regressors.py",
-            "test_tweedie_link_auto": "looks at the private loss; see tests/models/glm/test_regressors.py",
+            "test_tweedie_link_argument": "looks at the private loss; see tests/linear_model/test_regressors.py",
+            "test_tweedie_link_auto": "looks at the private loss; see tests/linear_model/test_regressors.py",
             "test_convergence_warning": "least squares are solved in one step, so that max_iter=1 is enough",
         },
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer.models.densities.kernel_density import KernelDensity
+from mercer.density import KernelDensity
 from tests.sklearn_suite._swap import load_swapped
 
 globals().update(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.models.kernel_features.nystroem import Nystroem
-from mercer.models.kernel_features.rbf_sampler import RBFSampler
+from mercer.kernel_approximation import Nystroem, RBFSampler
 from tests.sklearn_suite._swap import load_swapped
 
 ARRAY_API = "attributes of a model fitted to tensors are arrays in main memory, so that it transforms both"

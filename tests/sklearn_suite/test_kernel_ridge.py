@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.models.kernel_models.kernel_ridge import KernelRidge
+from mercer.kernel_ridge import KernelRidge
 from tests.sklearn_suite._swap import load_swapped
 
 globals().update(load_swapped("sklearn.tests.test_kernel_ridge", {"KernelRidge": KernelRidge}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.models.linear.linear_regression import LinearRegression
+from mercer.linear_model import LinearRegression
 from tests.sklearn_suite._swap import load_swapped
 
 PRIVATE = "tests scikit-learn's private preprocessing, not the estimator"
@@ -14,9 +14,9 @@ globals().update(
         exclude={
             "test_inplace_data_preprocessing": "copy_X=False is expected to spoil X, which ours never does",
             "test_linear_regression_sample_weight_consistency": "expects sparse X to fail where ours does not; the law "
-            "is in tests/models/linear/test_linear_regression.py",
+            "is in tests/linear_model/test_linear_regression.py",
             "test_raises_value_error_if_positive_and_sparse": "ours takes sparse X; the law is in "
-            "tests/models/linear/test_linear_regression.py",
+            "tests/linear_model/test_linear_regression.py",
             "test_preprocess_data": PRIVATE,
             "test_preprocess_data_multioutput": PRIVATE,
             "test_preprocess_data_weighted": PRIVATE,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.models.linear.linear_regression import LinearRegression
-from mercer.models.linear.ridge import Ridge
-from mercer.models.linear.ridge_cv import RidgeCV
+from mercer.linear_model import LinearRegression, Ridge, RidgeCV
 from tests.sklearn_suite._cases import on_ours_only
 from tests.sklearn_suite._swap import load_swapped
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mercer import models
+import mercer
 from tests.sklearn_suite._cases import on_ours_only
 from tests.sklearn_suite._swap import load_swapped
 
@@ -23,6 +23,6 @@ NAMES = [
     "TweedieRegressor",
 ]
 
-TESTS = load_swapped("sklearn.linear_model.tests.test_common", {name: getattr(models, name) for name in NAMES})
+TESTS = load_swapped("sklearn.linear_model.tests.test_common", {name: getattr(mercer, name) for name in NAMES})
 
 globals().update({name: on_ours_only(test) for name, test in TESTS.items()})

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from sklearn import svm
 
-from mercer.models import LinearSVC, LinearSVR
+from mercer.svm import LinearSVC, LinearSVR
 from tests.sklearn_suite._swap import load_swapped
 
 SWAPPED = {"LinearSVC": LinearSVC, "LinearSVR": LinearSVR}
@@ -21,7 +21,7 @@ TESTS = load_swapped(
     naming="LinearSV",
     exclude={
         "test_linear_svm_convergence_warnings": "wants two steps not to be enough for six points, which they are here; "
-        "the warning is tested in tests/models/svm/test_linear_svc.py and test_linear_svr.py",
+        "the warning is tested in tests/svm/test_linear_svc.py and test_linear_svr.py",
     },
 )
 

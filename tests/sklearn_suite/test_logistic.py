@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.models import LogisticRegression, LogisticRegressionCV
+from mercer.linear_model import LogisticRegression, LogisticRegressionCV
 from tests.sklearn_suite._swap import load_swapped
 
 PRIVATE = "tests a private function of scikit-learn's, not the estimators"
@@ -23,7 +23,7 @@ globals().update(
             "test_liblinear_dual_random_state": "wants another seed to give other coefficients; here nothing is drawn, "
             "and there is but one optimum",
             "test_logreg_predict_proba_multinomial": "calls the private _predict_proba_lr; what it says of softmax is "
-            "in tests/models/logistic/test_logistic_regression.py",
+            "in tests/linear_model/test_logistic_regression.py",
             "test_newton_cholesky_fallback_to_lbfgs": "counts the steps of scikit-learn's private fallback from "
             "Newton's method to L-BFGS; ours needs none",
         },

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mercer.models import LogisticRegression, LogisticRegressionCV
+from mercer.linear_model import LogisticRegression, LogisticRegressionCV
 from tests.sklearn_suite._cases import on_ours_only
 from tests.sklearn_suite._swap import load_swapped
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.models import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
+from mercer.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from tests.sklearn_suite._swap import load_swapped
 
 globals().update(
@@ -12,7 +12,7 @@ globals().update(
         exclude={
             "test_gnb_check_update_with_no_data": "tests a private helper that merges moments; ours is a statistic",
             "test_discretenb_provide_prior": "needs the classes of a fit that failed, which here leaves no trace; what "
-            "it says of priors is in tests/models/generative/test_discrete.py",
+            "it says of priors is in tests/naive_bayes/test_discrete.py",
             "test_gnb_array_api_compliance": "other array libraries are not accepted, nor does the tag say so",
         },
     )

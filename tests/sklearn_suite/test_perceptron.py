@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.models.rules.perceptron import Perceptron
+from mercer.linear_model import Perceptron
 from tests.sklearn_suite._swap import load_swapped
 
 globals().update(load_swapped("sklearn.linear_model.tests.test_perceptron", {"Perceptron": Perceptron}))

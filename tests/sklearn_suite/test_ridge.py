@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mercer.models.linear.linear_regression import LinearRegression
-from mercer.models.linear.ridge import Ridge
-from mercer.models.linear.ridge_cv import RidgeCV
+from mercer.linear_model import LinearRegression, Ridge, RidgeCV
 from tests.sklearn_suite._swap import load_swapped
 
 # some of the tests also run scikit-learn's classifiers, which warn
@@ -49,7 +47,7 @@ TESTS = load_swapped(
         "test_array_api_numpy_namespace_no_warning": ARRAYS,
         "test_n_iter": "expects iterative solvers to stop at max_iter; here such data are solved directly",
         "test_ridge_fit_intercept_sparse_sag": "expects a warning that solver='sag' needs many steps, which ours does "
-        "not; that sparse and dense X agree is in tests/models/linear/test_ridge.py",
+        "not; that sparse and dense X agree is in tests/linear_model/test_ridge.py",
     },
 )
 

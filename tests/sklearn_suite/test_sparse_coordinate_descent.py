@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.models import ElasticNet, ElasticNetCV, Lasso, LassoCV
+from mercer.linear_model import ElasticNet, ElasticNetCV, Lasso, LassoCV
 from tests.sklearn_suite._swap import load_swapped
 
 globals().update(

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 from sklearn import svm
 
-from mercer.models.svm.svc import SVC
-from mercer.models.svm.svr import SVR
+from mercer.svm import SVC, SVR
 from tests.sklearn_suite._swap import load_swapped
 
 #: kernels of these tests that are not positive definite, a sigmoid for instance, are said to be none

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mercer.features.text.terms import strip_accents_ascii, strip_accents_unicode
-from mercer.models import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from mercer.text import CountVectorizer, HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from mercer.text.analysis import strip_accents_ascii, strip_accents_unicode
 from tests.sklearn_suite._swap import load_swapped
 
 globals().update(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer.designs import DenseDesign
 from mercer.families import LOG, Gamma, InverseGaussian, Poisson
 from mercer.families.response import Response
+from mercer.matrices import DenseDesign
 from mercer.stats.goodness import Goodness
 
 FIELDS = ("deviance", "pearson", "excess", "squares", "weight", "rows")

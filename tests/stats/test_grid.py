@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from mercer._errors import MergeError, SupportError, TooLargeError, UnequalEdgesError
-from mercer.families.bins import Axis, Width
+from mercer.families.bins import BinAxis, Width
 from mercer.stats import GridCounts
 
 EDGES = ([0.0, 1.0, 2.0, 4.0], [-1.0, 0.0, 5.0])
-AXES = tuple(Axis.given(edges) for edges in EDGES)
+AXES = tuple(BinAxis.given(edges) for edges in EDGES)
 
 
-def counted(axes: tuple[Axis, ...], X: np.ndarray, weight: np.ndarray | None = None) -> GridCounts:
+def counted(axes: tuple[BinAxis, ...], X: np.ndarray, weight: np.ndarray | None = None) -> GridCounts:
     return GridCounts.zero(1, axes).update(X, np.zeros(len(X), dtype=np.int32), weight)
 
 
@@ -23,7 +23,7 @@ def test_agrees_with_numpy(d: int, weighted: bool) -> None:
     rng = np.random.default_rng(d)
     X, weight = rng.integers(0, 9, (500, d)) / 2, rng.uniform(0, 2, 500) if weighted else None
     edges = [np.array([0.0, 1.0, 2.5, 4.0]), np.linspace(0, 4, 6), np.array([-1.0, 3.0, 7.0])][:d]
-    seen = counted(tuple(map(Axis.given, edges)), X, weight)
+    seen = counted(tuple(map(BinAxis.given, edges)), X, weight)
     np.testing.assert_allclose(seen.counts[0], np.histogramdd(X, edges, weights=weight)[0], rtol=1e-12)
     np.testing.assert_array_equal(seen.rows[0], np.histogramdd(X, edges)[0])
 
@@ -59,7 +59,7 @@ def test_bins_of_a_width_merge_whatever_they_have_seen() -> None:
 
 def test_other_edges_cannot_be_merged_and_the_axis_is_named() -> None:
     X = np.array([[1.0, 0.0]])
-    other = (AXES[0], Axis.given([-1.0, 0.5, 5.0]))
+    other = (AXES[0], BinAxis.given([-1.0, 0.5, 5.0]))
     with pytest.raises(UnequalEdgesError, match=r"axis 1: 2 bins from -1 to 5 and 2 .*Width\(…\)"):
         counted(AXES, X).merge(counted(other, X))
     with pytest.raises(MergeError, match="grids"):
@@ -67,8 +67,8 @@ def test_other_edges_cannot_be_merged_and_the_axis_is_named() -> None:
 
 
 def test_a_given_axis_and_a_lattice_with_the_same_edges_merge() -> None:
-    lattice = Axis.even(0.0, 2.0, 2).covering(-1.5, 0.0)
-    given = Axis(lattice.edges.copy(), lattice.closed)
+    lattice = BinAxis.even(0.0, 2.0, 2).covering(-1.5, 0.0)
+    given = BinAxis(lattice.edges.copy(), lattice.closed)
     X = np.array([[-1.5], [2.0], [0.3]])
     for one, other in ((lattice, given), (given, lattice)):
         merged = counted((one,), X).merge(counted((other,), X))
@@ -76,7 +76,7 @@ def test_a_given_axis_and_a_lattice_with_the_same_edges_merge() -> None:
 
 
 def test_a_grid_of_too_many_cells_is_refused() -> None:
-    axis = Axis.even(0.0, 1.0, 1000)
+    axis = BinAxis.even(0.0, 1.0, 1000)
     with pytest.raises(TooLargeError, match="1000 × 1000 × 1000"):
         GridCounts.zero(1, (axis, axis, axis))
 

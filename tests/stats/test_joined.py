@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.stats import joined
-from mercer.stats.joined import pilot, tiles
+from mercer.stats import tiles as joined
+from mercer.stats.tiles import pilot, tiles
 
 
 def test_a_column_near_zero_is_left_where_it_is() -> None:
@@ -41,7 +41,7 @@ def test_nothing_and_nonsense_have_pilots_too() -> None:
 
 
 def test_tiles_hold_all_rows_of_positive_weight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joined, "TILE", 1)
+    monkeypatch.setattr(joined, "JOINED_TILE", 1)
     rng = np.random.default_rng(0)
     X, Y, weight = rng.normal(size=(200, 3)), rng.normal(size=(200, 2)), rng.integers(0, 3, 200).astype(float)
     shift = np.arange(5.0)

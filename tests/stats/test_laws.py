@@ -14,7 +14,7 @@ from scipy import sparse
 
 from mercer import families as f
 from mercer.data.coding import Coded
-from mercer.families.bins import Axis
+from mercer.families.bins import BinAxis
 from mercer.stats import (
     BinCounts,
     ColumnMoments,
@@ -23,9 +23,9 @@ from mercer.stats import (
     GridCounts,
     LevelCounts,
     PatternMoments,
-    Rows,
     ScatterMoments,
     Statistic,
+    StoredRows,
     ValueCounts,
     VectorSums,
 )
@@ -55,9 +55,9 @@ CASES: dict[str, tuple[Make, st.SearchStrategy[float], Callable[[np.ndarray], An
     "sparse vector sums": (lambda k, d: VectorSums.zero(f.Multinomial(), k, d), COUNTS, sparse.csr_array),
     "levels": (lambda k, d: LevelCounts.zero(k), COUNTS, as_column),
     "values": (ValueCounts.zero, GAPPY, np.asarray),
-    "rows": (Rows.zero, GAPPY, np.asarray),
-    "grid": (lambda k, d: GridCounts.zero(k, (Axis.given([-8.0, 0.0, 1.5, 8.0]),) * d), GAPPY, np.asarray),
-    "even grid": (lambda k, d: GridCounts.zero(k, (Axis.even(-8.0, 8.0, 5),) * d), GAPPY, np.asarray),
+    "rows": (StoredRows.zero, GAPPY, np.asarray),
+    "grid": (lambda k, d: GridCounts.zero(k, (BinAxis.given([-8.0, 0.0, 1.5, 8.0]),) * d), GAPPY, np.asarray),
+    "even grid": (lambda k, d: GridCounts.zero(k, (BinAxis.even(-8.0, 8.0, 5),) * d), GAPPY, np.asarray),
     "bins": (lambda k, d: BinCounts.zero(k, d, edges=np.array([-4.0, 0.0, 1.0, 5.0])), GAPPY, np.asarray),
 }
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from mercer._errors import MergeError, UnseenRowsError
-from mercer.stats import joined
+from mercer.stats import tiles
 from mercer.stats.normal_equations import NormalEquations
 from tests.stats._draws import draw
 
@@ -45,7 +45,7 @@ def assert_products_of(seen: NormalEquations, X: Array, Y: Array, weight: Array,
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_any_container(contained: Callable[[Array], Any], weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joined, "TILE", 1)
+    monkeypatch.setattr(tiles, "JOINED_TILE", 1)
     X, Y = draw(300, 4, 2)
     weight = np.random.default_rng(1).uniform(size=300) if weighted else None
     assert_products_of(summary_of(contained(X), Y, weight), X, Y, np.ones(300) if weight is None else weight)

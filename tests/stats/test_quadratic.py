@@ -12,7 +12,11 @@ from scipy import sparse
 
 from mercer import _threads
 from mercer._errors import TooManyColumnsError
-from mercer.designs import (
+from mercer.engines import engine
+from mercer.engines.reducing import reduce
+from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
+from mercer.families.response import Response
+from mercer.matrices import (
     CodesDesign,
     DenseDesign,
     Design,
@@ -22,11 +26,7 @@ from mercer.designs import (
     TensorDesign,
     TensorObservations,
 )
-from mercer.engines import engine
-from mercer.engines.reducing import reduce
-from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
-from mercer.families.response import Response
-from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS, Quadratic
+from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS, QuadraticExpansion
 
 RESPONSES = {
     "gaussian": Response(Gaussian(), IDENTITY),
@@ -60,8 +60,8 @@ def test_gradient_and_hessian_are_slopes_of_the_loss(name: str, response: Respon
     data = observations(name)
     w = np.random.default_rng(2).normal(size=data.design.n_columns) / 4
 
-    def at(w: np.ndarray, order: int) -> Quadratic:
-        return reduce(Quadratic.at(response, w, order), data)
+    def at(w: np.ndarray, order: int) -> QuadraticExpansion:
+        return reduce(QuadraticExpansion.at(response, w, order), data)
 
     here, step = at(w, HESSIAN), 1e-5
     for j, direction in enumerate(step * np.eye(len(w))):
@@ -77,7 +77,7 @@ def test_gradient_and_hessian_are_slopes_of_the_loss(name: str, response: Respon
 @settings(max_examples=30)
 def test_split_and_merged_is_one_pass(name: str, a: int, b: int, order: int) -> None:
     data = observations(name)
-    zero = Quadratic.at(RESPONSES["logistic"], np.full(data.design.n_columns, 0.1), order)
+    zero = QuadraticExpansion.at(RESPONSES["logistic"], np.full(data.design.n_columns, 0.1), order)
     whole = zero.update(*data.batch(slice(0, 80)))
     cuts = [0, *sorted((a, b)), 80]
     parts = [zero.update(*data.batch(slice(*cut))) for cut in itertools.pairwise(cuts)]
@@ -91,7 +91,7 @@ def test_split_and_merged_is_one_pass(name: str, a: int, b: int, order: int) -> 
 
 def test_an_update_leaves_the_statistic_as_it_was() -> None:
     data = observations("dense")
-    first = Quadratic.at(RESPONSES["logistic"], np.zeros(4)).update(*data.batch(slice(0, 40)))
+    first = QuadraticExpansion.at(RESPONSES["logistic"], np.zeros(4)).update(*data.batch(slice(0, 40)))
     gradient, hessian = first.gradient.copy(), first.hessian.copy()
     first.update(*data.batch(slice(40, 80)))
     first.merge(first)
@@ -106,7 +106,7 @@ def test_threads_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     found = []
     for threads in (1, 3):
         with engine(threads=threads):
-            found.append(reduce(Quadratic.at(RESPONSES["poisson"], np.full(data.design.n_columns, 0.1)), data))
+            found.append(reduce(QuadraticExpansion.at(RESPONSES["poisson"], np.full(data.design.n_columns, 0.1)), data))
     one, several = found
     assert one.loss == several.loss
     np.testing.assert_array_equal(one.gradient, several.gradient)
@@ -115,7 +115,7 @@ def test_threads_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_beyond_its_order_a_step_is_empty() -> None:
     data = observations("dense")
-    at = {order: reduce(Quadratic.at(RESPONSES["logistic"], np.zeros(4), order), data) for order in (0, 1, 2)}
+    at = {order: reduce(QuadraticExpansion.at(RESPONSES["logistic"], np.zeros(4), order), data) for order in (0, 1, 2)}
     assert [(s.gradient.size, s.hessian.size) for s in at.values()] == [(0, 0), (4, 0), (4, 16)]
     assert at[LOSS].loss == at[GRADIENT].loss
     assert at[HESSIAN].loss == pytest.approx(at[LOSS].loss, rel=1e-14)
@@ -134,14 +134,14 @@ def test_a_value_that_is_not_finite_leaves_no_finite_gradient(name: str, value: 
     }[name]()
     data = Observations(spoilt, np.tile([0.0, 1.0], 15))
     for response in RESPONSES.values():
-        step = reduce(Quadratic.at(response, np.full(spoilt.n_columns, start), GRADIENT), data)
+        step = reduce(QuadraticExpansion.at(response, np.full(spoilt.n_columns, start), GRADIENT), data)
         assert not np.isfinite(step.gradient).all()
 
 
 def test_a_hessian_too_large_to_form_is_refused_before_any_work() -> None:
     wide = SparseDesign.of(sparse.csr_array((5, 50_000)))
     with pytest.raises(TooManyColumnsError, match="50000 columns"):
-        reduce(Quadratic.at(RESPONSES["logistic"], np.zeros(50_000)), Observations(wide, np.zeros(5)))
+        reduce(QuadraticExpansion.at(RESPONSES["logistic"], np.zeros(50_000)), Observations(wide, np.zeros(5)))
 
 
 @pytest.mark.parametrize("order", [LOSS, GRADIENT, HESSIAN])
@@ -154,7 +154,7 @@ def test_tensors_have_the_step_of_arrays(order: int, response: Response, with_of
     given = [rng.integers(0, 2, 50) * 1.0, rng.random(50), *([rng.normal(size=50)] if with_offset else [])]
     arrays = Observations(DenseDesign.of(X), *given)
     tensors = TensorObservations.of(TensorDesign.of(torch.as_tensor(X)), *map(torch.as_tensor, given))
-    expected, found = (reduce(Quadratic.at(response, point, order), data) for data in (arrays, tensors))
+    expected, found = (reduce(QuadraticExpansion.at(response, point, order), data) for data in (arrays, tensors))
     assert found.loss == pytest.approx(expected.loss, rel=1e-12)
     np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-10, atol=1e-11)
     np.testing.assert_allclose(found.hessian, expected.hessian, rtol=1e-10, atol=1e-11)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer.designs import DenseDesign
 from mercer.families import IDENTITY, LOG, LOGIT, PROBIT, Bernoulli, Gamma, Gaussian, Poisson
 from mercer.families.response import Response
-from mercer.stats.quadratic import GRADIENT, HESSIAN, Quadratic
+from mercer.matrices import DenseDesign
+from mercer.stats.quadratic import GRADIENT, HESSIAN, QuadraticExpansion
 
 RESPONSES = {
     "gaussian": Response(Gaussian(), IDENTITY),
@@ -22,7 +22,9 @@ RESPONSES = {
 }
 
 
-def both_ways(zero: Quadratic, X: Any, rows: tuple[Any, Any, Any], *, intercept: bool) -> tuple[Quadratic, Quadratic]:
+def both_ways(
+    zero: QuadraticExpansion, X: Any, rows: tuple[Any, Any, Any], *, intercept: bool
+) -> tuple[QuadraticExpansion, QuadraticExpansion]:
     """Data stored by columns go by tiles."""
     by_rows, by_columns = (
         DenseDesign.of(X, intercept=intercept),
@@ -44,7 +46,7 @@ def test_it_is_the_sum_over_tiles(name: str, order: int, seed: int, n: int, d: i
     y = rng.integers(0, 2, n) + (0.5 if name == "gamma" else 0.0)
     weight, intercept = rng.uniform(size=n) if weighted else None, bool(rng.integers(2))
     offset = rng.normal(size=n) if order == HESSIAN and weighted else None
-    zero = Quadratic.at(RESPONSES[name], rng.normal(size=d + intercept) / 4, order)
+    zero = QuadraticExpansion.at(RESPONSES[name], rng.normal(size=d + intercept) / 4, order)
     once, tiles = both_ways(zero, X, (y, weight, offset), intercept=intercept)
     assert once.loss == pytest.approx(tiles.loss, rel=1e-11)
     np.testing.assert_allclose(once.gradient, tiles.gradient, rtol=1e-9, atol=1e-9 * n)
@@ -55,7 +57,7 @@ def test_it_is_the_sum_over_tiles(name: str, order: int, seed: int, n: int, d: i
 def test_far_from_zero_the_hessian_keeps_its_digits(dtype: Any) -> None:
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(500, 3)) + (1e8 if dtype == np.float64 else 1e3)).astype(dtype)
-    zero = Quadratic.at(RESPONSES["gaussian"], np.zeros(4), HESSIAN)
+    zero = QuadraticExpansion.at(RESPONSES["gaussian"], np.zeros(4), HESSIAN)
     design = DenseDesign.of(X)
     once = zero.update(design, np.ones(500))
     centred = (X.astype(float) - design.coordinates.shift) / design.coordinates.scale
@@ -66,13 +68,13 @@ def test_a_value_that_is_not_finite_is_left_to_the_tiles() -> None:
     X = np.random.default_rng(0).normal(size=(50, 3))
     X[4, 1] = np.nan
     design, y = DenseDesign.of(X), np.ones(50)
-    zero = Quadratic.at(RESPONSES["logistic"], np.ones(4), GRADIENT)
+    zero = QuadraticExpansion.at(RESPONSES["logistic"], np.ones(4), GRADIENT)
     assert zero._in_one_pass(design, y, None, None) is None
     assert not np.isfinite(zero.update(design, y).gradient).all()
 
 
 def test_a_link_without_a_loop_goes_by_tiles() -> None:
     design = DenseDesign.of(np.random.default_rng(0).normal(size=(50, 3)))
-    zero = Quadratic.at(Response(Bernoulli(), PROBIT), np.ones(4), GRADIENT)
+    zero = QuadraticExpansion.at(Response(Bernoulli(), PROBIT), np.ones(4), GRADIENT)
     assert zero._in_one_pass(design, np.ones(50), None, None) is None
     assert np.isfinite(zero.update(design, np.ones(50)).gradient).all()

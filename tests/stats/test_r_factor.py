@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer._errors import MergeError
-from mercer.stats import joined
-from mercer.stats.r_factor import RFactor
+from mercer.stats import tiles
+from mercer.stats.normal_equations import RFactor
 from tests.stats._draws import draw
 
 Array = np.ndarray
@@ -39,7 +39,7 @@ def assert_same_rows(factor: RFactor, X: Array, Y: Array, weight: Array | None =
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_any_container(contained: Callable[[Array], Any], weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joined, "TILE", 1)
+    monkeypatch.setattr(tiles, "JOINED_TILE", 1)
     X, Y = draw(300, 4, 2)
     weight = np.random.default_rng(1).integers(0, 3, 300).astype(float) if weighted else None
     assert_same_rows(factor_of(contained(X), Y, weight), X, Y, weight)

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer._errors import MergeError, UnseenRowsError
+from mercer.density import Parzen
 from mercer.families import Gaussian
-from mercer.smoothing import Parzen
-from mercer.stats import Rows, statistic_for
+from mercer.stats import StoredRows, statistic_for
 
 X = np.array([[0.0, 1.0], [2.0, np.nan], [0.0, 1.0], [-0.0, 1.0], [5.0, 5.0]])
 CODES = np.array([0, 1, 0, 1, 0])
 
 
 def test_rows_lie_with_their_groups():
-    (first, _), (second, _), (third, weight) = Rows.zero(3, 2).update(X, CODES).by_group()
+    (first, _), (second, _), (third, weight) = StoredRows.zero(3, 2).update(X, CODES).by_group()
     np.testing.assert_array_equal(first, X[CODES == 0])
     np.testing.assert_array_equal(second, X[CODES == 1])
     assert third.shape == (0, 2)
@@ -25,12 +25,12 @@ def test_rows_lie_with_their_groups():
 
 
 def test_columns_are_counted_where_they_were_observed():
-    np.testing.assert_array_equal(Rows.zero(2, 2).update(X, CODES).rows, [[3, 3], [2, 1]])
-    np.testing.assert_array_equal(Rows.zero(2, 2).rows, np.zeros((2, 2)))
+    np.testing.assert_array_equal(StoredRows.zero(2, 2).update(X, CODES).rows, [[3, 3], [2, 1]])
+    np.testing.assert_array_equal(StoredRows.zero(2, 2).rows, np.zeros((2, 2)))
 
 
 def test_of_equal_rows_as_many_go_as_are_named():
-    rows = Rows.zero(2, 2).update(X, CODES)
+    rows = StoredRows.zero(2, 2).update(X, CODES)
     (left, _), _ = rows.remove(X[[2]], CODES[[2]]).by_group()
     np.testing.assert_array_equal(left, [[0.0, 1.0], [5.0, 5.0]])
     with pytest.raises(UnseenRowsError, match=r"\[0\. 1\.\] was not seen"):
@@ -43,13 +43,13 @@ def test_what_is_left_is_what_was_not_named(seed, n, share):
     rng = np.random.default_rng(seed)
     x, codes = rng.choice([0.0, 1.0, np.nan], (n, 2)), rng.integers(2, size=n)
     weight, gone = rng.choice([0.5, 1.0], n), rng.random(n) < share
-    left = Rows.zero(2, 2).update(x, codes, weight).remove(x[gone], codes[gone], weight[gone])
-    expected = Rows.zero(2, 2).update(x[~gone], codes[~gone], weight[~gone])
+    left = StoredRows.zero(2, 2).update(x, codes, weight).remove(x[gone], codes[gone], weight[gone])
+    expected = StoredRows.zero(2, 2).update(x[~gone], codes[~gone], weight[~gone])
     np.testing.assert_array_equal(left.contents()["bits"], expected.contents()["bits"])
 
 
 def test_rows_are_found_by_group_and_weight_and_zeros_are_alike():
-    rows = Rows.zero(2, 2).update(X, CODES, np.full(5, 0.5))
+    rows = StoredRows.zero(2, 2).update(X, CODES, np.full(5, 0.5))
     assert len(rows.remove([[0.0, 1.0]], np.array([1]), np.array([0.5])).together.codes) == 4
     for group, weight in ((1, 1.0), (0, 0.25)):
         with pytest.raises(UnseenRowsError, match="same sample_weight"):
@@ -58,18 +58,18 @@ def test_rows_are_found_by_group_and_weight_and_zeros_are_alike():
 
 def test_what_was_shown_may_change_afterwards():
     x = X.copy()
-    rows = Rows.zero(2, 2).update(x, CODES)
+    rows = StoredRows.zero(2, 2).update(x, CODES)
     x[:] = 7.0
     np.testing.assert_array_equal(rows.together.points, X)
 
 
 def test_infinity_is_noticed_and_strangers_are_refused():
-    assert not Rows.zero(1, 1).update([[np.inf]], np.zeros(1, dtype=int)).finite
-    assert Rows.zero(1, 1).update([[np.nan]], np.zeros(1, dtype=int)).finite
+    assert not StoredRows.zero(1, 1).update([[np.inf]], np.zeros(1, dtype=int)).finite
+    assert StoredRows.zero(1, 1).update([[np.nan]], np.zeros(1, dtype=int)).finite
     with pytest.raises(MergeError, match="same columns"):
-        Rows.zero(2, 1).merge(Rows.zero(2, 2))
+        StoredRows.zero(2, 1).merge(StoredRows.zero(2, 2))
 
 
 def test_it_is_the_statistic_of_windows():
-    assert isinstance(statistic_for(Parzen(), groups=2, columns=3), Rows)
-    assert not isinstance(statistic_for(Gaussian(), groups=2, columns=3), Rows)
+    assert isinstance(statistic_for(Parzen(), groups=2, columns=3), StoredRows)
+    assert not isinstance(statistic_for(Gaussian(), groups=2, columns=3), StoredRows)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mercer._errors import UnseenRowsError
-from mercer.stats import ScatterMoments, _tiles
+from mercer.stats import ScatterMoments, tiles
 
 
 def draw(n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -27,17 +27,17 @@ def assert_moments_of(moments: ScatterMoments, x: np.ndarray, groups: np.ndarray
 
 @pytest.mark.parametrize(("n", "d", "k"), [(5000, 3, 2), (3000, 1, 1), (4000, 2, 300), (30, 200, 2)])
 def test_agrees_with_numpy_over_many_tiles_and_groups(n: int, d: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_tiles, "TILE", 1 << 13)
-    monkeypatch.setattr(_tiles, "ROWS_PER_GROUP", 4)
+    monkeypatch.setattr(tiles, "TILE", 1 << 13)
+    monkeypatch.setattr(tiles, "ROWS_PER_GROUP", 4)
     x, groups = draw(n, d, k)
     assert_moments_of(ScatterMoments.zero(k, d).update(x, groups), x, groups)
 
 
 def test_tiles_are_bounded() -> None:
     for groups, columns in [(1, 1), (2, 50), (10, 784), (10_000, 5), (10_000, 5000)]:
-        rows = _tiles.tile_rows(groups, columns)
-        assert rows >= _tiles.ROWS_PER_GROUP
-        assert 8 * rows * columns <= max(_tiles.LARGEST_TILE, 8 * _tiles.ROWS_PER_GROUP * columns)
+        rows = tiles.tile_rows(groups, columns)
+        assert rows >= tiles.ROWS_PER_GROUP
+        assert 8 * rows * columns <= max(tiles.LARGEST_TILE, 8 * tiles.ROWS_PER_GROUP * columns)
 
 
 def test_digits_survive_far_from_zero() -> None:
@@ -131,7 +131,7 @@ def test_many_columns_take_another_way_to_the_same_sums(weighted: bool, monkeypa
     x, groups = draw(60, 4, 3)
     weight = np.random.default_rng(0).random(60) if weighted else None
     few = ScatterMoments.zero(3, 4).update(x, groups, weight)
-    monkeypatch.setattr("mercer.stats.scatter.WORTH_THREADS", 1)
+    monkeypatch.setattr("mercer._threads.WORTH_THREADS", 1)
     many = ScatterMoments.zero(3, 4).update(x, groups, weight)
     np.testing.assert_allclose(many.scatter, few.scatter, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(many.mean, few.mean, rtol=1e-13)

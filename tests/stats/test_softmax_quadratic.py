@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mercer.designs import (
+from mercer.engines.reducing import reduce
+from mercer.families.response import SoftmaxResponse
+from mercer.matrices import (
     DenseDesign,
     Design,
     MixedDesign,
@@ -17,10 +19,7 @@ from mercer.designs import (
     TensorDesign,
     TensorObservations,
 )
-from mercer.engines.reducing import reduce
-from mercer.families.softmax import SoftmaxResponse
-from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
-from mercer.stats.softmax_quadratic import SoftmaxQuadratic
+from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS, SoftmaxQuadratic
 
 DESIGNS = ("one pass", "tiles", "far", "sparse")
 

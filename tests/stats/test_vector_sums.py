@@ -12,7 +12,7 @@ from scipy import sparse
 from mercer import families as f
 from mercer._errors import UnseenRowsError
 from mercer.stats import VectorSums
-from mercer.stats.vector_sums import coded_lengths
+from mercer.stats.sums import coded_lengths
 
 
 def test_any_container_gives_the_same(contained: Callable[[np.ndarray], Any]) -> None:

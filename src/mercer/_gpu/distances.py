@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import floor, isfinite, log2
 from typing import Any
 
-from mercer._gpu.profiles import Profile
+from mercer._gpu.profiles import TensorProfile
 
 #: ‖x‖² + ‖z‖², times the slope of a kernel, up to which products are good enough, by the bytes of a number: of the
 #: longest rows, and of the usual ones; a rounding of it is the error of a kernel value
@@ -33,7 +33,7 @@ def from_products(slope: float, X: Any, Z: Any) -> bool:
     return slope * largest <= LARGEST[size] and slope * usual <= USUAL[size]
 
 
-def in_units(profile: Profile, X: Any, Z: Any, shift: Any) -> tuple[Profile, Any, Any]:
+def in_units(profile: TensorProfile, X: Any, Z: Any, shift: Any) -> tuple[TensorProfile, Any, Any]:
     """A profile, and rows about a point, in units in which squares are floats; by a power of 2, which rounds nothing.
 
     Squares of float32 end at 1e19, and are 0 from 1e-23 on. X is Z before and after where there is only one.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from triton.runtime.errors import OutOfResources
 
 from mercer._gpu.distances import squared_lengths
-from mercer._gpu.profiles import Profile
+from mercer._gpu.profiles import TensorProfile
 from mercer._gpu.triton_sums import FEW, MANY, differences, products
 from mercer._threads import row_blocks
 
@@ -38,7 +38,7 @@ class Cut(NamedTuple):
 SMALLER = (Cut(64, 64, 4, 2), Cut(64, 32, 4, 1))
 
 
-class Side(NamedTuple):
+class FusedSide(NamedTuple):
     """Rows in units of the profile: the halves of their float32 numbers, and half their squared lengths."""
 
     high: Any
@@ -46,7 +46,7 @@ class Side(NamedTuple):
     squares: Any
 
 
-def scale_of(profile: Profile) -> float:
+def scale_of(profile: TensorProfile) -> float:
     """What coordinates are multiplied by, so that the profile has no rate and a gaussian is a power of 2."""
     return profile.stretch * {"gaussian": sqrt(LOG2_E), "exponential": LOG2_E}.get(profile.name, 1.0)
 
@@ -56,7 +56,7 @@ class FusedSums:
 
     def __init__(
         self,
-        profile: Profile,
+        profile: TensorProfile,
         left: Any,
         right: Any,
         *,
@@ -178,7 +178,7 @@ def _padded(X: Any, scale: float, columns: int) -> Any:
     return padded.mul_(scale)
 
 
-def _halves(X: Any, scale: float, tf32: bool) -> Side:
+def _halves(X: Any, scale: float, tf32: bool) -> FusedSide:
     """Float32 numbers as sums of two of 11 bits; the squared lengths are those of what is multiplied."""
     d = X.shape[1]
     # a block has a power of two of them
@@ -186,7 +186,7 @@ def _halves(X: Any, scale: float, tf32: bool) -> Side:
     high = X.half()
     low = high if tf32 else (X - high.float()).half()
     kept = high.float() if tf32 else X
-    return Side(high, low, squared_lengths(kept) / 2)
+    return FusedSide(high, low, squared_lengths(kept) / 2)
 
 
 def _turned(X: Any, scale: float) -> Any:

@@ -22,20 +22,20 @@ FEW_GROUPS = 256
 def group_totals(groups: Any, weight: Any, n_groups: int) -> tuple[Array, Array]:
     """Rows and weight of each group. A row of weight zero is no row, here and below."""
     weight, groups = _of_some_weight(weight, groups)
-    total = GroupSums(groups, weight, n_groups).total
+    total = TensorGroupSums(groups, weight, n_groups).total
     return to_numpy(groups.bincount(minlength=n_groups)), to_numpy(total[:, 0])
 
 
 def column_sums(X: Any, groups: Any, weight: Any, n_groups: int) -> tuple[Array, ...]:
     """The pilot, and rows, weight, Σw(x−pilot) and Σw(x−pilot)² of what is no NaN: each (groups, columns)."""
     weight, X, groups = _of_some_weight(weight, X, groups)
-    add = GroupSums(groups, weight, n_groups)
+    add = TensorGroupSums(groups, weight, n_groups)
     rows, total = groups.bincount(minlength=n_groups)[:, None], add.total
     pilot, away = _about_means(X, groups, add, total)
     first = add(away)
     if not bool(first.isfinite().all()):
         observed = ~X.isnan()
-        rows, total = (sums(observed.double()) for sums in (GroupSums(groups, None, n_groups), add))
+        rows, total = (sums(observed.double()) for sums in (TensorGroupSums(groups, None, n_groups), add))
         pilot, away = _about_means(X, groups, add, total, observed)
         first = add(away)
     sums = (pilot, rows.long(), total, first, add(away.square_()))
@@ -45,7 +45,7 @@ def column_sums(X: Any, groups: Any, weight: Any, n_groups: int) -> tuple[Array,
 def scatter_sums(X: Any, groups: Any, weight: Any, n_groups: int) -> tuple[tuple[Array, ...], Array]:
     """The pilot, rows, weight and Σw(x−pilot) of each group, and Σw(x−pilot)(x−pilot)ᵀ unless a sum is not finite."""
     weight, X, groups = _of_some_weight(weight, X, groups)
-    add = GroupSums(groups, weight, n_groups)
+    add = TensorGroupSums(groups, weight, n_groups)
     pilot, away = _about_means(X, groups, add, add.total)
     first = add(away)
     second = away.new_zeros((n_groups, X.shape[1], X.shape[1]))
@@ -70,7 +70,7 @@ def higher_sums(X: Any, groups: Any, weight: Any, pilot: Array, offset: Array) -
     return to_numpy(third), to_numpy((fourth + fourth.mT) / 2)
 
 
-class GroupSums:
+class TensorGroupSums:
     """Σ weight · values over the rows of each group: (groups, columns)."""
 
     def __init__(self, groups: Any, weight: Any, n_groups: int) -> None:
@@ -89,7 +89,7 @@ class GroupSums:
         return values.new_zeros((self._n_groups, values.shape[1])).index_add_(0, self._groups, weighted)
 
 
-def _about_means(X: Any, groups: Any, add: GroupSums, total: Any, observed: Any = None) -> tuple[Any, Any]:
+def _about_means(X: Any, groups: Any, add: TensorGroupSums, total: Any, observed: Any = None) -> tuple[Any, Any]:
     """Means of the groups, and what rows deviate from them; 0 where nothing was observed."""
     pilot = total.new_zeros((len(total), X.shape[1]))
     away = X.double() if observed is None else X.double().where(observed, 0.0)

@@ -7,7 +7,7 @@ from math import inf, ldexp, log2, pi, sqrt
 from typing import Any, NamedTuple
 
 
-class Profile(NamedTuple):
+class TensorProfile(NamedTuple):
     """A function f of a squared distance s by its name, and its numbers; `exponential` is that of a smoothing kernel.
 
     gaussian e^(−rate s), exponential e^(−rate √s), matern_three and matern_five at rate √s, rational_quadratic
@@ -33,7 +33,7 @@ class Profile(NamedTuple):
         """Coordinates times so much need no rate."""
         return self.rate if self.name in OF_DISTANCES else sqrt(self.rate)
 
-    def stretched(self, exponent: int, most: float) -> Profile:
+    def stretched(self, exponent: int, most: float) -> TensorProfile:
         """The same function where coordinates are 2^exponent times as long; of a rate that is too large, the most."""
         doublings = exponent if self.name in OF_DISTANCES else 2 * exponent
         if self.rate > 0 and log2(self.rate) - doublings >= log2(most):
@@ -58,53 +58,53 @@ class Profile(NamedTuple):
         return self.of(s).log_()
 
 
-def _gaussian(f: Profile, s: Any) -> Any:
+def _gaussian(f: TensorProfile, s: Any) -> Any:
     return s.mul_(-f.rate).exp_()
 
 
-def _exponential(f: Profile, s: Any) -> Any:
+def _exponential(f: TensorProfile, s: Any) -> Any:
     return s.sqrt_().mul_(-f.rate).exp_()
 
 
-def _matern_three(f: Profile, s: Any) -> Any:
+def _matern_three(f: TensorProfile, s: Any) -> Any:
     a = s.sqrt_().mul_(f.rate)
     fading = (-a).exp_()
     return fading.add_(a.mul_(fading))
 
 
-def _matern_five(f: Profile, s: Any) -> Any:
+def _matern_five(f: TensorProfile, s: Any) -> Any:
     a = s.sqrt_().mul_(f.rate)
     fading = (-a).exp_()
     once = a * fading  # before it is squared, which may leave the range of floats
     return fading.add_(once).add_(once.mul_(a).mul_(1 / 3))
 
 
-def _rational_quadratic(f: Profile, s: Any) -> Any:
+def _rational_quadratic(f: TensorProfile, s: Any) -> Any:
     return s.mul_(f.rate).log1p_().mul_(-f.power).exp_()
 
 
-def _uniform(f: Profile, s: Any) -> Any:
+def _uniform(f: TensorProfile, s: Any) -> Any:
     return s.le_(1.0)
 
 
-def _power(degree: int) -> Callable[[Profile, Any], Any]:
-    def value(f: Profile, s: Any) -> Any:
+def _power(degree: int) -> Callable[[TensorProfile, Any], Any]:
+    def value(f: TensorProfile, s: Any) -> Any:
         return s.neg_().add_(1.0).clamp_(min=0.0).pow_(degree)
 
     return value
 
 
-def _triangular(f: Profile, s: Any) -> Any:
+def _triangular(f: TensorProfile, s: Any) -> Any:
     return s.sqrt_().neg_().add_(1.0).clamp_(min=0.0)
 
 
-def _cosine(f: Profile, s: Any) -> Any:
+def _cosine(f: TensorProfile, s: Any) -> Any:
     # the sine of what is left to the end, which keeps its digits there
     left = s.sqrt_().neg_().add_(1.0).clamp_(min=0.0)
     return left.mul_(0.5 * pi).sin_()
 
 
-FORMULAS: dict[str, Callable[[Profile, Any], Any]] = {
+FORMULAS: dict[str, Callable[[TensorProfile, Any], Any]] = {
     "gaussian": _gaussian,
     "exponential": _exponential,
     "matern_three": _matern_three,

@@ -13,7 +13,7 @@ import numpy as np
 from mercer._gpu.chunks import in_chunks, room_for, tile_size
 from mercer._gpu.compiler import compiles
 from mercer._gpu.distances import from_products, in_units, squared_distances
-from mercer._gpu.profiles import Profile
+from mercer._gpu.profiles import TensorProfile
 
 #: columns of a tile
 COLUMNS = 1 << 12
@@ -21,7 +21,7 @@ COLUMNS = 1 << 12
 MOST_POWER = 16.0
 
 
-class KernelSums:
+class TensorKernelSums:
     """A function of the distance between the rows of X and those of Z.
 
     Parameters
@@ -36,7 +36,7 @@ class KernelSums:
         Whether products of 11 bits, as of tensor cores, are good enough: for a preconditioner, say.
     """
 
-    def __init__(self, profile: Profile, X: Any, Z: Any = None, *, tf32: bool = False) -> None:
+    def __init__(self, profile: TensorProfile, X: Any, Z: Any = None, *, tf32: bool = False) -> None:
         import torch
 
         right = X if Z is None else Z
@@ -98,7 +98,7 @@ def sums_by_tiles(tile: Callable[[slice, slice], Any], n: int, V: Any, dtype: An
     return out
 
 
-def _fused(profile: Profile, left: Any, right: Any, by_products: bool, tf32: bool) -> Any:
+def _fused(profile: TensorProfile, left: Any, right: Any, by_products: bool, tf32: bool) -> Any:
     """The sums of one Triton kernel, where there is one; None elsewhere."""
     import torch
 

@@ -92,9 +92,9 @@ def _with_intrinsics(function: Any) -> Any:
     # set by numba from the environment
     if config.DISABLE_JIT or "wide_vectors" not in function.__code__.co_names:  # type: ignore[attr-defined]
         return function
-    from mercer._jit import _wide
+    from mercer._jit import _wide as wide
 
-    names = {**function.__globals__, "wide_vectors": _wide.wide_vectors}
+    names = {**function.__globals__, "wide_vectors": wide.wide_vectors}
     return functools.wraps(function)(FunctionType(function.__code__, names, function.__name__))
 
 

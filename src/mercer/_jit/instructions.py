@@ -49,55 +49,55 @@ def number_at(address: Any, like: Any) -> Any:
 
 @overload(eight_bytes)
 def _eight_bytes(data, position) -> Any:  # type: ignore[no-untyped-def]
-    from mercer._jit import _instructions
+    from mercer._jit import _instructions as instructions
 
-    compiled: Any = _instructions.eight_bytes
+    compiled: Any = instructions.eight_bytes
     return lambda data, position: compiled(data, position)
 
 
 @overload(four_bytes)
 def _four_bytes(data, position) -> Any:  # type: ignore[no-untyped-def]
-    from mercer._jit import _instructions
+    from mercer._jit import _instructions as instructions
 
-    compiled: Any = _instructions.four_bytes
+    compiled: Any = instructions.four_bytes
     return lambda data, position: compiled(data, position)
 
 
 @overload(word_bits)
 def _word_bits(data, position) -> Any:  # type: ignore[no-untyped-def]
-    from mercer._jit import _instructions
+    from mercer._jit import _instructions as instructions
 
-    compiled: Any = _instructions.word_bits
+    compiled: Any = instructions.word_bits
     return lambda data, position: compiled(data, position)
 
 
 @overload(lowest_bit)
 def _lowest_bit(bits) -> Any:  # type: ignore[no-untyped-def]
-    from mercer._jit import _instructions
+    from mercer._jit import _instructions as instructions
 
-    compiled: Any = _instructions.lowest_bit
+    compiled: Any = instructions.lowest_bit
     return lambda bits: compiled(bits)
 
 
 @overload(fetch)
 def _fetch(data, position) -> Any:  # type: ignore[no-untyped-def]
-    from mercer._jit import _instructions
+    from mercer._jit import _instructions as instructions
 
-    compiled: Any = _instructions.fetch
+    compiled: Any = instructions.fetch
     return lambda data, position: compiled(data, position)
 
 
 @overload(put_eight)
 def _put_eight(data, position, value) -> Any:  # type: ignore[no-untyped-def]
-    from mercer._jit import _instructions
+    from mercer._jit import _instructions as instructions
 
-    compiled: Any = _instructions.put_eight
+    compiled: Any = instructions.put_eight
     return lambda data, position, value: compiled(data, position, value)
 
 
 @overload(number_at)
 def _number_at(address, like) -> Any:  # type: ignore[no-untyped-def]
-    from mercer._jit import _instructions
+    from mercer._jit import _instructions as instructions
 
-    compiled: Any = _instructions.number_at
+    compiled: Any = instructions.number_at
     return lambda address, like: compiled(address, like)

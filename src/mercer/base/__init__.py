@@ -24,8 +24,8 @@ from mercer._stored import (
     values,
     whole,
 )
-from mercer.base._compared import Candidate, Question
-from mercer.base._traits import (
+from mercer.base.compared import Candidate, Question
+from mercer.base.traits import (
     DECIDES_ONLY,
     DESCRIBES_ROWS,
     Half,

@@ -27,7 +27,7 @@ from mercer._stored import (
     values,
     whole,
 )
-from mercer.base._traits import Traits
+from mercer.base.traits import Traits
 
 _STEP = optional(either(part_of(str), part_of()))
 _STEPS = sequence(".", each_of(part_of(str), _STEP))

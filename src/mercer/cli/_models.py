@@ -10,7 +10,7 @@ from mercer._errors import ColumnMismatchError, DataError, ModelFileError
 from mercer._suggest import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
-    from mercer.data.readers import Part, Reading, Rows
+    from mercer.data.readers import Reading, TablePart, TableReader
     from mercer.data.readers.base import Held
 
 
@@ -22,7 +22,7 @@ def named(model: object) -> str:
 
 def usable(path: str, *, predicts: bool = True) -> Any:
     """The model of a file: one that is fitted, and that says something of rows; Python saves others, too."""
-    from mercer.decide.wrapped import is_fitted
+    from mercer.decision.wrapped import is_fitted
     from mercer.files import load
 
     model = load(path)
@@ -38,10 +38,10 @@ def usable(path: str, *, predicts: bool = True) -> Any:
     return model
 
 
-def rows_for(model: Any, data: str, reading: Reading, keep: Sequence[str] = ()) -> Rows:
+def rows_for(model: Any, data: str, reading: Reading, keep: Sequence[str] = ()) -> TableReader:
     """Rows of a table whose columns hold for the reader what they held for the model; others are kept as written."""
-    from mercer.using.datasets import open_data
-    from mercer.using.reading import columns_of, held_by, levels_of, refuse_other_table
+    from mercer.application.datasets import open_data
+    from mercer.application.reading import columns_of, held_by, levels_of, refuse_other_table
 
     rows = open_data(data, reading)
     names = rows.names_among([*(columns_of(model) or ()), *keep])
@@ -54,16 +54,16 @@ def rows_for(model: Any, data: str, reading: Reading, keep: Sequence[str] = ()) 
 
 def read_by(model: Any, table: Any) -> Any:
     """The columns of a table that the model reads."""
+    from mercer.application.reading import read_rows
     from mercer.data.select import select
-    from mercer.using.reading import read_rows
 
     return read_rows(model, select(table, _wanted(model, table.column_names)))
 
 
-def parts_for(model: Any, rows: Rows, keep: list[str]) -> Iterator[tuple[Part, Any]]:
+def parts_for(model: Any, rows: TableReader, keep: list[str]) -> Iterator[tuple[TablePart, Any]]:
     """Some rows at a time, and the columns of these that the model reads."""
+    from mercer.application.reading import read_rows
     from mercer.data.select import select
-    from mercer.using.reading import read_rows
 
     names = rows.names()
     wanted = _wanted(model, [name for name in names if name not in keep])
@@ -79,7 +79,7 @@ def parts_for(model: Any, rows: Rows, keep: list[str]) -> Iterator[tuple[Part, A
 
 def _wanted(model: Any, names: list[str]) -> list[str]:
     """Those columns that the model reads: all, where those of its fit had no names."""
-    from mercer.using.reading import columns_of, reader_of
+    from mercer.application.reading import columns_of, reader_of
 
     if known := columns_of(model):
         return known
@@ -94,9 +94,9 @@ def _wanted(model: Any, names: list[str]) -> list[str]:
 
 def unseen_in(model: Any) -> Callable[[Any], Iterator[str]]:
     """Asked for some rows at a time, names levels of these that no row of the fit had; each column once."""
+    from mercer.application.reading import columns_of, reader_of
+    from mercer.base.pipelines import columns_of_fit
     from mercer.data.coding import is_new_level
-    from mercer.models.reader import columns_of_fit
-    from mercer.using.reading import columns_of, reader_of
 
     names = columns_of(model)
     columns = [] if names is None else columns_of_fit(reader_of(model))
@@ -117,10 +117,10 @@ def row_of(model: Any, text: str) -> tuple[Any, list[str]]:
     """A row that is written as a JSON object, as the model reads it, and the columns that it leaves out."""
     import json
 
-    from mercer.serving.inputs import Inputs
-    from mercer.serving.refusals import Refusal
-    from mercer.serving.rows import table
-    from mercer.using.reading import refuse_unknown
+    from mercer.application.reading import refuse_unknown
+    from mercer.serve.described import Inputs
+    from mercer.serve.page import RequestRefusal
+    from mercer.serve.rows import table
 
     try:
         row = json.loads(text)
@@ -131,5 +131,5 @@ def row_of(model: Any, text: str) -> tuple[Any, list[str]]:
     absent = [each.name for each in inputs if each.required and each.name not in row]
     try:
         return table([dict.fromkeys(inputs.names) | row], inputs), absent
-    except Refusal as refusal:
+    except RequestRefusal as refusal:
         raise DataError(refusal.sentence) from None

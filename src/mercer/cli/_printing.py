@@ -16,9 +16,9 @@ from mercer._suggest import listed
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mercer.data.readers import Rows
+    from mercer.data.readers import TableReader
     from mercer.data.schema import Schema
-    from mercer.data.target import Problem
+    from mercer.data.target import TargetProblem
     from mercer.report import Grid
 
 #: columns that are listed one by one; of more only how many there are of each kind
@@ -86,7 +86,7 @@ def called(data: str) -> str:
     return "standard input" if data == "-" else data
 
 
-def remark_problem(data: str, rows: Rows, problem: Problem, quiet: bool) -> None:
+def remark_problem(data: str, rows: TableReader, problem: TargetProblem, quiet: bool) -> None:
     """What was read, and which of it is to be predicted."""
     from mercer.report.wording import counted
 

@@ -13,10 +13,10 @@ from mercer._errors import DataError
 from mercer._memory import available_bytes, gigabytes
 
 if TYPE_CHECKING:
+    from mercer.application.preparing import PreparedModel
     from mercer.data.readers import Reading
     from mercer.data.sources.base import Source
-    from mercer.engines.checkpoints import Checkpoint
-    from mercer.using.preparing import Prepared
+    from mercer.files.checkpoints import Checkpoint
 
 #: bytes that the rows and the features of a file take in memory, for each of the file: about what was seen
 GROWTH = 4
@@ -27,7 +27,7 @@ LONG = 1e9
 
 
 @dataclass(frozen=True)
-class Asked:
+class StreamingOptions:
     """What was said about how to read and where to compute."""
 
     stream: bool | None = None
@@ -50,7 +50,7 @@ class Asked:
         return next((option for option, there in given.items() if there), None)
 
 
-def why_streamed(data: str, asked: Asked) -> str | None:
+def why_streamed(data: str, asked: StreamingOptions) -> str | None:
     """The reason to read rows piece by piece; None where they are read into memory."""
     if asked.stream is not None:
         return "as asked for" if asked.stream else None
@@ -76,7 +76,9 @@ def _size(data: str) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def opened_source(data: str, *, target: str | None, drop: Sequence[str], reading: Reading, asked: Asked) -> Source:
+def opened_source(
+    data: str, *, target: str | None, drop: Sequence[str], reading: Reading, asked: StreamingOptions
+) -> Source:
     """The rows of a file or folder."""
     from mercer.data import open as open_source
     from mercer.data.readers.unpacking import plain_file
@@ -93,15 +95,15 @@ def fitted_streamed(
     name: str,
     source: Source,
     settings: dict[str, Any],
-    asked: Asked,
+    asked: StreamingOptions,
     journal: Checkpoint | None,
     bars: Any,
     quiet: bool,
-) -> Prepared:
+) -> PreparedModel:
     """The model, with its passes told to the bars."""
+    from mercer.application.fitting import expected, fitted_source
     from mercer.cli._printing import remark
-    from mercer.engines.running import Run, running
-    from mercer.using.fitting import expected, fitted_source
+    from mercer.engines.passes import Run, running
 
     run = Run(journal=journal)
     run.told = lambda number, pieces: bars.tell(f"pass {number + 1}", run.rows, source.n_rows)
@@ -111,16 +113,16 @@ def fitted_streamed(
         return fitted_source(name, source, settings=settings)
 
 
-def checkpoint_of(asked: Asked) -> AbstractContextManager[Checkpoint | None]:
+def checkpoint_of(asked: StreamingOptions) -> AbstractContextManager[Checkpoint | None]:
     """Return the journal of --checkpoint, whose folder is no other process's until the end of the `with` block."""
     if asked.checkpoint is None:
         return nullcontext()
-    from mercer.engines.checkpoints import Checkpoint
+    from mercer.files.checkpoints import Checkpoint
 
     return Checkpoint(asked.checkpoint)
 
 
-def _engine(asked: Asked) -> Any:
+def _engine(asked: StreamingOptions) -> Any:
     from mercer.engines import engine
 
     return nullcontext() if asked.engine == "threads" else engine(asked.scheduler or "dask")

@@ -31,9 +31,9 @@ from mercer.cli._options import (
 if TYPE_CHECKING:
     from mercer.cli._progress import Stages
     from mercer.comparison.comparison import Comparison
-    from mercer.comparison.racing.budget import Budget
-    from mercer.data.readers import Reading, Rows
-    from mercer.data.target import Problem
+    from mercer.comparison.time_limit import Budget
+    from mercer.data.readers import Reading, TableReader
+    from mercer.data.target import TargetProblem
 
 
 @with_reading(kinds=True)
@@ -112,12 +112,12 @@ def compare(
     mercer compare visits.parquet --target cost --group patient --time-limit 120 --json -
     """
     started = perf_counter()
+    from mercer.application.datasets import open_data
     from mercer.cli._first_run import remark_first_run
     from mercer.cli._printing import check_places, remark_columns, remark_problem
     from mercer.cli._progress import stages
-    from mercer.comparison.racing.budget import FOR_THE_PAGE, FOR_THE_VERDICT, Budget
+    from mercer.comparison.time_limit import FOR_THE_PAGE, FOR_THE_VERDICT, Budget
     from mercer.data import Schema
-    from mercer.using.datasets import open_data
 
     budget = Budget(time_limit, started=started, kept=FOR_THE_VERDICT if report is save is None else FOR_THE_PAGE)
     check_places(report, json, markdown, save, kept=(data,))
@@ -201,17 +201,17 @@ def _writing(path: Path, quiet: bool, progress: bool | None) -> Iterator[Stages]
 
 
 def _apart(
-    rows: Rows, target: str | None, drop: list[str], asides: dict[str, str | None]
-) -> tuple[Problem, dict[str, Any]]:
+    rows: TableReader, target: str | None, drop: list[str], asides: dict[str, str | None]
+) -> tuple[TargetProblem, dict[str, Any]]:
     """What to predict from what, without the columns that only tell how to split the rows."""
-    from mercer.using.datasets import problem_of
+    from mercer.application.datasets import problem_of
 
     problem = problem_of(rows, target=target, drop=drop)
     found = {use: problem.column(name) for use, name in asides.items() if name is not None}
     return problem.without([name for name in asides.values() if name is not None]), found
 
 
-def _without_clocks(problem: Problem) -> tuple[Problem, list[str]]:
+def _without_clocks(problem: TargetProblem) -> tuple[TargetProblem, list[str]]:
     """Leave out times of day and durations, which no model file holds, and say so."""
     from mercer.data.storages.time_columns import clock_columns
 

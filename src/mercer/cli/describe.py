@@ -25,9 +25,9 @@ def describe(
     mercer describe patients.mercer --markdown > card.md
     """
     from mercer.cli._printing import as_json, print_text, write
+    from mercer.explanation.tables import described
     from mercer.files import describe as describe_file
     from mercer.files import load
-    from mercer.using.explaining.described import described
 
     if json and markdown:
         raise DataError("--json and --markdown are two forms of the same card. Give one of them.")

@@ -55,8 +55,7 @@ def explain(
     """
     from mercer.cli._models import unseen_in, usable
     from mercer.cli._printing import remark, show
-    from mercer.using.explaining.evidence_table import evidence_grid
-    from mercer.using.explaining.learnt import learnt
+    from mercer.explanation.tables import evidence_grid, learnt
 
     _check_use(model, row, data)
     loaded = usable(model)
@@ -89,8 +88,8 @@ def _check_use(model: str, row: str | None, data: str | None) -> None:
 def _drivers(model: Any, data: str, reading: Reading, most: int) -> list[Any]:
     """The columns that move what the model says of the rows of a table."""
     from mercer.cli._models import read_by, rows_for
-    from mercer.using.explaining.drivers import drivers
-    from mercer.using.explaining.learnt import drivers_grid
+    from mercer.explanation import drivers
+    from mercer.explanation.tables import drivers_grid
 
     rows = rows_for(model, data, reading)
     return [
@@ -101,8 +100,8 @@ def _drivers(model: Any, data: str, reading: Reading, most: int) -> list[Any]:
 def _explained(model: Any, X: Any, others: Any) -> Any:
     """Explain rows against those drawn from the model card or, without a card, the other rows of the table."""
     from mercer._errors import NoExplanationError
+    from mercer.explanation import explain_rows
     from mercer.files import card_of
-    from mercer.using.explaining.explanation import explain_rows
 
     background = others if card_of(model) is None else None
     try:
@@ -116,7 +115,7 @@ def _explained(model: Any, X: Any, others: Any) -> Any:
 
 def _decides(model: Any) -> bool:
     """Whether costs or priors decide after the model."""
-    from mercer.decide import Decision
+    from mercer.decision import Decision
 
     return isinstance(model, Decision)
 

@@ -24,10 +24,10 @@ from mercer.cli._options import (
 )
 
 if TYPE_CHECKING:
+    from mercer.application.preparing import PreparedModel
     from mercer.data.readers import Reading
-    from mercer.data.target import Problem
+    from mercer.data.target import TargetProblem
     from mercer.files import ModelCard
-    from mercer.using.preparing import Prepared
 
 
 @with_reading(kinds=True)
@@ -104,12 +104,12 @@ def fit(
     from mercer.cli._first_run import remark_first_run
     from mercer.cli._printing import called, check_places, remark, remark_columns
     from mercer.cli._progress import stages
-    from mercer.cli._streaming import Asked, checkpoint_of, fitted_streamed, opened_source, why_streamed
+    from mercer.cli._streaming import StreamingOptions, checkpoint_of, fitted_streamed, opened_source, why_streamed
     from mercer.comparison.fitting import fit_named
     from mercer.files import save
 
     check_places(output, kept=(data,), deep=True)
-    asked = Asked(stream, engine, scheduler, checkpoint, skip_damaged)
+    asked = StreamingOptions(stream, engine, scheduler, checkpoint, skip_damaged)
     asked.check()
     aside: dict[str, Any] = {"calibrate": calibrate, "conformal": conformal}
     with ExitStack() as until_saved:
@@ -145,9 +145,9 @@ def fit(
         remark(again, quiet)
 
 
-def _read(data: str, target: str | None, drop: list[str], reading: Reading, quiet: bool) -> Problem:
+def _read(data: str, target: str | None, drop: list[str], reading: Reading, quiet: bool) -> TargetProblem:
+    from mercer.application.datasets import open_data, problem_of
     from mercer.cli._printing import remark_problem
-    from mercer.using.datasets import open_data, problem_of
 
     rows = open_data(data, reading)
     problem = problem_of(rows, target=target, drop=drop)
@@ -156,11 +156,11 @@ def _read(data: str, target: str | None, drop: list[str], reading: Reading, quie
 
 
 def _card(
-    found: Prepared, data: str, X: Any, y: Any, target: str, rows: int | None, *, whole: bool, unit: str = ""
+    found: PreparedModel, data: str, X: Any, y: Any, target: str, rows: int | None, *, whole: bool, unit: str = ""
 ) -> ModelCard:
     """The card of the model; its scores are not measured."""
+    from mercer.application.model_cards import make_card
     from mercer.data import Table
-    from mercer.using.model_cards import make_card
 
     task = found.task or ("classification" if hasattr(found.model, "classes_") else "regression")
     table = Table.of(X, dates=True)

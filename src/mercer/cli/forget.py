@@ -32,13 +32,13 @@ def forget(
     \b
     mercer forget patients.mercer withdrawn.csv --target outcome -o patients.mercer
     """
+    from mercer.application.datasets import problem_of
+    from mercer.application.model_cards import changed_card
+    from mercer.application.reading import columns_of
     from mercer.cli._models import named, read_by, rows_for, usable
     from mercer.cli._printing import check_places, remark
     from mercer.files import describe, save
     from mercer.report.wording import counted
-    from mercer.using.datasets import problem_of
-    from mercer.using.model_cards import changed_card
-    from mercer.using.reading import columns_of
 
     check_places(output, kept=(data,))
     loaded = usable(model, predicts=False)

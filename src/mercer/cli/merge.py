@@ -52,8 +52,8 @@ def merge(
 
 def _merged_card(models: list[str]) -> ModelCard | None:
     """The card of the first model, with the rows of all; None where one of them has no card."""
+    from mercer.application.model_cards import changed_card
     from mercer.files import describe
-    from mercer.using.model_cards import changed_card
 
     cards = [card for card in (describe(path).card for path in models) if card is not None]
     if len(cards) < len(models):

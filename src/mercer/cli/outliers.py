@@ -11,7 +11,7 @@ from mercer._errors import ColumnMismatchError, DataError, EmptyDataError
 from mercer.cli._options import DATA_HELP, Data, Drop, Quiet, Seed, Spreadsheet, with_reading
 
 if TYPE_CHECKING:
-    from mercer.data.readers import Reading, Rows
+    from mercer.data.readers import Reading, TableReader
 
 
 #: what is told of a row, beside what is kept
@@ -52,14 +52,14 @@ def outliers(
     mercer outliers today.csv --usual last-year.csv --fdr 0.1
     """
     from mercer._suggest import listed
+    from mercer.application.datasets import open_data
+    from mercer.application.shown import Shown
     from mercer.cli._printing import called, check_places, remark, show
     from mercer.data import Table
     from mercer.data.select import select
     from mercer.data.target import without_columns
     from mercer.data.writers import format_of
-    from mercer.using.datasets import open_data
-    from mercer.using.explaining.unusual import unusual_rows
-    from mercer.using.shown import Shown
+    from mercer.explanation.unusual import unusual_rows
 
     form = None if output is None else format_of(output)
     check_places(output, kept=(data, usual))
@@ -86,9 +86,9 @@ def outliers(
     show(grid)
 
 
-def _opened(usual: str, reading: Reading) -> Rows:
+def _opened(usual: str, reading: Reading) -> TableReader:
     """The usual rows: of what was said about columns, what is about theirs."""
-    from mercer.using.datasets import open_data
+    from mercer.application.datasets import open_data
 
     names = open_data(usual, replace(reading, held={}, kinds={})).names()
     held = {name: what for name, what in reading.held.items() if name in names}
@@ -96,7 +96,7 @@ def _opened(usual: str, reading: Reading) -> Rows:
     return open_data(usual, replace(reading, held=held, kinds=kinds))
 
 
-def _read(rows: Rows) -> Any:
+def _read(rows: TableReader) -> Any:
     table = rows.table()
     if not table.num_rows:
         raise EmptyDataError(f"{rows.path.name!r} has names of columns, but no rows.")
@@ -117,8 +117,8 @@ def _in_both(table: Any, usual: Any, places: tuple[str, str]) -> tuple[Any, Any,
 
 
 def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
+    from mercer.application.reading import refuse_unknown
     from mercer.report import Field, Grid
-    from mercer.using.reading import refuse_unknown
 
     refuse_unknown(keep, frame.column_names)
     if twice := [name for name in keep if name in TOLD]:

@@ -13,9 +13,9 @@ from mercer._errors import DataError, EmptyDataError, MercerError
 from mercer.cli._options import Bars, Data, Model, Quiet, Spreadsheet, with_reading
 
 if TYPE_CHECKING:
+    from mercer.application.predicting import PredictionOptions
     from mercer.cli._progress import Stages
-    from mercer.data.readers import Reading, Rows
-    from mercer.using.predicting import Asked
+    from mercer.data.readers import Reading, TableReader
 
 
 @with_reading()
@@ -74,11 +74,11 @@ def predict(
     mercer predict patients.mercer tomorrow.parquet --abstain 0.8 -o predicted.parquet
     mercer predict patients.mercer tomorrow.csv --costs '{"ill": {"well": 10}, "well": {"ill": 1}}' | head
     """
+    from mercer.application.predicting import PredictionOptions, decided
     from mercer.cli._models import rows_for, usable
     from mercer.cli._printing import called, check_places, remark, write
     from mercer.cli._progress import stages
     from mercer.data.writers import encoded, format_of
-    from mercer.using.predicting import Asked, decided
 
     if trained_priors is not None and priors is None:
         raise DataError("--trained-priors says what --priors changes from: give both.")
@@ -94,7 +94,7 @@ def predict(
         priors=_json(priors, "--priors"),
         trained_priors=_json(trained_priors, "--trained-priors"),
     )
-    asked = Asked(probabilities, abstain, intervals)
+    asked = PredictionOptions(probabilities, abstain, intervals)
     remark(f"{called(data)}: {rows.described}.", quiet)
     with stages(quiet, progress) as bars:
         predicted = _predicted(loaded, rows, list(dict.fromkeys(keep or [])), asked, bars, quiet)
@@ -103,12 +103,14 @@ def predict(
         remark(f"The predictions are in {output}.", quiet)
 
 
-def _predicted(model: Any, rows: Rows, keep: list[str], asked: Asked, bars: Stages, quiet: bool) -> Iterator[Any]:
+def _predicted(
+    model: Any, rows: TableReader, keep: list[str], asked: PredictionOptions, bars: Stages, quiet: bool
+) -> Iterator[Any]:
+    from mercer.application.predicting import answers
+    from mercer.application.reading import refuse_unknown
     from mercer.cli._models import parts_for, unseen_in
     from mercer.cli._printing import remark
     from mercer.data.writers import beside
-    from mercer.using.predicting import answers
-    from mercer.using.reading import refuse_unknown
 
     refuse_unknown(keep, rows.names_among(keep))
     seen, unseen = 0, unseen_in(model)

@@ -37,7 +37,7 @@ def serve(
     """
     from mercer.cli._printing import remark
     from mercer.files import load
-    from mercer.serving import serve as serve_model
+    from mercer.serve import serve as serve_model
 
     try:
         serve_model(

@@ -9,18 +9,14 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import ComparisonInterrupted, DataError, EmptyDataError, NonFiniteError
+from mercer.application.model_cards import installed
+from mercer.application.shown import Shown
+from mercer.application.task import task_for
+from mercer.application.tasks import Task
 from mercer.base import Question
-from mercer.comparison.comparison import Comparison
-from mercer.comparison.entry import Entry
-from mercer.comparison.measuring.duplicates import duplicates_note
-from mercer.comparison.measuring.paired import overlap_of
-from mercer.comparison.measuring.splits import deal
-from mercer.comparison.racing.budget import Budget
-from mercer.comparison.racing.race import Progress, Race, untold
-from mercer.comparison.racing.ranking import ranked
-from mercer.comparison.racing.settings import settings_of
-from mercer.comparison.taking_part.chosen import chosen
-from mercer.comparison.taking_part.entrants import (
+from mercer.comparison._chosen import chosen
+from mercer.comparison._cross_validation import Progress, Race, ranked, untold
+from mercer.comparison._entrants import (
     Entrant,
     Invitation,
     baseline_for,
@@ -28,16 +24,56 @@ from mercer.comparison.taking_part.entrants import (
     entrants_for,
     entrants_given,
 )
-from mercer.comparison.taking_part.inner import Inner, InnerFolds
-from mercer.comparison.taking_part.reference import reference_for
+from mercer.comparison._entry import Entry
+from mercer.comparison._inner import Inner, InnerFolds
+from mercer.comparison._paired import overlap_of
+from mercer.comparison._reference import reference_for
+from mercer.comparison._splits import deal, duplicates_note
+from mercer.comparison.comparison import Comparison
+from mercer.comparison.time_limit import Budget
 from mercer.data import Kind, Table
 from mercer.data.infer import number_format, read_formats, read_numbers
 from mercer.data.select import names_of
-from mercer.data.target import Problem, split_target
+from mercer.data.target import TargetProblem, split_target
 from mercer.report.wording import counted, enumerated
-from mercer.using.shown import Shown
-from mercer.using.tasks import Task
-from mercer.using.which_task import task_for
+
+# How to have the same numbers again.
+
+
+def settings_of(
+    task: Task,
+    *,
+    models: Mapping[str, Any] | Sequence[Any] | None,
+    cv: int,
+    repeats: int,
+    random_state: int | None,
+    groups: Any,
+    times: Any,
+) -> dict[str, Any]:
+    """What was asked for, and the versions of what answered."""
+    return {
+        **_asked_for(models),
+        "task": task.name,
+        "folds": cv,
+        "repeats": repeats,
+        "seed": random_state,
+        "splits": "forward in time" if times is not None else "by groups" if groups is not None else "random",
+        **installed(),
+    }
+
+
+def _asked_for(models: Mapping[str, Any] | Sequence[Any] | None) -> dict[str, Any]:
+    """The names of models, if some were asked for; of objects no name says which parameters they had."""
+    if models is None:
+        return {}
+    if isinstance(models, Mapping) or not all(isinstance(each, str) for each in models):
+        return {"models": "as given"}
+    return {"models": [str(each) for each in models]}
+
+
+def in_words(value: Any) -> str:
+    """A setting as it is shown."""
+    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def compare(
@@ -190,7 +226,7 @@ def compare(
     return _finished(comparison, race, entrants, notes, guess)
 
 
-def _apart(X: Any, target: str, groups: Any, times: Any) -> tuple[Problem, Any, Any]:
+def _apart(X: Any, target: str, groups: Any, times: Any) -> tuple[TargetProblem, Any, Any]:
     """Take the target, and the columns that split the rows where they are names, out of a frame."""
     if names_of(X) is None:
         raise DataError(

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean
 from mercer._typing import Array
-from mercer.comparison.entry import Entry
-from mercer.comparison.measuring.judging import score_interval
-from mercer.comparison.measuring.paired import Interval, overlap_of
-from mercer.comparison.taking_part.inner import InnerFolds
+from mercer.application.metrics import Metric
+from mercer.application.tasks import Split, Task
+from mercer.comparison._entry import Entry
+from mercer.comparison._inner import InnerFolds
+from mercer.comparison._judging import score_interval
+from mercer.comparison._paired import Interval, overlap_of
 from mercer.data import Table
 from mercer.report import Grid, grid_html
 from mercer.report.wording import plainly
-from mercer.using.metrics import Metric
-from mercer.using.tasks import Split, Task
 
 if TYPE_CHECKING:
-    from mercer.comparison.racing.budget import Budget
-    from mercer.comparison.racing.race import Progress
-    from mercer.comparison.results.verdict import Verdict
+    from mercer.base.diagnosis import Finding
+    from mercer.comparison._cross_validation import Progress
+    from mercer.comparison._verdict import Verdict
+    from mercer.comparison.time_limit import Budget
     from mercer.files import ModelCard
-    from mercer.models.diagnosis import Finding
     from mercer.report.records import Page
 
 
@@ -121,7 +121,7 @@ class Comparison:
         """Return a model (by default the recommended one) fitted to all rows; it is fitted once and kept."""
         entry = self.entry(name)
         if entry.fitted is None:
-            from mercer.comparison.racing.refit import refit
+            from mercer.comparison._cross_validation import refit
 
             model, choice = refit(entry.model, entry.table, self.y, self.inner)
             entry = replace(entry, fitted=model, choice=choice)
@@ -139,7 +139,7 @@ class Comparison:
         time series, and classes absent from training rows. Each has a `code`, a `sentence`, a `remedy` and `columns`.
         A check that fails is a note with its error.
         """
-        from mercer.comparison.checking.checks import find_problems
+        from mercer.comparison.checks import find_problems
 
         if self._problems is None:
             self._problems = find_problems(self)
@@ -147,13 +147,13 @@ class Comparison:
 
     def verdict(self) -> Verdict:
         """Return which model to use, and why: the simplest within chance of the best score."""
-        from mercer.comparison.results.verdict import verdict_of
+        from mercer.comparison._verdict import verdict_of
 
         return verdict_of(self)
 
     def card(self, name: str | None = None) -> ModelCard:
         """The card of a model (by default the recommended one), fitted to all rows; `save` writes it with the model."""
-        from mercer.comparison.results.card import card
+        from mercer.comparison._export import card
 
         return card(self, name)
 
@@ -180,55 +180,55 @@ class Comparison:
 
     def leaderboard(self) -> Grid:
         """What each model reached, as a table."""
-        from mercer.comparison.results.leaderboard import leaderboard
+        from mercer.comparison._leaderboard import leaderboard
 
         return leaderboard(self)
 
     def differences(self) -> Grid:
         """Which models are worse than the best beyond chance: paired tests, corrected for how many there are."""
-        from mercer.comparison.results.differences import differences
+        from mercer.comparison._leaderboard import differences
 
         return differences(self)
 
     def sentences(self) -> list[str]:
         """Return which model to use and why, in plain words; then what else is worth knowing."""
-        from mercer.comparison.results.sentences import details
+        from mercer.comparison._verdict import details
 
         return [*self.verdict().sentences, *details(self)]
 
     def frame(self, library: str | None = None) -> Any:
         """A row for each model, as a frame of a library: pandas if it is installed, else pyarrow."""
-        from mercer.comparison.results.leaderboard import frame
+        from mercer.comparison._leaderboard import frame
 
         return frame(self, library)
 
     def json(self) -> dict[str, Any]:
         """All that was found, as strict JSON can say it: NaN is null, infinity the string "inf"."""
-        from mercer.comparison.results.json_and_markdown import as_json
+        from mercer.comparison._export import as_json
 
         return as_json(self)
 
     def markdown(self) -> str:
         """Leaderboard, differences and sentences as Markdown."""
-        from mercer.comparison.results.json_and_markdown import as_markdown
+        from mercer.comparison._export import as_markdown
 
         return as_markdown(self)
 
     def plot_leaderboard(self, metric: str | None = None, ax: Any = None) -> Any:
         """Draw a measure of every model with its interval; returns the matplotlib Axes."""
-        from mercer.comparison.results.pictures import leaderboard_picture
+        from mercer.comparison._pictures import leaderboard_picture
 
         return leaderboard_picture(self, metric, ax)
 
     def plot_calibration(self, names: list[str] | None = None, ax: Any = None) -> Any:
         """Draw how often what was predicted with a probability happened; returns the matplotlib Axes."""
-        from mercer.comparison.results.pictures import calibration_picture
+        from mercer.comparison._pictures import calibration_picture
 
         return calibration_picture(self, names, ax)
 
     def plot_roc(self, names: list[str] | None = None, label: Any = None, ax: Any = None) -> Any:
         """Draw ROC curves of a class (by default the last); returns the matplotlib Axes."""
-        from mercer.comparison.results.pictures import roc_picture
+        from mercer.comparison._pictures import roc_picture
 
         return roc_picture(self, names, label, ax)
 
@@ -253,9 +253,9 @@ class Comparison:
         name; without one, after `patience` seconds of work (None for no bound). Ctrl-C leaves no half of a page.
         """
         from mercer._atomic import write_atomically
-        from mercer.comparison.racing.budget import Budget
-        from mercer.comparison.racing.race import untold
+        from mercer.comparison._cross_validation import untold
         from mercer.comparison.sections.whole import STEPS, page
+        from mercer.comparison.time_limit import Budget
         from mercer.report.page import page_html
 
         tell, budget = progress or untold, Budget.of(time_limit, patience)

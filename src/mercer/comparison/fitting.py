@@ -10,19 +10,18 @@ from sklearn.base import clone
 
 from mercer._errors import DataError
 from mercer._suggest import did_you_mean
+from mercer.application.fitting import certificate_note, fitted, wrapped
+from mercer.application.preparing import PreparedModel, find_sklearn, parse_model, prepared_model, set_parameters
+from mercer.application.task import TASKS, plural, task_for
+from mercer.application.tasks import Task
 from mercer.base import Question, estimator_named, model_names, traits_of
-from mercer.comparison.racing.refit import refit
-from mercer.comparison.taking_part.chosen import REFERENCE, listed_entrant
-from mercer.comparison.taking_part.entrants import Entrant, Invitation, entrants_for
-from mercer.comparison.taking_part.kinds import innermost
+from mercer.comparison._chosen import REFERENCE, listed_entrant
+from mercer.comparison._cross_validation import refit
+from mercer.comparison._entrants import Entrant, Invitation, entrants_for
+from mercer.comparison.pairs import innermost
 from mercer.data import Schema, Table
 from mercer.data.storages.time_columns import refuse_clock_times
-from mercer.decide.wrapped import last_step
-from mercer.using.fitting import certificate_note, fitted, wrapped
-from mercer.using.preparing import Prepared, prepared_model, set_parameters
-from mercer.using.tasks import Task
-from mercer.using.which_task import TASKS, plural, task_for
-from mercer.using.written import find_sklearn, parse_model
+from mercer.decision.wrapped import last_step
 
 
 def fit_named(
@@ -35,7 +34,7 @@ def fit_named(
     calibrate: str | None = None,
     conformal: float | None = None,
     seed: int = 0,
-) -> Prepared:
+) -> PreparedModel:
     """Return the model of that name, fitted to a frame as it comes.
 
     A name of the leaderboard gives the model of the comparison: the same features, and its settings chosen in the same
@@ -81,7 +80,7 @@ def _first_of(cls: type | None, invitation: Invitation) -> Entrant | None:
     return next((each for each in invitation.entrants if type(innermost(each.model)) is cls), None)
 
 
-def _named_task(found: Prepared, tasks: list[Task]) -> Prepared:
+def _named_task(found: PreparedModel, tasks: list[Task]) -> PreparedModel:
     """Return a fitted model with the first task that it performs: a classifier has classes, others do not."""
     classes = hasattr(found.model, "classes_")
     names = [task.name for task in tasks if hasattr(task, "labels") == classes]
@@ -106,12 +105,12 @@ def _tasks(y: Any, table: Table, given: str = "auto") -> list[Task]:
 
 def _fitted_entrant(
     entrant: Entrant, task: Task, *, calibrate: str | None, conformal: float | None, seed: int
-) -> Prepared:
+) -> PreparedModel:
     task.check()
     model, _ = refit(entrant.model, entrant.table, task.y)
     if calibrate is not None or conformal is not None:
         classes = hasattr(task, "labels")
         around = wrapped(clone(model), classes=classes, calibrate=calibrate, conformal=conformal, seed=seed)
         model = around.fit(entrant.table.native, task.y)
-    ready = Prepared(model, entrant.table.native, Schema.infer(entrant.table), task=task.name)
+    ready = PreparedModel(model, entrant.table.native, Schema.infer(entrant.table), task=task.name)
     return replace(ready, notes=certificate_note(model))

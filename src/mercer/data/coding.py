@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._jit.data import labels as loops
 from mercer._stored import integers, stored, values
 from mercer._typing import Array
+from mercer.data import _loops as loops
 
 #: slots a lookup table may have beyond one per value; wider ranges are hashed
 SPARE_SLOTS = 1024

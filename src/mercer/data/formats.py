@@ -142,7 +142,7 @@ class Detected(NamedTuple):
     ambiguous: bool
 
 
-class _Parts(NamedTuple):
+class _NumberParts(NamedTuple):
     sign: float
     digits: str
     exponent: str
@@ -260,7 +260,7 @@ def _detect_dates(words: list[str], order: str | None) -> Detected | None:
     return Detected(DateFormat(chosen, f"read as dates, {ORDERS[chosen]}{doubt}"), ambiguous)
 
 
-def _take_apart(word: str) -> _Parts | None:
+def _take_apart(word: str) -> _NumberParts | None:
     """Sign, digits and unit of a number; accountants write negative ones in parentheses."""
     negative = word.startswith("(") and word.endswith(")")
     found = NUMBER.fullmatch(word[1:-1].strip() if negative else word)
@@ -270,7 +270,7 @@ def _take_apart(word: str) -> _Parts | None:
     if unit and unit != "%" and unit not in CURRENCIES and not all(unicodedata.category(each) == "Sc" for each in unit):
         return None
     sign = -1.0 if negative or (found["sign"] or found["inner"]) in ("-", "−") else 1.0
-    return _Parts(sign, found["digits"].strip(), found["exponent"] or "", unit)
+    return _NumberParts(sign, found["digits"].strip(), found["exponent"] or "", unit)
 
 
 def _groups(decimal: str) -> str:

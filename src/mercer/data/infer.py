@@ -18,7 +18,7 @@ from mercer.data.formats import DateFormat, Detected, Format, NumberFormat, dete
 from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
 from mercer.data.resembling import resembles
-from mercer.data.seen_values import Seen
+from mercer.data.seen_values import SeenValues
 from mercer.data.table import Table
 from mercer.data.told_kinds import declared
 
@@ -63,7 +63,7 @@ IDENTIFIER = "identifier: "
 IN_FILE_ORDER = f"{IDENTIFIER}numbers the rows in file order"
 
 
-class Finding(NamedTuple):
+class ColumnFinding(NamedTuple):
     """The kind of a column, its levels, notes, and the kind of the values as they are stored."""
 
     kind: Kind
@@ -75,12 +75,14 @@ class Finding(NamedTuple):
     format: Format | None = None
 
 
-def look_at(table: Table, position: int, max_codes: int) -> Finding:
+def look_at(table: Table, position: int, max_codes: int) -> ColumnFinding:
     """Infer one column by itself."""
-    return infer_column(Seen.of(table, position), Naming.of(table, position), max_codes)
+    return infer_column(SeenValues.of(table, position), Naming.of(table, position), max_codes)
 
 
-def infer_columns(seen: Sequence[Seen], names: Sequence[Naming], max_codes: int = MAX_CODES) -> list[Finding]:
+def infer_columns(
+    seen: Sequence[SeenValues], names: Sequence[Naming], max_codes: int = MAX_CODES
+) -> list[ColumnFinding]:
     """Infer all columns of a table.
 
     Columns of strings that spell numbers or dates are read by the format that is found for them; one that two formats
@@ -112,7 +114,7 @@ def infer_formats(table: Table, kinds: Mapping[str, Kind] | None = None) -> dict
     ]
     names = [Naming.of(table, j) for j in strings]
     declared = [replace(each, declared=(kinds or {}).get(each.name, each.declared)) for each in names]
-    found = detect_formats([Seen.of(table, j) for j in strings], declared)
+    found = detect_formats([SeenValues.of(table, j) for j in strings], declared)
     return {each.name: form for each, form in zip(names, found, strict=True) if form is not None}
 
 
@@ -142,7 +144,7 @@ def number_format(y: Any) -> NumberFormat | None:
     return None if any(np.isnan(detected.format.read(label) or 0.0) for label in labels) else detected.format
 
 
-def detect_formats(seen: Sequence[Seen], names: Sequence[Naming]) -> list[Format | None]:
+def detect_formats(seen: Sequence[SeenValues], names: Sequence[Naming]) -> list[Format | None]:
     """Find the formats of columns of strings; None where a column has none."""
     detected = [_detect(*each) for each in zip(seen, names, strict=True)]
     sure = [each.format for each in detected if each is not None and not each.ambiguous]
@@ -168,7 +170,7 @@ def detect_formats(seen: Sequence[Seen], names: Sequence[Naming]) -> list[Format
 OF_STRINGS = frozenset({Kind.CATEGORY, Kind.TEXT, Kind.IDENTIFIER, Kind.CONSTANT, Kind.CODE, Kind.BOOLEAN})
 
 
-def _detect(seen: Seen, naming: Naming) -> Detected | None:
+def _detect(seen: SeenValues, naming: Naming) -> Detected | None:
     """The format of a column of strings, unless the caller or its type says that they are levels."""
     if naming.format is not None:
         return Detected(naming.format, False)
@@ -275,7 +277,9 @@ AXIS_WORDS = _words(
 )
 
 
-def infer_column(seen: Seen, naming: Naming, max_codes: int = MAX_CODES, *, by_order: bool = True) -> Finding:
+def infer_column(
+    seen: SeenValues, naming: Naming, max_codes: int = MAX_CODES, *, by_order: bool = True
+) -> ColumnFinding:
     """Infer a column; the kind that the caller has declared wins.
 
     Parameters
@@ -304,7 +308,7 @@ def infer_column(seen: Seen, naming: Naming, max_codes: int = MAX_CODES, *, by_o
     return found if naming.declared is not None else _with_resemblance(found, seen)
 
 
-def _with_resemblance(found: Finding, seen: Seen) -> Finding:
+def _with_resemblance(found: ColumnFinding, seen: SeenValues) -> ColumnFinding:
     """Strings that may be meant to be something else, with a note of that instead of one about how they differ."""
     strings = found.kind in (Kind.CATEGORY, Kind.IDENTIFIER) and found.stored is Kind.CATEGORY
     if not strings or seen.labels is None or seen.labels.declared is not None:
@@ -314,18 +318,18 @@ def _with_resemblance(found: Finding, seen: Seen) -> Finding:
     return found._replace(notes=(remark, *_about_gaps(seen)))
 
 
-def _as_declared(found: Finding, kind: Kind) -> Finding:
+def _as_declared(found: ColumnFinding, kind: Kind) -> ColumnFinding:
     named = kind in (Kind.CATEGORY, Kind.CODE, Kind.BINARY, Kind.BOOLEAN)
     stored = found.stored if kind in (Kind.TEXT, Kind.IDENTIFIER, Kind.CONSTANT) else kind
     notes = tuple(note for note in found.notes if not _is_guess(note))
-    return Finding(kind, found.levels if named else None, (*notes, "as given"), stored, found.format)
+    return ColumnFinding(kind, found.levels if named else None, (*notes, "as given"), stored, found.format)
 
 
 def _is_guess(note: str) -> bool:
     return note in (ALL_DIFFERENT, MOST_DIFFERENT) or note.startswith(IDENTIFIER)
 
 
-def _infer(seen: Seen, naming: Naming, max_codes: int, by_order: bool) -> Finding:
+def _infer(seen: SeenValues, naming: Naming, max_codes: int, by_order: bool) -> ColumnFinding:
     found = _of_values(seen, max_codes)
     if seen.distinct < 2 <= seen.rows and found.stored is not Kind.COUNTS:
         return found._replace(kind=Kind.CONSTANT)
@@ -338,7 +342,7 @@ def _infer(seen: Seen, naming: Naming, max_codes: int, by_order: bool) -> Findin
     return found
 
 
-def _of_whole_numbers(found: Finding, seen: Seen, naming: Naming, by_order: bool) -> Finding:
+def _of_whole_numbers(found: ColumnFinding, seen: SeenValues, naming: Naming, by_order: bool) -> ColumnFinding:
     """Identifiers, codes that are named like identifiers, or numbers."""
     different = seen.distinct == seen.present >= ENOUGH_ROWS  # floats that are whole have no note of that
     counts_rows = _counts_rows(seen) or (_has_equal_steps(seen) and not naming.is_axis)
@@ -358,7 +362,7 @@ def _of_whole_numbers(found: Finding, seen: Seen, naming: Naming, by_order: bool
     return found
 
 
-def _counts_rows(seen: Seen) -> bool:
+def _counts_rows(seen: SeenValues) -> bool:
     """Whether distinct whole numbers count the rows in file order: from 0 or 1 on, with few gaps, and ascending.
 
     Rows may have been left out, and the file may consist of a few parts, each of which is in order. Numbers that
@@ -371,7 +375,7 @@ def _counts_rows(seen: Seen) -> bool:
     return seen.falls == 0 or downwards or (complete and seen.falls <= seen.present // 50)
 
 
-def _has_equal_steps(seen: Seen) -> bool:
+def _has_equal_steps(seen: SeenValues) -> bool:
     """Whether whole numbers ascend by the same step from each row to the next: 1001, 1002, … or 10, 20, 30, …
 
     They may begin anywhere, but are complete: no row has another step, and none is missing.
@@ -383,7 +387,7 @@ def _has_equal_steps(seen: Seen) -> bool:
     return rest == 0 and bool(((seen.labels.labels - seen.labels.labels.min()) % step == 0).all())
 
 
-def _counts_groups(seen: Seen) -> bool:
+def _counts_groups(seen: SeenValues) -> bool:
     """Whether whole numbers count many groups of rows in file order: from 0 or 1, without gaps, never falling."""
     rises = seen.present - 1 - seen.falls
     return (
@@ -397,18 +401,18 @@ def _time_of(naming: Naming) -> str:
     return f"a different date in each row: --time {shlex.quote(str(naming.name))} scores models on later rows"
 
 
-def _recurring(seen: Seen, naming: Naming) -> str:
+def _recurring(seen: SeenValues, naming: Naming) -> str:
     if naming.is_name and not naming.is_entity:
         return f"{IDENTIFIER}{seen.distinct} names in {seen.present} rows"
     again = f"--group {shlex.quote(str(naming.name))} keeps rows of the same value together"
     return f"{IDENTIFIER}{seen.distinct} values that recur in {seen.present} rows; {again}"
 
 
-def _identifier(found: Finding, note: str, seen: Seen) -> Finding:
+def _identifier(found: ColumnFinding, note: str, seen: SeenValues) -> ColumnFinding:
     return found._replace(kind=Kind.IDENTIFIER, levels=None, notes=(note, *_about_gaps(seen)))
 
 
-def _of_labels(found: Finding, seen: Seen, naming: Naming) -> Finding:
+def _of_labels(found: ColumnFinding, seen: SeenValues, naming: Naming) -> ColumnFinding:
     """Dates, text, identifiers of the rows, or a category."""
     labels = found.levels or ()
     if len(types := set(map(type, labels))) > 1:
@@ -432,7 +436,7 @@ def _of_labels(found: Finding, seen: Seen, naming: Naming) -> Finding:
     return found
 
 
-def _is_text(labels: tuple[str, ...], seen: Seen, *, names: bool) -> bool:
+def _is_text(labels: tuple[str, ...], seen: SeenValues, *, names: bool) -> bool:
     """Whether strings are text: several words each, or too many values for levels that have words in common.
 
     Values of a column of `names` are text only if they have several words each.
@@ -447,7 +451,7 @@ def _is_text(labels: tuple[str, ...], seen: Seen, *, names: bool) -> bool:
     return seen.distinct > MANY_TEXTS and not names and _share_words(counted, seen)
 
 
-def _share_words(labels: Sequence[str], seen: Seen) -> bool:
+def _share_words(labels: Sequence[str], seen: SeenValues) -> bool:
     """Whether labels combine a few words, or there are too many of them and most have a word in common with others."""
     words = [set(re.findall(r"[^\W\d_]{2,}", label.lower())) for label in labels]
     if sum(map(len, words)) < SHARED_WORDS * len(labels):
@@ -460,21 +464,21 @@ def _share_words(labels: Sequence[str], seen: Seen) -> bool:
     return sharing and (10 * seen.distinct > seen.present or seen.distinct > MOST_LEVELS)
 
 
-def _of_values(seen: Seen, max_codes: int) -> Finding:
+def _of_values(seen: SeenValues, max_codes: int) -> ColumnFinding:
     """Numbers, counts, codes or categories."""
     kind = seen.kind
     if kind is Kind.COUNTS:
-        return Finding(kind, None, (), kind)
+        return ColumnFinding(kind, None, (), kind)
     if seen.labels is None or seen.fractional:
-        return Finding(kind, None, _notes(seen, Kind.NUMBER), kind)
+        return ColumnFinding(kind, None, _notes(seen, Kind.NUMBER), kind)
     notes = _notes(seen, kind)
     if kind in (Kind.CATEGORY, Kind.BOOLEAN):
-        return Finding(kind, _levels(seen.labels), notes, kind)
+        return ColumnFinding(kind, _levels(seen.labels), notes, kind)
     kind, levels = _whole_number(seen, seen.labels, max_codes)
-    return Finding(kind, levels, notes, kind)
+    return ColumnFinding(kind, levels, notes, kind)
 
 
-def _whole_number(seen: Seen, labels: Occurrences, max_codes: int) -> tuple[Kind, tuple[Any, ...] | None]:
+def _whole_number(seen: SeenValues, labels: Occurrences, max_codes: int) -> tuple[Kind, tuple[Any, ...] | None]:
     if seen.distinct == 2:
         return Kind.BINARY, tuple(np.sort(labels.labels).tolist())
     few = seen.distinct <= max_codes and ROWS_PER_CODE * seen.distinct <= seen.present
@@ -508,7 +512,7 @@ def _levels(seen: Occurrences) -> tuple[Any, ...]:
     return tuple(seen.ordered()[0]) if seen.declared is None else seen.declared
 
 
-def _notes(seen: Seen, kind: Kind) -> tuple[str, ...]:
+def _notes(seen: SeenValues, kind: Kind) -> tuple[str, ...]:
     notes = []
     if seen.distinct <= 1:
         notes.append("constant" if seen.distinct else "no values")
@@ -519,7 +523,7 @@ def _notes(seen: Seen, kind: Kind) -> tuple[str, ...]:
     return (*notes, *_about_gaps(seen))
 
 
-def _about_gaps(seen: Seen) -> tuple[str, ...]:
+def _about_gaps(seen: SeenValues) -> tuple[str, ...]:
     if not seen.missing or not seen.present:
         return ()
     return (f"{seen.missing / seen.rows:.0%} missing" if seen.missing * 100 >= seen.rows else "<1% missing",)

@@ -7,14 +7,14 @@ import re
 import numpy as np
 
 from mercer._suggest import listed, quoted
-from mercer.data.seen_values import Seen
+from mercer.data.seen_values import SeenValues
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 #: words that are shown of those among numbers
 SHOWN = 3
 
 
-def resembles(seen: Seen) -> str | None:
+def resembles(seen: SeenValues) -> str | None:
     """Return a remark on a column of strings of which half or more are numbers; None on others."""
     if seen.labels is None or seen.halvings or not seen.present:
         return None

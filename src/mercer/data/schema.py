@@ -11,9 +11,9 @@ from mercer._errors import ColumnMismatchError
 from mercer._stored import stored
 from mercer._suggest import did_you_mean
 from mercer.data.formats import Format
-from mercer.data.infer import MAX_CODES, Finding, Naming, infer_columns
+from mercer.data.infer import MAX_CODES, ColumnFinding, Naming, infer_columns
 from mercer.data.kinds import Kind
-from mercer.data.seen_values import Seen
+from mercer.data.seen_values import SeenValues
 from mercer.data.table import Table
 from mercer.report import Field, Grid
 
@@ -112,7 +112,7 @@ class Schema:
         """
         table = data if isinstance(data, Table) else Table.of(data, dates=True)
         names = [Naming.of(table, j) for j in range(table.n_columns)]
-        return cls(tuple(map(_column, table.names, infer_columns(Seen.of_columns(table), names, max_codes))))
+        return cls(tuple(map(_column, table.names, infer_columns(SeenValues.of_columns(table), names, max_codes))))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -157,5 +157,5 @@ class Schema:
         return f"Schema({', '.join(map(repr, self.columns))})"
 
 
-def _column(name: str, finding: Finding) -> Column:
+def _column(name: str, finding: ColumnFinding) -> Column:
     return Column(name, *finding)

@@ -23,7 +23,7 @@ MOST_LABELS = 1 << 17
 
 @stored()
 @dataclass(frozen=True, eq=False)
-class Seen:
+class SeenValues:
     """Values of one column: how many, which ones, from where to where.
 
     Where a column has too many different values, a random half of them is forgotten as often as necessary: those whose

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer._jit.data.columns import interleave
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
+from mercer.data._loops import interleave
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 
 #: numbers below which there is nothing to gain by a compiled loop

@@ -62,10 +62,7 @@ class Table:
             matrix = SparseStorage.of(X)
             return cls(matrix, (Kind.COUNTS,) * matrix.n_columns, None, named=False)
         if not isinstance(X, np.ndarray | list | tuple):
-            from mercer.data.storages.frame import (  # narwhals costs a tenth of a second that arrays need not pay
-                FrameStorage,
-                as_frame,
-            )
+            from mercer.data.storages.frame import FrameStorage, as_frame
 
             if (frame := as_frame(X)) is not None:
                 storage, kinds = FrameStorage.of(frame, dates=dates)

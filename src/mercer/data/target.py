@@ -9,7 +9,7 @@ from mercer._errors import ColumnMismatchError, DataError, EmptyDataError
 from mercer._suggest import did_you_mean
 
 
-class Problem(NamedTuple):
+class TargetProblem(NamedTuple):
     """What to predict from what."""
 
     X: Any
@@ -42,14 +42,14 @@ class Problem(NamedTuple):
         read: Any = as_frame(read_formats(Table.of(column.to_native(), dates=True)).native)
         return read.get_column(read.columns[0]).to_numpy()
 
-    def without(self, names: Sequence[str]) -> Problem:
+    def without(self, names: Sequence[str]) -> TargetProblem:
         """The same without some columns of X."""
         if not len((left := without_columns(self.X, names)).columns):
             raise DataError(f"Besides the target {self.target!r} there is no column left to predict it from.")
         return self._replace(X=left)
 
 
-def split_target(frame: Any, target: str, *, drop: Sequence[str] = (), source: str = "") -> Problem:
+def split_target(frame: Any, target: str, *, drop: Sequence[str] = (), source: str = "") -> TargetProblem:
     """Take the column `target` out of a frame; leave out the columns in `drop` and the rows without a label.
 
     A column is given by its name or its position, from the end if negative: "-1" is the last one. Errors name `source`,
@@ -83,7 +83,7 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = (), source: s
         rows = f"all {unlabelled} rows{f' of {source!r}' if source else ''}"
         raise EmptyDataError(f"The target {label!r} is missing in {rows}; name another column.")
     y = _whole_as_integers(values.to_numpy())
-    return Problem(X.to_native(), y, label, unlabelled, declared_order(values.to_native()), *how)
+    return TargetProblem(X.to_native(), y, label, unlabelled, declared_order(values.to_native()), *how)
 
 
 def _whole_as_integers(y: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.engines.choosing import engine
+from mercer.engines.engines import engine
 from mercer.engines.folding import fold
 from mercer.engines.reducing import reduce
 

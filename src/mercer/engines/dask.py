@@ -18,7 +18,7 @@ from mercer._warn import distinct, kept_warnings, warn
 from mercer.data.sources.base import Chunk, Piece
 from mercer.data.sources.collections import Collection, Partition, current_client
 from mercer.data.sources.memory import HeldPiece
-from mercer.engines.passes import Fold, Part, Pass, joined
+from mercer.engines.passes import Fold, Pass, PassPart, joined
 from mercer.report.wording import counted
 
 #: seconds after which a scheduler counts as out of reach, and a cluster as one without workers
@@ -100,10 +100,10 @@ class Dask:
 
         # rows that travel are meant to
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}), going.pieces() as pieces:
-            _Spread(self._client, going).make(pieces)
+            _SpreadPieces(self._client, going).make(pieces)
 
 
-class _Spread:
+class _SpreadPieces:
     """The tasks of one pass."""
 
     def __init__(self, client: Any, going: Pass) -> None:
@@ -251,7 +251,7 @@ def _groups(pieces: Iterator[Piece], number: int) -> Iterator[list[Piece]]:
 class Report(NamedTuple):
     """What came of some pieces, and the warnings on the way, which are for the process that waits."""
 
-    part: Part
+    part: PassPart
     warnings: tuple[Warning, ...]
 
 

@@ -7,9 +7,8 @@ from typing import TypeVar
 
 from mercer._errors import EmptyDataError
 from mercer.data.sources.base import Chunk, Source
-from mercer.engines.choosing import engine_for
-from mercer.engines.passes import Fold, Pass
-from mercer.engines.running import current_run
+from mercer.engines.engines import engine_for
+from mercer.engines.passes import Fold, Pass, current_run
 
 S = TypeVar("S")
 

@@ -23,7 +23,7 @@ class Mergeable(Protocol):
     def merge(self, other: Self) -> Self: ...
 
 
-class Batches(Protocol):
+class BatchSource(Protocol):
     """Rows that can be read block by block, as often as needed; a batch is what the statistic's `update` takes."""
 
     def blocks(self) -> list[slice]: ...
@@ -34,7 +34,7 @@ class Batches(Protocol):
 S = TypeVar("S", bound=Mergeable)
 
 
-def reduce(statistic: S, source: Batches | Streamed) -> S:
+def reduce(statistic: S, source: BatchSource | Streamed) -> S:
     """`statistic` with every row of `source` added; the same to the last bit for any number of threads.
 
     Blocks are merged as they come, in their order: only a few of them are in memory beside the result.

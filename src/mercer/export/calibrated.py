@@ -6,26 +6,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from mercer._errors import ExportError
-from mercer.decide.wrapped import LOWEST
+from mercer.base.pipelines import part_of
+from mercer.decision.wrapped import LOWEST
+from mercer.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mercer.export.expression import (
     UNKNOWN,
     ZERO,
     Above,
-    Choice,
+    Conditional,
     Exp,
     Expression,
     Greatest,
     Lacks,
-    Log,
-    Number,
+    Logarithm,
+    NumberValue,
     Quotient,
-    Sum,
+    SumOf,
     named,
     softmax,
 )
 from mercer.export.formula import Said
-from mercer.models import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from mercer.models.reader import part_of
 
 LINEAR_AND_QUADRATIC = (LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis)
 
@@ -36,11 +36,11 @@ def calibrated(model: Any, inside: Said) -> Said:
         return inside
     if hasattr(model, "temperature_"):
         scores = _logs(inside) if inside.probabilities else _decisions(inside)
-        return Said.of_scores(inside.classes, [Sum(((1 / model.temperature_, score),)) for score in scores])
+        return Said.of_scores(inside.classes, [SumOf(((1 / model.temperature_, score),)) for score in scores])
     scores = [named(score) for score in _against_the_rest(model.model_, inside)]
     if hasattr(model, "slopes_"):
         lines = zip(scores, model.slopes_.tolist(), model.intercepts_.tolist(), strict=True)
-        shares = [softmax([ZERO, Sum(((slope, score),), intercept)])[1] for score, slope, intercept in lines]
+        shares = [softmax([ZERO, SumOf(((slope, score),), intercept)])[1] for score, slope, intercept in lines]
     else:
         shares = [
             _interpolated(score, steps[0].tolist(), steps[1].tolist())
@@ -57,14 +57,17 @@ def _logs(inside: Said) -> list[Expression]:
             "the calibration out."
         )
     top, total = _log_total(inside.logs)
-    return [named(Greatest((Sum(((1.0, score), (-1.0, top), (-1.0, total))), Number(LOWEST)))) for score in inside.logs]
+    return [
+        named(Greatest((SumOf(((1.0, score), (-1.0, top), (-1.0, total))), NumberValue(LOWEST))))
+        for score in inside.logs
+    ]
 
 
 def _decisions(inside: Said) -> list[Expression]:
     """Scores of the classes; for two minus and plus half of the one there is."""
     if len(inside.scores) > 2:
         return list(inside.scores)
-    return [Sum(((0.5, score),)) for score in inside.scores]
+    return [SumOf(((0.5, score),)) for score in inside.scores]
 
 
 def _against_the_rest(model: Any, inside: Said) -> list[Expression]:
@@ -80,38 +83,40 @@ def _against_the_rest(model: Any, inside: Said) -> list[Expression]:
         )
     logs = list(inside.logs) if decides and inside.logs else _logs(inside)
     if len(logs) == 2:
-        return [Sum(((1.0, logs[1]), (-1.0, logs[0])))]
+        return [SumOf(((1.0, logs[1]), (-1.0, logs[0])))]
     return logs if decides else [_odds(logs, k) for k in range(len(logs))]
 
 
 def _odds(logs: Sequence[Expression], k: int) -> Expression:
     """log p − log Σ of the others."""
     top, total = _log_total([log for j, log in enumerate(logs) if j != k])
-    return Sum(((1.0, logs[k]), (-1.0, top), (-1.0, total)))
+    return SumOf(((1.0, logs[k]), (-1.0, top), (-1.0, total)))
 
 
 def _log_total(logs: Sequence[Expression]) -> tuple[Expression, Expression]:
     """log Σ e^log in two parts: the greatest, and what the others add to it."""
     top = named(Greatest(tuple(logs)))
-    return top, named(Log(Sum(tuple((1.0, Exp(Sum(((1.0, log), (-1.0, top))))) for log in logs))))
+    return top, named(Logarithm(SumOf(tuple((1.0, Exp(SumOf(((1.0, log), (-1.0, top))))) for log in logs))))
 
 
 def _interpolated(x: Expression, places: Sequence[float], values: Sequence[float]) -> Expression:
     """Straight lines between points, level beyond the first and the last."""
-    result: Expression = Number(values[-1])
+    result: Expression = NumberValue(values[-1])
     for j in range(len(places) - 2, -1, -1):
         slope = (values[j + 1] - values[j]) / (places[j + 1] - places[j])
-        line = Sum(((slope, Sum(((1.0, x),), -places[j])),), values[j])
-        result = Choice(Above(Number(places[j + 1]), x), line, result)
+        line = SumOf(((slope, SumOf(((1.0, x),), -places[j])),), values[j])
+        result = Conditional(Above(NumberValue(places[j + 1]), x), line, result)
     # no comparison holds of what is unknown, which would have the last value
-    return Choice(Lacks(x), UNKNOWN, Choice(Above(Number(places[0]), x), Number(values[0]), result))
+    return Conditional(Lacks(x), UNKNOWN, Conditional(Above(NumberValue(places[0]), x), NumberValue(values[0]), result))
 
 
 def _normalised(shares: Sequence[Expression], otherwise: Sequence[float]) -> list[Expression]:
     if len(shares) == 1:
-        return [named(Sum(((-1.0, shares[0]),), 1.0)), shares[0]]
-    total = named(Sum(tuple((1.0, share) for share in shares)))
+        return [named(SumOf(((-1.0, shares[0]),), 1.0)), shares[0]]
+    total = named(SumOf(tuple((1.0, share) for share in shares)))
     return [
-        named(Choice(Lacks(total), UNKNOWN, Choice(Above(total, ZERO), Quotient(share, total), Number(p))))
+        named(
+            Conditional(Lacks(total), UNKNOWN, Conditional(Above(total, ZERO), Quotient(share, total), NumberValue(p)))
+        )
         for share, p in zip(shares, otherwise, strict=True)
     ]

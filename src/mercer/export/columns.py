@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from mercer._errors import ExportError
+from mercer.base.pipelines import columns_of_fit, names_read
 from mercer.data.coding import MISSING_WORDS
 from mercer.data.formats import GAPS, Format
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column as Described
-from mercer.export.expression import Column, ColumnKind
+from mercer.export.expression import ColumnKind, ColumnValue
 from mercer.export.labels import kind_of_labels
-from mercer.models.reader import columns_of_fit, names_read
 
 
-def columns_read(reader: Any) -> list[Column]:
+def columns_read(reader: Any) -> list[ColumnValue]:
     """What the part of a model that reads the table gets of each row."""
     if getattr(reader, "_formula", None) is not None:
         raise ExportError(
@@ -24,7 +24,9 @@ def columns_read(reader: Any) -> list[Column]:
     described = {column.name: column for column in columns_of_fit(reader)}
     formats = getattr(reader, "formats_", {})
     return [
-        Column(name, _kind(described[name]), gaps=_gaps(described[name], formats.get(name)), format=formats.get(name))
+        ColumnValue(
+            name, _kind(described[name]), gaps=_gaps(described[name], formats.get(name)), format=formats.get(name)
+        )
         for name in names_read(reader)
     ]
 

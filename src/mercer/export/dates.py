@@ -5,36 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from mercer.export.expression import (
-    UNKNOWN,
-    ZERO,
-    Expression,
-    Floor,
-    Lookup,
-    Sine,
-    Sum,
-    filled,
-    minus,
-    named,
-)
-from mercer.models.tables.dates import Date
+from mercer.export.expression import UNKNOWN, ZERO, Expression, Floor, Lookup, Sine, SumOf, filled, minus, named
+from mercer.preprocessing.treatments import DateTreatment
 
 #: years begin in March, so that leap days are last: day 0 is the 1st of March of the year 0
 DAYS_TO_MARCH_0 = 719_468
 
 
-def hour_waves(treatment: Date, days: Expression) -> Iterator[Expression]:
+def hour_waves(treatment: DateTreatment, days: Expression) -> Iterator[Expression]:
     """Sine and cosine of the hour, to six digits as the model rounds it; 0 where the date is missing."""
     if not treatment.hourly:
         return
-    of_day = Sum(((24.0, days), (-24.0, named(Floor(days)))))
-    hour = Sum(((1e-6, Floor(Sum(((1e6, of_day),), 0.5))),))
+    of_day = SumOf(((24.0, days), (-24.0, named(Floor(days)))))
+    hour = SumOf(((1e-6, Floor(SumOf(((1e6, of_day),), 0.5))),))
     gap = UNKNOWN if treatment.days.gaps.missing == "keep" else ZERO
     for phase in (0.0, math.pi / 2):
-        yield named(filled(days, gap, Sine(Sum(((math.tau / 24, hour),), phase))))
+        yield named(filled(days, gap, Sine(SumOf(((math.tau / 24, hour),), phase))))
 
 
-def calendar_levels(treatment: Date, days: Expression) -> Iterator[list[Expression]]:
+def calendar_levels(treatment: DateTreatment, days: Expression) -> Iterator[list[Expression]]:
     """One feature for each weekday, then one for each month, where they vary; all are 0 for a missing date."""
     for codes, number in ((treatment.weekdays, _weekday), (treatment.months, _month)):
         if codes:
@@ -50,19 +39,19 @@ def _weekday(days: Expression) -> Expression:
 def _month(days: Expression) -> Expression:
     """0 for January, by the Gregorian calendar (Neri and Schneider, 2023): of centuries, years and months in turn."""
     day = minus(Floor(days), -float(DAYS_TO_MARCH_0))
-    of_century = named(Sum(((4.0, day),), 3.0))
+    of_century = named(SumOf(((4.0, day),), 3.0))
     century_day = _whole(_remainder(of_century, 146_097.0), 4.0)
-    of_year = named(Sum(((4.0, century_day),), 3.0))
+    of_year = named(SumOf(((4.0, century_day),), 3.0))
     year_day = _whole(_remainder(of_year, 1_461.0), 4.0)
-    since_january = _whole(Sum(((2_141.0, year_day),), 197_913.0), 65_536.0)  # 3 for March to 14 for February
+    since_january = _whole(SumOf(((2_141.0, year_day),), 197_913.0), 65_536.0)  # 3 for March to 14 for February
     return _remainder(minus(since_january, 1.0), 12.0)
 
 
 def _whole(value: Expression, divisor: float) -> Expression:
     """How often a divisor is in a whole number; half a step is added, so that no rounding can be too low."""
-    return Floor(Sum(((1 / divisor, value),), 0.5 / divisor))
+    return Floor(SumOf(((1 / divisor, value),), 0.5 / divisor))
 
 
 def _remainder(value: Expression, divisor: float) -> Expression:
     value = named(value)
-    return named(Sum(((1.0, value), (-divisor, _whole(value, divisor)))))
+    return named(SumOf(((1.0, value), (-divisor, _whole(value, divisor)))))

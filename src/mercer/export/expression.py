@@ -33,14 +33,14 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
-class Number(Expression):
+class NumberValue(Expression):
     """The same number in every row."""
 
     value: float
 
 
 @dataclass(frozen=True, slots=True)
-class Column(Expression):
+class ColumnValue(Expression):
     """A column of the table; one that is not of numbers is only looked up in."""
 
     name: str
@@ -64,7 +64,7 @@ class Lookup(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Sum(Expression):
+class SumOf(Expression):
     """constant + Σ weight · term."""
 
     terms: tuple[tuple[float, Expression], ...]
@@ -72,7 +72,7 @@ class Sum(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Product(Expression):
+class ProductOf(Expression):
     left: Expression
     right: Expression
 
@@ -91,7 +91,7 @@ class Exp(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Log(Expression):
+class Logarithm(Expression):
     """The natural logarithm; NaN unless `of` is above 0."""
 
     of: Expression
@@ -140,7 +140,7 @@ Condition = Lacks | Above
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(Expression):
+class Conditional(Expression):
     """One of two expressions."""
 
     condition: Condition
@@ -164,7 +164,7 @@ class TextTerms:
     over the `norm` of all features of the text.
     """
 
-    column: Column
+    column: ColumnValue
     terms: tuple[str, ...]
     factors: Array
     lowercase: bool = True
@@ -223,30 +223,30 @@ class Nearest(Expression):
     of: KernelPoints
 
 
-ZERO, ONE, UNKNOWN = Number(0.0), Number(1.0), Number(math.nan)
+ZERO, ONE, UNKNOWN = NumberValue(0.0), NumberValue(1.0), NumberValue(math.nan)
 
 
 def named(value: Expression) -> Expression:
     """A name for what is worth one."""
-    return value if isinstance(value, Number | Column | Named) else Named(value)
+    return value if isinstance(value, NumberValue | ColumnValue | Named) else Named(value)
 
 
 def minus(left: Expression, right: float) -> Expression:
     """left − right."""
-    return left if right == 0 else Sum(((1.0, left),), -right)
+    return left if right == 0 else SumOf(((1.0, left),), -right)
 
 
 def filled(of: Expression, gap: Expression, value: Expression) -> Expression:
     """`value`, which depends on `of`, with `gap` in its place where `of` is missing."""
-    return Choice(Lacks(of), gap, value) if may_lack(of) else value
+    return Conditional(Lacks(of), gap, value) if may_lack(of) else value
 
 
 def within(ends: tuple[float, float] | None, value: Expression) -> Expression:
     """Return a value, or the nearest of two ends beyond which it lies; the value itself where there are no ends."""
     if ends is None:
         return value
-    low, high = map(Number, map(float, ends))
-    return named(Choice(Above(value, high), high, Choice(Above(low, value), low, value)))
+    low, high = map(NumberValue, map(float, ends))
+    return named(Conditional(Above(value, high), high, Conditional(Above(low, value), low, value)))
 
 
 def weighted(weights: Iterable[float], terms: Iterable[Expression], constant: float = 0.0) -> Expression:
@@ -258,20 +258,20 @@ def weighted(weights: Iterable[float], terms: Iterable[Expression], constant: fl
     texts: dict[TextTerms, Array] = {}
     rest: list[tuple[float, Expression]] = []
     for weight, term in _worth_writing(list(zip(weights, terms, strict=True))):
-        if isinstance(term, Number):
+        if isinstance(term, NumberValue):
             constant += weight * term.value
         elif isinstance(term, Lookup):
             scaled = _scaled(term, weight)
             tables[term.of] = _together(tables[term.of], scaled) if term.of in tables else scaled
         elif isinstance(term, Term):
             texts.setdefault(term.of, np.zeros(len(term.of.terms)))[term.index] += weight
-        elif isinstance(term, Sum):
+        elif isinstance(term, SumOf):
             constant += weight * term.constant
             rest += [(weight * inner, part) for inner, part in term.terms]
         else:
             rest.append((weight, term))
     words = [named(TermSum(terms, of_terms)) for terms, of_terms in texts.items()]
-    return Sum((*rest, *((1.0, part) for part in (*tables.values(), *words))), constant)
+    return SumOf((*rest, *((1.0, part) for part in (*tables.values(), *words))), constant)
 
 
 def _worth_writing(pairs: Sequence[tuple[float, Expression]]) -> list[tuple[float, Expression]]:
@@ -286,8 +286,8 @@ def _worth_writing(pairs: Sequence[tuple[float, Expression]]) -> list[tuple[floa
 def softmax(scores: Sequence[Expression]) -> list[Expression]:
     """Probabilities in proportion to e^score, of which the greatest is taken away first."""
     top = named(Greatest(tuple(scores)))
-    shares = [named(Exp(Sum(((1.0, score), (-1.0, top))))) for score in scores]
-    total = named(Sum(tuple((1.0, share) for share in shares)))
+    shares = [named(Exp(SumOf(((1.0, score), (-1.0, top))))) for score in scores]
+    total = named(SumOf(tuple((1.0, share) for share in shares)))
     return [named(Quotient(share, total)) for share in shares]
 
 
@@ -296,16 +296,16 @@ def may_lack(expression: Expression, known: frozenset[Expression] = frozenset())
     if expression in known:
         return False
     match expression:
-        case Column():
+        case ColumnValue():
             return not expression.complete
-        case Number(value):
+        case NumberValue(value):
             return math.isnan(value)
         case Lookup(of, table, missing, other):
             found = [other, *(value for _, value in table), *([missing] if may_lack(of, known) else [])]
             return any(map(math.isnan, found))
-        case Choice(Lacks(of), then, otherwise):
+        case Conditional(Lacks(of), then, otherwise):
             return may_lack(then, known) or may_lack(otherwise, known | {of})
-        case Log():
+        case Logarithm():
             return True
         case Term() | TermSum():
             return False
@@ -316,7 +316,7 @@ def may_lack(expression: Expression, known: frozenset[Expression] = frozenset())
 def gates(expressions: Iterable[Expression]) -> Iterator[Expression]:
     """The values of which each has to be known for all of the expressions to be."""
     # NaN where a part is
-    arithmetic = (Named, Sum, Product, Quotient, Exp, Arctangent, Floor, Sine, PointSum, Nearest)
+    arithmetic = (Named, SumOf, ProductOf, Quotient, Exp, Arctangent, Floor, Sine, PointSum, Nearest)
     reached = walk(expressions, through=arithmetic)
     return (each for each in reached if not isinstance(each, arithmetic) and may_lack(each))
 
@@ -324,21 +324,21 @@ def gates(expressions: Iterable[Expression]) -> Iterator[Expression]:
 def parts(expression: Expression) -> Iterator[Expression]:
     """The expressions that one is made of."""
     match expression:
-        case Lookup(of) | Log(of) | Arctangent(of) | Exp(of) | Named(of) | Floor(of) | Sine(of):
+        case Lookup(of) | Logarithm(of) | Arctangent(of) | Exp(of) | Named(of) | Floor(of) | Sine(of):
             yield of
         case Term(terms) | TermSum(terms):
             yield terms.column
         case PointSum(points) | Nearest(points):
             yield from points.inputs
-        case Sum(summands):
+        case SumOf(summands):
             yield from (term for _, term in summands)
-        case Product(left, right) | Quotient(left, right):
+        case ProductOf(left, right) | Quotient(left, right):
             yield from (left, right)
         case Greatest(several):
             yield from several
-        case Choice(Lacks(of), then, otherwise):
+        case Conditional(Lacks(of), then, otherwise):
             yield from (of, then, otherwise)
-        case Choice(Above(left, right), then, otherwise):
+        case Conditional(Above(left, right), then, otherwise):
             yield from (left, right, then, otherwise)
 
 
@@ -361,11 +361,11 @@ def numbers_in(expressions: Iterable[Expression]) -> Iterator[float]:
     """All numbers that expressions are written with; of arrays the least and the largest."""
     for part in walk(expressions):
         match part:
-            case Number(value):
+            case NumberValue(value):
                 yield value
             case Lookup(_, table, missing, other):
                 yield from (*(value for _, value in table), missing, other)
-            case Sum(terms, constant):
+            case SumOf(terms, constant):
                 yield from (constant, *(weight for weight, _ in terms))
             case TermSum(text, weights):
                 yield from _ends(weights, text.factors)

@@ -16,14 +16,14 @@ from mercer.export.expression import (
     UNKNOWN,
     ZERO,
     Above,
-    Choice,
+    Conditional,
     Expression,
-    Log,
+    Logarithm,
     Lookup,
-    Number,
-    Product,
+    NumberValue,
+    ProductOf,
     Quotient,
-    Sum,
+    SumOf,
     filled,
     minus,
     named,
@@ -69,7 +69,9 @@ def _scores(name: str, family: Family, x: Expression, parameters: Parameters) ->
         case LogNormal():
             mean, variance = parameters
             about, inverse = np.mean(mean, keepdims=True), 1 / variance[:, None, None]
-            return quadratic([Log(x)], about, (mean - about)[:, None], inverse, -0.5 * np.log(2 * np.pi * variance))
+            return quadratic(
+                [Logarithm(x)], about, (mean - about)[:, None], inverse, -0.5 * np.log(2 * np.pi * variance)
+            )
     features, weights, constants = _linear(name, family, x, parameters)
     if not np.isfinite(weights).all() or not np.isfinite(constants).all():
         raise ExportError(
@@ -93,7 +95,7 @@ def _linear(name: str, family: Family, x: Expression, parameters: Parameters) ->
 def _inverse_gaussian(x: Expression, mean: Array, shape: Array) -> tuple[list[Expression], Array, Array]:
     """½ log λ − λ(x − μ)²/2μ²x, with x in a unit near the means, whose squares may be no numbers."""
     unit = float(np.exp2(np.round(np.log2(mean).mean())))
-    u = named(Choice(Above(x, ZERO), Sum(((1 / unit, x),)), UNKNOWN))
+    u = named(Conditional(Above(x, ZERO), SumOf(((1 / unit, x),)), UNKNOWN))
     ratio, strength = mean / unit, shape / mean
     weights = np.column_stack([-0.5 * strength / ratio, -0.5 * strength * ratio])
     return [u, named(Quotient(ONE, u))], weights, strength + 0.5 * np.log(shape)
@@ -104,9 +106,9 @@ def _sufficient(name: str, family: Family, x: Expression) -> list[Expression]:
         case Poisson() | Exponential():
             return [_from_zero(x)]
         case Gamma():
-            return [named(Log(x)), x]
+            return [named(Logarithm(x)), x]
         case Beta():
-            return [named(Log(x)), named(Log(Sum(((-1.0, x),), 1.0)))]
+            return [named(Logarithm(x)), named(Logarithm(SumOf(((-1.0, x),), 1.0)))]
     raise ExportError(
         f"Column {name!r} cannot be exported: it is described by {family!r}. Describe it by Gaussian(), Gamma(), "
         "Poisson(), Histogram() or Categorical(), and fit again."
@@ -114,7 +116,7 @@ def _sufficient(name: str, family: Family, x: Expression) -> list[Expression]:
 
 
 def _from_zero(x: Expression) -> Expression:
-    return named(Choice(Above(ZERO, x), UNKNOWN, x))
+    return named(Conditional(Above(ZERO, x), UNKNOWN, x))
 
 
 def _by_value(family: Any, x: Expression, parameters: Parameters) -> list[Expression]:
@@ -142,16 +144,16 @@ def _by_bin(family: Histogram, x: Expression, parameters: Parameters) -> list[Ex
         logs = finite(np.log(np.asarray(parameters[0])) - np.log(family.widths))
     scores = []
     for of_class in logs.tolist():
-        score: Expression = Number(of_class[-1])
+        score: Expression = NumberValue(of_class[-1])
         for edge, log in zip(family.edges[-2:0:-1].tolist(), of_class[-2::-1], strict=True):
-            score = Choice(Above(Number(edge), x), Number(log), score)
+            score = Conditional(Above(NumberValue(edge), x), NumberValue(log), score)
         scores.append(score)
     return scores
 
 
 def _negative_binomial(x: Expression, mean: float, r: float) -> Expression:
     if mean == 0:
-        return Choice(Above(x, ZERO), Number(IMPOSSIBLE), ZERO)
+        return Conditional(Above(x, ZERO), NumberValue(IMPOSSIBLE), ZERO)
     if math.isinf(r):
         return weighted([math.log(mean)], [x], -mean)
     constant = r * math.log(r / (r + mean)) - math.lgamma(r)
@@ -163,10 +165,10 @@ def _log_gamma(z: Expression) -> Expression:
     z = named(z)
     product: Expression = z
     for step in range(1, RAISED):
-        product = Product(product, minus(z, -float(step)))
+        product = ProductOf(product, minus(z, -float(step)))
     high = named(minus(z, -float(RAISED)))
     inverse = named(Quotient(ONE, high))
-    square = named(Product(inverse, inverse))
-    series = Product(inverse, Sum(((1.0, Product(square, Sum(((1 / 1260, square),), -1 / 360))),), 1 / 12))
-    main = Product(minus(high, 0.5), Log(high))
-    return Sum(((1.0, main), (-1.0, high), (1.0, series), (-1.0, Log(product))), 0.5 * math.log(2 * math.pi))
+    square = named(ProductOf(inverse, inverse))
+    series = ProductOf(inverse, SumOf(((1.0, ProductOf(square, SumOf(((1 / 1260, square),), -1 / 360))),), 1 / 12))
+    main = ProductOf(minus(high, 0.5), Logarithm(high))
+    return SumOf(((1.0, main), (-1.0, high), (1.0, series), (-1.0, Logarithm(product))), 0.5 * math.log(2 * math.pi))

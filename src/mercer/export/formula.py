@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from mercer.export.expression import (
     HARDLY,
     Above,
-    Choice,
-    Column,
+    ColumnValue,
+    Conditional,
     Expression,
     Greatest,
     Label,
-    Number,
-    Product,
+    NumberValue,
+    ProductOf,
     named,
     numbers_in,
     softmax,
@@ -72,9 +72,10 @@ class Said:
         impossible = _impossible_below(joint)
         if impossible is None:
             return cls.of_scores(classes, scores)
-        hopeless = Above(Number(impossible), named(Greatest(tuple(scores))))
+        hopeless = Above(NumberValue(impossible), named(Greatest(tuple(scores))))
         return cls.of_scores(
-            classes, [Choice(hopeless, Number(prior), score) for prior, score in zip(log_prior, scores, strict=True)]
+            classes,
+            [Conditional(hopeless, NumberValue(prior), score) for prior, score in zip(log_prior, scores, strict=True)],
         )
 
 
@@ -83,7 +84,7 @@ class Formula:
     """What a model says of a row of a table."""
 
     model: str
-    columns: Sequence[Column]
+    columns: Sequence[ColumnValue]
     said: Said
     #: the number of columns of the fit, where these had no names
     width: int | None = None
@@ -104,4 +105,4 @@ def _impossible_below(joint: Sequence[Expression]) -> float | None:
     """
     if any(number < HARDLY for number in numbers_in(joint)):
         return HARDLY
-    return OVERFLOWN if any(isinstance(part, Product) for part in walk(joint)) else None
+    return OVERFLOWN if any(isinstance(part, ProductOf) for part in walk(joint)) else None

@@ -13,22 +13,22 @@ from mercer._typing import Array
 from mercer.export.expression import (
     ONE,
     ZERO,
-    Choice,
+    Conditional,
     Expression,
     Lacks,
-    Log,
+    Logarithm,
     Lookup,
-    Number,
-    Product,
+    NumberValue,
+    ProductOf,
     Quotient,
-    Sum,
+    SumOf,
     filled,
     may_lack,
     minus,
     named,
     weighted,
 )
-from mercer.families.collinear import cholesky
+from mercer.families.multivariate import cholesky
 
 #: columns that may be missing, up to which what is known of the others is written out: the work grows by its cube
 MOST_GAPS = 12
@@ -51,7 +51,7 @@ def independent(inputs: Sequence[Expression], mean: Array, precision: Array, con
         if not precision[:, j].any():  # it says nothing
             continue
         z = named(filled(x, ZERO, minus(x, float(about[j]))))
-        features += [z, named(Product(z, z))]
+        features += [z, named(ProductOf(z, z))]
         weights += [precision[:, j] * away[:, j], -0.5 * precision[:, j]]
         constant = constants[:, j] - 0.5 * precision[:, j] * np.square(away[:, j])
         if may_lack(x):
@@ -86,7 +86,7 @@ def quadratic(
         return [quadratic(inputs, centre + u, none, P, constant)[0] for u, P, constant in each]
     z = [named(minus(x, c)) for x, c in zip(inputs, centre.tolist(), strict=True)]
     i, j = np.triu_indices(len(z))
-    products = [named(Product(z[a], z[b])) for a, b in zip(i.tolist(), j.tolist(), strict=True)]
+    products = [named(ProductOf(z[a], z[b])) for a, b in zip(i.tolist(), j.tolist(), strict=True)]
     slopes = np.einsum("kij,kj->ki", precision, away)
     squares = np.where(i == j, -0.5, -1.0) * precision[:, i, j]
     intercept = constants - 0.5 * np.einsum("ki,ki->k", slopes, away)
@@ -100,9 +100,9 @@ def with_gaps(
     lacking = [x for x in inputs if may_lack(x)]
     if not lacking or any(map(_singular, covariance)):
         return complete
-    gap = Lacks(named(Sum(tuple((1.0, x) for x in lacking))))
+    gap = Lacks(named(SumOf(tuple((1.0, x) for x in lacking))))
     marginal = _marginal(inputs, centre, away, covariance)
-    return [Choice(gap, named(part), named(whole)) for part, whole in zip(marginal, complete, strict=True)]
+    return [Conditional(gap, named(part), named(whole)) for part, whole in zip(marginal, complete, strict=True)]
 
 
 def too_many_gaps(inputs: Sequence[Expression], covariance: Array) -> str:
@@ -138,34 +138,34 @@ def _marginal(inputs: Sequence[Expression], centre: Array, away: Array, covarian
     ]
 
 
-class Link(NamedTuple):
+class ChainLink(NamedTuple):
     """One column given those before it: its variance, and what its residual says about those after it."""
 
     variance: Expression
     slopes: list[Expression]
 
 
-def _chain(covariance: Array, z: list[Expression]) -> list[Link]:
+def _chain(covariance: Array, z: list[Expression]) -> list[ChainLink]:
     """Each column given those before it that are there."""
-    C: list[list[Expression]] = [[Number(value) for value in row] for row in covariance.tolist()]
+    C: list[list[Expression]] = [[NumberValue(value) for value in row] for row in covariance.tolist()]
     links = []
     for j, x in enumerate(z):
         variance = C[j][j]
         slopes = [named(filled(x, ZERO, _quotient(C[i][j], variance))) for i in range(j + 1, len(z))]
-        links.append(Link(variance, slopes))
+        links.append(ChainLink(variance, slopes))
         for place, i in enumerate(range(j + 1, len(z))):
             for other in range(i, len(z)):
                 C[i][other] = C[other][i] = named(_less(C[i][other], slopes[place], C[j][other]))
     return links
 
 
-def _log_density(chain: list[Link], z: list[Expression], shift: Sequence[float]) -> Expression:
+def _log_density(chain: list[ChainLink], z: list[Expression], shift: Sequence[float]) -> Expression:
     """−½ Σ (residual²/variance + log variance) over the columns that are there."""
     residuals = [minus(x, u) for x, u in zip(z, shift, strict=True)]
     terms: list[Expression] = []
     for j, (variance, slopes) in enumerate(chain):
         residual = named(filled(z[j], ZERO, residuals[j]))
-        terms += [_quotient(Product(residual, residual), variance), filled(z[j], ZERO, _log(variance))]
+        terms += [_quotient(ProductOf(residual, residual), variance), filled(z[j], ZERO, _log(variance))]
         for place, i in enumerate(range(j + 1, len(z))):
             residuals[i] = named(_less(residuals[i], slopes[place], residual))
     return weighted([-0.5] * len(terms), [named(term) for term in terms])
@@ -174,23 +174,23 @@ def _log_density(chain: list[Link], z: list[Expression], shift: Sequence[float])
 def _less(value: Expression, slope: Expression, by: Expression) -> Expression:
     """value − slope · by."""
     match value, slope, by:
-        case Number(v), Number(s), Number(b):
-            return Number(v - s * b)
-        case _, Number(s), _:
-            return Sum(((1.0, value), (-s, by)))
-        case _, _, Number(b):
-            return Sum(((1.0, value), (-b, slope)))
-    return Sum(((1.0, value), (-1.0, Product(slope, by))))
+        case NumberValue(v), NumberValue(s), NumberValue(b):
+            return NumberValue(v - s * b)
+        case _, NumberValue(s), _:
+            return SumOf(((1.0, value), (-s, by)))
+        case _, _, NumberValue(b):
+            return SumOf(((1.0, value), (-b, slope)))
+    return SumOf(((1.0, value), (-1.0, ProductOf(slope, by))))
 
 
 def _quotient(left: Expression, right: Expression) -> Expression:
     match left, right:
-        case Number(above), Number(below):
-            return Number(above / below)
-        case _, Number(below):
-            return Sum(((1 / below, left),))
+        case NumberValue(above), NumberValue(below):
+            return NumberValue(above / below)
+        case _, NumberValue(below):
+            return SumOf(((1 / below, left),))
     return Quotient(left, right)
 
 
 def _log(of: Expression) -> Expression:
-    return Number(math.log(of.value)) if isinstance(of, Number) else Log(of)
+    return NumberValue(math.log(of.value)) if isinstance(of, NumberValue) else Logarithm(of)

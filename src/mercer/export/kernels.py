@@ -11,21 +11,24 @@ import numpy as np
 
 from mercer._errors import ExportError
 from mercer._typing import Array
+from mercer.base.kernel_comparison import ByKernel
+from mercer.base.validation import is_sparse
+from mercer.density import Gaussian
 from mercer.export.expression import (
     IMPOSSIBLE,
     ONE,
     ZERO,
     Above,
-    Choice,
+    Conditional,
     Expression,
     Greatest,
     KernelPoints,
-    Log,
+    Logarithm,
     Nearest,
-    Number,
+    NumberValue,
     PointSum,
     Quotient,
-    Sum,
+    SumOf,
     minus,
     named,
     weighted,
@@ -34,12 +37,9 @@ from mercer.export.families import finite
 from mercer.export.formula import Said
 from mercer.export.labels import plain_labels
 from mercer.export.links import inverse
+from mercer.kernel_approximation.function import KernelFunction
 from mercer.kernels import RBF, Kernel, Linear, Polynomial
-from mercer.models.base import is_sparse
-from mercer.models.comparisons import ByKernel
-from mercer.models.kernel_models.function import KernelFunction
-from mercer.models.svm.one_against_one import own_pairs
-from mercer.smoothing import Gaussian
+from mercer.svm.one_against_one import own_pairs
 
 
 def expansion(
@@ -58,7 +58,7 @@ def expansion(
         points, alpha = np.zeros((1, len(inputs))), np.zeros((1, alpha.shape[1]))
     compared = _compared(model, kernel, tuple(named(x) for x in inputs), points)
     return [
-        named(Sum(((1.0, named(PointSum(compared, column))),), b))
+        named(SumOf(((1.0, named(PointSum(compared, column))),), b))
         for column, b in zip(alpha.T, intercept.tolist(), strict=True)
     ]
 
@@ -108,14 +108,14 @@ def kernelized(model: Any, inputs: Sequence[Expression]) -> Said:
     if hasattr(model, "classes_"):
         return Said.of_scores(plain_labels(model), [ZERO, *values] if len(values) == 1 else values)
     response = model._kind.response
-    return Said(predictions=[Sum(((float(response.whole), inverse(response.link, value)),)) for value in values])
+    return Said(predictions=[SumOf(((float(response.whole), inverse(response.link, value)),)) for value in values])
 
 
 def kernel_perceptron(model: Any, inputs: Sequence[Expression]) -> Said:
     """Scores without probabilities."""
     scores = of_function(model, model._function, inputs)
     if len(scores) == 1:
-        scores = [named(Sum(((-1.0, scores[0]),))), *scores]
+        scores = [named(SumOf(((-1.0, scores[0]),))), *scores]
     return Said(classes=plain_labels(model), scores=scores)
 
 
@@ -141,26 +141,27 @@ def svc(model: Any, inputs: Sequence[Expression]) -> Said:
     scale = model._scale()
     if len(labels) == 2:
         (first,) = decisions
-        scores = [Sum(((sign * scale, first),)) for sign in (1.0, -1.0)]
+        scores = [SumOf(((sign * scale, first),)) for sign in (1.0, -1.0)]
         return replace(Said.of_scores(labels, scores), second_wins=True)
     if model.break_ties:
         raise ExportError("SVC(break_ties=True) of several classes cannot be exported. Fit with break_ties=False.")
     own, signs = own_pairs(len(labels))
     margins, votes = [], []
     for k, (pairs, of_class) in enumerate(zip(own.tolist(), signs.tolist(), strict=True)):
-        against = [Sum(((-sign, decisions[p]),)) for p, sign in zip(pairs, of_class, strict=True)]
-        margins.append(named(Sum(((-1.0, Greatest(tuple(against))),))))
+        against = [SumOf(((-sign, decisions[p]),)) for p, sign in zip(pairs, of_class, strict=True)]
+        margins.append(named(SumOf(((-1.0, Greatest(tuple(against))),))))
         wins = [
-            Choice(Above(decisions[p], ZERO), ONE if sign > 0 else ZERO, ZERO if sign > 0 else ONE)
+            Conditional(Above(decisions[p], ZERO), ONE if sign > 0 else ZERO, ZERO if sign > 0 else ONE)
             for p, sign in zip(pairs, of_class, strict=True)
         ]
         # an unknown decision does not vote; of classes with as many votes the first wins
         unknown = tuple((0.0, decisions[p]) for p in pairs)
-        votes.append(named(Sum((*((1.0, win) for win in wins), *unknown), -k / (2 * len(labels)))))
+        votes.append(named(SumOf((*((1.0, win) for win in wins), *unknown), -k / (2 * len(labels)))))
     # where votes go round in circles no class beats every other; the one that is chosen is then as probable as any
     top, most = named(Greatest(tuple(margins))), named(Greatest(tuple(votes)))
     scores = [
-        Sum(((scale, Choice(Above(most, vote), margin, top)),)) for vote, margin in zip(votes, margins, strict=True)
+        SumOf(((scale, Conditional(Above(most, vote), margin, top)),))
+        for vote, margin in zip(votes, margins, strict=True)
     ]
     return replace(Said.of_scores(labels, scores), votes=votes)
 
@@ -172,13 +173,13 @@ def kernel_bayes(model: Any, inputs: Sequence[Expression]) -> Said:
     joint: list[Expression] = []
     for windows, log_prior in zip(model.windows_, prior, strict=True):
         if windows is None:
-            joint.append(Number(IMPOSSIBLE))
+            joint.append(NumberValue(IMPOSSIBLE))
             continue
         _check_smoother(model, windows.kernel, windows.factors)
         near = _in_bandwidths(windows.bandwidth, known, windows.points, windows.origin)
         share = np.ones(len(windows.points)) if windows.share is None else windows.share
         constant = log_prior + windows.log_scale - math.log(windows.total_share)
-        joint.append(Sum(((1.0, named(Nearest(near))), (1.0, Log(named(PointSum(near, share))))), constant))
+        joint.append(SumOf(((1.0, named(Nearest(near))), (1.0, Logarithm(named(PointSum(near, share))))), constant))
     return Said.of_joint(plain_labels(model), joint, prior)
 
 
@@ -192,7 +193,7 @@ def nadaraya_watson(model: Any, inputs: Sequence[Expression]) -> Said:
     weight = fit.weight / fit.weight.max()
     total = named(PointSum(near, weight))
     means = [
-        named(Sum(((1.0, Quotient(named(PointSum(near, weight * (values - origin))), total)),), origin))
+        named(SumOf(((1.0, Quotient(named(PointSum(near, weight * (values - origin))), total)),), origin))
         for values, origin in zip(fit.values.T, fit.origin.tolist(), strict=True)
     ]
     if hasattr(model, "classes_"):
@@ -221,7 +222,7 @@ def _in_bandwidths(bandwidth: Any, inputs: Sequence[Expression], rows: Array, ce
     scale = np.linalg.inv(root) if root.ndim == 2 else np.diag(1 / np.broadcast_to(root, len(inputs)))
     centred = [named(minus(x, c)) for x, c in zip(inputs, centre.tolist(), strict=True)]
     whitened = tuple(
-        named(Sum(tuple((factor, x) for factor, x in zip(row, centred, strict=True) if factor)))
+        named(SumOf(tuple((factor, x) for factor, x in zip(row, centred, strict=True) if factor)))
         for row in scale.tolist()
     )
     return KernelPoints(whitened, (rows - centre) @ scale.T, "nearest", 0.5)

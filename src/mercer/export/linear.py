@@ -9,12 +9,23 @@ from typing import Any
 import numpy as np
 
 from mercer._errors import ExportError
-from mercer.export.expression import ZERO, Expression, Lookup, Number, Product, Quotient, Sum, named, softmax, weighted
+from mercer.export.expression import (
+    ZERO,
+    Expression,
+    Lookup,
+    NumberValue,
+    ProductOf,
+    Quotient,
+    SumOf,
+    named,
+    softmax,
+    weighted,
+)
 from mercer.export.formula import Said
 from mercer.export.kernels import of_function
 from mercer.export.labels import plain_labels
 from mercer.export.links import inverse
-from mercer.families.share_links import Logit
+from mercer.families.links import Logit
 
 
 def sums(coef: Any, intercept: Any, inputs: Sequence[Expression]) -> list[Expression]:
@@ -48,7 +59,7 @@ def boundary(model: Any, inputs: Sequence[Expression]) -> Said:
     """Scores without probabilities."""
     scores = sums(model.coef_, model.intercept_, inputs)
     if len(scores) == 1:
-        scores = [named(Sum(((-1.0, scores[0]),))), *scores]
+        scores = [named(SumOf(((-1.0, scores[0]),))), *scores]
     return Said(classes=plain_labels(model), scores=scores)
 
 
@@ -60,7 +71,7 @@ def threshold(model: Any, inputs: Sequence[Expression]) -> Said:
     if not shares_there or len(model.classes_) == 1:
         return boundary(model, inputs)
     shares = [named(softmax([ZERO, score])[1]) for score in sums(model.coef_, model.intercept_, inputs)]
-    total = named(Sum(tuple((1.0, share) for share in shares)))
+    total = named(SumOf(tuple((1.0, share) for share in shares)))
     return Said(classes=plain_labels(model), probabilities=[named(Quotient(share, total)) for share in shares])
 
 
@@ -68,9 +79,9 @@ def ordinal(model: Any, inputs: Sequence[Expression]) -> Said:
     """Proportional odds: p_k = σ(θ_k − η) σ(η − θ_{k−1}) (1 − e^(θ_{k−1} − θ_k)), without differences of shares."""
     (eta,) = sums(model.coef_, 0.0, inputs)
     thresholds = model.thresholds_
-    above, below = zip(*(softmax([ZERO, Sum(((-1.0, eta),), float(edge))]) for edge in thresholds), strict=True)
+    above, below = zip(*(softmax([ZERO, SumOf(((-1.0, eta),), float(edge))]) for edge in thresholds), strict=True)
     widths = (-np.expm1(-np.diff(thresholds))).tolist()
-    between = [named(Sum(((width, Product(below[k + 1], above[k])),))) for k, width in enumerate(widths)]
+    between = [named(SumOf(((width, ProductOf(below[k + 1], above[k])),))) for k, width in enumerate(widths)]
     return Said(classes=plain_labels(model), probabilities=[below[0], *between, above[-1]])
 
 
@@ -81,13 +92,13 @@ def glm(model: Any, inputs: Sequence[Expression]) -> Said:
         etas = of_function(model, model._function, inputs)
     if not hasattr(model, "classes_"):
         # a binomial's mean is a share of so many trials
-        mean = Sum(((float(model._kind.response.whole), inverse(model.link_, etas[0])),))
+        mean = SumOf(((float(model._kind.response.whole), inverse(model.link_, etas[0])),))
         return Said(predictions=[mean])
     labels = plain_labels(model)
     if len(etas) > 1 or isinstance(model.link_, Logit):
         return Said.of_scores(labels, etas if len(etas) > 1 else [ZERO, *etas])
     share = named(inverse(model.link_, etas[0]))
-    return Said(classes=labels, probabilities=[named(Sum(((-1.0, share),), 1.0)), share])
+    return Said(classes=labels, probabilities=[named(SumOf(((-1.0, share),), 1.0)), share])
 
 
 def _coded(model: Any, inputs: Sequence[Expression]) -> list[Expression]:
@@ -115,9 +126,9 @@ def baseline_classes(model: Any, inputs: Sequence[Expression]) -> Said:
     shares = model.class_prior_.tolist()
     if model.strategy == "most_frequent":
         shares = [float(k == int(np.argmax(shares))) for k in range(len(shares))]
-    return Said(classes=plain_labels(model), probabilities=[Number(share) for share in shares])
+    return Said(classes=plain_labels(model), probabilities=[NumberValue(share) for share in shares])
 
 
 def baseline_mean(model: Any, inputs: Sequence[Expression]) -> Said:
     """scikit-learn's `DummyRegressor`: one number, whatever the row is."""
-    return Said(predictions=[Number(value) for value in np.ravel(model.constant_).tolist()])
+    return Said(predictions=[NumberValue(value) for value in np.ravel(model.constant_).tolist()])

@@ -11,21 +11,20 @@ from mercer.export.expression import (
     ZERO,
     Above,
     Arctangent,
-    Choice,
+    Conditional,
     Exp,
     Expression,
-    Log,
-    Number,
-    Product,
+    Logarithm,
+    NumberValue,
+    ProductOf,
     Quotient,
-    Sum,
+    SumOf,
     named,
     softmax,
 )
 from mercer.families import Link
-from mercer.families.power_links import Identity, LogOdds, Power
-from mercer.families.power_links import Log as LogLink
-from mercer.families.share_links import Cauchit, ComplementaryLogLog, Logit, Probit
+from mercer.families.links import Cauchit, ComplementaryLogLog, Identity, Logit, LogOdds, Power, Probit
+from mercer.families.links import Log as LogLink
 
 #: of erfc(x) = e^(−x²) t (a₁ + a₂t + …), t = 1/(1 + px): Abramowitz and Stegun 7.1.26, right to 1.5e-7
 ERFC_P = 0.3275911
@@ -45,12 +44,12 @@ def inverse(link: Link, eta: Expression) -> Expression:
         case ComplementaryLogLog():
             return _share(Exp(eta))
         case Cauchit():
-            return Sum(((1 / math.pi, Arctangent(eta)),), 0.5)
+            return SumOf(((1 / math.pi, Arctangent(eta)),), 0.5)
         case Probit():
             return _normal_share(eta)
         case LogOdds(r):
-            below = Quotient(Number(r), Sum(((1.0, Exp(Sum(((-1.0, eta),)))),), -1.0))
-            return Choice(Above(ZERO, eta), below, UNKNOWN)
+            below = Quotient(NumberValue(r), SumOf(((1.0, Exp(SumOf(((-1.0, eta),)))),), -1.0))
+            return Conditional(Above(ZERO, eta), below, UNKNOWN)
         case Power(exponent):
             return _power(eta, exponent)
     raise ExportError(
@@ -63,21 +62,21 @@ def _power(eta: Expression, exponent: float) -> Expression:
     if exponent == -1:
         return Quotient(ONE, eta)
     if exponent == 0.5:
-        return Choice(Above(eta, ZERO), Product(eta, eta), UNKNOWN)
-    return Exp(Sum(((1 / exponent, Log(eta)),)))
+        return Conditional(Above(eta, ZERO), ProductOf(eta, eta), UNKNOWN)
+    return Exp(SumOf(((1 / exponent, Logarithm(eta)),)))
 
 
 def _share(rate: Expression) -> Expression:
     """1 − e^(−rate)."""
-    return Sum(((-1.0, Exp(Sum(((-1.0, rate),)))),), 1.0)
+    return SumOf(((-1.0, Exp(SumOf(((-1.0, rate),)))),), 1.0)
 
 
 def _normal_share(eta: Expression) -> Expression:
     """Φ(η), for which not every language has a function."""
-    size = named(Choice(Above(ZERO, eta), Sum(((-math.sqrt(0.5), eta),)), Sum(((math.sqrt(0.5), eta),))))
-    t = named(Quotient(ONE, Sum(((ERFC_P, size),), 1.0)))
-    polynomial: Expression = Number(ERFC[-1])
+    size = named(Conditional(Above(ZERO, eta), SumOf(((-math.sqrt(0.5), eta),)), SumOf(((math.sqrt(0.5), eta),))))
+    t = named(Quotient(ONE, SumOf(((ERFC_P, size),), 1.0)))
+    polynomial: Expression = NumberValue(ERFC[-1])
     for coefficient in reversed(ERFC[:-1]):
-        polynomial = Sum(((1.0, Product(t, polynomial)),), coefficient)
-    tail = named(Product(Product(t, polynomial), Exp(Product(Sum(((-1.0, size),)), size))))
-    return Choice(Above(ZERO, eta), Sum(((0.5, tail),)), Sum(((-0.5, tail),), 1.0))
+        polynomial = SumOf(((1.0, ProductOf(t, polynomial)),), coefficient)
+    tail = named(ProductOf(ProductOf(t, polynomial), Exp(ProductOf(SumOf(((-1.0, size),)), size))))
+    return Conditional(Above(ZERO, eta), SumOf(((0.5, tail),)), SumOf(((-0.5, tail),), 1.0))

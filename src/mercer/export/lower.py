@@ -14,14 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import ExportError
 from mercer.base import declared_traits, resolve, traits_of, transformer_names
-from mercer.decide import Calibrated
+from mercer.base.pipelines import part_of, steps_of
+from mercer.decision import Calibrated
 from mercer.export import texts
 from mercer.export.calibrated import calibrated
 from mercer.export.columns import columns_read
-from mercer.export.expression import Column, Expression, Term, numbers_in, walk
+from mercer.export.expression import ColumnValue, Expression, Term, numbers_in, walk
 from mercer.export.formula import Formula, Said
 from mercer.export.targets import back_transformed
-from mercer.models.reader import part_of, steps_of
 
 Lowering = Callable[[Any, Sequence[Expression]], Said]
 
@@ -60,7 +60,7 @@ def lower(model: Any, *, missing: bool | None = None) -> Formula:
             f"{type(last).__name__} cannot be exported: one of its coefficients is infinite in float64. "
             "Fit it with a penalty; or multiply columns of very small numbers by a power of ten, and fit again."
         )
-    read = {part for part in walk(said.outputs) if isinstance(part, Column)}
+    read = {part for part in walk(said.outputs) if isinstance(part, ColumnValue)}
     has_names = hasattr(first, "feature_names_in_") or not hasattr(first, "n_features_in_")
     unnamed = not has_names and all(column.kind == "number" for column in columns)
     return Formula(

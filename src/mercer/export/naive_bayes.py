@@ -10,15 +10,16 @@ import numpy as np
 
 from mercer._errors import ExportError
 from mercer._typing import Array
+from mercer.base.posterior import log
 from mercer.export import gaussians
 from mercer.export.expression import (
     ONE,
     ZERO,
     Above,
-    Choice,
+    Conditional,
     Expression,
-    Number,
-    Sum,
+    NumberValue,
+    SumOf,
     filled,
     may_lack,
     named,
@@ -28,12 +29,14 @@ from mercer.export.expression import (
 from mercer.export.families import finite, log_densities, table_of
 from mercer.export.formula import Said
 from mercer.export.labels import plain_labels
-from mercer.families.collinear import cholesky
-from mercer.models.generative.parts.category import CategoryConditional
-from mercer.models.generative.parts.counts import CountsConditional
-from mercer.models.generative.parts.gaussian_vector import GaussianVectorConditional
-from mercer.models.generative.parts.numbers import GaussianConditional, NumbersConditional
-from mercer.models.generative.probabilities import log
+from mercer.families.multivariate import cholesky
+from mercer.naive_bayes.parts import (
+    CategoryConditional,
+    CountsConditional,
+    GaussianConditional,
+    GaussianVectorConditional,
+    NumbersConditional,
+)
 
 
 def bayes(model: Any, columns: Sequence[list[Expression]]) -> Said:
@@ -62,7 +65,7 @@ def bernoulli_nb(model: Any, inputs: Sequence[Expression]) -> Said:
         return bayes(model, [_shares(x, present[:, j], absent[:, j]) for j, x in enumerate(inputs)])
     columns = []
     for j, x in enumerate(inputs):
-        one = named(filled(x, x, Choice(Above(x, Number(float(model.binarize))), ONE, ZERO)))
+        one = named(filled(x, x, Conditional(Above(x, NumberValue(float(model.binarize))), ONE, ZERO)))
         columns.append(
             [
                 table_of(one, [0.0, 1.0], logs, missing=0.0, other=math.nan)
@@ -159,8 +162,8 @@ def _counts(conditional: CountsConditional, x: list[Expression]) -> list[Express
     scores = [weighted(row, x) for row in finite(log(conditional.parameters.probabilities)).tolist()]
     if not any(map(may_lack, x)):
         return scores
-    known = named(Sum(tuple((1.0, filled(each, ZERO, ONE)) for each in x)))
-    return [Choice(Above(known, Number(0.5)), score, ZERO) for score in scores]
+    known = named(SumOf(tuple((1.0, filled(each, ZERO, ONE)) for each in x)))
+    return [Conditional(Above(known, NumberValue(0.5)), score, ZERO) for score in scores]
 
 
 def _vector(conditional: GaussianVectorConditional, x: list[Expression]) -> list[Expression]:

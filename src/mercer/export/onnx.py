@@ -17,25 +17,25 @@ from mercer.export.expression import (
     ZERO,
     Above,
     Arctangent,
-    Choice,
-    Column,
+    ColumnValue,
     Condition,
+    Conditional,
     Exp,
     Expression,
     Floor,
     Greatest,
     KernelPoints,
     Lacks,
-    Log,
+    Logarithm,
     Lookup,
     Named,
     Nearest,
-    Number,
+    NumberValue,
     PointSum,
-    Product,
+    ProductOf,
     Quotient,
     Sine,
-    Sum,
+    SumOf,
     TermSum,
     TextTerms,
     walk,
@@ -43,7 +43,7 @@ from mercer.export.expression import (
 from mercer.export.formula import Formula
 from mercer.export.lower import lower
 from mercer.export.order import named_values
-from mercer.features.text.analysis import shortest_word
+from mercer.text.analysis import shortest_word
 
 #: of the operators; the first in which strings can be split, which is how spaces around them are left out
 OPSET = 20
@@ -101,7 +101,7 @@ def to_onnx(model: Any, *, missing: bool | None = None) -> bytes:
     onnx = require("onnx", purpose="Exporting to ONNX", extra="onnx")
     formula = lower(model, missing=missing)
     check_formula(formula)
-    graph = _Graph(formula, onnx).graph()
+    graph = _ONNXGraph(formula, onnx).graph()
     has_text = any(isinstance(value, TermSum) for value in walk(formula.said.outputs))
     whole = onnx.helper.make_model(
         graph,
@@ -125,7 +125,7 @@ def check_formula(formula: Formula) -> None:
     for value in walk(formula.said.outputs):
         if isinstance(value, TermSum):
             _check_terms(value.of)
-        if not isinstance(value, Lookup) or not isinstance(value.of, Column) or value.of.kind != "text":
+        if not isinstance(value, Lookup) or not isinstance(value.of, ColumnValue) or value.of.kind != "text":
             continue
         labels = [" ".join(_words(label)) for label, _ in value.table]
         if len(set(labels)) < len(labels):
@@ -154,7 +154,7 @@ def _spaced(label: Any, width: int) -> str:
     return " ".join([*_words(label), *[END] * width][:width])
 
 
-class _Graph:
+class _ONNXGraph:
     """Nodes in the order in which they are computed; every value has the shape (rows, 1)."""
 
     def __init__(self, formula: Formula, onnx: Any) -> None:
@@ -164,9 +164,11 @@ class _Graph:
         self.tensors: list[Any] = []
         self.memo: dict[Any, str] = {}
         #: levels of the columns of text
-        self.levels: dict[Column, set[str]] = {column: set() for column in formula.columns if column.kind == "text"}
+        self.levels: dict[ColumnValue, set[str]] = {
+            column: set() for column in formula.columns if column.kind == "text"
+        }
         for value in walk(formula.said.outputs):
-            if isinstance(value, Lookup) and isinstance(value.of, Column) and value.of.kind == "text":
+            if isinstance(value, Lookup) and isinstance(value.of, ColumnValue) and value.of.kind == "text":
                 self.levels[value.of] |= {str(label) for label, _ in value.table}
         self.taken = {"X", *(column.name for column in formula.columns)}
 
@@ -247,17 +249,17 @@ class _Graph:
         match expression:
             case Named(value):
                 return self.write(value)
-            case Number(value):
+            case NumberValue(value):
                 return self.constant(np.array([[value]]))
-            case Sum(terms, constant):
+            case SumOf(terms, constant):
                 return self._sum(terms, constant)
-            case Product(left, right):
+            case ProductOf(left, right):
                 return self.node("Mul", [self.write(left), self.write(right)])
             case Quotient(left, right):
                 return self._quotient(left, right)
             case Exp(power):
                 return self.node("Exp", [self.write(power)])
-            case Log(of):
+            case Logarithm(of):
                 return self._log(of)
             case Arctangent(of):
                 return self._arctangent(of)
@@ -273,7 +275,7 @@ class _Graph:
                 return str(self._once(points, self._compared)[1])
             case Greatest(several):
                 return self.node("Max", [self.write(each) for each in several])
-            case Choice(condition, then, otherwise):
+            case Conditional(condition, then, otherwise):
                 return self.node("Where", [self._condition(condition), self.write(then), self.write(otherwise)])
             case Lookup():
                 return self._lookup(expression)
@@ -288,8 +290,8 @@ class _Graph:
 
     def _sum(self, terms: Sequence[tuple[float, Expression]], constant: float) -> str:
         # numbers have one row, and would not fit beside values of many
-        constant += sum(weight * term.value for weight, term in terms if isinstance(term, Number))
-        terms = [(weight, term) for weight, term in terms if not isinstance(term, Number)]
+        constant += sum(weight * term.value for weight, term in terms if isinstance(term, NumberValue))
+        terms = [(weight, term) for weight, term in terms if not isinstance(term, NumberValue)]
         if not terms:
             return self.constant(np.array([[constant]]))
         if len(terms) < MANY_TERMS:
@@ -312,7 +314,7 @@ class _Graph:
         return self.node("MatMul", [value, self.constant(np.array(weights)[:, None])])
 
     def _quotient(self, left: Expression, right: Expression) -> str:
-        if isinstance(right, Number) and abs(right.value - 1) < SINGLE:
+        if isinstance(right, NumberValue) and abs(right.value - 1) < SINGLE:
             return self._times(self.write(left), [1 / right.value])
         return self.node("Div", [self.write(left), self.write(right)])
 
@@ -333,7 +335,7 @@ class _Graph:
         labels = tuple(label for label, _ in lookup.table)
         key = (value, labels)
         if key not in self.memo:
-            text = isinstance(lookup.of, Column) and lookup.of.kind == "text"
+            text = isinstance(lookup.of, ColumnValue) and lookup.of.kind == "text"
             self.memo[key] = self._place_of_text(lookup.of, labels) if text else self._place_of_number(value, labels)
         numbers = np.array([lookup.other, *(number for _, number in lookup.table), lookup.missing])
         return self.node("Gather", [self.constant(numbers), self.memo[key]], axis=0)
@@ -347,11 +349,11 @@ class _Graph:
         known = np.array([[_spaced(each, width) for each in labels]], dtype=object)
         return self._place(self._spaced(column, width), known, self._absent(column))
 
-    def _width(self, column: Column) -> int:
+    def _width(self, column: ColumnValue) -> int:
         """Words of a string that are compared: one more than any level has."""
         return 1 + max(len(_words(each)) for each in (*self.levels[column], *column.gaps))
 
-    def _absent(self, column: Column) -> str:
+    def _absent(self, column: ColumnValue) -> str:
         """Whether a string is blank, or a word for a missing value."""
         width = self._width(column)
         gaps = np.array([[_spaced(word, width) for word in column.gaps]], dtype=object)

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 from mercer.export.expression import (
     Above,
-    Choice,
-    Column,
+    ColumnValue,
     Condition,
+    Conditional,
     Expression,
     Lacks,
     Named,
-    Number,
-    Product,
+    NumberValue,
+    ProductOf,
     Quotient,
-    Sum,
+    SumOf,
 )
 from mercer.export.formula import Formula
 
@@ -47,22 +47,24 @@ class Printer(ABC):
         match expression:
             case Named():
                 return self.names[expression]
-            case Column(name):
+            case ColumnValue(name):
                 return self.columns[name]
-            case Number(value):
+            case NumberValue(value):
                 return self.number(value)
-            case Sum(terms, constant):
+            case SumOf(terms, constant):
                 return self._sum(terms, constant)
-            case Product(left, right):
+            case ProductOf(left, right):
                 return f"{self.factor(left)} * {self.factor(right)}"
-            case Quotient(left, Number() as right):
+            case Quotient(left, NumberValue() as right):
                 return f"{self.factor(left)} / {self.factor(right)}"
         return self.special(expression)
 
     def factor(self, expression: Expression) -> str:
         """In brackets, unless it holds together."""
         written = self.write(expression)
-        plain = isinstance(expression, Named | Column) or (written[0].isdigit() and isinstance(expression, Number))
+        plain = isinstance(expression, Named | ColumnValue) or (
+            written[0].isdigit() and isinstance(expression, NumberValue)
+        )
         return written if plain else f"({written})"
 
     def condition(self, condition: Condition) -> str:
@@ -93,10 +95,10 @@ def _joined(terms: Sequence[str]) -> str:
     return first + "".join(f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in others)
 
 
-def choices(expression: Choice) -> tuple[list[tuple[Condition, Expression]], Expression]:
+def choices(expression: Conditional) -> tuple[list[tuple[Condition, Expression]], Expression]:
     """The cases of a choice among several, and what is left otherwise."""
     cases, otherwise = [(expression.condition, expression.then)], expression.otherwise
-    while isinstance(otherwise, Choice):
+    while isinstance(otherwise, Conditional):
         cases.append((otherwise.condition, otherwise.then))
         otherwise = otherwise.otherwise
     return cases, otherwise

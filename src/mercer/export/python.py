@@ -11,14 +11,14 @@ import numpy as np
 from mercer.data.formats import NAMED, SPELLED, DateFormat, NumberFormat
 from mercer.export.expression import (
     Arctangent,
-    Choice,
-    Column,
+    ColumnValue,
+    Conditional,
     Exp,
     Expression,
     Floor,
     Greatest,
     KernelPoints,
-    Log,
+    Logarithm,
     Lookup,
     Named,
     Nearest,
@@ -317,8 +317,8 @@ class _Module(Printer):
         more = f", {group.constant!r}, {group.degree!r}" if group.kernel == "polynomial" else ""
         return f"_{group.kernel}({arguments}{more})"
 
-    def _read_columns(self) -> Iterable[tuple[Column, str]]:
-        read = {part for part in walk(self.formula.said.outputs) if isinstance(part, Column)}
+    def _read_columns(self) -> Iterable[tuple[ColumnValue, str]]:
+        read = {part for part in walk(self.formula.said.outputs) if isinstance(part, ColumnValue)}
         return ((column, self.columns[column.name]) for column in self.formula.columns if column in read)
 
     def _functions(self) -> list[str]:
@@ -331,7 +331,7 @@ class _Module(Printer):
         votes = "[len(CLASSES) :]" if said.votes else ""
         return [ask, PREDICT_CLASS.format(of="number of votes" if votes else of, order=order, votes=votes)]
 
-    def _read(self, column: Column) -> str:
+    def _read(self, column: ColumnValue) -> str:
         value = f"row[{column.name!r}]"
         match column.kind:
             case "number" if isinstance(column.format, NumberFormat):
@@ -360,7 +360,7 @@ class _Module(Printer):
                 return f"_ratio({self.write(left)}, {self.write(right)})"
             case Exp(power):
                 return f"_exp({self.write(power)})"
-            case Log(of):
+            case Logarithm(of):
                 return f"_log({self.write(of)})"
             case Arctangent(of):
                 return f"math.atan({self.write(of)})"
@@ -370,14 +370,14 @@ class _Module(Printer):
                 return f"math.sin({self.write(of)})"
             case Greatest(several):
                 return f"max([{', '.join(map(self.write, several))}])"
-            case Choice():
+            case Conditional():
                 return self._choice(expression)
             case Lookup(of, table, missing, other):
                 values = f"{self.write(of)}, {self._table(table)}"
                 return f"_look_up({values}, {self.number(missing)}, {self.number(other)})"
         raise TypeError(f"{expression!r} is no expression")
 
-    def _choice(self, expression: Choice) -> str:
+    def _choice(self, expression: Conditional) -> str:
         cases, otherwise = choices(expression)
         written = [f"{self.factor(then)} if {self.condition(condition)} else " for condition, then in cases]
         return "".join(written) + self.factor(otherwise)

@@ -16,15 +16,15 @@ from mercer.data.formats import THOUSANDS, DateFormat, NumberFormat
 from mercer.export.dates import DAYS_TO_MARCH_0
 from mercer.export.expression import (
     Arctangent,
-    Choice,
-    Column,
+    ColumnValue,
+    Conditional,
     Exp,
     Expression,
     Floor,
     Greatest,
     KernelPoints,
     Label,
-    Log,
+    Logarithm,
     Lookup,
     Named,
     Nearest,
@@ -38,7 +38,7 @@ from mercer.export.formula import Formula
 from mercer.export.lower import lower
 from mercer.export.order import Group, check_size, group_of, groups_of, named_values, weights_of, written_in
 from mercer.export.printer import Printer, choices
-from mercer.features.text.analysis import shortest_word
+from mercer.text.analysis import shortest_word
 
 Dialect = Literal["standard", "duckdb", "postgresql", "sqlite"]
 
@@ -343,7 +343,7 @@ class _Statement(Printer):
         """What was there before this stage and is still needed after it."""
         to_come = [*(value.value for stage in later for value in stage), *self.formula.said.outputs]
         wanted = {value for expression in to_come for value in written_in(expression, Named)}
-        columns = {column.name for expression in to_come for column in written_in(expression, Column)}
+        columns = {column.name for expression in to_come for column in written_in(expression, ColumnValue)}
         there = [value for stage in before for value in stage]
         return [
             *["r"] * self.numbered,
@@ -389,7 +389,7 @@ class _Statement(Printer):
             case Exp(power):
                 written = self.write(power)
                 return f"CASE WHEN {written} < {SMALLEST_POWER} THEN 0e0 ELSE EXP({written}) END"
-            case Log(of):
+            case Logarithm(of):
                 written = self.write(of)
                 return f"CASE WHEN {written} > 0e0 THEN LN({written}) END"
             case Arctangent(of):
@@ -403,7 +403,7 @@ class _Statement(Printer):
             case Greatest(several):
                 values = [self.factor(each) for each in several]
                 return _greatest(values, values)
-            case Choice():
+            case Conditional():
                 cases, otherwise = choices(expression)
                 whens = [f"WHEN {self.condition(condition)} THEN {self.write(then)}" for condition, then in cases]
                 return f"CASE {' '.join(whens)} ELSE {self.write(otherwise)} END"
@@ -443,7 +443,7 @@ def _check_terms(terms: TextTerms) -> None:
         )
 
 
-def _read(column: Column, dialect: Dialect) -> str:
+def _read(column: ColumnValue, dialect: Dialect) -> str:
     """Expression by which a stage reads a column of the table."""
     name = _of_table(column.name)
     gaps = ", ".join(literal(word, dialect) for word in column.gaps)
@@ -476,7 +476,7 @@ def _spelled_number(name: str, gaps: str, form: NumberFormat, dialect: Dialect) 
     return f"CASE WHEN {kind} IN ({texts}) THEN {spelled} ELSE CAST({name} AS DOUBLE PRECISION) END"
 
 
-def _days(text: str, column: Column, dialect: Dialect) -> str:
+def _days(text: str, column: ColumnValue, dialect: Dialect) -> str:
     """Days since 1970 of a date, a timestamp or a text: all are read as text, which all databases can do.
 
     A text is written as ISO 8601 does, or by two digits each of day and month in the order of the column. Any other is

@@ -13,22 +13,28 @@ from mercer.export.expression import (
     ZERO,
     Expression,
     Lookup,
-    Number,
-    Product,
+    NumberValue,
+    ProductOf,
     Quotient,
-    Sum,
+    SumOf,
     filled,
     minus,
     named,
     within,
 )
 from mercer.export.texts import term_features
-from mercer.models.tables.dates import Date
-from mercer.models.tables.labels import Category
-from mercer.models.tables.numbers import Binary, OnlyGaps
-from mercer.models.tables.numbers import Number as NumberTreatment
-from mercer.models.tables.texts import Text
-from mercer.models.tables.treatment import LEVELS, NUMBERS, WORDS, Treatment
+from mercer.preprocessing.treatments import (
+    LEVELS,
+    NUMBERS,
+    WORDS,
+    BinaryTreatment,
+    CategoryTreatment,
+    DateTreatment,
+    MissingOnlyTreatment,
+    NumberTreatment,
+    TextTreatment,
+    Treatment,
+)
 
 
 def table_features(features: Any, inputs: Sequence[Expression]) -> list[Expression]:
@@ -42,11 +48,11 @@ def table_features(features: Any, inputs: Sequence[Expression]) -> list[Expressi
 def _slots_of(treatment: Treatment, x: Expression, *, strict: bool) -> list[tuple[int, list[Expression]]]:
     """Runs of features, each with its place in the order of all."""
     match treatment:
-        case Date():
+        case DateTreatment():
             days = _features_of(treatment.days, minus(x, treatment.first), strict=strict)
             numbers = [*days, *hour_waves(treatment, x)]
             return [(NUMBERS, numbers), *((LEVELS, levels) for levels in calendar_levels(treatment, x))]
-        case Text():
+        case TextTreatment():
             indicator: list[Expression] = [Lookup(x, (), 1.0, 0.0)] if treatment.gaps.told else []
             return [(NUMBERS, indicator), (WORDS, term_features(treatment.vectorizer, x))]
     (slot,) = treatment.slots()
@@ -56,23 +62,23 @@ def _slots_of(treatment: Treatment, x: Expression, *, strict: bool) -> list[tupl
 def _features_of(treatment: Treatment, x: Expression, *, strict: bool) -> Iterator[Expression]:
     match treatment:
         case NumberTreatment(_, (mean, deviation), scaled, gaps):
-            value = Quotient(minus(x, mean), Number(deviation)) if scaled else x
-            gap = Number(0.0 if scaled else mean)
+            value = Quotient(minus(x, mean), NumberValue(deviation)) if scaled else x
+            gap = NumberValue(0.0 if scaled else mean)
             yield named(filled(x, gap, value) if gaps.missing == "indicator" else value)
             if gaps.told:
                 yield named(filled(x, ONE, ZERO))
-        case Binary(_, (first, second), share, gaps):
+        case BinaryTreatment(_, (first, second), share, gaps):
             gap_value = share if gaps.missing == "indicator" else math.nan
             yield Lookup(x, ((first, 0.0), (second, 1.0)), gap_value, math.nan if strict else gap_value)
             if gaps.told:
                 yield Lookup(x, ((first, 0.0), (second, 0.0)), 1.0, 1.0)
-        case OnlyGaps():
+        case MissingOnlyTreatment():
             yield Lookup(x, (), 1.0, 0.0)
-        case Category():
+        case CategoryTreatment():
             yield from _levels(treatment, x, strict=strict)
 
 
-def _levels(treatment: Category, x: Expression, *, strict: bool) -> Iterator[Expression]:
+def _levels(treatment: CategoryTreatment, x: Expression, *, strict: bool) -> Iterator[Expression]:
     """One table for each feature: 1 for its own levels."""
     levels = treatment.levels
     x = within(treatment.ends, x)
@@ -99,7 +105,7 @@ def _monomial(powers: Sequence[int], inputs: Sequence[Expression]) -> Expression
         return ONE
     product = factors[0]
     for factor in factors[1:]:
-        product = named(Product(product, factor))
+        product = named(ProductOf(product, factor))
     return product
 
 
@@ -107,7 +113,7 @@ def scaled(scaler: Any, inputs: Sequence[Expression]) -> list[Expression]:
     """scikit-learn's `StandardScaler`."""
     means = [0.0] * len(inputs) if scaler.mean_ is None or not scaler.with_mean else scaler.mean_.tolist()
     scales = [1.0] * len(inputs) if scaler.scale_ is None else scaler.scale_.tolist()
-    return [named(Sum(((1 / scale, minus(x, mean)),))) for x, mean, scale in zip(inputs, means, scales, strict=True)]
+    return [named(SumOf(((1 / scale, minus(x, mean)),))) for x, mean, scale in zip(inputs, means, scales, strict=True)]
 
 
 def imputed(imputer: Any, inputs: Sequence[Expression]) -> list[Expression]:
@@ -122,4 +128,4 @@ def imputed(imputer: Any, inputs: Sequence[Expression]) -> list[Expression]:
         for x, value in zip(inputs, imputer.statistics_.tolist(), strict=True)
         if imputer.keep_empty_features or not math.isnan(value)
     ]
-    return [named(filled(x, Number(0.0 if math.isnan(value) else value), x)) for x, value in kept]
+    return [named(filled(x, NumberValue(0.0 if math.isnan(value) else value), x)) for x, value in kept]

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from mercer._errors import ExportError
-from mercer.export.expression import Exp, Expression, Product, Sum, named
+from mercer.export.expression import Exp, Expression, ProductOf, SumOf, named
 from mercer.export.formula import Said
 
 
@@ -21,7 +21,7 @@ def back_transformed(model: Any, inside: Said) -> Said:
         means = np.zeros(count) if transformer.mean_ is None else transformer.mean_
         return Said(
             predictions=[
-                named(Sum(((scale, value),), mean))
+                named(SumOf(((scale, value),), mean))
                 for value, scale, mean in zip(inside.predictions, scales.tolist(), means.tolist(), strict=True)
             ]
         )
@@ -35,11 +35,11 @@ def back_transformed(model: Any, inside: Said) -> Said:
 
 
 def _less_one(value: Expression) -> Expression:
-    return Sum(((1.0, Exp(value)),), -1.0)
+    return SumOf(((1.0, Exp(value)),), -1.0)
 
 
 def _square(value: Expression) -> Expression:
-    return Product(value, value)
+    return ProductOf(value, value)
 
 
 FUNCTIONS: dict[Any, Any] = {np.exp: Exp, np.expm1: _less_one, np.square: _square}

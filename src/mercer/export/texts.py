@@ -9,12 +9,12 @@ import numpy as np
 
 from mercer._errors import ExportError
 from mercer.base import declared_traits
-from mercer.export.expression import Column, Expression, Term, TextTerms
-from mercer.models import TfidfVectorizer
-from mercer.models.text.vectorizer import TOKEN_PATTERN
+from mercer.export.expression import ColumnValue, Expression, Term, TextTerms
+from mercer.text import TfidfVectorizer
+from mercer.text.vectorizer import TOKEN_PATTERN
 
 #: what a vectorizer reads that is not behind `TableFeatures`
-DOCUMENTS = Column("text", "text")
+DOCUMENTS = ColumnValue("text", "text")
 
 
 def documents(vectorizer: Any, inputs: Sequence[Expression]) -> list[Expression]:
@@ -31,7 +31,7 @@ def term_features(vectorizer: Any, column: Expression) -> list[Expression]:
             f"{name} cannot be exported; CountVectorizer and TfidfVectorizer can be. Fit with one of them."
         )
     _check_options(vectorizer, name)
-    assert isinstance(column, Column)
+    assert isinstance(column, ColumnValue)
     names = vectorizer.get_feature_names_out().tolist()
     weighs = isinstance(vectorizer, TfidfVectorizer)
     stop_words = vectorizer.get_stop_words() or frozenset()

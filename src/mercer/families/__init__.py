@@ -1,17 +1,14 @@
 """Exponential families: one object is the class-conditional density of a generative model and the response of a GLM."""
 
-from mercer.families._levels import CategoricalParameters
-from mercer.families._prior import Parameters, Prior, SufficientStatistic
-from mercer.families.base import Family
+from mercer.families.base import Distribution, Family, Parameters, Prior, SufficientStatistic
 from mercer.families.binomial import Bernoulli, BernoulliParameters, Binomial
 from mercer.families.bins import Width
-from mercer.families.categorical import Categorical
 from mercer.families.dirichlet import Beta, BetaParameters, Dirichlet, DirichletParameters
-from mercer.families.distribution import Distribution
 from mercer.families.gamma import Exponential, ExponentialParameters, Gamma, GammaParameters
 from mercer.families.gaussian import Gaussian, GaussianParameters
 from mercer.families.histogram import Histogram
 from mercer.families.inverse_gaussian import InverseGaussian, InverseGaussianParameters
+from mercer.families.levels import Categorical, CategoricalParameters
 from mercer.families.links import (
     CAUCHIT,
     CLOGLOG,
@@ -35,8 +32,7 @@ from mercer.families.named import family_from, penalty_from, response_family_fro
 from mercer.families.negative_binomial import NegativeBinomial, NegativeBinomialParameters
 from mercer.families.penalties import L1, L2, ElasticNet, Penalty, Strengths
 from mercer.families.poisson import Poisson, PoissonParameters
-from mercer.families.response import Response, Slopes
-from mercer.families.softmax import SoftmaxResponse
+from mercer.families.response import Response, Slopes, SoftmaxResponse
 from mercer.families.tweedie import Tweedie, TweedieParameters
 
 __all__ = [

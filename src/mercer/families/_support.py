@@ -1,10 +1,15 @@
-"""Where numbers lie outside of the supports that several families have."""
+"""Quantiles from distribution functions: a search among whole numbers, and Newton's method within bounds."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from scipy.special import ndtri
 
 from mercer._typing import Array
+
+# Where numbers lie outside of the supports that several families have.
 
 #: draws that would underflow to 0, where a density has no logarithm, are this instead
 SMALLEST = float(np.finfo(float).tiny)
@@ -24,3 +29,61 @@ def not_a_count(x: Array) -> Array:
     """Where a number is not one of 0, 1, 2, …"""
     x = np.asarray(x, dtype=float)
     return np.asarray(negative(x) | (np.floor(x) < x))
+
+
+Function = Callable[..., Array]
+
+#: a quantile is found to this share of itself
+PRECISION = 1e-13
+#: bisection alone would be done by then
+MOST_STEPS = 200
+
+
+def whole_quantile(cdf: Function, q: Array, mean: Array, deviation: Array, highest: Array | float = np.inf) -> Array:
+    """The smallest whole number k ≥ 0 with cdf(k) ≥ q; NaN unless 0 ≤ q ≤ 1."""
+    q, mean, deviation = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (q, mean, deviation)))
+    known = (q >= 0) & (q < 1) & np.isfinite(mean)
+    with np.errstate(invalid="ignore"):
+        guess = np.floor(mean + deviation * ndtri(np.where(known, q, 0.5)))
+    low = np.clip(np.where(np.isfinite(guess), guess, 0.0), 0.0, highest)
+    high, step = low.copy(), np.maximum(1.0, np.ceil(deviation / 8))
+    # two numbers that hold the answer between them: cdf(low) < q ≤ cdf(high), where low = −1 is below all
+    for _ in range(MOST_STEPS):
+        short = known & (cdf(high) < q)
+        if not short.any():
+            break
+        high = np.where(short, np.minimum(high + step, highest), high)
+        step = np.where(short, 2 * step, step)
+    step = np.maximum(1.0, np.ceil(deviation / 8))
+    for _ in range(MOST_STEPS):
+        long = known & (low >= 0) & (cdf(low) >= q)
+        if not long.any():
+            break
+        low = np.where(long, np.maximum(low - step, -1.0), low)
+        step = np.where(long, 2 * step, step)
+    while (open_ := known & (high - low > np.maximum(1.0, np.spacing(high)))).any():
+        middle = np.floor((low + high) / 2)
+        enough = cdf(middle) >= q
+        low, high = np.where(open_ & ~enough, middle, low), np.where(open_ & enough, middle, high)
+    certain = np.broadcast_to(np.asarray(highest, dtype=float), q.shape)
+    return np.where(known, high, np.where(q == 1, certain, np.nan))
+
+
+def positive_quantile(cdf: Function, log_density: Function, q: Array, start: Array) -> Array:
+    """The x > 0 with cdf(x) = q, for 0 < q < 1: `cdf(x, rows)` and `log_density(x, rows)` of rows that are not done."""
+    rows = np.arange(len(q))
+    result, low, high, x = np.empty(len(q)), np.zeros(len(q)), np.full(len(q), np.inf), np.array(start, dtype=float)
+    for _ in range(MOST_STEPS):
+        off = cdf(x, rows) - q[rows]
+        low, high = np.where(off < 0, x, low), np.where(off < 0, high, x)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            new = x - off * np.exp(-log_density(x, rows))
+        bounded = np.where(low > 0, np.sqrt(low) * np.sqrt(high), high / 16)
+        middle = np.where(np.isinf(high), 4 * x, bounded)
+        new = np.where((new > low) & (new < high) & (new < 4 * x), new, middle)
+        done = (np.abs(new - x) <= PRECISION * x) | ((high - low <= PRECISION * high) & (high < np.inf))
+        result[rows] = new
+        if done.all():
+            break
+        rows, low, high, x = rows[~done], low[~done], high[~done], new[~done]
+    return result

@@ -1,31 +1,119 @@
-"""What an exponential family is: one object for both sides of the library.
-
-    p(x; η) = b(x) exp(⟨η, T(x)⟩ − A(η))                         (lecture 3, "Exponential Family")
-
-A family is a small frozen value. It holds no data and no parameters; parameters are named tuples of arrays
-whose leading axes are free (one per class, one per column, …) and broadcast against the data.
-
-Scalar families describe one number: `x` has any shape, parameters broadcast against it, and T(x), η and the
-mean parameter E T carry one extra last axis of length `order()`. Vector families (`vector = True`) describe a
-row: the last axis of `x` is the event.
-
-NaN means missing, and what is missing is integrated out: a value wholly missing has log density log ∫p = 0.
-Arithmetic is in float64 whatever the data came in, so that squares of small integers cannot overflow.
-"""
+"""What draws begin with: how many there are to be, and a generator of random numbers."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from mercer._errors import DegenerateDataError, NonFiniteError, SupportError
+from mercer._errors import DataError, DegenerateDataError, NonFiniteError, SupportError
+from mercer._stored import stored
 from mercer._typing import Array
-from mercer.families._link import Link
-from mercer.families._prior import Parameters, Prior, SufficientStatistic, imagined_share
-from mercer.families._row_loss import RowLoss
+from mercer.families.links import Link
+from mercer.families.losses import RowLoss
+
+# Conjugate priors as imagined observations, and how these join the real ones.
+
+Parameters = Any  # a NamedTuple of arrays, one class per family
+
+
+class SufficientStatistic(Protocol):
+    """What a family needs to see of a statistic of `mercer.stats`: how much data, and the mean of T.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from mercer.families import Poisson
+    >>> seen = SimpleNamespace(weight=np.array(4.0), mean=np.array([2.0]))  # four counts of mean 2
+    >>> Poisson().fit(seen)
+    PoissonParameters(rate=array(2.))
+    >>> Poisson().fit(seen, Poisson().prior(4, rate=1.0))  # and four imagined ones of mean 1
+    PoissonParameters(rate=array(1.5))
+    """
+
+    @property
+    def weight(self) -> Array: ...
+
+    @property
+    def mean(self) -> Array: ...
+
+
+@stored()
+@dataclass(frozen=True)
+class Prior:
+    """A conjugate prior, as `strength` imagined observations that look like `parameters`.
+
+    In mean parameters its density is exp(strength · (⟨η, τ⟩ − A(η))) with τ = E T under `parameters`, so the
+    mode of the posterior is the maximum likelihood fit with the imagined observations added to the real ones.
+    For a categorical this is Dirichlet(1 + strength · p): add-α smoothing over K levels is `strength = αK` at
+    the uniform distribution, Dirichlet(1 + α).
+
+    Examples
+    --------
+    >>> from mercer.families import Bernoulli, Poisson
+    >>> Bernoulli().prior(2, probability=0.5)  # one success and one failure, as if they had been seen
+    Prior(strength=2, parameters=BernoulliParameters(probability=array(0.5)))
+    >>> Poisson().prior(4, rate=1.0).strength
+    4
+    """
+
+    strength: float | Array
+    parameters: Parameters
+
+    def __post_init__(self) -> None:
+        strength = np.asarray(self.strength)
+        if not ((strength >= 0) & np.isfinite(strength)).all():
+            raise ValueError(f"the strength of a prior is a number of observations, 0 or more; got {self.strength!r}.")
+
+
+def imagined_share(weight: Array, prior: Prior) -> Array:
+    """The imagined part of all observations; NaN where there are none at all."""
+    strength = np.asarray(prior.strength, dtype=float)
+    total = np.asarray(weight + strength)
+    return np.asarray(np.divide(strength, total, out=np.full(total.shape, np.nan), where=total > 0))
+
+
+def moments_with_prior(
+    statistic: SufficientStatistic, spread: Array, prior: Prior | None, square: Callable[[Array], Array]
+) -> tuple[Array, Array]:
+    """Mean and centred second moments of the data and the imagined observations; NaN where there are neither.
+
+    A prior joins in by the rule for merging moments; `square` is what second moments are of, d² or d dᵀ.
+    """
+    weight = np.asarray(statistic.weight, dtype=float)
+
+    def beside(values: Array, moments: Array) -> Array:
+        return values.reshape(values.shape + (1,) * (np.ndim(moments) - values.ndim))
+
+    # a class without data has no moments, whatever the statistic reports
+    mean, spread = (np.where(beside(weight, m) > 0, m, np.nan) for m in (statistic.mean, spread))
+    if prior is None:
+        return mean, spread
+    share = imagined_share(weight, prior)
+    of_mean, of_spread = beside(share, mean), beside(share, spread)
+    centre, around = prior.parameters
+    mean, spread = np.where(of_mean < 1, mean, 0.0), np.where(of_spread < 1, spread, 0.0)
+    between = of_spread * (1 - of_spread) * square(mean - centre)
+    return (1 - of_mean) * mean + of_mean * centre, (1 - of_spread) * spread + of_spread * around + between
+
+
+# What an exponential family is: one object for both sides of the library.
+#
+#     p(x; η) = b(x) exp(⟨η, T(x)⟩ − A(η))                         (lecture 3, "Exponential Family")
+#
+# A family is a small frozen value. It holds no data and no parameters; parameters are named tuples of arrays
+# whose leading axes are free (one per class, one per column, …) and broadcast against the data.
+#
+# Scalar families describe one number: `x` has any shape, parameters broadcast against it, and T(x), η and the
+# mean parameter E T carry one extra last axis of length `order()`. Vector families (`vector = True`) describe a
+# row: the last axis of `x` is the event.
+#
+# NaN means missing, and what is missing is integrated out: a value wholly missing has log density log ∫p = 0.
+# Arithmetic is in float64 whatever the data came in, so that squares of small integers cannot overflow.
 
 #: what to use instead of a family that has no variance function
 USE_A_RESPONSE = (
@@ -253,3 +341,95 @@ def refuse_degenerate(family: str, data: str, where: Array) -> None:
         f"{family} has no maximum likelihood fit to {data} (at index {places} of its parameters); "
         "give a prior, leave the column out, or describe it by another family."
     )
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A generator of NumPy from any of scikit-learn's ways to say `random_state`."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.Generator(random_state._bit_generator)
+    return np.random.default_rng(random_state)
+
+
+def checked_count(number: Any, what: str = "n_samples is a number of rows") -> int:
+    """A number of rows to draw, or of draws: what the caller calls it is told where it is none."""
+    if not isinstance(number, Integral) or number < 0:
+        raise DataError(f"{what}, 0 or more and whole; got {number!r}.")
+    return int(number)
+
+
+# A family at given parameters: the distributions of rows, ready to be asked.
+
+
+@stored(lambda own: type(own.parameters) is own.family.parameters_type)
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """The distribution of each of several rows: what a fitted p(y|x) is.
+
+    Values broadcast against the rows: one number is asked of all rows, n numbers one of each, and a column of m numbers
+    (of shape (m, 1)) gives m × n answers.
+
+    Parameters
+    ----------
+    family : Family
+    parameters : NamedTuple
+        The family's parameters, the rows on their leading axis.
+
+    Examples
+    --------
+    >>> from mercer.families import Poisson, PoissonParameters
+    >>> rows = Distribution(Poisson(), PoissonParameters(np.array([0.5, 4.0])))
+    >>> rows.quantile(0.9)
+    array([1., 7.])
+    >>> rows[1:].cdf(4).round(3)
+    array([0.629])
+    """
+
+    family: Family
+    parameters: Parameters
+
+    def __len__(self) -> int:
+        return len(self.parameters[0])
+
+    def __getitem__(self, rows: Any) -> Self:
+        """The same for some of the rows: a slice, positions or a mask."""
+        if isinstance(rows, (int, np.integer)):
+            rows = [range(len(self))[rows]]  # an IndexError beyond the last, or iteration would never end
+        return type(self)(self.family, type(self.parameters)(*(np.asarray(field)[rows] for field in self.parameters)))
+
+    def log_density(self, y: Any) -> Array:
+        """Logarithm of the probability (counts, classes) or of the density."""
+        return self.family.log_density(np.asarray(y, dtype=float), self.parameters)
+
+    def density(self, y: Any) -> Array:
+        """Probability of a count or class, density of a number."""
+        return np.exp(self.log_density(y))
+
+    def cdf(self, y: Any) -> Array:
+        """P(Y ≤ y)."""
+        with np.errstate(over="ignore"):  # 1e300 is far out, and no more than that
+            return self.family.cdf(np.asarray(y, dtype=float), self.parameters)
+
+    def quantile(self, q: Any) -> Array:
+        """The smallest y with P(Y ≤ y) ≥ q."""
+        return self.family.quantile(np.asarray(q, dtype=float), self.parameters)
+
+    def interval(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Quantiles that leave as much below as above: an observation lies between with probability `level` or more."""
+        if not 0 < level < 1:
+            raise ValueError(f"level is a probability between 0 and 1, such as 0.95; got {level!r}.")
+        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+
+    @property
+    def mean(self) -> Array:
+        """Mean of each row; of a class, the probabilities."""
+        return self.family.mean_of(self.parameters)
+
+    @property
+    def variance(self) -> Array:
+        """Variance of each row; of a class, that of each indicator."""
+        return self.family.variance_of(self.parameters)
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Array:
+        """`n` draws of each row, of shape (n, rows)."""
+        count = checked_count(n, "n is a number of draws")
+        return self.family.sample(self.parameters, count, as_generator(random_state))

@@ -12,12 +12,11 @@ from scipy.special import betainc, betaln, expit, logit
 from mercer._errors import FamilyError
 from mercer._stored import floats, stored
 from mercer._typing import Array
-from mercer.families._quantiles import whole_quantile
-from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
-from mercer.families._share_loss import ShareLoss
+from mercer.families._support import whole_quantile
 from mercer.families.base import Family
 from mercer.families.links import LOGIT, Link, Map
+from mercer.families.losses import RowLoss, ShareLoss
 
 #: weighted successes may exceed all weighted trials by this share, having been added up in another order
 ROUNDING = 1e-9
@@ -37,7 +36,7 @@ class BernoulliParameters(NamedTuple):
     probability: Array
 
 
-class _Trials(Family):
+class _TrialsCheck(Family):
     """What both share, with the number of trials N left open."""
 
     parameters_type: ClassVar[type[BernoulliParameters]] = BernoulliParameters
@@ -122,7 +121,7 @@ class _Trials(Family):
 
 @stored()
 @dataclass(frozen=True)
-class Bernoulli(_Trials):
+class Bernoulli(_TrialsCheck):
     """p(x) = pˣ(1−p)¹⁻ˣ;  T = x,  η = log p/(1−p),  A = log(1 + e^η),  b = 1.
 
     Examples
@@ -153,7 +152,7 @@ class Bernoulli(_Trials):
 
 @stored()
 @dataclass(frozen=True, eq=False, repr=False)
-class Binomial(_Trials):
+class Binomial(_TrialsCheck):
     """p(x) = C(N,x) pˣ(1−p)ᴺ⁻ˣ;  T = x,  η = log p/(1−p),  A = N log(1 + e^η),  b = C(N,x).
 
     As the response of a model, `trials` may be an array with the number of trials of each row of the fit, or None where

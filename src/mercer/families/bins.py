@@ -3,18 +3,369 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
-from mercer._errors import BinsError, DataError
-from mercer._stored import stored
-from mercer.families._axis import Axis, Lattice, refuse_too_many
-from mercer.families._bin_rules import Sample, number_of_bins, rule_named
+import numpy as np
+from scipy.special import gammaln
+
+from mercer._errors import BinsError, DataError, TooLargeError
+from mercer._stored import floats, stored
+from mercer._suggest import did_you_mean
+from mercer._typing import Array
+from mercer.families.quartiles import quartile_distance
 from mercer.report.wording import counted
 
-__all__ = ["Axis", "Sample", "Width", "axis_from", "bins_in_words", "bins_per_column", "refuse_too_many"]
+# How many bins of equal width a histogram should have: the rules by their authors' names.
+#
+# On one axis Scott, Freedman–Diaconis, Sturges, Doane and "auto" give what `numpy.histogram_bin_edges` gives, and so
+# does Stone where the best number of bins is among those that NumPy tries. On a grid of d axes the widths of the first
+# two shrink like n^(−1/(2+d)), which is optimal there (Scott 1992, eq. 3.64); the others look at each axis by itself.
+
+#: exponents of two beyond which squares and cubes of the data would leave float64
+EXTREME = 200
+#: numbers of bins that Knuth's and Stone's rules try: up to 10 √n between these two, and √n beyond. NumPy's Stone stops
+#: at √n, or 100, which is too early for long tails
+FEWEST_TRIED, MOST_TRIED = 100, 1000
+
+
+class BinSample:
+    """Values on one axis with their weights, and what rules ask of them.
+
+    Values of weight zero are left out. Where there are weights, n is Kish's effective number (Σw)²/Σw²: it does not
+    change when all weights are multiplied, and is the number of rows when all are equal.
+
+    Parameters
+    ----------
+    x : array of shape (n,)
+        Finite values, at least one.
+    weight : array of shape (n,), default=None
+        Of each; 1 if not given.
+    axes : int, default=1
+        Of the grid that the bins are one axis of.
+    """
+
+    def __init__(self, x: Array, weight: Array | None = None, axes: int = 1) -> None:
+        if weight is not None and not weight.all():
+            x, weight = x[weight > 0], weight[weight > 0]
+        self.axes, self.weight, self.whole, self._values = axes, weight, x.dtype.kind in "iub", x
+        self.lowest, self.highest = float(x.min()), float(x.max())
+
+    @cached_property
+    def exponent(self) -> int:
+        """Of the power of two, which changes no digit, that brings values into a range where squares are numbers."""
+        exponent = int(np.frexp(max(abs(self.lowest), abs(self.highest)))[1])
+        return -exponent if abs(exponent) > EXTREME else 0
+
+    @cached_property
+    def x(self) -> Array:
+        values = np.asarray(self._values, dtype=float)
+        return np.ldexp(values, self.exponent) if self.exponent else values
+
+    def scaled(self, value: float) -> float:
+        """A value in the units of `x`."""
+        return float(np.ldexp(value, self.exponent))
+
+    @cached_property
+    def n(self) -> float:
+        if self.weight is None:
+            return float(len(self.x))
+        share = self.weight / self.weight.max()
+        return float(share.sum() ** 2 / np.square(share).sum())
+
+    @cached_property
+    def span(self) -> float:
+        return self.scaled(self.highest) - self.scaled(self.lowest)
+
+    @cached_property
+    def mean(self) -> float:
+        return float(np.average(self.x, weights=self.weight))
+
+    @cached_property
+    def deviation(self) -> float:
+        if self.weight is None:
+            return float(np.std(self.x))
+        return float(np.sqrt(np.average(np.square(self.x - self.mean), weights=self.weight)))
+
+    @cached_property
+    def skewness(self) -> float:
+        z = (self.x - self.mean) / self.deviation
+        return float(np.average(z * z * z, weights=self.weight))  # a power takes ten times as long
+
+    @cached_property
+    def quartile_distance(self) -> float:
+        return quartile_distance(self.x, self.weight)
+
+    def counts_by_number(self) -> Callable[[int], Array]:
+        """From a number of bins to what each of them holds; in all n."""
+        order = np.argsort(self.x, kind="stable") if self.weight is not None else None
+        x = np.sort(self.x) if order is None else self.x[order]
+        steps = np.arange(len(x) + 1.0) if self.weight is None else np.append(0.0, np.cumsum(self.weight[order]))
+
+        def counts(bins: int) -> Array:
+            inner = np.linspace(x[0], x[-1], bins + 1)[1:-1]
+            below = steps[np.searchsorted(x, inner, side="left")]
+            return np.asarray(np.diff(below, prepend=0.0, append=steps[-1]) * (self.n / steps[-1]))
+
+        return counts
+
+    def numbers_tried(self) -> range:
+        root = np.sqrt(self.n)
+        return range(1, int(max(FEWEST_TRIED, min(10 * root, MOST_TRIED), root)) + 1)
+
+
+def number_of_bins(rule: str, sample: BinSample) -> int:
+    """So many bins of equal width from the least to the greatest value; 1 where a rule finds no width."""
+    if rule in NUMBERS:
+        bins = float(NUMBERS[rule](sample))
+    else:
+        width = WIDTHS[rule](sample)
+        bins = float(np.ceil(sample.span / width)) if width > 0 else 1.0
+    if sample.whole:
+        bins = min(bins, sample.span)  # narrower ones would be empty by turns
+    # float64 cannot tell more of them apart
+    most = sample.span / (8 * np.spacing(sample.scaled(max(abs(sample.lowest), abs(sample.highest)))))
+    return max(1, int(min(bins, most)))
+
+
+def rule_named(name: str) -> str:
+    """The rule of that name, or an error that says which there are."""
+    name = SHORT.get(name, name)
+    if name not in (known := sorted(WIDTHS | NUMBERS)):
+        raise BinsError(f"no rule for the bins of a histogram is called {name!r}. {did_you_mean(name, known)}")
+    return name
+
+
+def _scott(sample: BinSample) -> float:
+    """(24 √π/n)^⅓ σ on one axis: least mean squared error if the density is normal (Scott 1979)."""
+    d = sample.axes
+    return float((2 ** (d + 2) * 3 * np.pi ** (d / 2) / sample.n) ** (1 / (d + 2)) * sample.deviation)
+
+
+def _freedman_diaconis(sample: BinSample) -> float:
+    """2 IQR n^(−⅓) on one axis: a few far values do not widen the bins (Freedman & Diaconis 1981)."""
+    return float(2 * sample.quartile_distance * sample.n ** (-1 / (sample.axes + 2)))
+
+
+def _sturges(sample: BinSample) -> float:
+    """1 + log₂ n bins: binomial counts of a normal density; too few for large n (Sturges 1926)."""
+    return float(sample.span / (np.log2(sample.n) + 1.0))
+
+
+def _doane(sample: BinSample) -> float:
+    """Sturges with more bins the more skewed the data are (Doane 1976)."""
+    n = sample.n
+    if n <= 2 or sample.deviation == 0:
+        return 0.0
+    spread = np.sqrt(6 * (n - 2) / ((n + 1) * (n + 3)))
+    return float(sample.span / (1 + np.log2(n) + np.log2(1 + abs(sample.skewness) / spread)))
+
+
+def _auto(sample: BinSample) -> float:
+    """The narrower of Freedman–Diaconis, with no more than 2√n bins on one axis, and Sturges."""
+    most = 2 * float(sample.n ** (1 / (sample.axes + 1)))
+    return min(max(_freedman_diaconis(sample), sample.span / most), _sturges(sample))
+
+
+def _knuth(sample: BinSample) -> int:
+    """The most probable number of bins of equal width, a priori all being equally so (Knuth 2006, eq. 31)."""
+    return _best(sample, log_posterior)
+
+
+def _stone(sample: BinSample) -> int:
+    """The least squared error as leaving rows out estimates it (Stone 1984)."""
+
+    def gain(counts: Array) -> float:
+        return float(len(counts) * ((sample.n + 1) * np.square(counts / sample.n).sum() - 2))
+
+    return _best(sample, gain)
+
+
+def log_posterior(counts: Array) -> float:
+    """log p(M | data) of M bins with such counts, up to a constant (Knuth 2006)."""
+    n, bins = counts.sum(), len(counts)
+    prior = gammaln(bins / 2) - bins * gammaln(0.5) - gammaln(n + bins / 2)
+    return float(n * np.log(bins) + prior + gammaln(counts + 0.5).sum())
+
+
+def _best(sample: BinSample, value: Callable[[Array], float]) -> int:
+    """The number of bins that makes `value` of their counts largest."""
+    counts, tried = sample.counts_by_number(), sample.numbers_tried()
+    return tried[int(np.argmax([value(counts(bins)) for bins in tried]))]
+
+
+#: rules that give a width
+WIDTHS: dict[str, Callable[[BinSample], float]] = {
+    "auto": _auto,
+    "doane": _doane,
+    "freedman-diaconis": _freedman_diaconis,
+    "scott": _scott,
+    "sturges": _sturges,
+}
+#: rules that give the number of bins
+NUMBERS: dict[str, Callable[[BinSample], int]] = {"knuth": _knuth, "stone": _stone}
+#: NumPy's name for it
+SHORT = {"fd": "freedman-diaconis"}
+
+
+# Bins side by side on a line: which one a value falls into, and more of the same width where values lie beyond.
+
+#: bins of an axis, and cells of a grid: more are a mistake (a far outlier, say), and fill the memory
+MOST_BINS = 1 << 26
+
+
+@stored()
+@dataclass(frozen=True)
+class Lattice:
+    """Edges of equal distance without end: number k is at start + k·step, number `last` at `stop` to the last bit."""
+
+    start: float
+    step: float
+    last: int | None = None
+    stop: float | None = None
+
+    def edge(self, k: int) -> float:
+        return self.stop if self.stop is not None and k == self.last else self.start + k * self.step
+
+    def between(self, first: int, last: int) -> Array:
+        """Edges from number `first` to number `last`."""
+        numbers = np.arange(first, last + 1, dtype=float)
+        edges = numbers * self.step + self.start  # as numpy.linspace rounds
+        if self.last is not None and first <= self.last <= last:
+            edges[self.last - first] = self.stop
+        return edges
+
+    def below(self, value: float) -> int:
+        """Number of the last edge at or below a value."""
+        if not self.step > 4 * np.spacing(max(abs(value), abs(self.start))):
+            raise BinsError(
+                f"bins of width {self.step:g} cannot be told apart in float64 at {value:g}; give wider bins, or "
+                "subtract a constant from the column."
+            )
+        k = math.floor((value - self.start) / self.step)
+        while self.edge(k) > value:
+            k -= 1
+        while self.edge(k + 1) <= value:
+            k += 1
+        return k
+
+
+@stored(edges=floats("e", order="rising"))
+@dataclass(frozen=True, eq=False)
+class BinAxis:
+    """Increasing `edges`. A bin holds its left edge; the one that ends at `closed` holds this edge, too.
+
+    An axis on a lattice (whose edge `first` is its first) can grow by whole bins. `closed`, where there is one, stays
+    what it was: a value is in the same bin of the lattice however far the axis has grown, so that counts add up.
+    """
+
+    edges: Array
+    closed: float = math.nan
+    lattice: Lattice | None = None
+    first: int = 0
+
+    @classmethod
+    def given(cls, edges: Any) -> Self:
+        """The edges themselves; the last one is closed."""
+        try:
+            values = np.array(edges, dtype=float)
+        except (TypeError, ValueError):
+            raise BinsError(f"the edges of a histogram must be numbers; got {edges!r}.") from None
+        if values.ndim != 1 or len(values) < 2 or not (np.isfinite(values).all() and (np.diff(values) > 0).all()):
+            raise BinsError(f"the edges of a histogram must be finite and increase strictly; got {edges!r}.")
+        return cls(values, float(values[-1]))
+
+    @classmethod
+    def even(cls, lowest: float, highest: float, bins: int) -> Self:
+        """So many bins of equal width, as `numpy.histogram` makes them; the last edge is closed."""
+        refuse_too_many(bins, f"{bins:,} bins")
+        lattice = Lattice(lowest, (highest - lowest) / bins, bins, highest)
+        edges = lattice.between(0, bins)
+        if not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+            raise BinsError(
+                f"{bins} bins between {lowest!r} and {highest!r} cannot be told apart in float64; ask for fewer, or "
+                "subtract a constant from the column and divide it by one."
+            )
+        return cls(edges, highest, lattice)
+
+    @property
+    def bins(self) -> int:
+        return len(self.edges) - 1
+
+    @property
+    def widths(self) -> Array:
+        return np.diff(self.edges)
+
+    def codes(self, x: Array) -> Array:
+        """The bin of each value; all of them must lie between the first and the last edge."""
+        if self.lattice is None or self._doubt > 0.25:
+            return self._searched(x)
+        # a division lands in the right bin unless a value is so close to an edge that rounding decides
+        places = x - self.edges[0]
+        places /= self.lattice.step
+        codes: Array = places.astype(np.intp)
+        places -= np.rint(places)
+        close = np.flatnonzero(np.abs(places, out=places) <= self._doubt)
+        if close.size:
+            codes[close] = self._searched(x[close])
+        return codes
+
+    @cached_property
+    def _doubt(self) -> float:
+        """How far, in bins, rounding can move a value from where a division puts it, or an edge from where it is."""
+        assert self.lattice is not None
+        rounding = np.spacing(np.abs(self.edges).max()) + self.bins * np.spacing(self.lattice.step)
+        return float(4 * rounding / self.lattice.step)
+
+    def _searched(self, x: Array) -> Array:
+        codes = np.searchsorted(self.edges, x, side="right") - 1
+        codes -= x == self.closed
+        return codes
+
+    def holds(self, x: Array) -> Array:
+        """Which values lie between the first and the last edge."""
+        top = x <= self.edges[-1] if self.closed == self.edges[-1] else x < self.edges[-1]
+        return np.asarray((x >= self.edges[0]) & top)
+
+    def covering(self, lowest: float, highest: float) -> BinAxis:
+        """With bins added at both ends until these values have one; unchanged where it is on no lattice."""
+        if self.lattice is None or self.holds(np.array([lowest, highest])).all():
+            return self
+        top, bottom = max(highest, float(self.edges[-1])), min(lowest, float(self.edges[0]))
+        refuse_too_many(
+            top / self.lattice.step - bottom / self.lattice.step,
+            f"values from {lowest:g} to {highest:g} in bins of width {self.lattice.step:g}",
+        )
+        first = min(self.first, self.lattice.below(lowest))
+        last = max(self.first + self.bins, self.lattice.below(highest) + 1)
+        return self._reaching(first, last)
+
+    def joined(self, other: BinAxis) -> BinAxis | None:
+        """The axis that has the bins of both; None where their edges differ."""
+        if self.lattice is not None and self.lattice == other.lattice:
+            first = min(self.first, other.first)
+            return self._reaching(first, max(self.first + self.bins, other.first + other.bins))
+        same = np.array_equal([*self.edges, self.closed], [*other.edges, other.closed], equal_nan=True)
+        return self if same else None
+
+    def _reaching(self, first: int, last: int) -> BinAxis:
+        if (first, last) == (self.first, self.first + self.bins) or self.lattice is None:
+            return self
+        refuse_too_many(last - first, f"{last - first:,} bins")
+        return BinAxis(self.lattice.between(first, last), self.closed, self.lattice, first)
+
+
+def refuse_too_many(bins: float, what: str) -> None:
+    """`TooLargeError` beyond `MOST_BINS`."""
+    if not bins <= MOST_BINS:
+        raise TooLargeError(
+            f"{what} make more than {MOST_BINS:,} bins; look for a value far from all others, or give wider or fewer "
+            "`bins`."
+        )
+
 
 #: beyond these sizes and differences, sums and quotients of them may leave float64
 LARGEST, LEAST = 1e300, 1e-300
@@ -43,14 +394,14 @@ class Width:
         if not (0 < self.width < math.inf and math.isfinite(self.origin)):
             raise BinsError(f"the width of bins must be positive and finite, their origin finite; got {self!r}.")
 
-    def axis(self, lowest: float, highest: float) -> Axis:
+    def axis(self, lowest: float, highest: float) -> BinAxis:
         """The bins from the least to the greatest of some values."""
         lattice = Lattice(float(self.origin), float(self.width))
         first = lattice.below(lowest)
-        return Axis(lattice.between(first, first + 1), lattice=lattice, first=first).covering(lowest, highest)
+        return BinAxis(lattice.between(first, first + 1), lattice=lattice, first=first).covering(lowest, highest)
 
 
-def axis_from(bins: Any, sample: Sample) -> Axis:
+def axis_from(bins: Any, sample: BinSample) -> BinAxis:
     """Bins for some values: `bins` is the name of a rule, a number, a `Width`, or the edges.
 
     A column without spread gets bins around its value, wide enough to be told apart in floating point.
@@ -67,11 +418,11 @@ def axis_from(bins: Any, sample: Sample) -> Axis:
         rule = rule_named(bins)
         bins = 1 if constant else number_of_bins(rule, sample)
     elif not isinstance(bins, Integral):
-        return Axis.given(bins)
+        return BinAxis.given(bins)
     if bins < 1:
         raise BinsError(f"a histogram needs at least one bin; got bins={bins}.")
     margin = max(0.5, abs(lowest) * 1e-6) if constant else 0.0
-    return Axis.even(lowest - margin, highest + margin, int(bins))
+    return BinAxis.even(lowest - margin, highest + margin, int(bins))
 
 
 def bins_in_words(bins: Any) -> str:

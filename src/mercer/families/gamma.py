@@ -10,13 +10,12 @@ from scipy.special import gammainc, gammaincinv, gammaln
 
 from mercer._stored import floats, stored
 from mercer._typing import Array
-from mercer.families._positive_losses import PowerLoss
-from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
 from mercer.families._shapes import gamma_shape, log_minus_digamma
 from mercer.families._support import SMALLEST, negative, not_positive
 from mercer.families.base import Family, log_or_minus_infinity, refuse_degenerate
 from mercer.families.links import INVERSE, NEGATIVE_INVERSE, Link
+from mercer.families.losses import PowerLoss, RowLoss
 
 
 @stored(rate=floats())

@@ -10,10 +10,9 @@ from scipy.special import ndtr, ndtri
 
 from mercer._stored import floats, stored
 from mercer._typing import Array
-from mercer.families._prior import Prior, SufficientStatistic, moments_with_prior
-from mercer.families._row_loss import RowLoss, SquaredLoss
-from mercer.families.base import Family
+from mercer.families.base import Family, Prior, SufficientStatistic, moments_with_prior
 from mercer.families.links import IDENTITY, Link, Map
+from mercer.families.losses import RowLoss, SquaredLoss
 
 LOG_2PI = float(np.log(2 * np.pi))
 

@@ -10,9 +10,8 @@ import numpy as np
 from mercer._errors import BinsError, EmptyDataError
 from mercer._stored import stored
 from mercer._typing import Array
-from mercer.families._bin_rules import rule_named
-from mercer.families._levels import CategoricalParameters, LevelFamily, draw, log_probability, one_hot
-from mercer.families.bins import Axis, Sample, Width, axis_from
+from mercer.families.bins import BinAxis, BinSample, Width, axis_from, rule_named
+from mercer.families.levels import CategoricalParameters, LevelFamily, draw, log_probability, one_hot
 
 
 @stored()
@@ -46,7 +45,7 @@ class Histogram(LevelFamily):
             if self.bins < 1:
                 raise BinsError(f"a histogram needs at least one bin; got bins={self.bins}.")
         elif not isinstance(self.bins, Width):
-            object.__setattr__(self, "bins", tuple(Axis.given(self.bins).edges.tolist()))
+            object.__setattr__(self, "bins", tuple(BinAxis.given(self.bins).edges.tolist()))
 
     def __repr__(self) -> str:
         if not self.resolved:
@@ -80,7 +79,7 @@ class Histogram(LevelFamily):
         values = values[np.isfinite(values)]
         if not values.size:
             raise EmptyDataError("a histogram cannot place its bins without a finite value; give the edges as `bins`.")
-        return Histogram(axis_from(self.bins, Sample(values)).edges)
+        return Histogram(axis_from(self.bins, BinSample(values)).edges)
 
     def bin_codes(self, x: Array) -> Array:
         """The bin of each value; −1 where it is missing."""

@@ -10,15 +10,12 @@ from scipy.special import erfcx, ndtr
 
 from mercer._stored import floats, stored
 from mercer._typing import Array
-from mercer.families._positive_losses import PowerLoss
-from mercer.families._quantiles import positive_quantile
-from mercer.families._row_loss import RowLoss
 from mercer.families._shapes import ROUNDING
-from mercer.families._support import SMALLEST, not_positive
+from mercer.families._support import SMALLEST, not_positive, positive_quantile
 from mercer.families.base import Family, refuse_degenerate
 from mercer.families.gaussian import LOG_2PI
-from mercer.families.links import INVERSE_SQUARED, Link
-from mercer.families.share_links import ROOT_2
+from mercer.families.links import INVERSE_SQUARED, ROOT_2, Link
+from mercer.families.losses import PowerLoss, RowLoss
 
 
 @stored(lambda own: own.mean.shape == own.shape.shape, mean=floats(), shape=floats())

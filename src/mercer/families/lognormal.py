@@ -9,9 +9,8 @@ import numpy as np
 
 from mercer._stored import floats, stored
 from mercer._typing import Array
-from mercer.families._prior import Prior
 from mercer.families._support import not_positive
-from mercer.families.base import Family, log_or_minus_infinity, refuse_degenerate
+from mercer.families.base import Family, Prior, log_or_minus_infinity, refuse_degenerate
 from mercer.families.gaussian import Gaussian, GaussianParameters, MomentStatistic
 from mercer.families.links import IDENTITY, Link
 

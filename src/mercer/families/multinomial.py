@@ -10,10 +10,9 @@ from scipy.special import gammaln
 
 from mercer._stored import stored
 from mercer._typing import Array
-from mercer.families._levels import CategoricalParameters, LevelFamily
-from mercer.families._prior import Prior, SufficientStatistic
 from mercer.families._saddle import deviance, peak
-from mercer.families.base import mean_with_prior
+from mercer.families.base import Prior, SufficientStatistic, mean_with_prior
+from mercer.families.levels import CategoricalParameters, LevelFamily
 
 
 class _PerTrial(NamedTuple):

@@ -2,20 +2,163 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isqrt
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
+from mercer._errors import SingularCovarianceError
 from mercer._stored import floats, stored
 from mercer._typing import Array
-from mercer.families._marginals import marginal_log_density
-from mercer.families._prior import Prior, SufficientStatistic, moments_with_prior
-from mercer.families.base import Family
-from mercer.families.collinear import cholesky
+from mercer.families.base import Family, Prior, SufficientStatistic, moments_with_prior
 from mercer.families.gaussian import LOG_2PI
 from mercer.families.links import IDENTITY, Link
+
+# Covariance matrices: their Cholesky factors, and which columns make one singular.
+
+#: eigenvalues of a d × d correlation matrix below d times this are zero to rounding
+ROUNDING = 4 * float(np.finfo(float).eps)
+
+#: a pivot so many times as large as an eigenvalue that is zero may still belong to one: it is looked for
+DOUBTFUL = 1e4
+
+#: columns with a smaller part in every dependence have none
+NEGLIGIBLE = 1e-6
+
+
+def collinear_columns(covariance: Array) -> tuple[int, ...]:
+    """Indices of the columns that take part in a linear dependence; a constant column is one by itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 1.0], [3.0, 6.0, 0.0], [4.0, 8.0, 3.0]])
+    >>> collinear_columns(np.cov(x.T))
+    (0, 1)
+    """
+    covariance = np.asarray(covariance, dtype=float)
+    scale = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))  # which rounding may have left below
+    constant = ~(scale > 0)
+    unit = np.where(constant, 1.0, scale)
+    correlation = covariance / unit[:, None] / unit
+    correlation[constant] = correlation[:, constant] = 0.0
+    eigenvalues, vectors = np.linalg.eigh(correlation)
+    dependences = vectors[:, eigenvalues <= len(scale) * ROUNDING]
+    return tuple(np.flatnonzero(np.linalg.norm(dependences, axis=1) > NEGLIGIBLE).tolist())
+
+
+def singular_covariance(covariance: Array, names: Sequence[str] | None = None) -> SingularCovarianceError:
+    """The error to raise for a covariance matrix without an inverse; columns by name, or by index without names."""
+    columns = collinear_columns(covariance)
+    listed = ", ".join(str(j) if names is None else repr(names[j]) for j in columns[:10])
+    more = ", …" if len(columns) > 10 else ""
+    what = f"columns {listed}{more} are collinear or constant" if columns else "its columns are nearly collinear"
+    return SingularCovarianceError(
+        f"the covariance matrix is singular: {what}. Leave columns out, or use shrinkage or a prior."
+    )
+
+
+def cholesky(covariance: Array, names: Sequence[str] | None = None) -> Array:
+    """Lower Cholesky factors of covariance matrices (last two axes), or the error that names the collinear columns.
+
+    Columns are scaled to unit variance first, so that units do not decide what counts as singular; eigenvalues do, as
+    the last pivot of a singular matrix is rounding that elimination has magnified: other orders of rows leave others.
+    """
+    covariance = np.asarray(covariance, dtype=float)
+    variance = np.diagonal(covariance, axis1=-2, axis2=-1)
+    scale = np.sqrt(np.maximum(variance, 0.0))  # rounding may have left one below 0
+    if not (scale > 0).all():
+        raise singular_covariance(_first(covariance, ~(scale > 0).all(axis=-1)), names)
+    correlation = covariance / scale[..., :, None] / scale[..., None, :]
+    try:
+        factor = np.linalg.cholesky(correlation)
+    except np.linalg.LinAlgError:
+        smallest = np.linalg.eigvalsh(correlation)[..., 0]
+        raise singular_covariance(_first(covariance, smallest == smallest.min()), names) from None
+    zero = factor.shape[-1] * ROUNDING
+    pivots = np.square(np.diagonal(factor, axis1=-2, axis2=-1))
+    if (pivots <= DOUBTFUL * zero).any() and (singular := np.linalg.eigvalsh(correlation)[..., 0] <= zero).any():
+        raise singular_covariance(_first(covariance, singular), names)
+    return np.asarray(scale[..., :, None] * factor)
+
+
+def _first(covariances: Array, which: Array) -> Array:
+    return np.asarray(covariances.reshape(-1, *covariances.shape[-2:])[np.flatnonzero(which)[0]])
+
+
+# Which entries of a row are missing: the patterns that some rows have.
+
+
+def distinct_patterns(mask: Array) -> tuple[Array, Array]:
+    """The different rows of a boolean matrix, and which of them each row is.
+
+    Rows are compared as bits, 64 columns to an integer, whatever their number.
+
+    Examples
+    --------
+    >>> patterns, which = distinct_patterns(np.array([[False, True], [False, False], [False, True]]))
+    >>> patterns[which].tolist()
+    [[False, True], [False, False], [False, True]]
+    >>> len(patterns)
+    2
+    """
+    bits = np.packbits(mask, axis=1)
+    packed = np.zeros((len(bits), 8 * max(1, -(-bits.shape[1] // 8))), dtype=np.uint8)
+    packed[:, : bits.shape[1]] = bits
+    first, *others = packed.view(np.uint64).T
+    _, rows, codes = np.unique(first, return_index=True, return_inverse=True)
+    for word in others:
+        words, of_word = np.unique(word, return_inverse=True)
+        _, rows, codes = np.unique(codes * len(words) + of_word, return_index=True, return_inverse=True)
+    return np.asarray(mask[rows]), codes
+
+
+# Normal densities of rows with missing entries: one Cholesky factor per pattern of missingness and parameter set.
+
+
+def marginal_log_density(x: Array, mean: Array, covariance: Array) -> Array:
+    """log N(x; μ, Σ) of the entries of x that are not NaN; leading axes of all three broadcast."""
+    d = x.shape[-1]
+    leading = np.broadcast_shapes(mean.shape[:-1], covariance.shape[:-2])
+    means = np.broadcast_to(mean, (*leading, d)).reshape(-1, d)
+    covariances = np.broadcast_to(covariance, (*leading, d, d)).reshape(-1, d, d)
+    patterns, pattern = _patterns(np.isnan(x))
+    # which pattern and which parameters, as one number for each entry of the result
+    kind = len(means) * pattern + np.arange(len(means)).reshape(leading)
+    rows = np.broadcast_to(x, (*kind.shape, d)).reshape(-1, d)
+    result = np.zeros(len(rows))
+    for group in _equal(kind.ravel()):
+        p, k = divmod(int(kind.flat[group[0]]), len(means))
+        seen = np.flatnonzero(~patterns[p])
+        if seen.size:
+            difference = rows[np.ix_(group, seen)] - means[k, seen]
+            result[group] = _log_density(difference, covariances[k][np.ix_(seen, seen)])
+    return result.reshape(kind.shape)
+
+
+def _patterns(missing: Array) -> tuple[Array, Array]:
+    """The distinct patterns of missing entries on the last axis, and which of them each row has."""
+    *shape, d = missing.shape
+    if not missing.any():
+        return np.zeros((1, d), dtype=bool), np.zeros(shape, dtype=np.int64)
+    patterns, which = distinct_patterns(missing.reshape(-1, d))
+    return patterns, which.reshape(shape)
+
+
+def _equal(kind: Array) -> list[Array]:
+    """Positions of equal entries, together."""
+    order = np.argsort(kind, kind="stable")
+    return [part for part in np.split(order, np.flatnonzero(np.diff(kind[order])) + 1) if part.size]
+
+
+def _log_density(difference: Array, covariance: Array) -> Array:
+    factor = cholesky(covariance)
+    z = solve_triangular(factor, difference.T, lower=True, check_finite=False)
+    log_root = np.log(np.diagonal(factor)).sum()
+    return np.asarray(-0.5 * (np.square(z).sum(axis=0) + difference.shape[1] * LOG_2PI) - log_root)
 
 
 @stored(mean=floats("kd"), covariance=floats("kdd"))

@@ -8,12 +8,12 @@ from mercer._errors import FamilyError, PenaltyError
 from mercer._suggest import did_you_mean
 from mercer.families.base import Family
 from mercer.families.binomial import Bernoulli, Binomial
-from mercer.families.categorical import Categorical
 from mercer.families.dirichlet import Beta, Dirichlet
 from mercer.families.gamma import Exponential, Gamma
 from mercer.families.gaussian import Gaussian
 from mercer.families.histogram import Histogram
 from mercer.families.inverse_gaussian import InverseGaussian
+from mercer.families.levels import Categorical
 from mercer.families.lognormal import LogNormal
 from mercer.families.multinomial import Multinomial
 from mercer.families.multivariate import MultivariateGaussian

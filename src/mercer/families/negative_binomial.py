@@ -12,13 +12,11 @@ from mercer._stored import floats, stored
 from mercer._typing import Array
 from mercer.families._counts import CountFamily
 from mercer.families._dispersion import dispersion
-from mercer.families._positive_losses import OverdispersedLoss
-from mercer.families._prior import Prior, SufficientStatistic
-from mercer.families._quantiles import whole_quantile
-from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
-from mercer.families.base import mean_with_prior
+from mercer.families._support import whole_quantile
+from mercer.families.base import Prior, SufficientStatistic, mean_with_prior
 from mercer.families.links import LOG, Link, LogOdds
+from mercer.families.losses import OverdispersedLoss, RowLoss
 
 #: imagined counts are kept one by one up to here, and in so many runs beyond
 ONE_BY_ONE, RUNS = 1_000, 500

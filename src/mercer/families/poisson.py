@@ -11,11 +11,10 @@ from scipy.special import gammaincc, gammaln
 from mercer._stored import floats, stored
 from mercer._typing import Array
 from mercer.families._counts import CountFamily
-from mercer.families._positive_losses import PowerLoss
-from mercer.families._quantiles import whole_quantile
-from mercer.families._row_loss import RowLoss
 from mercer.families._saddle import deviance, peak
+from mercer.families._support import whole_quantile
 from mercer.families.links import LOG, Link
+from mercer.families.losses import PowerLoss, RowLoss
 
 
 @stored(rate=floats())

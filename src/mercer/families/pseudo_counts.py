@@ -7,12 +7,10 @@ from numpy.typing import ArrayLike
 
 from mercer._errors import ColumnTypeError
 from mercer._typing import Array
-from mercer.families._levels import CategoricalParameters
-from mercer.families._prior import Prior
-from mercer.families.base import Family
+from mercer.families.base import Family, Prior
 from mercer.families.binomial import Bernoulli, BernoulliParameters, Binomial
-from mercer.families.categorical import Categorical
 from mercer.families.histogram import Histogram
+from mercer.families.levels import Categorical, CategoricalParameters
 from mercer.families.multinomial import Multinomial
 
 

@@ -1,12 +1,7 @@
-"""The distribution of a response y given its linear predictor η: a family seen through a link.
+"""One of K classes given K linear predictors: p_k ∝ exp η_k.
 
-The loss of a row is half its unit deviance, ½ d(y, μ): the negative log likelihood for dispersion 1, less that of a
-model that fits every row perfectly. Its slope and expected curvature in η are
-
-    ∂/∂η = −(y − μ)/V(μ) · dμ/dη        E ∂²/∂η² = (dμ/dη)² / V(μ)                      (lecture 3, "GLM")
-
-An η without a mean in the family's range (below 0 for a Poisson with the identity link) has an infinite loss and no
-slope, so that a solver steps back. The canonical link makes the curvature that is seen equal to the expected one.
+Adding the same number to all η changes nothing. The symmetric form leaves that to the penalty; with a reference class
+(lecture 2) its η is 0, K − 1 predictors are left, and without a penalty they are the differences of the symmetric ones.
 """
 
 from __future__ import annotations
@@ -16,15 +11,27 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import log_softmax, softmax
 
 from mercer._gpu import is_tensor, like, to_numpy
 from mercer._gpu import losses as on_tensors
-from mercer._jit.families import losses
-from mercer._stored import stored
+from mercer._stored import length, optional, stored, whole
 from mercer._typing import Array
-from mercer.families._link import Link, silent
+from mercer.families import loss_loops
+from mercer.families import softmax_loops as loops
 from mercer.families.base import Family
-from mercer.families.loops import as_vector, as_weight
+from mercer.families.links import Link, silent
+from mercer.families.losses import as_vector, as_weight
+
+# The distribution of a response y given its linear predictor η: a family seen through a link.
+#
+# The loss of a row is half its unit deviance, ½ d(y, μ): the negative log likelihood for dispersion 1, less that of a
+# model that fits every row perfectly. Its slope and expected curvature in η are
+#
+#     ∂/∂η = −(y − μ)/V(μ) · dμ/dη        E ∂²/∂η² = (dμ/dη)² / V(μ)                      (lecture 3, "GLM")
+#
+# An η without a mean in the family's range (below 0 for a Poisson with the identity link) has an infinite loss and no
+# slope, so that a solver steps back. The canonical link makes the curvature that is seen equal to the expected one.
 
 
 class Slopes(NamedTuple):
@@ -123,7 +130,7 @@ class Response:
         if (loss := self.lower()) is not None:
             eta = as_vector(eta)
             first, second = np.empty(eta.shape), np.empty(eta.shape)
-            total = losses.slopes(loss, as_vector(y), eta, as_weight(weight), first, second)
+            total = loss_loops.slopes(loss, as_vector(y), eta, as_weight(weight), first, second)
             if np.isfinite(total):
                 return Slopes(total, first, second)
         return self._slopes(y, eta, weight)
@@ -149,7 +156,7 @@ class Response:
         if is_tensor(eta):
             return self._slopes_of_tensors(y, eta, weight).loss
         if (loss := self.lower()) is not None:
-            total = float(losses.total(loss, as_vector(y), as_vector(eta), as_weight(weight)))
+            total = float(loss_loops.total(loss, as_vector(y), as_vector(eta), as_weight(weight)))
             if np.isfinite(total):
                 return total
         rows = self.losses(y, eta)
@@ -184,3 +191,90 @@ def _settled(eta: Array, weight: Array | None, loss: Array, *slopes: Array) -> t
         loss = np.where(weight == 0, 0.0, loss)
     lost = np.isinf(loss) if weight is None else np.isinf(loss) | (weight == 0)
     return loss, *(np.where(lost, 0.0, slope) for slope in slopes)
+
+
+@stored(levels=length("k"), reference=optional(whole(0)))
+@dataclass(frozen=True)
+class SoftmaxResponse:
+    """How the class of a row, a code from 0 to K − 1, depends on its η: one column per class, less the reference.
+
+    Parameters
+    ----------
+    levels : int
+        Number K of classes.
+    reference : int or None
+        The class whose η is 0 and has no column; None for the symmetric form.
+
+    Examples
+    --------
+    >>> SoftmaxResponse(3).probabilities(np.zeros((1, 3)))
+    array([[0.33333333, 0.33333333, 0.33333333]])
+    >>> SoftmaxResponse(3, reference=2).probabilities(np.log([[2.0, 1.0]]))
+    array([[0.5 , 0.25, 0.25]])
+    """
+
+    levels: int
+    reference: int | None = None
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether the loss is a convex function of η: log Σ e^η − η of the class is."""
+        return True
+
+    @property
+    def columns(self) -> int:
+        """Columns of η."""
+        return self.levels - (self.reference is not None)
+
+    def slopes(self, codes: Array, eta: Array, weight: Array | None = None) -> tuple[float, Array]:
+        """Σ weight · loss, and weight · (p − indicator of the class) in the columns of η, which it overwrites.
+
+        Parameters
+        ----------
+        codes : array of shape (n,)
+        eta : array of shape (n, columns)
+            Used up: a C-ordered float array is where the slopes are written.
+        weight : array of shape (n,) or None
+
+        Returns
+        -------
+        loss : float
+        slopes : array of shape (n, columns)
+        """
+        if is_tensor(eta):
+            return on_tensors.softmax_slopes(codes, eta, weight, self.reference)
+        eta = np.require(eta, np.float64, ["C", "W"])
+        return loops.slopes(self.columns_of(codes), eta, as_weight(weight), self.reference is not None), eta
+
+    def loss(self, codes: Array, eta: Array, weight: Array | None = None) -> float:
+        """Σ weight · loss."""
+        if is_tensor(eta):
+            return on_tensors.softmax_slopes(codes, eta, weight, self.reference)[0]
+        eta = np.require(eta, np.float64, ["C", "W"])
+        return float(loops.total(self.columns_of(codes), eta, as_weight(weight), self.reference is not None))
+
+    def probabilities(self, eta: Array) -> Array:
+        """p of all K classes."""
+        if is_tensor(eta):
+            return self._of_tensor(eta).softmax(dim=1)  # type: ignore[no-any-return]
+        return np.asarray(softmax(self._all_columns(eta), axis=1))
+
+    def log_probabilities(self, eta: Array) -> Array:
+        """log p of all K classes."""
+        if is_tensor(eta):
+            return self._of_tensor(eta).log_softmax(dim=1)  # type: ignore[no-any-return]
+        return np.asarray(log_softmax(self._all_columns(eta), axis=1))
+
+    def _of_tensor(self, eta: Any) -> Any:
+        return on_tensors.all_columns(eta, self.reference)
+
+    def _all_columns(self, eta: Array) -> Array:
+        eta = np.asarray(eta, dtype=float)
+        return eta if self.reference is None else np.insert(eta, self.reference, 0.0, axis=1)
+
+    def columns_of(self, codes: Array) -> Array:
+        """The column of each class: −1 for the reference, one less for those behind it."""
+        codes = as_vector(codes, np.int64)
+        if self.reference is None:
+            return codes
+        return np.where(codes == self.reference, -1, codes - (codes > self.reference))

@@ -10,7 +10,7 @@ import importlib
 from enum import Enum
 from typing import Any
 
-from mercer import _tags
+from mercer import _tags as tags
 from mercer._errors import ModelFileError
 from mercer.base import scikit_learn
 
@@ -40,7 +40,7 @@ def enum_named(name: Any) -> type[Enum]:
 
 def constant_named(name: Any) -> Any:
     """Return the value that a file names, of which there is one."""
-    found = _tags.constant_of(name) if isinstance(name, str) else None
+    found = tags.constant_of(name) if isinstance(name, str) else None
     return _refuse("constant", name) if found is None else found
 
 
@@ -55,7 +55,7 @@ def type_named(name: Any) -> type:
 
 def name_of_class(cls: type) -> str | None:
     """Return the name of a class or an enumeration in files; None where it declares no fields itself."""
-    if (tag := _tags.tag_of(cls)) is not None:
+    if (tag := tags.tag_of(cls)) is not None:
         return tag
     if cls.__module__.partition(".")[0] != "sklearn":
         return None
@@ -79,7 +79,7 @@ def shown(name: Any) -> str:
 def _class(name: Any) -> type | None:
     if not isinstance(name, str):
         return None
-    found = _tags.class_of(name)
+    found = tags.class_of(name)
     return scikit_learn.class_at(name) if found is None else found
 
 

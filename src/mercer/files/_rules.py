@@ -13,13 +13,13 @@ from mercer.base import resolve
 MOST_PROCESSES = 1024
 
 
-class Refusal(Protocol):
+class UnsafePart(Protocol):
     """Says which part of an object is refused, as what, and what to do."""
 
     def __call__(self, part: str, what: str, remedy: str) -> Any: ...
 
 
-def refuse_unsafe(thing: Any, refuse: Refusal) -> None:
+def refuse_unsafe(thing: Any, refuse: UnsafePart) -> None:
     """Refuse an object with a cache to load pickles from, too many processes, or what its class declares as unsafe."""
     cls: Any = type(thing)
     parts = getattr(thing, "__dict__", {})

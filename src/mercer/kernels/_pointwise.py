@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer._jit.kernels.rows import add_radial, fill_radial, put_radial
-from mercer._jit.kernels.tiles import each
 from mercer._typing import Array
-from mercer.kernels._base import Kernel
+from mercer.kernels._value_loops import each
+from mercer.kernels.base import Kernel
 from mercer.kernels.inputs import dense, is_sparse
-from mercer.kernels.views import GOOD, Memo, Points, Views, products, rounding_error, squared_distances
+from mercer.kernels.row_loops import add_radial, fill_radial, put_radial
+from mercer.kernels.views import GOOD, Memo, PointRows, Views, products, rounding_error, squared_distances
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,15 +25,15 @@ class DotProduct(Kernel):
     def of_products(self, tile: Array, columns: int) -> None:
         """Replace every s by f(s), for rows with this many columns."""
 
-    def prepared(self, views: Views) -> Points:
+    def prepared(self, views: Views) -> PointRows:
         return views.points
 
-    def tile(self, left: Points, right: Points, memo: Memo) -> Array:
+    def tile(self, left: PointRows, right: PointRows, memo: Memo) -> Array:
         tile = products(left, right, memo)
         self.of_products(tile, left.columns)
         return tile
 
-    def diagonal(self, side: Points) -> Array:
+    def diagonal(self, side: PointRows) -> Array:
         tile = np.array(side.squares[None], dtype=float)
         self.of_products(tile, side.columns)
         return np.asarray(tile[0])
@@ -55,50 +55,50 @@ class Radial(Kernel):
     def slope(self, columns: int) -> float:
         """The largest `|f′|`."""
 
-    def prepared(self, views: Views) -> Points:
+    def prepared(self, views: Views) -> PointRows:
         return views.centred
 
-    def tile(self, left: Points, right: Points, memo: Memo) -> Array:
+    def tile(self, left: PointRows, right: PointRows, memo: Memo) -> Array:
         tile = squared_distances(left, right, memo, careful=self._careful(left, right))
         each(in_precision_of(tile, self.lower(left.columns)), tile)
         return tile
 
-    def fill_tile(self, left: Points, right: Points, out: Array) -> None:
+    def fill_tile(self, left: PointRows, right: PointRows, out: Array) -> None:
         if is_sparse(left.X) or is_sparse(right.X) or self._careful(left, right) or out.dtype != left.squares.dtype:
             super().fill_tile(left, right, out)
         else:
             kernel = in_precision_of(left.squares, self.lower(left.columns))
             fill_radial(kernel, left.X, left.squares, right.X, right.squares, out)
 
-    def _careful(self, left: Points, right: Points) -> bool:
+    def _careful(self, left: PointRows, right: PointRows) -> bool:
         """Whether rows lie so far from their centre that distances of near ones are lost in products."""
         single = left.squares.dtype == np.float32
         return not single and rounding_error(self.sensitivity(left, right), left.squares.dtype) > GOOD
 
     # In float32 one compiled pass: neither the products nor the tile leave the cache.
 
-    def put_tile(self, left: Points, right: Points, kept: Array, slots: Array, first: int) -> None:
+    def put_tile(self, left: PointRows, right: PointRows, kept: Array, slots: Array, first: int) -> None:
         if (kernel := self._in_one_pass(left)) is None:
             super().put_tile(left, right, kept, slots, first)
         else:
             put_radial(kernel, left.X, left.squares, right.X, right.squares, kept, slots, first)
 
-    def add_tile(self, left: Points, right: Points, factors: Array, total: Array) -> None:
+    def add_tile(self, left: PointRows, right: PointRows, factors: Array, total: Array) -> None:
         if (kernel := self._in_one_pass(left)) is None:
             super().add_tile(left, right, factors, total)
         else:
             add_radial(kernel, left.X, left.squares, right.X, right.squares, factors, total)
 
-    def _in_one_pass(self, side: Points) -> Any:
+    def _in_one_pass(self, side: PointRows) -> Any:
         """f in the precision of the rows if no pair of them has to be computed again; else None."""
         if side.squares.dtype != np.float32 or is_sparse(side.X):
             return None
         return in_precision_of(side.squares, self.lower(side.columns))
 
-    def diagonal(self, side: Points) -> Array:
+    def diagonal(self, side: PointRows) -> Array:
         return np.ones(len(side))
 
-    def sensitivity(self, left: Points, right: Points) -> float:
+    def sensitivity(self, left: PointRows, right: PointRows) -> float:
         return self.slope(left.columns) * (left.largest + right.largest)
 
 
@@ -107,7 +107,7 @@ def in_precision_of(tile: Array, lowered: Any) -> Any:
     return type(lowered)(*(tile.dtype.type(value) for value in lowered))
 
 
-def by_coordinates(loop: Callable[[Array, Array, Array], None], left: Points, right: Points) -> Array:
+def by_coordinates(loop: Callable[[Array, Array, Array], None], left: PointRows, right: PointRows) -> Array:
     """What a loop over coordinates (`_jit.kernels.coordinate_sums`) makes of every pair, in an array of its own."""
     tile = np.empty((len(left), len(right)))
     loop(dense(left.X), dense(right.X.T), tile)

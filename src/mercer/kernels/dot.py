@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer._jit.kernels import tiles as loops
-from mercer._jit.kernels.tiles import each, power
 from mercer._stored import stored
 from mercer._typing import Array
-from mercer.kernels._parameters import exponent, number
+from mercer.kernels import _value_loops as loops
 from mercer.kernels._pointwise import DotProduct, in_precision_of, width
-from mercer.kernels.views import Points, Views
+from mercer.kernels._value_loops import each, power
+from mercer.kernels.base import exponent, number
+from mercer.kernels.views import PointRows, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
@@ -37,13 +37,13 @@ class Linear(DotProduct):
     def of_products(self, tile: Array, columns: int) -> None:
         """They are the kernel."""
 
-    def sensitivity(self, left: Points, right: Points) -> float:
+    def sensitivity(self, left: PointRows, right: PointRows) -> float:
         return 1.0
 
     def feature_map(self, columns: int) -> FeatureMap:
-        from mercer.kernels.explicit import Coordinates
+        from mercer.kernels.explicit import CoordinateMap
 
-        return Coordinates(columns)
+        return CoordinateMap(columns)
 
 
 @stored(tag="QuadraticKernel")
@@ -62,15 +62,15 @@ class Quadratic(DotProduct):
         return "x·z + (x·z)² is the inner product of the coordinates and their products in pairs"
 
     def of_products(self, tile: Array, columns: int) -> None:
-        each(loops.Quadratic(), tile)
+        each(loops.QuadraticValue(), tile)
 
-    def sensitivity(self, left: Points, right: Points) -> float:
+    def sensitivity(self, left: PointRows, right: PointRows) -> float:
         return 2.0
 
     def feature_map(self, columns: int) -> FeatureMap:
-        from mercer.kernels.explicit import Coordinates, Monomials, Stacked
+        from mercer.kernels.explicit import CoordinateMap, MonomialFeatureMap, StackedMap
 
-        return Stacked((Coordinates(columns), Monomials(columns, 2, 1.0, 0.0)))
+        return StackedMap((CoordinateMap(columns), MonomialFeatureMap(columns, 2, 1.0, 0.0)))
 
 
 @stored()
@@ -112,13 +112,13 @@ class Polynomial(DotProduct):
         tile += self.constant
         power(tile, self.degree)
 
-    def sensitivity(self, left: Points, right: Points) -> float:
+    def sensitivity(self, left: PointRows, right: PointRows) -> float:
         return float(max(self.degree, 1))
 
     def feature_map(self, columns: int) -> FeatureMap:
-        from mercer.kernels.explicit import Monomials
+        from mercer.kernels.explicit import MonomialFeatureMap
 
-        return Monomials(columns, self.degree, width(self.gamma, columns), self.constant)
+        return MonomialFeatureMap(columns, self.degree, width(self.gamma, columns), self.constant)
 
 
 @stored()
@@ -152,9 +152,9 @@ class Sigmoid(DotProduct):
         return None
 
     def of_products(self, tile: Array, columns: int) -> None:
-        each(in_precision_of(tile, loops.Tanh(width(self.gamma, columns), self.constant)), tile)
+        each(in_precision_of(tile, loops.TanhValue(width(self.gamma, columns), self.constant)), tile)
 
-    def sensitivity(self, left: Points, right: Points) -> float:
+    def sensitivity(self, left: PointRows, right: PointRows) -> float:
         return abs(width(self.gamma, left.columns)) * max(left.largest, right.largest)
 
 
@@ -173,19 +173,19 @@ class Cosine(DotProduct):
     def reason(self) -> str:
         return "the cosine is the inner product of rows of length 1"
 
-    def prepared(self, views: Views) -> Points:
+    def prepared(self, views: Views) -> PointRows:
         return views.directions
 
     def of_products(self, tile: Array, columns: int) -> None:
         """They are the kernel."""
 
-    def diagonal(self, side: Points) -> Array:
+    def diagonal(self, side: PointRows) -> Array:
         return (side.squares > 0).astype(float)
 
-    def sensitivity(self, left: Points, right: Points) -> float:
+    def sensitivity(self, left: PointRows, right: PointRows) -> float:
         return 1.0
 
     def feature_map(self, columns: int) -> FeatureMap:
-        from mercer.kernels.explicit import Coordinates, Unit
+        from mercer.kernels.explicit import CoordinateMap, UnitMap
 
-        return Unit(Coordinates(columns))
+        return UnitMap(CoordinateMap(columns))

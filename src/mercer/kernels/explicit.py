@@ -85,7 +85,7 @@ class FeatureMap(ABC):
 
 @stored(tag="KernelCoordinates")
 @dataclass(frozen=True)
-class Coordinates(FeatureMap):
+class CoordinateMap(FeatureMap):
     """The row itself."""
 
     columns: int
@@ -101,7 +101,7 @@ class Coordinates(FeatureMap):
 
 @stored()
 @dataclass(frozen=True)
-class One(FeatureMap):
+class ConstantMap(FeatureMap):
     """One feature that is the same for every row, whatever rows are."""
 
     value: float
@@ -116,7 +116,7 @@ class One(FeatureMap):
 
 @stored(degree=whole(0, 1000))
 @dataclass(frozen=True)
-class Monomials(FeatureMap):
+class MonomialFeatureMap(FeatureMap):
     """(γ x·z + c)ᵖ: every monomial of degree t ≤ p times √(C(p, t) cᵖ⁻ᵗ γᵗ t!/∏aⱼ!), where aⱼ are its exponents.
 
     Without a constant there are only those of degree p.
@@ -145,7 +145,7 @@ class Monomials(FeatureMap):
 
 @stored()
 @dataclass(frozen=True)
-class Stacked(FeatureMap):
+class StackedMap(FeatureMap):
     """The features of a sum: those of each map, side by side."""
 
     maps: tuple[FeatureMap, ...]
@@ -173,7 +173,7 @@ class Stacked(FeatureMap):
 
 @stored()
 @dataclass(frozen=True)
-class Products(FeatureMap):
+class ProductMap(FeatureMap):
     """The features of a product: each of one map times each of the other."""
 
     first: FeatureMap
@@ -217,7 +217,7 @@ class _Changed(FeatureMap):
 
 @stored()
 @dataclass(frozen=True)
-class Times(_Changed):
+class ScaledMap(_Changed):
     """Features times a number."""
 
     factor: float
@@ -228,7 +228,7 @@ class Times(_Changed):
 
 @stored()
 @dataclass(frozen=True)
-class After(_Changed):
+class ComposedMap(_Changed):
     """Features of features."""
 
     inner: Callable[[Any], Any]
@@ -246,7 +246,7 @@ class After(_Changed):
 
 @stored()
 @dataclass(frozen=True)
-class Unit(_Changed):
+class UnitMap(_Changed):
     """Features divided by their length; 0 where that is."""
 
     def write(self, X: Any) -> Any:

@@ -10,8 +10,8 @@ import numpy as np
 
 from mercer._errors import KernelError
 from mercer._typing import Array
-from mercer.kernels._base import Kernel
-from mercer.kernels._functions import name_of, pairs, takes_pairs_of_matrices
+from mercer.kernels._user_functions import name_of, pairs, takes_pairs_of_matrices
+from mercer.kernels.base import Kernel
 from mercer.kernels.inputs import count, is_sparse
 from mercer.kernels.views import Memo, Views
 

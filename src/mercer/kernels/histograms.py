@@ -7,18 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._errors import SupportError
-from mercer._jit.kernels.coordinate_sums import chi_squared, intersection
-from mercer._jit.kernels.tiles import Exponential, each
 from mercer._stored import stored
 from mercer._typing import Array
-from mercer.kernels._base import Kernel
-from mercer.kernels._parameters import number
+from mercer.kernels._coordinate_loops import chi_squared, intersection
 from mercer.kernels._pointwise import by_coordinates
+from mercer.kernels._value_loops import ExponentialValue, each
+from mercer.kernels.base import Kernel, number
 from mercer.kernels.inputs import dense, is_sparse
-from mercer.kernels.views import Memo, Points, Views
+from mercer.kernels.views import Memo, PointRows, Views
 
 
-def _histograms(views: Views, kernel: str) -> Points:
+def _histograms(views: Views, kernel: str) -> PointRows:
     """The rows; an error names the first negative number."""
     X = views.matrix
     values = X.data if is_sparse(X) else X
@@ -61,15 +60,15 @@ class ChiSquared(Kernel):
     def reason(self) -> str:
         return "Σ (x − z)²/(x + z) of numbers that are 0 or more is negative definite, so that exp(−γ …) is positive"
 
-    def prepared(self, views: Views) -> Points:
+    def prepared(self, views: Views) -> PointRows:
         return _histograms(views, "ChiSquared")
 
-    def tile(self, left: Points, right: Points, memo: Memo) -> Array:
+    def tile(self, left: PointRows, right: PointRows, memo: Memo) -> Array:
         tile = by_coordinates(chi_squared, left, right)
-        each(Exponential(self.gamma), tile)
+        each(ExponentialValue(self.gamma), tile)
         return tile
 
-    def diagonal(self, side: Points) -> Array:
+    def diagonal(self, side: PointRows) -> Array:
         return np.ones(len(side))
 
 
@@ -88,14 +87,14 @@ class AdditiveChiSquared(Kernel):
     def reason(self) -> None:
         return None
 
-    def prepared(self, views: Views) -> Points:
+    def prepared(self, views: Views) -> PointRows:
         return _histograms(views, "AdditiveChiSquared")
 
-    def tile(self, left: Points, right: Points, memo: Memo) -> Array:
+    def tile(self, left: PointRows, right: PointRows, memo: Memo) -> Array:
         tile = by_coordinates(chi_squared, left, right)
         return np.negative(tile, out=tile)
 
-    def diagonal(self, side: Points) -> Array:
+    def diagonal(self, side: PointRows) -> Array:
         return np.zeros(len(side))
 
 
@@ -114,11 +113,11 @@ class HistogramIntersection(Kernel):
     def reason(self) -> str:
         return "min(x, z) of numbers that are 0 or more is the inner product of the indicators of [0, x] and [0, z]"
 
-    def prepared(self, views: Views) -> Points:
+    def prepared(self, views: Views) -> PointRows:
         return _histograms(views, "HistogramIntersection")
 
-    def tile(self, left: Points, right: Points, memo: Memo) -> Array:
+    def tile(self, left: PointRows, right: PointRows, memo: Memo) -> Array:
         return by_coordinates(intersection, left, right)
 
-    def diagonal(self, side: Points) -> Array:
+    def diagonal(self, side: PointRows) -> Array:
         return np.asarray(side.X.sum(axis=1)).ravel()

@@ -29,7 +29,7 @@ IN_PLACE, APART = 1 << 19, 1 << 17
 BLOCKS = 16
 
 
-class Slice(NamedTuple):
+class DegreeSlice(NamedTuple):
     """Monomials `start` to `stop` of a degree are column `first` times those `after` and later of the one below.
 
     Of these, `same` begin with that column too.
@@ -96,15 +96,15 @@ class MonomialOrder:
         return counts
 
     @cached_property
-    def slices(self) -> list[list[Slice]]:
+    def slices(self) -> list[list[DegreeSlice]]:
         """What each degree is made of, column by column; of degree 0 nothing."""
         return [[], *(list(self._slices(t)) for t in range(1, self.highest + 1))]
 
-    def _slices(self, degree: int) -> Iterator[Slice]:
+    def _slices(self, degree: int) -> Iterator[DegreeSlice]:
         lower, ours = self.left[degree - 1].tolist(), self.left[degree].tolist()
         for j in range(self.columns):
             after, same = (lower[j + 1], 0) if self.distinct else (lower[j], lower[j] - lower[j + 1])
-            yield Slice(j, lower[0] - after, ours[0] - ours[j], ours[0] - ours[j + 1], same)
+            yield DegreeSlice(j, lower[0] - after, ours[0] - ours[j], ours[0] - ours[j + 1], same)
 
     def exponents(self) -> Array:
         """Of every column in every monomial."""

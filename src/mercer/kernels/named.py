@@ -7,13 +7,13 @@ from typing import Any
 
 from mercer._errors import KernelError
 from mercer._suggest import did_you_mean
-from mercer.kernels._base import Kernel
+from mercer.kernels._graphs import WeisfeilerLehman
+from mercer.kernels._strings import Spectrum, Subsequence
+from mercer.kernels.base import Kernel
 from mercer.kernels.dot import Cosine, Linear, Polynomial, Quadratic, Sigmoid
 from mercer.kernels.function import FromFunction
-from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.kernels.histograms import AdditiveChiSquared, ChiSquared, HistogramIntersection
 from mercer.kernels.radial import RBF, Laplacian, Matern, RationalQuadratic
-from mercer.kernels.strings import Spectrum, Subsequence
 
 KERNELS: dict[str, type[Kernel]] = {
     "linear": Linear,

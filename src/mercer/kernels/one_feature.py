@@ -11,12 +11,11 @@ import numpy as np
 from mercer._errors import KernelError, NonFiniteError
 from mercer._stored import stored
 from mercer._typing import Array
-from mercer.kernels._base import Kernel
-from mercer.kernels._functions import applied, name_of
-from mercer.kernels._parameters import number
+from mercer.kernels._user_functions import applied, name_of
+from mercer.kernels.base import Kernel, number
 from mercer.kernels.inputs import dense
-from mercer.kernels.spectra import Normal
-from mercer.kernels.views import Memo, Values, Views
+from mercer.kernels.spectra import NormalSpectrum
+from mercer.kernels.views import Memo, ValueRows, Views
 
 if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
@@ -45,25 +44,25 @@ class OneDimensional(Kernel):
     def reason(self) -> str:
         return "f(x)f(z) is the inner product of one feature"
 
-    def prepared(self, views: Views) -> Values:
-        return Values(self._feature(views))
+    def prepared(self, views: Views) -> ValueRows:
+        return ValueRows(self._feature(views))
 
-    def tile(self, left: Values, right: Values, memo: Memo) -> Array:
+    def tile(self, left: ValueRows, right: ValueRows, memo: Memo) -> Array:
         return np.outer(left.values, right.values)
 
-    def diagonal(self, side: Values) -> Array:
+    def diagonal(self, side: ValueRows) -> Array:
         return np.square(side.values)
 
-    def sensitivity(self, left: Values, right: Values) -> float:
+    def sensitivity(self, left: ValueRows, right: ValueRows) -> float:
         return 1.0
 
     def feature_map(self, columns: Any) -> FeatureMap:
-        from mercer.kernels.explicit import After, Coordinates
+        from mercer.kernels.explicit import ComposedMap, CoordinateMap
 
         def inner(X: Any) -> Array:
             return self._feature(Views(X))[:, None]
 
-        return After(Coordinates(1), inner, of_things=not isinstance(columns, Integral))
+        return ComposedMap(CoordinateMap(1), inner, of_things=not isinstance(columns, Integral))
 
     def _feature(self, views: Views) -> Array:
         values = np.asarray(dense(applied(self.f, views.rows, ndim=1)), dtype=float)
@@ -96,22 +95,22 @@ class Constant(Kernel):
     def reason(self) -> str:
         return "a constant of 0 or more is the square of one feature that is the same everywhere"
 
-    def prepared(self, views: Views) -> Values:
-        return Values(np.full(len(views), np.sqrt(self.value)))
+    def prepared(self, views: Views) -> ValueRows:
+        return ValueRows(np.full(len(views), np.sqrt(self.value)))
 
-    def tile(self, left: Values, right: Values, memo: Memo) -> Array:
+    def tile(self, left: ValueRows, right: ValueRows, memo: Memo) -> Array:
         return np.full((len(left), len(right)), self.value, dtype=left.values.dtype)
 
-    def diagonal(self, side: Values) -> Array:
+    def diagonal(self, side: ValueRows) -> Array:
         return np.full(len(side), self.value)
 
-    def sensitivity(self, left: Values, right: Values) -> float:
+    def sensitivity(self, left: ValueRows, right: ValueRows) -> float:
         return 1.0
 
     def feature_map(self, columns: Any) -> FeatureMap:
-        from mercer.kernels.explicit import One
+        from mercer.kernels.explicit import ConstantMap
 
-        return One(float(np.sqrt(self.value)))
+        return ConstantMap(float(np.sqrt(self.value)))
 
-    def spectrum(self, columns: int) -> Normal:
-        return Normal(columns, 0.0, self.value)
+    def spectrum(self, columns: int) -> NormalSpectrum:
+        return NormalSpectrum(columns, 0.0, self.value)

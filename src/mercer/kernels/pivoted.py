@@ -15,8 +15,7 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 
 from mercer._typing import Array
-from mercer.kernels.given import GivenMatrix
-from mercer.kernels.gram import Gram
+from mercer.kernels.gram import GivenMatrix, Gram
 
 #: pivots that are proposed together, fewer where so many rows of the matrix would have more numbers than these
 BLOCK, FEWEST, ENTRIES = 128, 16, 2**25

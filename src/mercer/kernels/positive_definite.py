@@ -10,7 +10,7 @@ import numpy as np
 from mercer._errors import AsymmetricKernelError, DataError, NoFeatureMapError, NonFiniteError, NotPositiveDefiniteError
 from mercer._stored import optional, reals, stored
 from mercer._typing import Array
-from mercer.kernels._base import Kernel
+from mercer.kernels.base import Kernel
 from mercer.kernels.gram import SYMMETRIC, Gram
 from mercer.kernels.inputs import dense
 from mercer.kernels.named import kernel_from

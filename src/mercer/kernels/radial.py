@@ -9,16 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mercer._errors import KernelError
-from mercer._jit.kernels import tiles as loops
-from mercer._jit.kernels.coordinate_sums import manhattan
-from mercer._jit.kernels.tiles import each
 from mercer._stored import stored
 from mercer._typing import Array
-from mercer.kernels._base import Kernel
-from mercer.kernels._parameters import number
+from mercer.kernels import _value_loops as loops
+from mercer.kernels._coordinate_loops import manhattan
 from mercer.kernels._pointwise import Radial, by_coordinates, width
-from mercer.kernels.spectra import CauchyCoordinates, GammaMixture, Normal, Student
-from mercer.kernels.views import Memo, Points, Views
+from mercer.kernels._value_loops import each
+from mercer.kernels.base import Kernel, number
+from mercer.kernels.spectra import CauchySpectrum, GammaMixtureSpectrum, NormalSpectrum, StudentSpectrum
+from mercer.kernels.views import Memo, PointRows, Views
 
 
 def _over_square(numerator: float, scale: float) -> float:
@@ -68,10 +67,12 @@ class RBF(Radial):
         return width(self.gamma, columns) if self.sigma is None else _over_square(0.5, self.sigma)
 
     def lower(self, columns: int) -> Any:
-        return loops.Exponential(self.slope(columns))
+        return loops.ExponentialValue(self.slope(columns))
 
-    def spectrum(self, columns: int) -> Normal:
-        return Normal(columns, float(np.sqrt(2 * width(self.gamma, columns)) if self.sigma is None else 1 / self.sigma))
+    def spectrum(self, columns: int) -> NormalSpectrum:
+        return NormalSpectrum(
+            columns, float(np.sqrt(2 * width(self.gamma, columns)) if self.sigma is None else 1 / self.sigma)
+        )
 
 
 @stored()
@@ -95,7 +96,11 @@ class Matern(Radial):
     length_scale: float = 1.0
     nu: float = 1.5
 
-    LOWERED: ClassVar[dict[float, Any]] = {0.5: loops.MaternOne, 1.5: loops.MaternThree, 2.5: loops.MaternFive}
+    LOWERED: ClassVar[dict[float, Any]] = {
+        0.5: loops.MaternOneValue,
+        1.5: loops.MaternThreeValue,
+        2.5: loops.MaternFiveValue,
+    }
 
     def __post_init__(self) -> None:
         if self.nu not in self.LOWERED:
@@ -114,8 +119,8 @@ class Matern(Radial):
         # in ‖x − z‖²: that of e^(−r) is infinite at 0, since it has a root
         return np.inf if self.nu == 0.5 else _over_square(self.nu / (2 * self.nu - 2), self.length_scale)
 
-    def spectrum(self, columns: int) -> Student:
-        return Student(columns, 1 / self.length_scale, 2 * self.nu)
+    def spectrum(self, columns: int) -> StudentSpectrum:
+        return StudentSpectrum(columns, 1 / self.length_scale, 2 * self.nu)
 
 
 @stored()
@@ -148,13 +153,13 @@ class RationalQuadratic(Radial):
         return "the rational quadratic is a mixture of RBF kernels with gamma-distributed γ"
 
     def lower(self, columns: int) -> Any:
-        return loops.RationalQuadratic(self.alpha, _over_square(0.5 / self.alpha, self.length_scale))
+        return loops.RationalQuadraticValue(self.alpha, _over_square(0.5 / self.alpha, self.length_scale))
 
     def slope(self, columns: int) -> float:
         return _over_square(0.5, self.length_scale)
 
-    def spectrum(self, columns: int) -> GammaMixture:
-        return GammaMixture(columns, 1 / self.length_scale, self.alpha)
+    def spectrum(self, columns: int) -> GammaMixtureSpectrum:
+        return GammaMixtureSpectrum(columns, 1 / self.length_scale, self.alpha)
 
 
 @stored()
@@ -183,16 +188,16 @@ class Laplacian(Kernel):
     def reason(self) -> str:
         return "exp(−γ Σ|x − z|) is a product of Fourier transforms of Cauchy densities (Bochner)"
 
-    def prepared(self, views: Views) -> Points:
+    def prepared(self, views: Views) -> PointRows:
         return views.points
 
-    def tile(self, left: Points, right: Points, memo: Memo) -> Array:
+    def tile(self, left: PointRows, right: PointRows, memo: Memo) -> Array:
         tile = by_coordinates(manhattan, left, right)
-        each(loops.Exponential(width(self.gamma, left.columns)), tile)
+        each(loops.ExponentialValue(width(self.gamma, left.columns)), tile)
         return tile
 
-    def diagonal(self, side: Points) -> Array:
+    def diagonal(self, side: PointRows) -> Array:
         return np.ones(len(side))
 
-    def spectrum(self, columns: int) -> CauchyCoordinates:
-        return CauchyCoordinates(columns, width(self.gamma, columns))
+    def spectrum(self, columns: int) -> CauchySpectrum:
+        return CauchySpectrum(columns, width(self.gamma, columns))

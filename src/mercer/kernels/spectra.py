@@ -55,7 +55,7 @@ class FrequencySpectrum(ABC):
 
 
 @dataclass(frozen=True)
-class Normal(FrequencySpectrum):
+class NormalSpectrum(FrequencySpectrum):
     """Of exp(−γ‖x − z‖²): w ~ √(2γ) N(0, I); at 0 it is that of a constant."""
 
     scale: float
@@ -66,7 +66,7 @@ class Normal(FrequencySpectrum):
 
 
 @dataclass(frozen=True)
-class Student(FrequencySpectrum):
+class StudentSpectrum(FrequencySpectrum):
     """Of a Matérn kernel: w ~ t/ℓ with 2ν degrees of freedom."""
 
     scale: float
@@ -78,7 +78,7 @@ class Student(FrequencySpectrum):
 
 
 @dataclass(frozen=True)
-class CauchyCoordinates(FrequencySpectrum):
+class CauchySpectrum(FrequencySpectrum):
     """Of exp(−γ Σ|x − z|): every coordinate of w by itself from γ times a Cauchy distribution."""
 
     scale: float
@@ -89,7 +89,7 @@ class CauchyCoordinates(FrequencySpectrum):
 
 
 @dataclass(frozen=True)
-class GammaMixture(FrequencySpectrum):
+class GammaMixtureSpectrum(FrequencySpectrum):
     """Of the rational quadratic: normal vectors whose precisions are gamma distributed, w² ~ Γ(α)/(αℓ²)."""
 
     scale: float
@@ -101,7 +101,7 @@ class GammaMixture(FrequencySpectrum):
 
 
 @dataclass(frozen=True)
-class Mixture(FrequencySpectrum):
+class MixtureSpectrum(FrequencySpectrum):
     """Of a sum of kernels: each draw is from one of them, in proportion to their k(0)."""
 
     first: FrequencySpectrum
@@ -122,7 +122,7 @@ class Mixture(FrequencySpectrum):
 
 
 @dataclass(frozen=True)
-class Convolution(FrequencySpectrum):
+class ConvolutionSpectrum(FrequencySpectrum):
     """Of a product of kernels: the sum of one draw from each."""
 
     first: FrequencySpectrum
@@ -137,7 +137,7 @@ class Convolution(FrequencySpectrum):
 
 
 @dataclass(frozen=True)
-class Repeated(FrequencySpectrum):
+class RepeatedSpectrum(FrequencySpectrum):
     """Of a power of a kernel: the sum of so many draws."""
 
     part: FrequencySpectrum
@@ -155,7 +155,7 @@ class Repeated(FrequencySpectrum):
 
 
 @dataclass(frozen=True)
-class Multiple(FrequencySpectrum):
+class MultipleSpectrum(FrequencySpectrum):
     """Of a multiple of a kernel."""
 
     part: FrequencySpectrum
@@ -170,7 +170,7 @@ class Multiple(FrequencySpectrum):
 
 
 @dataclass(frozen=True)
-class OnColumns(FrequencySpectrum):
+class ColumnSpectrum(FrequencySpectrum):
     """Of a kernel of some of the columns: there are no frequencies along the others."""
 
     part: FrequencySpectrum

@@ -15,10 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._errors import ColumnMismatchError, DataError
-from mercer._jit.kernels.tiles import distances, refine
 from mercer._jit.product import put_product
 from mercer._typing import Array
-from mercer.kernels._functions import applied
+from mercer.kernels._user_functions import applied
+from mercer.kernels._value_loops import distances, refine
 from mercer.kernels.inputs import count, dense, is_sparse, is_table, matrix_of, scaled_rows
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ SINGLE_LEAST, SINGLE_MOST, SINGLE_SMALLEST = 1e-25, 1e25, 1e-36
 PAIRS = 4096
 
 
-class Side(Protocol):
+class RowSide(Protocol):
     """Rows made ready for a kernel.
 
     Where the kernel's `sensitivity` is finite they also have `fits_single`, whether float32 has room for their numbers
@@ -48,7 +48,7 @@ class Side(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class PointRows:
     """Rows of numbers with their squared lengths."""
 
     X: Any
@@ -86,7 +86,7 @@ class Points:
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class ValueRows:
     """One number for every row."""
 
     values: Array
@@ -108,7 +108,7 @@ class Values:
 
 
 @dataclass(frozen=True, eq=False)
-class Several:
+class SeveralRows:
     """The same rows, once for each part of a kernel."""
 
     sides: tuple[Any, ...]
@@ -180,23 +180,23 @@ class Views:
             return np.asarray(np.nan_to_num(X.mean(axis=0), posinf=0.0, neginf=0.0))
 
     @cached_property
-    def points(self) -> Points:
-        return Points.of(self.matrix, self)
+    def points(self) -> PointRows:
+        return PointRows.of(self.matrix, self)
 
     @cached_property
-    def centred(self) -> Points:
+    def centred(self) -> PointRows:
         if not self.shift.any():
             return self.points
         with np.errstate(over="ignore"):  # of numbers so large, squares overflow anyhow
-            return Points.of(self.matrix - self.shift, (self, "centred"))
+            return PointRows.of(self.matrix - self.shift, (self, "centred"))
 
     @cached_property
-    def directions(self) -> Points:
+    def directions(self) -> PointRows:
         """Rows of length 1; a row of zeros stays."""
         X = self.matrix
         largest = np.asarray(abs(X).max(axis=1).toarray() if is_sparse(X) else np.abs(X).max(axis=1)).ravel()
         X = scaled_rows(X, largest)  # first, so that no square leaves the range of floats
-        return Points.of(scaled_rows(X, np.sqrt(Points.of(X, self).squares)), (self, "directions"))
+        return PointRows.of(scaled_rows(X, np.sqrt(PointRows.of(X, self).squares)), (self, "directions"))
 
     def on(self, columns: tuple[int, ...]) -> Views:
         """Some of the columns."""
@@ -228,12 +228,12 @@ class Views:
         return self._parts[key]
 
 
-def products(left: Points, right: Points, memo: Memo) -> Array:
+def products(left: PointRows, right: PointRows, memo: Memo) -> Array:
     """x·z for every pair, in an array of its own."""
     return _remembered(("products", left.origin), memo, lambda: _products(left, right))
 
 
-def squared_distances(left: Points, right: Points, memo: Memo, *, careful: bool) -> Array:
+def squared_distances(left: PointRows, right: PointRows, memo: Memo, *, careful: bool) -> Array:
     """‖x − z‖² for every pair, in an array of its own.
 
     They are computed from products, with an error of a few roundings of ‖x‖² + ‖z‖². With `careful`, pairs that are
@@ -250,7 +250,7 @@ def _remembered(key: Any, memo: Memo, make: Callable[[], Array]) -> Array:
     return memo[key].copy()
 
 
-def _products(left: Points, right: Points) -> Array:
+def _products(left: PointRows, right: PointRows) -> Array:
     if is_sparse(left.X) or is_sparse(right.X):
         product = left.X @ right.X.T
         return np.ascontiguousarray(product.toarray() if is_sparse(product) else product)
@@ -259,7 +259,7 @@ def _products(left: Points, right: Points) -> Array:
     return tile
 
 
-def _squared_distances(left: Points, right: Points, careful: bool) -> Array:
+def _squared_distances(left: PointRows, right: PointRows, careful: bool) -> Array:
     tile = _products(left, right)
     distances(tile, left.squares, right.squares)
     near = ROUNDINGS * np.finfo(tile.dtype).eps / GOOD
@@ -272,7 +272,7 @@ def _squared_distances(left: Points, right: Points, careful: bool) -> Array:
     return tile
 
 
-def _refine_sparse(tile: Array, left: Points, right: Points, near: float) -> None:
+def _refine_sparse(tile: Array, left: PointRows, right: PointRows, near: float) -> None:
     rows, columns = np.nonzero(tile < near * (left.squares[:, None] + right.squares))
     for start in range(0, len(rows), PAIRS):
         i, j = rows[start : start + PAIRS], columns[start : start + PAIRS]

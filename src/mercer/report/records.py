@@ -67,7 +67,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Points:
+class PointCloud:
     """Points, each with a label for those who point at it, and with error bars along y."""
 
     name: str
@@ -143,7 +143,7 @@ class Heat:
         return len(self.columns) if are_names(self.columns) else max(len(self.columns) - 1, 0)
 
 
-Mark = Line | Points | Bars | Heat
+Mark = Line | PointCloud | Bars | Heat
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Costs:
+class CostTable:
     """Probabilities that models gave to rows they had not seen: what decisions cost is found from them on the page.
 
     Parameters
@@ -202,7 +202,7 @@ class Costs:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class EvidenceRecord:
     """Why a model says what it says of each row: what every feature adds to the log odds (or to the prediction).
 
     Parameters
@@ -241,7 +241,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowTable:
     """Rows to look at one by one: their values as text, and why models say what they say of them.
 
     Parameters
@@ -255,7 +255,7 @@ class Rows:
 
     columns: Words
     rows: Sequence[Words]
-    models: Sequence[Evidence]
+    models: Sequence[EvidenceRecord]
     names: Words = ()
     truth: Words = ()
 
@@ -278,7 +278,7 @@ class Rows:
             check(fits, f"{told.model!r} has {width} contributions to a row, which is not the number of its features")
 
 
-Block = str | Note | Grid | Chart | Costs | Rows
+Block = str | Note | Grid | Chart | CostTable | RowTable
 
 
 @dataclass(frozen=True)

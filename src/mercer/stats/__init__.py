@@ -8,18 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from mercer.stats.base import Statistic
-from mercer.stats.bins import BinCounts
+from mercer.stats.bins import BinCounts, GridCounts
 from mercer.stats.by_class import ByClass
+from mercer.stats.centred import ColumnMoments, ScatterMoments
 from mercer.stats.fourth import FourthMoments
-from mercer.stats.grid import GridCounts
-from mercer.stats.levels import LevelCounts
-from mercer.stats.moments import ColumnMoments
 from mercer.stats.patterns import PatternMoments
-from mercer.stats.rows import Rows
-from mercer.stats.scatter import ScatterMoments
-from mercer.stats.sums import ColumnSums
-from mercer.stats.values import ValueCounts
-from mercer.stats.vector_sums import VectorSums
+from mercer.stats.rows import StoredRows
+from mercer.stats.sums import ColumnSums, VectorSums
+from mercer.stats.tally import LevelCounts, ValueCounts
 
 __all__ = [
     "BinCounts",
@@ -30,9 +26,9 @@ __all__ = [
     "GridCounts",
     "LevelCounts",
     "PatternMoments",
-    "Rows",
     "ScatterMoments",
     "Statistic",
+    "StoredRows",
     "ValueCounts",
     "VectorSums",
     "statistic_for",
@@ -56,7 +52,7 @@ def statistic_for(family: Any, groups: int, columns: int) -> Statistic:
         case "values":
             return ValueCounts.zero(groups, columns)
         case "rows":
-            return Rows.zero(groups, columns)
+            return StoredRows.zero(groups, columns)
         case "bins":
             return BinCounts.zero(groups, columns, edges=family.edges)
         case "sums" if family.vector:

@@ -21,7 +21,6 @@ from mercer._errors import MergeError, UnseenRowsError
 from mercer._gpu import is_tensor
 from mercer._gpu import moments as tensor_loops
 from mercer._typing import Array
-from mercer.families.loops import as_weight as as_weight
 
 #: a remaining weight or sum of squares this far below zero, relative to what there was, is no rounding error
 ROUNDING = 1e-9

@@ -19,7 +19,7 @@ from mercer._stored import floats, part_of, stored
 from mercer._threads import row_blocks
 from mercer._typing import Array
 from mercer.stats.base import Statistic, as_block, largest_shrinkage, ratio, spoilt_sums_are_silent
-from mercer.stats.scatter import ScatterMoments
+from mercer.stats.centred import ScatterMoments
 
 #: a smaller fourth power has lost digits, and the inverse of the variance may be no number
 SMALLEST = 1e-290

@@ -10,9 +10,9 @@ import numpy as np
 from mercer._gpu import to_numpy
 from mercer._stored import reals, stored
 from mercer._typing import Array
-from mercer.designs import Design
 from mercer.families import Poisson
 from mercer.families.response import Response
+from mercer.matrices import Design
 
 
 @stored(point=reals())

@@ -9,21 +9,115 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mercer._jit import gram
-from mercer._jit.designs.sparse import add_pairs
 from mercer._jit.product import square
-from mercer._stored import stored
+from mercer._stored import reals, stored, whole
 from mercer._threads import WORTH_THREADS, row_blocks
 from mercer._typing import Array
-from mercer.stats.base import as_block, as_weight, is_block, spoilt_sums_are_silent
-from mercer.stats.joined import NEAR_ZERO, pilot, tile_rows, tiles
-from mercer.stats.scatter import ScatterMoments
-from mercer.stats.sparse import Stored
+from mercer.families.losses import as_weight
+from mercer.matrices.sparse_loops import add_pairs
+from mercer.stats.base import as_block, is_block, same_shape, spoilt_sums_are_silent
+from mercer.stats.centred import ScatterMoments
+from mercer.stats.sparse import StoredMatrixRows
+from mercer.stats.tiles import NEAR_ZERO, joined_tile_rows, pilot, tiles, triangle
+
+# The triangle R of the QR factorisation of [1, X, y], block by block (TSQR).
+
+
+class Triangle(NamedTuple):
+    """Least squares of many rows as one of few: ‖X w − y‖² = ‖R w − z‖² + ‖rest‖² for every w."""
+
+    R: Array  # (columns or fewer, columns)
+    z: Array  # (columns or fewer, targets)
+    rest: Array  # (targets or fewer, targets): squares of its columns sum to those of the residuals
+
+
+@stored(
+    lambda own: own.n_columns <= len(own.pilot) and bool(len(own.R) or not own.rows),
+    n_columns=whole(0),
+    pilot=reals("p"),
+    R=reals("r p+1"),
+)
+@dataclass(frozen=True, eq=False)
+class RFactor:
+    """R with RᵀR = AᵀA for A = √weight · [1, x − pilot, y − pilot]: it knows as much as A does, without squaring it.
+
+    A sum of squares loses half of the digits of what is small beside it; an orthogonal factorisation does not. The
+    column of ones comes first: what remains below its row of R belongs to columns about their means.
+    """
+
+    rows: int
+    pilot: Array  # (columns + targets,)
+    R: Array  # (1 + columns + targets or fewer, 1 + columns + targets)
+    n_columns: int
+
+    @classmethod
+    def zero(cls, columns: int, targets: int) -> Self:
+        p = columns + targets
+        return cls(0, np.zeros(p), np.zeros((0, 1 + p)), columns)
+
+    def empty(self) -> Self:
+        return self.zero(self.n_columns, len(self.pilot) - self.n_columns)
+
+    @spoilt_sums_are_silent
+    def update(self, X: Any, Y: Array, weight: Array | None = None) -> Self:
+        """With rows added; those of weight zero are no rows."""
+        shift = np.concatenate([pilot(X), pilot(Y)])
+        R, rows = np.zeros((0, 1 + len(shift))), 0
+        for tile in tiles(X, Y, weight, shift):
+            if not np.isfinite(tile).all():  # LAPACK may never come back from NaN
+                return replace(self, rows=1, R=np.full((1, 1 + len(shift)), np.nan))
+            R = triangle(np.concatenate([R, tile]))
+            rows += len(tile)
+        return self.merge(replace(self, rows=rows, pilot=shift, R=R))
+
+    @spoilt_sums_are_silent
+    def merge(self, other: Self) -> Self:
+        same_shape("R factors", self.pilot.shape, other.pilot.shape)
+        if self.rows == 0 or not other.finite:
+            return other
+        if other.rows == 0 or not self.finite:
+            return self
+        stacked = np.concatenate([self.R, other.about(self.pilot).R])
+        return replace(self, rows=self.rows + other.rows, R=triangle(stacked))
+
+    def about(self, pilot: Array) -> Self:
+        """The same rows about another point: x − new = (x − old) + (old − new) · 1."""
+        R = self.R.copy()
+        R[:1, 1:] += R[:1, :1] * (self.pilot - pilot)
+        return replace(self, R=R, pilot=pilot)
+
+    def only(self, targets: Array) -> Self:
+        """With some of the targets."""
+        kept = np.concatenate([np.ones(self.n_columns, dtype=bool), targets])
+        return replace(self, pilot=self.pilot[kept], R=self.R[:, np.concatenate([[True], kept])])
+
+    @property
+    def finite(self) -> bool:
+        """False once a value that is not a number has gone in."""
+        return bool(np.isfinite(self.R).all())
+
+    @property
+    def weight(self) -> float:
+        return float(self.R[0, 0] ** 2) if self.rows else 0.0
+
+    @property
+    def mean(self) -> tuple[Array, Array]:
+        """Of X and of y."""
+        mean = self.pilot + self.R[0, 1:] / self.R[0, 0] if self.rows else self.pilot
+        return mean[: self.n_columns], mean[self.n_columns :]
+
+    def triangle(self, *, centred: bool) -> Triangle:
+        """Of columns about their means, or about zero."""
+        R = self.R[1:, 1:] if centred else triangle(self.about(np.zeros_like(self.pilot)).R[:, 1:])
+        d = self.n_columns
+        return Triangle(R[:d, :d], R[:d, d:], R[d:, d:])
+
 
 #: a sparse matrix with a larger share of stored entries is multiplied faster as a dense one, tile by tile
 DENSE_SHARE = 0.2
 
 
-class Products(NamedTuple):
+class CrossProducts(NamedTuple):
     """XᵀX (columns, columns), Xᵀy (columns, targets) and the squares Σy² of each target."""
 
     gram: Array
@@ -31,7 +125,7 @@ class Products(NamedTuple):
     squares: Array
 
 
-class Sums(NamedTuple):
+class LeastSquaresSums(NamedTuple):
     """Number and weight of rows, and first and second sums about `shift` of [x, y]."""
 
     rows: int
@@ -59,7 +153,7 @@ class NormalEquations:
 
     @classmethod
     @spoilt_sums_are_silent
-    def of_sums(cls, sums: Sums, columns: int) -> Self:
+    def of_sums(cls, sums: LeastSquaresSums, columns: int) -> Self:
         """From sums about a point close to the means, wherever they were made."""
         return cls(_centred(*sums), columns)
 
@@ -97,14 +191,14 @@ class NormalEquations:
         mean = self.moments.mean[0]
         return mean[: self.n_columns], mean[self.n_columns :]
 
-    def products(self, *, centred: bool) -> Products:
+    def products(self, *, centred: bool) -> CrossProducts:
         """About the means, or about zero."""
         second = self.moments.scatter[0]
         if not centred:
             mean = self.moments.mean[0]
             second = second + self.weight * mean[:, None] * mean
         d = self.n_columns
-        return Products(second[:d, :d], second[:d, d:], np.diagonal(second)[d:])
+        return CrossProducts(second[:d, :d], second[:d, d:], np.diagonal(second)[d:])
 
 
 @spoilt_sums_are_silent
@@ -118,7 +212,7 @@ def _moments(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
     return _centred(*(_by_loops if len(shift) < WORTH_THREADS else _by_blas)(X, Y, weight, shift))
 
 
-def _by_loops(X: Any, Y: Array, weight: Array | None, shift: Array) -> Sums:
+def _by_loops(X: Any, Y: Array, weight: Array | None, shift: Array) -> LeastSquaresSums:
     p, unscaled = len(shift), np.ones(len(shift))
     total = np.zeros((gram.padded(1 + p),) * 2)
     rows = 0
@@ -126,14 +220,14 @@ def _by_loops(X: Any, Y: Array, weight: Array | None, shift: Array) -> Sums:
         rows += len(Y[part])
         gram.add_gram(as_block(X[part]), as_block(Y[part]), as_weight(of_part), shift, unscaled, total)
     gram.mirror(total)
-    return Sums(rows, float(total[p, p]), shift, total[p, :p], total[:p, :p])
+    return LeastSquaresSums(rows, float(total[p, p]), shift, total[p, :p], total[:p, :p])
 
 
 def _parts(X: Any, weight: Array | None) -> Iterator[tuple[Any, Array | None]]:
     """Rows with their weights: all if loops can read them where they lie, else as few as stay in the cache."""
     n, d = X.shape
     some_weightless = weight is not None and not weight.all()
-    for rows in row_blocks(n, max(1, n) if is_block(X) and not some_weightless else tile_rows(d)):
+    for rows in row_blocks(n, max(1, n) if is_block(X) and not some_weightless else joined_tile_rows(d)):
         if weight is None:
             yield rows, None
         elif some_weightless:
@@ -143,13 +237,13 @@ def _parts(X: Any, weight: Array | None) -> Iterator[tuple[Any, Array | None]]:
             yield rows, weight[rows]
 
 
-def _by_blas(X: Any, Y: Array, weight: Array | None, shift: Array) -> Sums:
+def _by_blas(X: Any, Y: Array, weight: Array | None, shift: Array) -> LeastSquaresSums:
     product = np.zeros((1 + len(shift), 1 + len(shift)))
     rows = 0
     for tile in tiles(X, Y, weight, shift):
         product += square(tile)
         rows += len(tile)
-    return Sums(rows, float(product[0, 0]), shift, product[0, 1:], product[1:, 1:])
+    return LeastSquaresSums(rows, float(product[0, 0]), shift, product[0, 1:], product[1:, 1:])
 
 
 def _of_sparse(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
@@ -163,7 +257,7 @@ def _of_sparse(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
         X = X[weight > 0]
     second = np.zeros((d + targets, d + targets))
     pairs = np.zeros((d, d))
-    add_pairs(*Stored.of(X), as_weight(None if weight is None else heavy[:, 0].copy()), False, pairs)
+    add_pairs(*StoredMatrixRows.of(X), as_weight(None if weight is None else heavy[:, 0].copy()), False, pairs)
     second[:d, :d] = pairs + pairs.T
     across, inside = np.asarray(X.T @ heavy), beside.T @ heavy
     second[:d, d:], second[d:, :d] = across[:, 1:], across[:, 1:].T

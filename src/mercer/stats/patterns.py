@@ -16,9 +16,9 @@ from mercer._errors import NonFiniteError, TooManyPatternsError, UnseenRowsError
 from mercer._gpu import is_tensor, to_numpy
 from mercer._stored import length, mapping, part_of, stored
 from mercer._typing import Array
-from mercer.families.missing_patterns import distinct_patterns
+from mercer.families.multivariate import distinct_patterns
 from mercer.stats.base import Statistic, as_block, same_shape
-from mercer.stats.scatter import ScatterMoments
+from mercer.stats.centred import ScatterMoments
 
 MOST_PATTERNS = 10_000
 

@@ -1,4 +1,4 @@
-"""One Newton step as a statistic: loss, gradient and Hessian of the weighted losses at one point."""
+"""`Quadratic` for one of several classes: loss, gradient and Hessian at one matrix of coefficients."""
 
 from __future__ import annotations
 
@@ -7,25 +7,28 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer._jit.families.losses import BernoulliLogit
 from mercer._jit.gram import mirror, padded
-from mercer._jit.stats import quadratic as loops
 from mercer._stored import reals, stored
 from mercer._typing import Array
-from mercer.designs import DenseDesign, Design
-from mercer.designs.dense import is_for_loops
-from mercer.designs.one_pass import OnePass
-from mercer.designs.tensors import TensorDesign
-from mercer.families.loops import as_vector
-from mercer.families.response import Response
-from mercer.stats.base import as_weight, spoilt_sums_are_silent
+from mercer.families.loss_loops import BernoulliLogit
+from mercer.families.losses import as_vector, as_weight
+from mercer.families.response import Response, SoftmaxResponse
+from mercer.matrices import DenseDesign, Design, TensorDesign, Tile
+from mercer.matrices.dense import is_for_loops
+from mercer.matrices.observations import OnePass
+from mercer.matrices.tensor import TensorTile
+from mercer.stats import _quadratic_loops as loops
+from mercer.stats import _softmax_loops as loops_softmax_quadratic
+from mercer.stats.base import spoilt_sums_are_silent
+
+# One Newton step as a statistic: loss, gradient and Hessian of the weighted losses at one point.
 
 #: how much to compute
 LOSS, GRADIENT, HESSIAN = 0, 1, 2
 
 
 @dataclass(frozen=True, eq=False)
-class Expansion:
+class LossExpansion:
     """Σ weight · loss at `point`, its gradient and its expected Hessian (empty beyond `order`): they add up."""
 
     response: Any
@@ -57,14 +60,14 @@ class Expansion:
 
 @stored(point=reals(), gradient=reals(), hessian=reals(), tag="QuadraticStatistic")
 @dataclass(frozen=True, eq=False)
-class Quadratic(Expansion):
+class QuadraticExpansion(LossExpansion):
     """The loss of one linear predictor for each row, at the coefficients `point`.
 
     A value of the design that is not finite leaves the gradient, and mostly the loss, not finite.
 
     Examples
     --------
-    >>> from mercer.designs import DenseDesign
+    >>> from mercer.matrices import DenseDesign
     >>> from mercer.families import IDENTITY, Gaussian
     >>> design = DenseDesign.of(np.array([[1.0], [2.0]]), intercept=False)
     >>> point = design.coordinates.from_user(np.array([1.0]))
@@ -83,7 +86,7 @@ class Quadratic(Expansion):
             return self._of_tensors(design, y, weight, offset)
         if (done := self._in_one_pass(design, y, weight, offset)) is not None:
             return done
-        loss, gradients, hessians = self.loss, _Sum(), _Sum()
+        loss, gradients, hessians = self.loss, _ExpansionSum(), _ExpansionSum()
         for rows, tile in design.tiles():
             eta = tile.times(self.point)
             if offset is not None:
@@ -155,7 +158,7 @@ class Quadratic(Expansion):
         )
 
 
-class _Sum:
+class _ExpansionSum:
     """Arrays added up in the first of them: a sparse design may have a million columns."""
 
     def __init__(self) -> None:
@@ -169,3 +172,101 @@ class _Sum:
 
     def plus(self, before: Array) -> Array:
         return before if self._total is None else np.add(before, self._total, out=self._total)
+
+
+@stored(point=reals(), gradient=reals(), hessian=reals())
+@dataclass(frozen=True, eq=False)
+class SoftmaxQuadratic(LossExpansion):
+    """The loss of a linear predictor for each class, at the coefficients `point`, (p, columns of η).
+
+    The Hessian is that of its entries column by column: block (k, l) of p × p is
+    Σ weight · p_k (δ_kl − p_l) x xᵀ.
+
+    Examples
+    --------
+    >>> from mercer.matrices import DenseDesign
+    >>> design = DenseDesign.of(np.array([[1.0], [2.0], [3.0]]))
+    >>> sums = SoftmaxQuadratic.at(SoftmaxResponse(3), np.zeros((2, 3))).update(design, np.array([0, 1, 2]))
+    >>> round(float(sums.loss / np.log(3)), 12)
+    3.0
+    """
+
+    response: SoftmaxResponse
+
+    @spoilt_sums_are_silent
+    def update(self, design: Design, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
+        if self.order == GRADIENT and offset is None and (rows := OnePass.of(design)) is not None:
+            return self._in_one_pass(rows, y, weight)
+        return self._by_tiles(design, y, weight, offset)
+
+    def _in_one_pass(self, rows: OnePass, y: Array, weight: Array | None) -> Self:
+        coefficients, level = rows.factors(self.point)
+        d, k = coefficients.shape
+        W, total = np.zeros((d, padded(k))), np.zeros((padded(k), padded(d)))
+        W[:, :k] = coefficients
+        implied = self.response.reference is not None
+        codes, weights = self.response.columns_of(y), as_weight(weight)
+        loss, sums = loops_softmax_quadratic.loss_and_gradient(rows.X, W, level, codes, weights, implied, total)
+        gradient = rows.transposed_times(total[:k, :d].T, sums)
+        return replace(self, loss=self.loss + loss, gradient=self.gradient + gradient)
+
+    def _by_tiles(self, design: Design, y: Array, weight: Array | None, offset: Array | None) -> Self:
+        loss, gradient, hessian = self.loss, self.gradient.copy(), self.hessian.copy()
+        for rows, tile in design.tiles():
+            eta = tile.times(self.point)
+            if offset is not None:
+                eta += offset[rows]
+            of_rows = None if weight is None else weight[rows]
+            if self.order == HESSIAN:
+                curvature = self._curvature_of_tensors if isinstance(tile, TensorTile) else self._curvature
+                hessian += curvature(tile, eta, of_rows)
+            if self.order < GRADIENT:
+                loss += self.response.loss(y[rows], eta, of_rows)
+            else:
+                more, slopes = self.response.slopes(y[rows], eta, of_rows)
+                loss += more
+                gradient += tile.transposed_times(slopes)
+        return replace(self, loss=loss, gradient=gradient, hessian=hessian)
+
+    def _curvature(self, tile: Tile, eta: Array, weight: Array | None) -> Array:
+        """All pairs of classes in one product; then the diagonal blocks, where p − p² would lose digits."""
+        X, k = tile.dense(), eta.shape[1]
+        P, rest = _probabilities(self.response, eta)
+        n, p = X.shape
+        root = np.ones(n) if weight is None else np.sqrt(weight)
+        rows = ((root[:, None] * P)[:, :, None] * X[:, None, :]).reshape(n, k * p)
+        hessian = -(rows.T @ rows)
+        rows.reshape(n, k, p)[...] = (np.square(root)[:, None] * P * rest)[:, :, None] * X[:, None, :]
+        blocks = (rows.T @ X).reshape(k, p, p)
+        for c, block in enumerate(blocks):
+            hessian[c * p : (c + 1) * p, c * p : (c + 1) * p] = block
+        return hessian
+
+    def _curvature_of_tensors(self, tile: Tile, eta: Any, weight: Any) -> Array:
+        """One pair of classes after the other, where the rows are."""
+        P: Any = self.response.probabilities(eta)
+        k, p = eta.shape[1], len(self.point)
+        reference = self.response.reference
+        kept = [c for c in range(P.shape[1]) if c != reference]
+        hessian = np.empty((k, p, k, p))
+        for c, this in enumerate(kept):
+            others = P[:, :this].sum(dim=1) + P[:, this + 1 :].sum(dim=1)  # 1 − p would lose digits
+            heavy = P[:, this] if weight is None else weight * P[:, this]
+            hessian[c, :, c] = tile.gram(heavy * others)
+            for b in range(c):
+                hessian[c, :, b] = hessian[b, :, c] = -tile.gram(heavy * P[:, kept[b]])
+        return hessian.reshape(k * p, k * p)
+
+
+def _probabilities(response: SoftmaxResponse, eta: Array) -> tuple[Array, Array]:
+    """p and 1 − p in the columns of η, both without cancellation."""
+    every = response.probabilities(eta)
+    rest = np.where(every > 0.5, 0.0, 1.0 - every)
+    sure = np.flatnonzero((every > 0.5).any(axis=1))
+    top = every[sure].argmax(axis=1)
+    others = every[sure]
+    others[np.arange(len(sure)), top] = 0.0
+    rest[sure, top] = others.sum(axis=1)
+    if response.reference is None:
+        return every, rest
+    return np.delete(every, response.reference, axis=1), np.delete(rest, response.reference, axis=1)

@@ -14,7 +14,7 @@ from mercer.stats.base import Statistic, as_block, same_shape
 
 
 @stored(points=floats("nd"), codes=integers("n"), weight=floats("n"))
-class Piece(NamedTuple):
+class StoredPiece(NamedTuple):
     """Some rows, the group and the weight of each."""
 
     points: Array
@@ -22,9 +22,9 @@ class Piece(NamedTuple):
     weight: Array
 
 
-@stored(n_groups=length("g"), columns=length("d"), pieces=sequence(".", part_of(Piece, d="d")), tag="StoredRows")
+@stored(n_groups=length("g"), columns=length("d"), pieces=sequence(".", part_of(StoredPiece, d="d")), tag="StoredRows")
 @dataclass(frozen=True)
-class Rows(Statistic):
+class StoredRows(Statistic):
     """Every row of weight above zero, with its group; NaN stays where it is.
 
     Rows that were added together lie together, so that a merge copies none of them.
@@ -32,7 +32,7 @@ class Rows(Statistic):
 
     n_groups: int
     columns: int
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[StoredPiece, ...] = ()
 
     @classmethod
     def zero(cls, groups: int, columns: int) -> Self:
@@ -47,12 +47,12 @@ class Rows(Statistic):
         return not any(np.isinf(piece.points).any() for piece in self.pieces)
 
     @property
-    def together(self) -> Piece:
+    def together(self) -> StoredPiece:
         """All rows in one piece, not to be written to."""
         if len(self.pieces) == 1:
             return self.pieces[0]
-        nothing = Piece(np.zeros((0, self.columns)), np.zeros(0, dtype=np.int64), np.zeros(0))
-        return Piece(*map(np.concatenate, zip(nothing, *self.pieces, strict=True)))
+        nothing = StoredPiece(np.zeros((0, self.columns)), np.zeros(0, dtype=np.int64), np.zeros(0))
+        return StoredPiece(*map(np.concatenate, zip(nothing, *self.pieces, strict=True)))
 
     @property
     def rows(self) -> Array:
@@ -72,10 +72,10 @@ class Rows(Statistic):
         points = as_block(x).astype(np.float64)  # a copy: the caller's rows may change
         codes = np.asarray(groups, dtype=np.int64)
         weights = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
-        return self._with(Piece(points, codes.copy(), weights.copy()), keep=weights != 0)
+        return self._with(StoredPiece(points, codes.copy(), weights.copy()), keep=weights != 0)
 
-    def _with(self, piece: Piece, keep: Array) -> Self:
-        kept = piece if keep.all() else Piece(*(part[keep] for part in piece))
+    def _with(self, piece: StoredPiece, keep: Array) -> Self:
+        kept = piece if keep.all() else StoredPiece(*(part[keep] for part in piece))
         return replace(self, pieces=(*self.pieces, kept)) if len(kept.codes) else self
 
     def merge(self, other: Self) -> Self:
@@ -107,7 +107,7 @@ class Rows(Statistic):
         empty = replace(self, n_groups=n_groups, pieces=())
         for points, codes, weight in self.pieces:
             moved = np.asarray(positions, dtype=np.int64)[codes]
-            empty = empty._with(Piece(points, moved, weight), keep=moved >= 0)
+            empty = empty._with(StoredPiece(points, moved, weight), keep=moved >= 0)
         return empty
 
     def contents(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Rows(Statistic):
         same_shape("rows", (self.groups, self.columns), (other.groups, other.columns))
 
 
-def _bits(rows: Piece) -> Array:
+def _bits(rows: StoredPiece) -> Array:
     """Rows, groups and weights as whole numbers that are equal where they are; one NaN and one zero."""
     table = np.column_stack([rows.codes, rows.weight, rows.points]) + 0.0
     table[np.isnan(table)] = np.nan

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._jit.stats import sparse as loops
 from mercer._typing import Array
+from mercer.stats import _sparse_loops as loops
 
 #: what loops are compiled for: counts of words come as integers, everything else as floats
 ENTRY_TYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64))
 
 
-class Stored(NamedTuple):
+class StoredMatrixRows(NamedTuple):
     """The stored entries of a CSR matrix, in arrays of the few types that loops are compiled for."""
 
     indptr: Array
@@ -21,7 +21,7 @@ class Stored(NamedTuple):
     values: Array
 
     @classmethod
-    def of(cls, x: Any) -> Stored:
+    def of(cls, x: Any) -> StoredMatrixRows:
         """Of a sparse matrix, shared with it where possible."""
         x = x.tocsr()
         values = x.data if x.data.dtype in ENTRY_TYPES else x.data.astype(np.float64)
@@ -30,11 +30,11 @@ class Stored(NamedTuple):
         )
         return cls(indptr, indices.view(f"u{indices.itemsize}"), values)
 
-    def rows(self, rows: slice) -> Stored:
+    def rows(self, rows: slice) -> StoredMatrixRows:
         """Those of some rows."""
         bounds = self.indptr[rows.start : rows.stop + 1]
         entries = slice(bounds[0], bounds[-1])
-        return Stored(bounds - bounds[0], self.indices[entries], self.values[entries])
+        return StoredMatrixRows(bounds - bounds[0], self.indices[entries], self.values[entries])
 
     def row_of(self, entries: Array) -> Array:
         """The rows to which some of the entries belong."""
@@ -44,7 +44,7 @@ class Stored(NamedTuple):
 def one_entry_per_place(x: Any) -> Any:
     """A CSR matrix without duplicates; `x` itself if it has none, whatever their order in a row."""
     x = x.tocsr()
-    if x.has_canonical_format or not loops.stores_twice(*Stored.of(x)[:2], x.shape[1]):
+    if x.has_canonical_format or not loops.stores_twice(*StoredMatrixRows.of(x)[:2], x.shape[1]):
         return x
     x = x.copy()
     x.sum_duplicates()

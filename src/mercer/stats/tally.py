@@ -1,4 +1,4 @@
-"""Counts of levels that are not known beforehand: what `LevelCounts` and `ValueCounts` share."""
+"""How often each value turned up in each group and column."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mercer._errors import UnseenRowsError
-from mercer._jit.stats import tally as loops
+from mercer._stored import flags, floats, reals, stored, values
 from mercer._typing import Array
-from mercer.stats.base import Statistic, as_weight, rows_left, same_shape, weight_left
+from mercer.data.coding import Coded
+from mercer.families.losses import as_weight
+from mercer.stats import _tally_loops as loops
+from mercer.stats.base import Statistic, as_block, ratio, rows_left, same_shape, weight_left
+
+# Counts of levels that are not known beforehand: what `LevelCounts` and `ValueCounts` share.
 
 NO_LEVELS = np.empty(0, dtype=object)
 
@@ -128,3 +133,75 @@ def _sorted(levels: Array) -> Array:
         result = np.empty(len(distinct), dtype=object)
         result[:] = distinct
         return result
+
+
+# How often each level of a categorical column turned up in each group.
+
+
+@stored(levels=values("l"), declared=flags("."), rows=reals("gl"), counts=reals("gl"))
+@dataclass(frozen=True)
+class LevelCounts(Tally):
+    """One categorical column: `rows` and weighted `counts` of shape (groups, levels)."""
+
+    @classmethod
+    def zero(cls, groups: int, *, declared: Array = NO_LEVELS) -> Self:
+        """`declared` are levels that stay even while no row shows them, as the categories of a dtype do."""
+        levels = union_of_levels(np.asarray(declared), NO_LEVELS)
+        shape = (groups, len(levels))
+        return cls(levels, np.ones(len(levels), dtype=bool), np.zeros(shape, dtype=np.int64), np.zeros(shape))
+
+    @property
+    def mean(self) -> Array:
+        """Share of each level in each group; 0 where nothing has been seen."""
+        return ratio(self.counts, self.weight[:, None])
+
+    def update(self, x: Coded, groups: Array, weight: Array | None = None) -> Self:
+        codes = np.require(x.codes, np.int32, ["C", "W"])[:, None]
+        return self.merge(self._counted(codes, np.asarray(x.labels), groups, weight))
+
+
+#: whole numbers below this are their own codes; others are looked up
+OWN_CODES = 1 << 16
+
+
+@stored(levels=floats("l"), declared=flags("."), rows=reals("gdl"), counts=reals("gdl"))
+@dataclass(frozen=True)
+class ValueCounts(Tally):
+    """A histogram of the values of every column: `rows` and weighted `counts` of shape (groups, columns, values)."""
+
+    @classmethod
+    def zero(cls, groups: int, columns: int) -> Self:
+        shape = (groups, columns, 0)
+        return cls(np.zeros(0), np.zeros(0, dtype=bool), np.zeros(shape, dtype=np.int64), np.zeros(shape))
+
+    @property
+    def mean(self) -> Array:
+        """Mean value, with an axis for the one component of T; 0 where nothing was seen."""
+        return ratio(self.counts @ self.levels, self.weight)[..., None]
+
+    @property
+    def finite(self) -> bool:
+        return bool(np.isfinite(self.levels).all())
+
+    def histogram(self, group: int, column: int) -> tuple[Array, Array]:
+        """The values seen, and the weight of each."""
+        seen = self.rows[group, column] > 0
+        return self.levels[seen], self.counts[group, column, seen]
+
+    def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
+        codes, labels = _coded(as_block(x))
+        return self.merge(self._counted(codes, labels, groups, weight))
+
+
+def _coded(x: Array) -> tuple[Array, Array]:
+    """Codes (−1 where missing) and the values they stand for."""
+    missing = np.isnan(x)
+    values = np.where(missing, 0.0, x)
+    highest = values.max(initial=0.0)
+    if highest < OWN_CODES and (values >= 0).all() and (values == np.floor(values)).all():
+        labels, codes = np.arange(highest + 1), values.astype(np.int32)
+    else:
+        labels, places = np.unique(values, return_inverse=True)
+        codes = places.reshape(x.shape).astype(np.int32)
+    codes[missing] = -1
+    return codes, labels

@@ -16,7 +16,7 @@ STANDARD_ERRORS = 6.0
 
 
 @dataclass(frozen=True)
-class _Case:
+class _FamilyCase:
     family: Family
     parameters: Parameters
     draws: Array
@@ -36,7 +36,7 @@ def check_family(family: Family, parameters: Parameters, rng: np.random.Generato
     >>> laws[0]
     'a family is a value: equal to its copies, hashable, and readable'
     """
-    case = _Case(family, parameters, family.sample(parameters, draws, rng))
+    case = _FamilyCase(family, parameters, family.sample(parameters, draws, rng))
     laws = [_is_a_value, _draws_are_inside, _missing_is_integrated_out]
     if not family.vector:
         laws.append(_draws_follow_the_density)
@@ -61,26 +61,26 @@ def _is_response(family: Family) -> bool:
         return False
 
 
-def _is_a_value(case: _Case) -> None:
+def _is_a_value(case: _FamilyCase) -> None:
     """a family is a value: equal to its copies, hashable, and readable."""
     assert_value(case.family, pickled(case.family))
     assert type(case.family).__name__ in repr(case.family), f"its repr is {case.family!r}"
 
 
-def _draws_are_inside(case: _Case) -> None:
+def _draws_are_inside(case: _FamilyCase) -> None:
     """draws lie in the support and have a finite density."""
     assert not case.family.outside(case.draws).any(), f"a draw is none of: {case.family.support}"
     log_density = case.family.log_density(case.draws, case.parameters)
     assert np.isfinite(log_density).all(), f"log p is {log_density[~np.isfinite(log_density)][0]} at a draw"
 
 
-def _missing_is_integrated_out(case: _Case) -> None:
+def _missing_is_integrated_out(case: _FamilyCase) -> None:
     """what is missing altogether has log density 0."""
     nothing = np.full(case.draws.shape, np.nan)
     np.testing.assert_array_equal(case.family.log_density(nothing, case.parameters), 0.0)
 
 
-def _draws_follow_the_density(case: _Case) -> None:
+def _draws_follow_the_density(case: _FamilyCase) -> None:
     """the density says how many draws lie between two values."""
     columns = case.draws.reshape(len(case.draws), -1)
     low, high = np.quantile(columns, [0.2, 0.7], axis=0)
@@ -90,7 +90,7 @@ def _draws_follow_the_density(case: _Case) -> None:
         assert abs(share - probability) < allowed, f"{share} of the draws lie where the density has {probability}"
 
 
-def _probabilities_between(case: _Case, low: Array, high: Array) -> Array:
+def _probabilities_between(case: _FamilyCase, low: Array, high: Array) -> Array:
     """Integrals of the density, by counting or by the trapezoidal rule, for each parameter set."""
     leading = case.draws.shape[1:]
     if case.family.discrete:
@@ -104,7 +104,7 @@ def _probabilities_between(case: _Case, low: Array, high: Array) -> Array:
     return np.asarray(np.trapezoid(density, x, axis=0))
 
 
-def _density_has_the_canonical_form(case: _Case) -> None:
+def _density_has_the_canonical_form(case: _FamilyCase) -> None:
     """log p = log b + ⟨η, T⟩ − A."""
     eta = case.family.natural(case.parameters)
     terms = case.family.sufficient(case.draws) * eta
@@ -115,7 +115,7 @@ def _density_has_the_canonical_form(case: _Case) -> None:
     assert error.max() < 1e-10, f"the sides differ by {error.max():.1e} relative to their terms"
 
 
-def _parameters_return(case: _Case) -> None:
+def _parameters_return(case: _FamilyCase) -> None:
     """parameters come back from their natural and from their mean form."""
     for there, back in (("natural", "from_natural"), ("expected", "from_mean")):
         returned = getattr(case.family, back)(getattr(case.family, there)(case.parameters))
@@ -135,7 +135,7 @@ def _slopes(function: Callable[[Array], Array], eta: Array) -> Array:
     return np.stack(columns, axis=-1)
 
 
-def _gradient_is_the_mean(case: _Case) -> None:
+def _gradient_is_the_mean(case: _FamilyCase) -> None:
     """∇A(η) = E T, and that is the mean over the draws."""
     eta = case.family.natural(case.parameters)
     mean = case.family.expected(case.parameters)
@@ -144,7 +144,7 @@ def _gradient_is_the_mean(case: _Case) -> None:
     _assert_mean(case.family.sufficient(case.draws), mean)
 
 
-def _curvature_is_the_variance(case: _Case) -> None:
+def _curvature_is_the_variance(case: _FamilyCase) -> None:
     """∇²A(η) is the variance of T over the draws."""
     curvature = _slopes(case.family.mean, case.family.natural(case.parameters))
     centred = case.family.sufficient(case.draws) - case.family.expected(case.parameters)
@@ -159,7 +159,7 @@ def _assert_mean(values: Array, expected: Array) -> None:
     assert off[place] <= 0, f"{expected[place]} against {values.mean(axis=0)[place]} in the draws, at {place}"
 
 
-def _fit_is_a_fixed_point(case: _Case) -> None:
+def _fit_is_a_fixed_point(case: _FamilyCase) -> None:
     """the maximum likelihood fit expects the mean that was seen, and is likelier than the truth."""
     seen = case.family.sufficient(case.draws).mean(axis=0)
     fitted = case.family.from_mean(seen)
@@ -168,13 +168,13 @@ def _fit_is_a_fixed_point(case: _Case) -> None:
     assert (gain.mean(axis=0) > -1e-9).all(), f"the fit is less likely than the truth by {-gain.mean(axis=0).min():.1e}"
 
 
-def _dispersion(case: _Case) -> Array:
+def _dispersion(case: _FamilyCase) -> Array:
     """φ in Var = φ V(μ)."""
     mean = case.family.mean_of(case.parameters)
     return np.asarray(case.family.variance_of(case.parameters) / case.family.unit_variance(mean))
 
 
-def _mean_and_variance_are_the_parameters(case: _Case) -> None:
+def _mean_and_variance_are_the_parameters(case: _FamilyCase) -> None:
     """a response has the mean and variance its parameters say, and they are its parameters."""
     mean, variance = case.family.mean_of(case.parameters), case.family.variance_of(case.parameters)
     _assert_mean(case.draws, mean)
@@ -183,7 +183,7 @@ def _mean_and_variance_are_the_parameters(case: _Case) -> None:
         np.testing.assert_allclose(new, np.broadcast_to(old, np.shape(new)), rtol=1e-12)
 
 
-def _deviance_is_lost_likelihood(case: _Case) -> None:
+def _deviance_is_lost_likelihood(case: _FamilyCase) -> None:
     """the unit deviance is 2φ times the log likelihood that the mean costs against a mean at the response itself."""
     phi, mean = _dispersion(case), case.family.mean_of(case.parameters)
     draws = np.asarray(case.draws[:200], dtype=float)
@@ -194,7 +194,7 @@ def _deviance_is_lost_likelihood(case: _Case) -> None:
     assert error.max() < 1e-10, f"they differ by {error.max():.1e}"
 
 
-def _quantiles_follow_the_draws(case: _Case) -> None:
+def _quantiles_follow_the_draws(case: _FamilyCase) -> None:
     """as many draws lie below a value as its probability says, and a quantile is the first value with enough below."""
     for q in (0.05, 0.5, 0.9):
         x = case.family.quantile(np.array(q), case.parameters)

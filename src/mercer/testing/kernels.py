@@ -25,7 +25,7 @@ MOST_FEATURES = 20_000
 
 
 @dataclass(frozen=True)
-class _Case:
+class _KernelCase:
     kernel: Kernel
     X: Any
     K: Array
@@ -50,8 +50,8 @@ def check_kernel(kernel: Kernel, X: Any) -> list[str]:
     >>> check_kernel(Linear(), [[1.0, 2.0], [3.0, 5.0]])[0]
     'a kernel is a value: equal to its copies, hashable, and readable'
     """
-    case = _Case(kernel, X, kernel(X))
-    laws: list[Callable[[_Case], None]] = [
+    case = _KernelCase(kernel, X, kernel(X))
+    laws: list[Callable[[_KernelCase], None]] = [
         _is_a_value,
         _is_symmetric,
         _diagonal_is_the_diagonal,
@@ -65,7 +65,7 @@ def check_kernel(kernel: Kernel, X: Any) -> list[str]:
     return assert_laws(laws, case, repr(case.kernel))
 
 
-def _is_a_value(case: _Case) -> None:
+def _is_a_value(case: _KernelCase) -> None:
     """a kernel is a value: equal to its copies, hashable, and readable."""
     copies = [case.kernel.replaced()]
     with suppress(pickle.PicklingError, AttributeError, TypeError):  # a function without a name of its own has no copy
@@ -73,17 +73,17 @@ def _is_a_value(case: _Case) -> None:
     assert_value(case.kernel, *copies)
 
 
-def _is_symmetric(case: _Case) -> None:
+def _is_symmetric(case: _KernelCase) -> None:
     """k(x, z) = k(z, x)."""
     case.same(case.K, case.K.T, "K − Kᵀ")
 
 
-def _diagonal_is_the_diagonal(case: _Case) -> None:
+def _diagonal_is_the_diagonal(case: _KernelCase) -> None:
     """`diag` is the diagonal of the matrix."""
     case.same(case.kernel.diag(case.X), np.diagonal(case.K), "the diagonal")
 
 
-def _pairs_are_entries(case: _Case) -> None:
+def _pairs_are_entries(case: _KernelCase) -> None:
     """an entry of the matrix is the kernel of two rows, whichever rows stand around them."""
     n = len(case.K)
     for i, j in ((0, n - 1), (n // 2, n // 3), (n // 3, n // 3)):
@@ -91,14 +91,14 @@ def _pairs_are_entries(case: _Case) -> None:
     case.same(case.kernel(case.X, case.X), case.K, "k(X, X) beside k(X)")
 
 
-def _tiles_make_the_matrix(case: _Case) -> None:
+def _tiles_make_the_matrix(case: _KernelCase) -> None:
     """rows and products by tiles are those of the matrix."""
     gram, v = Gram(case.kernel, case.X), np.linspace(-1, 1, len(case.K))
     case.same(gram.rows(np.arange(len(v))[::2]), case.K[::2], "every other row")
     case.same(gram.times(v) / len(v), case.K @ v / len(v), "K v")
 
 
-def _is_positive_semidefinite(case: _Case) -> None:
+def _is_positive_semidefinite(case: _KernelCase) -> None:
     """the matrix is positive semidefinite."""
     found = check_on_sample(case.kernel, case.X)
     assert found.holds, found.sentence
@@ -107,7 +107,7 @@ def _is_positive_semidefinite(case: _Case) -> None:
     assert off <= 1e-10 * case.scale + len(case.K) * TINY, f"RᵀR is off by {off}"
 
 
-def _features_give_the_kernel(case: _Case) -> None:
+def _features_give_the_kernel(case: _KernelCase) -> None:
     """⟨ψ(x), ψ(z)⟩ is the kernel where ψ is finite."""
     feature_map = _map(case)
     assert feature_map is not None
@@ -117,7 +117,7 @@ def _features_give_the_kernel(case: _Case) -> None:
     case.same(products.toarray() if feature_map.sparse else products, case.K, "ΨΨᵀ")
 
 
-def _map(case: _Case) -> Any:
+def _map(case: _KernelCase) -> Any:
     """ψ, for rows of so many columns or, where rows are no numbers, for the rows themselves."""
     rows = Views(case.X).rows if case.kernel.numeric else case.X
     if case.kernel.numeric and isinstance(rows, list):  # things for a function of a user

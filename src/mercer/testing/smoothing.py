@@ -12,9 +12,8 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.special import gammaln
 
-from mercer._jit.smoothing import profiles
 from mercer._typing import Array
-from mercer.smoothing import SmoothingKernel
+from mercer.density import SmoothingKernel, sum_loops
 from mercer.testing._laws import assert_laws, assert_value, pickled
 
 #: error of an integral, relative
@@ -26,7 +25,7 @@ PLACES = np.concatenate([[0.0, 1e-9], np.linspace(0.05, 0.95, 10), [1 - 1e-9, 1.
 
 
 @dataclass(frozen=True)
-class _Case:
+class _SmoothingCase:
     kernel: SmoothingKernel
     columns: int
 
@@ -67,12 +66,12 @@ def check_smoothing_kernel(kernel: SmoothingKernel, columns: int = 2) -> list[st
 
     Examples
     --------
-    >>> from mercer.smoothing import Epanechnikov
+    >>> from mercer.density import Epanechnikov
     >>> check_smoothing_kernel(Epanechnikov(), columns=3)[1]
     'K is even, K(u) = K(−u), falls from its middle and is 0 beyond its reach'
     """
-    case = _Case(kernel, columns)
-    laws: list[Callable[[_Case], None]] = [
+    case = _SmoothingCase(kernel, columns)
+    laws: list[Callable[[_SmoothingCase], None]] = [
         _is_a_value,
         _is_symmetric,
         _has_its_form,
@@ -105,12 +104,12 @@ def _mean_is(values: Array, wanted: float, what: str) -> None:
     assert abs(values.mean() - wanted) <= error, f"{what} is {values.mean():.5g} on average, not {wanted:.5g}"
 
 
-def _is_a_value(case: _Case) -> None:
+def _is_a_value(case: _SmoothingCase) -> None:
     """a smoothing kernel is a value: equal to its copies, hashable, and readable."""
     assert_value(case.kernel, pickled(case.kernel))
 
 
-def _is_symmetric(case: _Case) -> None:
+def _is_symmetric(case: _SmoothingCase) -> None:
     """K is even, K(u) = K(−u), falls from its middle and is 0 beyond its reach."""
     u = np.random.default_rng(1).uniform(-1, 1, size=(50, case.columns)) * 2 / np.sqrt(case.columns)
     _same(case.density(-u), case.density(u), "K(−u)", 0.0)
@@ -123,7 +122,7 @@ def _is_symmetric(case: _Case) -> None:
         assert not beyond.any(), f"k is {beyond} beyond its reach"
 
 
-def _has_its_form(case: _Case) -> None:
+def _has_its_form(case: _SmoothingCase) -> None:
     """K is a function of ‖u‖ in the radial form, a product over axes in the product form."""
     u = np.random.default_rng(2).uniform(-1, 1, size=(50, case.columns)) * 1.5 / np.sqrt(case.columns)
     if case.kernel.form == "radial":
@@ -132,12 +131,12 @@ def _has_its_form(case: _Case) -> None:
         _same(case.density(u), case.ray(np.abs(u)).prod(axis=1), "K", 1e-12)
 
 
-def _integrates_to_one(case: _Case) -> None:
+def _integrates_to_one(case: _SmoothingCase) -> None:
     """∫K = 1."""
     _same(case.integral(case.ray), 1.0, "∫K")
 
 
-def _logs_are_logs(case: _Case) -> None:
+def _logs_are_logs(case: _SmoothingCase) -> None:
     """`log_profile` is the logarithm of `profile`, also where that has no number left."""
     r = case.width * PLACES
     with np.errstate(divide="ignore"):
@@ -148,14 +147,14 @@ def _logs_are_logs(case: _Case) -> None:
         assert np.isfinite(case.kernel.log_profile(np.array([1e100]))).all(), "log k is infinite far out"
 
 
-def _compiles_to_itself(case: _Case) -> None:
+def _compiles_to_itself(case: _SmoothingCase) -> None:
     """what compiled loops take for k is k."""
     r = case.width * np.concatenate([PLACES, [1.5]])
-    found = [profiles.profile(case.kernel.lower(), float(s), 0.0) for s in np.square(r)]
+    found = [sum_loops.profile(case.kernel.lower(), float(s), 0.0) for s in np.square(r)]
     _same(found, case.kernel.profile(r), "the compiled k", 1e-13)
 
 
-def _has_its_moments(case: _Case) -> None:
+def _has_its_moments(case: _SmoothingCase) -> None:
     """`axis_variance` is ∫u_j²K and `roughness` is ∫K²."""
     product, d = case.kernel.form == "product", case.columns
     _same(case.kernel.axis_variance(d), case.integral(case.ray, power=2) / (1 if product else d), "the variance")
@@ -163,7 +162,7 @@ def _has_its_moments(case: _Case) -> None:
     _same(case.kernel.roughness(d), squares ** (d if product else 1), "the roughness")
 
 
-def _adds_up_to_its_cdf(case: _Case) -> None:
+def _adds_up_to_its_cdf(case: _SmoothingCase) -> None:
     """`cdf` is ∫K up to u in one dimension: from 0 to 1, with F(u) + F(−u) = 1 and K as its derivative."""
     u = case.width * PLACES
     F, G = case.kernel.cdf(u), case.kernel.cdf(-u)
@@ -175,7 +174,7 @@ def _adds_up_to_its_cdf(case: _Case) -> None:
     _same(0.5 + np.cumsum(steps), F[1:], "∫K up to u")
 
 
-def _draws_follow_it(case: _Case) -> None:
+def _draws_follow_it(case: _SmoothingCase) -> None:
     """draws have the mean, the variance and the mean height that K has, and the cdf that it has on the line."""
     d = case.columns
     assert case.draws.shape == (DRAWS, d), f"{DRAWS} draws in {d} dimensions have the shape {case.draws.shape}"
@@ -188,7 +187,7 @@ def _draws_follow_it(case: _Case) -> None:
     assert apart <= 2.5 / np.sqrt(DRAWS), f"the cdf of draws is {apart:.3g} from that of K"  # once in 10⁵ for chance
 
 
-def _correlates_with_itself(case: _Case) -> None:
+def _correlates_with_itself(case: _SmoothingCase) -> None:
     """K∗K is ∫K² at 0, even, 0 beyond twice the reach, integrates to 1 and has twice the variance."""
     product, d = case.kernel.form == "product", case.columns
     found = case.kernel.autocorrelation(d)
@@ -202,7 +201,7 @@ def _correlates_with_itself(case: _Case) -> None:
     _same(variance, 2 * case.kernel.axis_variance(d), "the variance of K∗K")
 
 
-def _correlation_is_the_mean_over_draws(case: _Case) -> None:
+def _correlation_is_the_mean_over_draws(case: _SmoothingCase) -> None:
     """(K∗K)(u) is the mean of K(x − u) over draws x of K."""
     found = case.kernel.autocorrelation(case.columns)
     for step in (0.2, 0.7, 1.1):

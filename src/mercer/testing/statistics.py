@@ -21,17 +21,17 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class _Batch:
+class _TestBatch:
     """Rows, their groups and their weights, some of them zero."""
 
     x: Any
     groups: Array
     weight: Array
 
-    def rows(self, rows: Array) -> _Batch:
-        return _Batch(_cut(self.x, rows), self.groups[rows], self.weight[rows])
+    def rows(self, rows: Array) -> _TestBatch:
+        return _TestBatch(_cut(self.x, rows), self.groups[rows], self.weight[rows])
 
-    def halves(self) -> tuple[_Batch, _Batch]:
+    def halves(self) -> tuple[_TestBatch, _TestBatch]:
         places = np.arange(len(self.groups))
         return self.rows(places[: len(places) // 2]), self.rows(places[len(places) // 2 :])
 
@@ -40,9 +40,9 @@ class _Batch:
 
 
 @dataclass(frozen=True)
-class _Case:
+class _StatisticCase:
     zero: Statistic
-    batches: tuple[_Batch, _Batch, _Batch]
+    batches: tuple[_TestBatch, _TestBatch, _TestBatch]
 
     @property
     def parts(self) -> list[Statistic]:
@@ -66,7 +66,7 @@ def check_statistic(
     >>> laws[0]
     'merge is associative'
     """
-    case = _Case(zero, tuple(_draw(zero, draw_rows, rng, rows, weighted) for _ in range(3)))  # type: ignore[arg-type]
+    case = _StatisticCase(zero, tuple(_draw(zero, draw_rows, rng, rows, weighted) for _ in range(3)))  # type: ignore[arg-type]
     laws = [
         _merge_is_associative,
         _merge_is_commutative,
@@ -85,10 +85,10 @@ def check_statistic(
     return assert_laws(laws, case, type(case.zero).__name__)
 
 
-def _draw(zero: Statistic, draw_rows: DrawRows, rng: np.random.Generator, n: int, weighted: bool) -> _Batch:
+def _draw(zero: Statistic, draw_rows: DrawRows, rng: np.random.Generator, n: int, weighted: bool) -> _TestBatch:
     groups = rng.integers(0, zero.groups, n).astype(np.int32)
     weight = rng.uniform(0.5, 2.0, n) if weighted else np.ones(n)
-    return _Batch(draw_rows(rng, n), groups, weight)
+    return _TestBatch(draw_rows(rng, n), groups, weight)
 
 
 def _cut(x: Any, rows: Array) -> Any:
@@ -116,19 +116,19 @@ def _assert_alike(seen: Any, expected: Any, tolerance: float = TOLERANCE, place:
         np.testing.assert_array_equal(seen, expected, err_msg=place)
 
 
-def _merge_is_associative(case: _Case) -> None:
+def _merge_is_associative(case: _StatisticCase) -> None:
     """merge is associative."""
     a, b, c = case.parts
     _assert_alike(a.merge(b).merge(c), a.merge(b.merge(c)))
 
 
-def _merge_is_commutative(case: _Case) -> None:
+def _merge_is_commutative(case: _StatisticCase) -> None:
     """merge is commutative."""
     a, b, _ = case.parts
     _assert_alike(a.merge(b), b.merge(a))
 
 
-def _nothing_adds_nothing(case: _Case) -> None:
+def _nothing_adds_nothing(case: _StatisticCase) -> None:
     """a statistic that has seen nothing changes nothing."""
     a = case.parts[0]
     _assert_alike(a.merge(a.empty()), a)
@@ -137,7 +137,7 @@ def _nothing_adds_nothing(case: _Case) -> None:
     _assert_alike(case.batches[0].rows(np.arange(0)).into(a), a)
 
 
-def _halves_equal_the_whole(case: _Case) -> None:
+def _halves_equal_the_whole(case: _StatisticCase) -> None:
     """an update in two halves equals an update in one, and a merge of both."""
     batch = case.batches[0]
     first, second = batch.halves()
@@ -146,13 +146,13 @@ def _halves_equal_the_whole(case: _Case) -> None:
     _assert_alike(first.into(case.zero).merge(second.into(case.zero)), whole)
 
 
-def _order_does_not_matter(case: _Case) -> None:
+def _order_does_not_matter(case: _StatisticCase) -> None:
     """the order of the rows does not matter."""
     batch = case.batches[0]
     _assert_alike(batch.rows(np.arange(len(batch.groups))[::-1]).into(case.zero), batch.into(case.zero))
 
 
-def _remove_undoes_update(case: _Case) -> None:
+def _remove_undoes_update(case: _StatisticCase) -> None:
     """remove undoes update."""
     a, b, _ = case.parts
     batch = case.batches[1]
@@ -160,14 +160,14 @@ def _remove_undoes_update(case: _Case) -> None:
     _assert_alike(a.merge(b).subtract(b), a)
 
 
-def _removing_all_leaves_nothing(case: _Case) -> None:
+def _removing_all_leaves_nothing(case: _StatisticCase) -> None:
     """a statistic without its rows has seen nothing, to the last bit."""
     batch = case.batches[0]
     nothing = batch.into(case.zero).remove(batch.x, batch.groups, batch.weight)
     _assert_alike(nothing, case.zero, tolerance=0.0)
 
 
-def _unseen_rows_are_refused(case: _Case) -> None:
+def _unseen_rows_are_refused(case: _StatisticCase) -> None:
     """rows that were never seen cannot be removed."""
     batch = case.batches[0]
     try:
@@ -178,23 +178,23 @@ def _unseen_rows_are_refused(case: _Case) -> None:
     _assert_alike(batch.into(case.zero), nothing)
 
 
-def _rows_without_weight_are_no_rows(case: _Case) -> None:
+def _rows_without_weight_are_no_rows(case: _StatisticCase) -> None:
     """a row of weight zero is no row."""
     batch = case.batches[0]
     kept = np.arange(len(batch.groups)) % 3 > 0
-    silenced = _Batch(batch.x, batch.groups, np.where(kept, batch.weight, 0.0))
+    silenced = _TestBatch(batch.x, batch.groups, np.where(kept, batch.weight, 0.0))
     _assert_alike(silenced.into(case.zero), batch.rows(np.flatnonzero(kept)).into(case.zero))
 
 
-def _groups_move(case: _Case) -> None:
+def _groups_move(case: _StatisticCase) -> None:
     """groups can be moved before or after an update."""
     batch, k = case.batches[0], case.zero.groups
     places = np.roll(np.arange(k), 1)
-    moved = _Batch(batch.x, places[batch.groups].astype(np.int32), batch.weight)
+    moved = _TestBatch(batch.x, places[batch.groups].astype(np.int32), batch.weight)
     _assert_alike(batch.into(case.zero).regroup(places, k), moved.into(case.zero.regroup(places, k)))
 
 
-def _groups_come_and_go(case: _Case) -> None:
+def _groups_come_and_go(case: _StatisticCase) -> None:
     """new groups are empty, and dropping them leaves what there was."""
     a, k = case.parts[0], case.zero.groups
     wider = a.regroup(np.arange(k), k + 2)
@@ -202,7 +202,7 @@ def _groups_come_and_go(case: _Case) -> None:
     _assert_alike(wider.regroup(np.array([*range(k), -1, -1]), k), a)
 
 
-def _values_never_change(case: _Case) -> None:
+def _values_never_change(case: _StatisticCase) -> None:
     """no method changes a statistic in place."""
     a, b, _ = case.parts
     before = copy.deepcopy(a)
@@ -212,7 +212,7 @@ def _values_never_change(case: _Case) -> None:
     _assert_alike(a, before)
 
 
-def _copies_are_equal(case: _Case) -> None:
+def _copies_are_equal(case: _StatisticCase) -> None:
     """a pickled copy is the same statistic."""
     a = case.parts[0]
     _assert_alike(pickled(a), a)

@@ -10,8 +10,8 @@ import pytest
 
 from mercer import KernelRidge, LassoCV, LinearRegression, LinearSVC, LogisticRegression, compare
 from mercer.comparison.sections.whole import page
+from mercer.explanation.tables import learnt
 from mercer.report import Grid, Page
-from mercer.using.explaining.learnt import learnt
 from tests.comparison.sections._pages import blocks, linear, section
 
 

@@ -10,13 +10,13 @@ import pytest
 from sklearn.datasets import load_iris
 
 from mercer import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, compare
+from mercer.comparison import time_limit
+from mercer.comparison._view import View
 from mercer.comparison.comparison import Comparison
-from mercer.comparison.experiments.curves_result import LearningCurves
-from mercer.comparison.racing import budget
-from mercer.comparison.racing.budget import Budget
+from mercer.comparison.learning_curves import LearningCurves
 from mercer.comparison.sections import curves as module
 from mercer.comparison.sections.curves import _with_crossover, curves, pairs
-from mercer.comparison.view import View
+from mercer.comparison.time_limit import Budget
 from mercer.report import Chart, Line, Note
 
 
@@ -91,7 +91,7 @@ def test_an_experiment_whose_first_repeat_takes_too_long_is_given_up(
 def test_repeats_that_were_done_in_time_are_drawn(iris: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every look at the clock is 100 seconds later: one repeat of five takes ten looks of twenty."""
     seconds = iter(range(0, 100_000, 100))
-    monkeypatch.setattr(budget, "now", lambda: float(next(seconds)))
+    monkeypatch.setattr(time_limit, "now", lambda: float(next(seconds)))
     section = curves(View(iris, budget=Budget(2_000)))
     assert section is not None
     assert isinstance(section.blocks[0], Chart)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.comparison.comparison import Comparison
-from mercer.report import Chart, Costs, Heat, Page
+from mercer.report import Chart, CostTable, Heat, Page
 from tests.comparison.sections._pages import blocks, section
 
 
@@ -21,7 +21,7 @@ def test_confusions_add_up_to_the_accuracy(iris: Comparison, of_iris: Page) -> N
 
 
 def test_costs_hold_probabilities_of_the_rows(of_iris: Page) -> None:
-    (costs,) = blocks(section(of_iris, "decisions"), Costs)
+    (costs,) = blocks(section(of_iris, "decisions"), CostTable)
     assert costs.classes == ("setosa", "versicolor", "virginica")
     assert "nothing" not in costs.models
     proba, codes = next(iter(costs.models.values()))

@@ -8,12 +8,12 @@ import pandas as pd
 from mercer import SVC, LogisticRegression, NaiveBayes, compare
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.sections.whole import page
-from mercer.report import Chart, Note, Page, Rows
+from mercer.report import Chart, Note, Page, RowTable
 from tests.comparison.sections._pages import blocks, linear, section
 
 
 def test_rows_add_up_to_what_the_model_says(mixed: Comparison, of_mixed: Page) -> None:
-    (rows,) = blocks(section(of_mixed, "rows"), Rows)
+    (rows,) = blocks(section(of_mixed, "rows"), RowTable)
     picked = [int(name.removeprefix("row ")) for name in rows.names]
     for told in rows.models:
         model = mixed.fitted(told.model)
@@ -31,7 +31,7 @@ def test_naive_bayes_of_a_frame_with_gaps_is_explained() -> None:
     frame.loc[::5, "size"] = np.nan
     made = page(compare(frame, np.where(y, "on", "off"), models={"bayes": NaiveBayes()}, cv=3))
     assert "left-out" not in {each.id for each in made.sections}
-    (rows,) = blocks(section(made, "rows"), Rows)
+    (rows,) = blocks(section(made, "rows"), RowTable)
     gap = [row[0] for row in rows.rows].index("missing")
     assert rows.models[0].contributions[gap][0] == 0
 
@@ -41,7 +41,7 @@ def test_every_column_of_a_wide_table_has_a_value_and_sums_are_complete() -> Non
     X = pd.DataFrame({f"c{j:02d}": rng.normal(size=90) for j in range(60)})
     y = np.where(X["c03"] + X["c55"] + rng.normal(size=90) > 0, "on", "off")
     found = compare(X, y, models={"lines": linear(LogisticRegression())}, cv=3)
-    (rows,) = blocks(section(page(found), "rows"), Rows)
+    (rows,) = blocks(section(page(found), "rows"), RowTable)
     (told,) = rows.models
     named = [name for name in told.features if not name.startswith("(")]
     assert set(named) <= set(rows.columns)
@@ -59,7 +59,7 @@ def test_a_kernel_machine_is_explained_with_its_error() -> None:
     y = np.where(X["c3"] * X["c5"] + 0.3 * X["c7"] > 0, "on", "off")
     found = compare(X, y, models={"machine": linear(SVC(), output="array")}, cv=3)
     made = section(page(found), "rows")
-    (rows,) = blocks(made, Rows)
+    (rows,) = blocks(made, RowTable)
     picked = np.array([int(name.removeprefix("row ")) for name in rows.names])
     p = np.clip(found.fitted("machine").predict_proba(X.iloc[picked])[:, 1], 1e-4, 1 - 1e-4)
     sums = rows.models[0].base + np.array(rows.models[0].contributions).sum(axis=1)

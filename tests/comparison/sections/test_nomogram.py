@@ -8,7 +8,7 @@ import pandas as pd
 from mercer import LinearRegression, compare, explain_rows
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.sections.whole import page
-from mercer.report import Chart, Grid, Page, Points
+from mercer.report import Chart, Grid, Page, PointCloud
 from tests.comparison.sections._pages import blocks, linear, section
 
 
@@ -29,7 +29,7 @@ def test_a_single_value_far_out_does_not_fill_a_nomogram() -> None:
     X.loc[0, "a"] = 1e6
     found = compare(X, X["b"] + rng.normal(size=200), models={"lines": linear(LinearRegression())}, task="regression")
     chart = next(chart for chart in blocks(section(page(found), "rows"), Chart) if chart.title.startswith("Nomogram"))
-    dots = [mark for mark in chart.marks if isinstance(mark, Points)]
+    dots = [mark for mark in chart.marks if isinstance(mark, PointCloud)]
     widths = sorted(np.ptp(mark.x) for mark in dots)
     assert widths[-1] < 10
 
@@ -48,7 +48,7 @@ def test_columns_that_are_not_drawn_are_a_line_and_missing_is_a_value() -> None:
     explanation = explain_rows(found.fitted("lines"), X)
     others = [j for j, name in enumerate(explanation.names) if name not in drawn]
     sums = explanation.contributions[:, others, 0].sum(axis=1)
-    (line,) = [mark for mark in chart.marks if isinstance(mark, Points) and mark.y[0] == len(drawn)]
+    (line,) = [mark for mark in chart.marks if isinstance(mark, PointCloud) and mark.y[0] == len(drawn)]
     np.testing.assert_allclose(line.x, np.quantile(sums, [0.05, 0.5, 0.95]))
     (grid,) = [each for each in blocks(blocks_of_rows, Grid) if each.title == "The same as a table"]
     assert ("c29", "missing") in [row[:2] for row in grid.rows]

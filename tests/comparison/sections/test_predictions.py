@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.comparison.sections.predictions import binned_means, rootogram
-from mercer.report import Chart, Page, Points
+from mercer.report import Chart, Page, PointCloud
 from tests.comparison.sections._pages import blocks, section
 
 
 def test_predictions_of_numbers_and_of_counts(of_numbers: Page, of_counts: Page) -> None:
     against = blocks(section(of_numbers, "predictions"), Chart)[0]
     means = against.marks[-1]
-    assert isinstance(means, Points)
+    assert isinstance(means, PointCloud)
     np.testing.assert_allclose(means.x, means.y, atol=2)
     counted = [chart.title for chart in blocks(section(of_counts, "predictions"), Chart)]
     assert "How often each count occurs" in counted
@@ -21,7 +21,7 @@ def test_predictions_of_numbers_and_of_counts(of_numbers: Page, of_counts: Page)
 def test_a_huge_count_takes_no_room() -> None:
     truth = np.append(np.arange(60.0) % 7, 3e13)
     (observed, _) = rootogram(np.full(61, 3.0), truth).marks
-    assert isinstance(observed, Points)
+    assert isinstance(observed, PointCloud)
     assert observed.y[:7] == (9, 9, 9, 9, 8, 8, 8)
     assert sum(observed.y) == 60
 

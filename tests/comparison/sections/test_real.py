@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from mercer import compare
+from mercer.application.datasets import open_data, problem_of
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.sections.whole import page
-from mercer.report import Grid, Note, Page, Rows
+from mercer.report import Grid, Note, Page, RowTable
 from mercer.report.page import page_html
-from mercer.using.datasets import open_data, problem_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer._errors.MercerWarning")
 
@@ -47,7 +47,7 @@ def test_heart(real_data: Find) -> None:
     assert "curves" in found  # logistic regression and naive Bayes are a pair
     assert "MRC105" in codes(found)  # the key names the rows
     assert "MRC201" not in codes(found)
-    rows = next(block for block in found["rows"].blocks if isinstance(block, Rows))
+    rows = next(block for block in found["rows"].blocks if isinstance(block, RowTable))
     assert {told.model for told in rows.models} == {"LogisticRegression", "NaiveBayes"}
 
 

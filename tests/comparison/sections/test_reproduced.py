@@ -9,8 +9,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from mercer import GaussianNB, compare
+from mercer.comparison._view import View
 from mercer.comparison.sections.reproduced import reproduced
-from mercer.comparison.view import View
 from mercer.report import Grid, Page
 from tests.comparison.sections._pages import blocks, section
 

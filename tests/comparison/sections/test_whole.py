@@ -13,13 +13,13 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 
 from mercer import GaussianNB, LinearDiscriminantAnalysis, LogisticRegression, MultinomialNB, compare
+from mercer.comparison import time_limit
 from mercer.comparison.comparison import Comparison
-from mercer.comparison.racing import budget
-from mercer.comparison.racing.budget import Budget, OutOfTime
 from mercer.comparison.sections import whole
 from mercer.comparison.sections.leaders import leaders
 from mercer.comparison.sections.whole import SECTIONS, page
-from mercer.report import Bars, Chart, Grid, Line, Note, Page, Points, Section
+from mercer.comparison.time_limit import Budget, OutOfTime
+from mercer.report import Bars, Chart, Grid, Line, Note, Page, PointCloud, Section
 from mercer.report.page import page_html
 from tests.comparison.sections._pages import blocks, section
 
@@ -45,7 +45,7 @@ def test_no_chart_is_empty(of_iris: Page, of_mixed: Page, of_numbers: Page, of_c
         for chart in (block for found in each.sections for block in blocks(found, Chart)):
             assert chart.marks, chart.title
             for mark in chart.marks:
-                if isinstance(mark, Line | Points):
+                if isinstance(mark, Line | PointCloud):
                     assert np.isfinite(mark.y).any(), chart.title
                 if isinstance(mark, Bars):
                     assert len(mark.values), chart.title
@@ -65,7 +65,7 @@ def test_a_section_that_fails_is_left_out_with_a_note(iris: Comparison, monkeypa
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds that pass when a section says so."""
     passed = [0.0]
-    monkeypatch.setattr(budget, "now", lambda: passed[0])
+    monkeypatch.setattr(time_limit, "now", lambda: passed[0])
     return passed
 
 

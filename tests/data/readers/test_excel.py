@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import mercer.data
-from mercer import _memory
+from mercer import _memory as memory
 from mercer._errors import DataError, EmptyDataError, MissingDependencyError, TooLargeError
 from mercer.data.readers import Reading, open_rows, read_table
 
@@ -141,6 +141,6 @@ def test_a_workbook_beyond_memory_is_refused(tmp_path: Path, monkeypatch: pytest
     path = workbook(tmp_path / "b.xlsx", S=[["x"], [1]])
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/media/zeros.bin", bytes(40_000_000))
-    monkeypatch.setattr(_memory, "available_bytes", lambda: 20_000_000)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 20_000_000)
     with pytest.raises(TooLargeError, match=r"'b\.xlsx' needs 0\.04"):
         read_table(path)

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 import mercer.data
-from mercer import _memory
+from mercer import _memory as memory
 from mercer._errors import DataError, DataNotFoundError, EmptyDataError, TooLargeError
 from mercer.data.readers import open_rows, read_table
 from tests.data._databases import sqlite_file
@@ -140,7 +140,7 @@ def test_damaged_archives(tmp_path: Path) -> None:
 
 
 def test_what_unpacks_to_more_than_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_memory, "available_bytes", lambda: 20_000_000)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 20_000_000)
     zeros = bytes(40_000_000)
     declared = zipped(tmp_path / "a.zip", a_csv=zeros)
     (tmp_path / "a.csv.xz").write_bytes(lzma.compress(zeros, preset=0))

@@ -23,7 +23,7 @@ from mercer._errors import ColumnMismatchError, DataError
 from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Chunk
 from mercer.data.sources.collections import of_collection, with_targets
-from mercer.data.sources.memory import InMemory
+from mercer.data.sources.memory import MemorySource
 from mercer.engines import engine, fold
 from tests.engines._clusters import cluster_of
 from tests.engines._summaries import column_sums
@@ -217,8 +217,8 @@ def test_only_a_collection_without_a_target_takes_one() -> None:
     np.testing.assert_array_equal(read_all(mapped).X, 2 * X)
     np.testing.assert_array_equal(read_all(mapped).y, Y)
     assert with_targets(of_collection(da.from_array(X, chunks=20), cut), y=cut) is None
-    assert with_targets(InMemory(X), y=cut) is None
-    assert with_targets(InMemory(X).map(doubled), y=cut) is None
+    assert with_targets(MemorySource(X), y=cut) is None
+    assert with_targets(MemorySource(X).map(doubled), y=cut) is None
     with pytest.raises(TypeError, match="exposure"):
         with_targets(alone, exposure=cut)
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer.models.linear.linear_regression import LinearRegression
-from mercer.models.linear.ridge import Ridge
-from mercer.solvers.least_squares.direct import Rows
+from mercer.linear_model import LinearRegression, Ridge
+from mercer.optim.least_squares_rows import LeastSquaresRows
 from tests.known.nist.regression import Reference, correct_digits, references
 
 REFERENCES = references()
@@ -38,7 +37,7 @@ def test_coefficients_by_other_ways(reference: Reference, how: str, monkeypatch:
     elif how == "ridge without a penalty":
         model = Ridge(alpha=0.0)
     else:
-        monkeypatch.setattr(Rows, "blocks", lambda rows: [slice(i, i + 3) for i in range(0, len(rows), 3)])
+        monkeypatch.setattr(LeastSquaresRows, "blocks", lambda rows: [slice(i, i + 3) for i in range(0, len(rows), 3)])
     model.fit(X, y, sample_weight=weight)
     assert correct_digits([model.intercept_, *model.coef_], reference.coefficients) >= reference.digits
 

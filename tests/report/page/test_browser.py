@@ -12,8 +12,8 @@ import pytest
 
 from mercer.report import (
     Chart,
-    Costs,
-    Evidence,
+    CostTable,
+    EvidenceRecord,
     Field,
     FirstScreen,
     Grid,
@@ -21,12 +21,12 @@ from mercer.report import (
     NextStep,
     Note,
     Page,
-    Rows,
+    RowTable,
     Section,
 )
 from mercer.report.page import page_html
 from mercer.report.page.costs import PARTS, judged, quantised
-from mercer.report.page.limits import Limits
+from mercer.report.page.limits import PageLimits
 from tests.report import _demo
 
 PAGE = _demo.page()
@@ -134,10 +134,10 @@ def test_no_table_scrolls_sideways_on_a_phone(browser: Any, tmp_path: Path) -> N
     for classes in (("1", "2", "3", "4", "5"), tuple("abcdefg"), ("ExtrmLib", "Liberal", "Moderate"), ("no", "yes")):
         probabilities = rng.dirichlet(np.ones(len(classes)), size=40)
         truth = np.arange(40) % len(classes)
-        blocks.append(Costs(classes, {"LogisticRegressionCV": (probabilities, truth)}))
-    evidence = Evidence("LassoCV", "prediction", 178346.5, ((-1215891.4, 107989.2, -3.25),), ("270,000",))
+        blocks.append(CostTable(classes, {"LogisticRegressionCV": (probabilities, truth)}))
+    evidence = EvidenceRecord("LassoCV", "prediction", 178346.5, ((-1215891.4, 107989.2, -3.25),), ("270,000",))
     columns = ("Gr_Liv_Area", "Year_Remod_Add", "Neighborhood")
-    blocks.append(Rows(columns, (("1097", "1984", "Northridge_Heights"),), (evidence,)))
+    blocks.append(RowTable(columns, (("1097", "1984", "Northridge_Heights"),), (evidence,)))
     drivers = tuple(
         (name, f"higher values {verb} the prediction", 0.5)
         for name, verb in (("agefirstbirth", "lower"), ("year", "raise"))
@@ -176,7 +176,7 @@ def test_a_leaderboard_of_nine_columns_fits_a_sheet_of_paper(browser: Any, tmp_p
     scores = ("0.5174 ± 0.0192", "0.5010 ± 0.0193", "0.7656 ± 0.0164", "0.7691 ± 0.0346", "0.068 (0.049–0.089)")
     names = ("HistGradientBoostingClassifier (reference)", "GaussianDiscriminant(covariance='shared full')", "SVC")
     rows = tuple((name, *scores, "0.682", "0.0767", "3.04 MB") for name in names)
-    costs = Costs(tuple("1234567"), {"SVC": (np.full((7, 7), 1 / 7), np.arange(7))})
+    costs = CostTable(tuple("1234567"), {"SVC": (np.full((7, 7), 1 / 7), np.arange(7))})
     file = tmp_path / "sheet.html"
     section = Section("all", "All", (Grid("Models", fields, rows), costs))
     file.write_text(page_html(Page("t", "", (section,))), encoding="utf-8")
@@ -188,8 +188,8 @@ def test_a_leaderboard_of_nine_columns_fits_a_sheet_of_paper(browser: Any, tmp_p
 
 def test_names_in_the_values_of_a_row_are_broken_at_underscores(browser: Any, tmp_path: Path) -> None:
     names = ("Neighborhood", "a_very_long_name_of_a_column_with_words")
-    evidence = Evidence("LassoCV", "prediction", 1.0, ((-15891.4, 107989.2),), ("2",))
-    rows = Rows(names, (("One_Story_1946_and_Newer_All_Styles", "2"),), (evidence,))
+    evidence = EvidenceRecord("LassoCV", "prediction", 1.0, ((-15891.4, 107989.2),), ("2",))
+    rows = RowTable(names, (("One_Story_1946_and_Newer_All_Styles", "2"),), (evidence,))
     file = tmp_path / "names.html"
     file.write_text(page_html(Page("t", "", (Section("all", "All", (rows,)),))), encoding="utf-8")
     tab = Tab(browser, file, 390)
@@ -420,9 +420,9 @@ def test_costs_that_are_changed_change_the_numbers_as_in_python(tab: Tab, matrix
     for k, row in enumerate(matrix):
         for d, cost in enumerate(row):
             tab.page.fill(f'[data-cost="{k} {d}"]', str(cost))
-    costs = block(Costs)
+    costs = block(CostTable)
     shown = told_costs(tab)
-    for name, (parts, truth) in quantised(costs, Limits()).items():
+    for name, (parts, truth) in quantised(costs, PageLimits()).items():
         expected = judged(parts / PARTS, truth, np.array(matrix, dtype=float))
         assert shown[name] == [f"{value:.4f}".replace("-", "−") for value in expected[:4]]
         tab.page.select_option(".confusion select", label=name)
@@ -435,7 +435,7 @@ def test_costs_that_are_changed_change_the_numbers_as_in_python(tab: Tab, matrix
 def test_costs_of_more_than_two_classes(browser: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     models = {name: (rng.dirichlet(np.ones(3), n), rng.integers(0, 3, n)) for name, n in (("a", 400), ("b", 90))}
-    costs = Costs(("x", _demo.RUDE, "z"), models, [[0, 1, 7], [2, 0, 1], [1, 4, 0.5]])
+    costs = CostTable(("x", _demo.RUDE, "z"), models, [[0, 1, 7], [2, 0, 1], [1, 4, 0.5]])
     path = tmp_path / "costs.html"
     path.write_text(page_html(Page("t", "", (Section("c", "C", (costs,)),))), encoding="utf-8")
     without, tab = Tab(browser, path, java_script_enabled=False), Tab(browser, path)
@@ -443,7 +443,7 @@ def test_costs_of_more_than_two_classes(browser: Any, tmp_path: Path) -> None:
     tab.page.fill('[data-cost="2 1"]', "0.1")
     matrix = np.array(costs.costs)
     matrix[2, 1] = 0.1
-    for name, (parts, truth) in quantised(costs, Limits()).items():
+    for name, (parts, truth) in quantised(costs, PageLimits()).items():
         assert told_costs(tab)[name] == [f"{value:.4f}" for value in judged(parts / PARTS, truth, matrix)[:4]]
     assert told_costs(tab) != told_costs(without)
     assert tab.complaints == []
@@ -461,7 +461,7 @@ def test_a_cost_that_is_no_number_is_said_and_reset_brings_all_back(tab: Tab) ->
 
 
 def test_rows_can_be_looked_at_one_by_one(tab: Tab) -> None:
-    rows = block(Rows)
+    rows = block(RowTable)
     explorer = tab.page.locator(".rows")
     for i in (0, 1):
         total = rows.models[0].base + sum(rows.models[0].contributions[i])

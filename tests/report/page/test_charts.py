@@ -12,15 +12,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from mercer.report import Axis, Bars, Chart, Heat, Line, Mark, Points
+from mercer.report import Axis, Bars, Chart, Heat, Line, Mark, PointCloud
 from mercer.report.page.charts import chart_html
-from mercer.report.page.limits import Limits
+from mercer.report.page.limits import PageLimits
 
 X, Y = Axis("x"), Axis("y")
 
 
-def drawn(*marks: Mark, x: Axis = X, y: Axis = Y, limits: Limits | None = None) -> ElementTree.Element:
-    return ElementTree.fromstring(chart_html(Chart("title", x, y, marks, "caption"), "k", limits or Limits()))
+def drawn(*marks: Mark, x: Axis = X, y: Axis = Y, limits: PageLimits | None = None) -> ElementTree.Element:
+    return ElementTree.fromstring(chart_html(Chart("title", x, y, marks, "caption"), "k", limits or PageLimits()))
 
 
 def of_class(figure: ElementTree.Element, name: str) -> list[ElementTree.Element]:
@@ -58,7 +58,7 @@ def test_a_band_ends_where_either_side_does() -> None:
 
 
 def test_higher_values_are_higher_on_the_paper_and_names_come_from_the_top() -> None:
-    first, second = told(drawn(Points("a", [0, 1], [5, 9])))[0]["py"]
+    first, second = told(drawn(PointCloud("a", [0, 1], [5, 9])))[0]["py"]
     assert first > second
     first, second = told(drawn(Bars("a", ("p", "q"), [5, 9])))[0]["py"]
     assert first < second
@@ -80,7 +80,7 @@ def test_bars_of_several_kinds_do_not_overlap() -> None:
 
 
 def test_values_come_with_their_intervals_and_labels() -> None:
-    mark = told(drawn(Points("a", [1], [0.5], ["row 7"], [0.25], [0.75])))[0]
+    mark = told(drawn(PointCloud("a", [1], [0.5], ["row 7"], [0.25], [0.75])))[0]
     assert (mark["between"], mark["labels"]) == (["0.25 to 0.75"], ["row 7"])
 
 
@@ -107,7 +107,7 @@ def test_neighbouring_cells_of_one_shade_are_one_area() -> None:
 
 def test_classes_and_points_of_the_same_name_have_the_same_colour() -> None:
     heat = Heat("decision", [0, 1], [0, 1, 2], [[1, 0]], classes=("no", "yes"))
-    figure = drawn(heat, Points("yes", [0.5], [0.5]), Points("no", [1.5], [0.5]))
+    figure = drawn(heat, PointCloud("yes", [0.5], [0.5]), PointCloud("no", [1.5], [0.5]))
     series = {mark["name"]: mark["series"] for mark in told(figure) if mark["kind"] == "points"}
     assert series == {"yes": 1, "no": 0}
     assert [item.get("data-series") for item in figure.iter("li")] == ["0", "1"]
@@ -118,7 +118,7 @@ def test_one_series_needs_no_legend_and_a_nameless_line_is_in_none() -> None:
 
 
 def test_many_points_are_thinned_with_the_ends_kept() -> None:
-    figure = drawn(Line("a", np.arange(10_001), np.arange(10_001)), limits=Limits(line=50))
+    figure = drawn(Line("a", np.arange(10_001), np.arange(10_001)), limits=PageLimits(line=50))
     shown = told(figure)[0]["x"]
     assert len(shown) == 50
     assert (shown[0], shown[-1]) == ("0", "10,000")
@@ -126,7 +126,7 @@ def test_many_points_are_thinned_with_the_ends_kept() -> None:
 
 @pytest.mark.parametrize(
     "mark",
-    [Line("a", [], []), Points("a", [math.nan], [1]), Bars("a", ["x"], [math.inf]),
+    [Line("a", [], []), PointCloud("a", [math.nan], [1]), Bars("a", ["x"], [math.inf]),
      Heat("h", ["a"], ["b"], [[math.nan]]), Heat("h", (), (), ())],
 )  # fmt: skip
 def test_nothing_to_draw_is_said(mark: Mark) -> None:

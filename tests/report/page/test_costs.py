@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.report import Costs
+from mercer.report import CostTable
 from mercer.report.page.costs import PARTS, costs_html, judged, quantised, threshold_sentence
-from mercer.report.page.limits import Limits
+from mercer.report.page.limits import PageLimits
 
 RNG = np.random.default_rng(0)
 
@@ -67,7 +67,7 @@ def test_thresholds_that_are_known(matrix: list[list[float]], words: str) -> Non
 def test_rows_that_were_never_held_out_are_left_out_and_many_are_thinned() -> None:
     p, truth, _ = case(5000, 2)
     p[::2] = np.nan
-    parts, kept = quantised(Costs(("a", "b"), {"m": (p, truth)}), Limits())["m"]
+    parts, kept = quantised(CostTable(("a", "b"), {"m": (p, truth)}), PageLimits())["m"]
     assert len(parts) == len(kept) == 2000
     assert np.isin(kept, [0, 1]).all()
     assert abs(parts / PARTS).max() <= 1
@@ -75,9 +75,11 @@ def test_rows_that_were_never_held_out_are_left_out_and_many_are_thinned() -> No
 
 def test_probabilities_keep_four_digits() -> None:
     p, truth, _ = case(50, 3)
-    parts, _ = quantised(Costs("abc", {"m": (p, truth)}), Limits())["m"]
+    parts, _ = quantised(CostTable("abc", {"m": (p, truth)}), PageLimits())["m"]
     np.testing.assert_allclose(parts / PARTS, p, atol=1e-5)
 
 
 def test_without_rows_there_is_a_sentence() -> None:
-    assert "no held-out probabilities" in costs_html(Costs(("a", "b"), {"m": ([[np.nan, np.nan]], [0])}), Limits())
+    assert "no held-out probabilities" in costs_html(
+        CostTable(("a", "b"), {"m": ([[np.nan, np.nan]], [0])}), PageLimits()
+    )

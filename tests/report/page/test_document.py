@@ -13,22 +13,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer.report import (
+from mercer.report import (  # fmt: skip
     Axis,
     Bars,
     Chart,
-    Costs,
-    Evidence,
+    CostTable,
+    EvidenceRecord,
     Field,
     Grid,
     Heat,
     Line,
     Note,
     Page,
-    Points,
-    Rows,
+    PointCloud,
+    RowTable,
     Section,
-)  # fmt: skip
+)
 from mercer.report.page import page_html
 from tests.report import _demo
 
@@ -65,14 +65,14 @@ def small_page(name: str) -> Page:
     """Every kind of block, with one name wherever a name can be."""
     x = Axis(name, names=(name,), scale="category")
     charts = (
-        Chart(name, Axis(name), Axis(name), (Line(name, [0, 1], [0, 1]), Points(name, [0], [1], [name])), name),
+        Chart(name, Axis(name), Axis(name), (Line(name, [0, 1], [0, 1]), PointCloud(name, [0], [1], [name])), name),
         Chart(name, Axis(name), Axis(name), (Bars(name, (name, "b"), [1, 2]),)),
         Chart(name, x, x, (Heat(name, (name,), (name,), [[0]], classes=(name,)),)),
     )
-    evidence = Evidence(name, name, 0.0, [[1.0]], [name], [name], [name], [[1.0]])
+    evidence = EvidenceRecord(name, name, 0.0, [[1.0]], [name], [name], [name], [[1.0]])
     blocks = (
         name, Note(name, "bad", name, name), Grid(name, (Field(name),), ((name,),), (name,)), *charts,
-        Costs((name, "b"), {name: ([[0.4, 0.6]], [0])}), Rows((name,), [[name]], (evidence,), (name,), (name,)),
+        CostTable((name, "b"), {name: ([[0.4, 0.6]], [0])}), RowTable((name,), [[name]], (evidence,), (name,), (name,)),
     )  # fmt: skip
     return Page(name, name, (Section("a", name, blocks, name),), (name,))
 
@@ -124,16 +124,16 @@ def test_a_page_stays_below_two_megabytes() -> None:
     n, rng = 5_000, np.random.default_rng(0)
     x = np.linspace(0, 1, n)
     lines = tuple(Line(f"model {i}", x, rng.random(n), rng.random(n), rng.random(n)) for i in range(9))
-    cloud = Points("rows", rng.random(n), rng.random(n), [f"row {i}" for i in range(n)])
+    cloud = PointCloud("rows", rng.random(n), rng.random(n), [f"row {i}" for i in range(n)])
     charts = tuple(Chart(f"chart {i}", Axis("x"), Axis("y"), (*lines, cloud)) for i in range(8))
     table = Grid(
         "all", tuple(Field(f"c{j}", ".3f") for j in range(10)), tuple(map(tuple, rng.random((n, 10)).tolist()))
     )
     p = rng.random((3000, 10))
-    costs = Costs(tuple("abcdefghij"), {f"m{i}": (p, rng.integers(0, 10, 3000)) for i in range(12)})
+    costs = CostTable(tuple("abcdefghij"), {f"m{i}": (p, rng.integers(0, 10, 3000)) for i in range(12)})
     names = [f"c{j}" for j in range(40)]
-    evidence = tuple(Evidence(f"m{i}", "log odds", 0, rng.random((500, 40)), ["a"] * 500) for i in range(8))
-    rows = Rows(names, [["some value"] * 40] * 500, evidence)
+    evidence = tuple(EvidenceRecord(f"m{i}", "log odds", 0, rng.random((500, 40)), ["a"] * 500) for i in range(8))
+    rows = RowTable(names, [["some value"] * 40] * 500, evidence)
     html = page_html(Page("big", "", (Section("a", "A", (*charts, table, costs, rows)),)))
     assert len(html.encode()) < 2_000_000
     assert "rows.</p>" in html  # the table says that it was cut
@@ -152,7 +152,7 @@ def test_an_empty_page_is_a_page() -> None:
 )  # fmt: skip
 def test_every_number_can_be_drawn_or_left_out(values: list[float], scale: str) -> None:
     x = Axis("x", scale)  # type: ignore[arg-type]
-    marks = (Line("a", values, values, values, values), Points("b", values, values, None, values, values))
+    marks = (Line("a", values, values, values, values), PointCloud("b", values, values, None, values, values))
     bars = (Bars("c", [f"n{i}" for i in range(len(values))], values, values, values),)
     for chart in (Chart("t", x, x, marks), Chart("t", Axis("v"), Axis(""), bars)):
         html = page_html(Page("p", "", (Section("a", "A", (chart,)),)))

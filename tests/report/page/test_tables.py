@@ -6,13 +6,13 @@ import math
 from xml.etree import ElementTree
 
 from mercer.report import Field, Grid
-from mercer.report.page.limits import Limits
+from mercer.report.page.limits import PageLimits
 from mercer.report.page.tables import table_html
 
 
 def cells(*rows: object, form: str = "") -> list[str | None]:
     grid = Grid("t", (Field("name"), Field("x", form)), tuple(("a", row) for row in rows))  # type: ignore[misc]
-    page = ElementTree.fromstring(f"<div>{table_html(grid, Limits())}</div>")
+    page = ElementTree.fromstring(f"<div>{table_html(grid, PageLimits())}</div>")
     return [cell.get("data-v") for cell in page.iter("td")]
 
 
@@ -21,11 +21,11 @@ def test_numbers_have_their_whole_value_and_what_is_missing_has_none() -> None:
 
 
 def test_numbers_have_a_true_minus_and_words_stay_as_they_are() -> None:
-    html = table_html(Grid("", (Field("a"), Field("b", ".1f")), (("x-y", -1.5),)), Limits())
+    html = table_html(Grid("", (Field("a"), Field("b", ".1f")), (("x-y", -1.5),)), PageLimits())
     assert ">x-y<" in html
     assert ">−1.5<" in html
     scores = Grid("", (Field("a"), Field("b")), (("x-y", "-0.24 ± 0.57"), ("z", "1e-05 (-0.1–0.2)")))
-    written = table_html(scores, Limits())
+    written = table_html(scores, PageLimits())
     assert "−0.24" in written
     assert "1e-05" in written
     assert "(−0.1–0.2)" in written
@@ -39,7 +39,7 @@ def test_a_margin_stands_apart_from_its_number_and_a_call_can_be_broken_before_i
     grid = Grid(
         "", (Field("model"), Field("x", ".2f")), (("Model(a=1)", "0.91 ± 0.02"), ("(b)", 0.5), ("c", "0.5 (0–1)"))
     )
-    html = table_html(grid, Limits())
+    html = table_html(grid, PageLimits())
     assert '>0.91 <span class="margin">± 0.02</span></td>' in html
     assert '>0.5 <span class="margin">(0–1)</span></td>' in html
     assert ">Model(<wbr>a=1)</th>" in html
@@ -52,7 +52,7 @@ def test_words_are_words_if_any_of_them_is_no_number() -> None:
 
 def test_headings_and_names_have_a_scope_and_the_caption_is_there() -> None:
     grid = Grid("Fruit", (Field("name"), Field("price", ".2f")), (("apple", 1.5),), ("In `euros`.",))
-    page = ElementTree.fromstring(f"<div>{table_html(grid, Limits())}</div>")
+    page = ElementTree.fromstring(f"<div>{table_html(grid, PageLimits())}</div>")
     assert [cell.get("scope") for cell in page.iter("th")] == ["col", "col", "row"]
     assert page.findtext(".//caption/span") == "Fruit"
     assert page.findtext(".//p/code") == "euros"
@@ -60,11 +60,11 @@ def test_headings_and_names_have_a_scope_and_the_caption_is_there() -> None:
 
 def test_a_table_that_is_too_long_is_cut_and_says_so() -> None:
     grid = Grid("", (Field("n", "d"),), tuple((i,) for i in range(50)))
-    html = table_html(grid, Limits(cells=20))
+    html = table_html(grid, PageLimits(cells=20))
     assert html.count("<tr>") == 21
     assert "The first 20 of 50 rows." in html
 
 
 def test_very_long_words_are_cut() -> None:
-    html = table_html(Grid("", (Field("n"),), (("x" * 9000,),)), Limits())
+    html = table_html(Grid("", (Field("n"),), (("x" * 9000,),)), PageLimits())
     assert len(html) < 2500

@@ -9,18 +9,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mercer.comparison.checking.checks import CHECKS
-from mercer.comparison.entry import Entry
-from mercer.comparison.racing.simplicity import without_search
-from mercer.comparison.results.leaderboard import heading_of
-from mercer.comparison.results.verdict import ROUNDING, Verdict, measured
+from mercer.comparison._entry import Entry, without_search
+from mercer.comparison._leaderboard import heading_of
+from mercer.comparison._verdict import ROUNDING, Verdict, measured
+from mercer.comparison._view import View
+from mercer.comparison.checks import CHECKS
 from mercer.comparison.sections.findings import LEVELS
-from mercer.comparison.view import View
+from mercer.explanation.column_drivers import Driver, common_output
 from mercer.export import obstacle
 from mercer.export.sql import least_dialect
 from mercer.report import Axis, Bars, Chart, FirstScreen, Influence, NextStep, Note, Section
 from mercer.report.wording import counted, enumerated
-from mercer.using.explaining.drivers import Driver, common_output
 
 #: columns that are named as drivers, and problems that are shown in full
 MOST_DRIVERS, MOST_PROBLEMS = 3, 3

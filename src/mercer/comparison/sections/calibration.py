@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.comparison.entry import Entry
-from mercer.comparison.view import View, some_rows
-from mercer.decide import calibration_curve_with_intervals, calibration_error
-from mercer.report import Axis, Chart, Field, Grid, Line, Points, Section
+from mercer.comparison._entry import Entry
+from mercer.comparison._view import View, some_rows
+from mercer.decision import calibration_curve_with_intervals, calibration_error
+from mercer.report import Axis, Chart, Field, Grid, Line, PointCloud, Section
 from mercer.report.wording import counted
 
 #: models that are drawn, and held-out rows that are
@@ -62,13 +62,13 @@ def calibration(view: View) -> Section | None:
     )
 
 
-def _curve(view: View, entry: Entry) -> tuple[Line, Points]:
+def _curve(view: View, entry: Entry) -> tuple[Line, PointCloud]:
     found = calibration_curve_with_intervals(*_held(view, entry))
     bins = zip(found.rows, found.first, found.last, strict=True)
     labels = [f"{counted(int(n), 'row')} from {a:.3g} to {b:.3g}" for n, a, b in bins]
     return (
         Line(entry.name, found.predicted, found.observed),
-        Points(entry.name, found.predicted, found.observed, labels, low=found.low, high=found.high),
+        PointCloud(entry.name, found.predicted, found.observed, labels, low=found.low, high=found.high),
     )
 
 

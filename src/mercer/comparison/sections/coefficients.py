@@ -10,10 +10,9 @@ from sklearn.pipeline import Pipeline
 
 from mercer._errors import MercerError
 from mercer._typing import Array
-from mercer.comparison.entry import Entry
-from mercer.comparison.view import View, some_rows
-from mercer.report import Axis, Bars, Chart, Section
-from mercer.using.explaining.coefficients import (
+from mercer.comparison._entry import Entry
+from mercer.comparison._view import View, some_rows
+from mercer.explanation.coefficients import (
     INTERCEPT,
     UNITS,
     added_to,
@@ -25,7 +24,8 @@ from mercer.using.explaining.coefficients import (
     scaled,
     without_rounding,
 )
-from mercer.using.explaining.explanation import explain_exactly
+from mercer.explanation.explanation import explain_exactly
+from mercer.report import Axis, Bars, Chart, Section
 
 #: features up to which there are intervals (they take the inverse of a matrix of that size), and rows × features
 MOST_FEATURES, MOST_ENTRIES = 400, 20_000_000
@@ -93,8 +93,8 @@ def _moved(view: View, entry: Entry, model: Any) -> str:
 
 def _summary(view: View, entry: Entry, model: Any, last: Any) -> tuple[Any, str]:
     """Names, columns and notes of `summary`; or why there is none."""
-    from mercer.models.inference import summary
-    from mercer.models.inference.reading import has_reader
+    from mercer.inference import summary
+    from mercer.inference.reading import has_reader
 
     if not has_reader(last):
         return None, f"There are no intervals for {type(last).__name__}."

@@ -12,14 +12,11 @@ from sklearn.base import clone
 from mercer._errors import DataError, ExperimentInterrupted
 from mercer._typing import Array
 from mercer.base import traits_of
-from mercer.comparison.entry import Entry
-from mercer.comparison.experiments.curves_result import LearningCurves
-from mercer.comparison.experiments.learning_curves import learning_curves
-from mercer.comparison.experiments.subsets import growing_sizes, train_rows
-from mercer.comparison.racing.budget import Budget
-from mercer.comparison.racing.clock import WorkClock
-from mercer.comparison.taking_part.kinds import innermost
-from mercer.comparison.view import View, drawn, some_rows
+from mercer.comparison._entry import Entry
+from mercer.comparison._view import View, drawn, some_rows
+from mercer.comparison.learning_curves import LearningCurves, growing_sizes, learning_curves, train_rows
+from mercer.comparison.pairs import innermost
+from mercer.comparison.time_limit import Budget, WorkClock
 from mercer.report import Chart, Line, Note, Section
 
 #: pairs that are tried, of complete numbers and of others, to which some models take many steps

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import Array
-from mercer.comparison.entry import Entry
-from mercer.comparison.view import View, some_rows
-from mercer.report import Axis, Chart, Costs, Field, Grid, Heat, Section
+from mercer.comparison._entry import Entry
+from mercer.comparison._view import View, some_rows
+from mercer.report import Axis, Chart, CostTable, Field, Grid, Heat, Section
 
 #: held-out rows, models and classes for the costs that a reader sets
 MOST_ROWS, MOST_MODELS, MOST_CLASSES = 2_000, 3, 10
@@ -68,13 +68,13 @@ def _by_class(view: View, entry: Entry) -> Grid:
     return Grid(f"{entry.name}, class by class", fields, rows)
 
 
-def _costs(view: View) -> Costs:
+def _costs(view: View) -> CostTable:
     models = {}
     for entry in view.learnt[:MOST_MODELS]:
         proba, truth = view.held_out(entry)
         rows = some_rows(len(truth), MOST_ROWS)
         models[entry.name] = (np.round(proba[rows], 4), truth[rows])
-    return Costs(view.labels, models)
+    return CostTable(view.labels, models)
 
 
 def _sampled(view: View) -> list[str]:

@@ -6,8 +6,8 @@ import numpy as np
 
 from mercer._errors import MercerError
 from mercer._typing import Array
+from mercer.comparison._view import View, some_rows
 from mercer.comparison.sections.useful import by_usefulness
-from mercer.comparison.view import View, some_rows
 from mercer.report import Axis, Chart, Line, Section
 
 MOST_COLUMNS, MOST_CLASSES, MOST_ROWS, POINTS = 8, 6, 1_000, 120
@@ -47,7 +47,7 @@ def _chart(view: View, j: int) -> Chart | None:
 
 
 def _density(values: Array, x: Array) -> Array | None:
-    from mercer.models import KernelDensity
+    from mercer.density import KernelDensity
 
     values = values[some_rows(len(values), MOST_ROWS)]
     if len(values) < 5 or (values == values[0]).all():

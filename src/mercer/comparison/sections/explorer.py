@@ -8,15 +8,16 @@ import numpy as np
 
 from mercer._errors import MercerError
 from mercer._typing import Array
-from mercer.comparison.entry import Entry
+from mercer.comparison._entry import Entry
+from mercer.comparison._view import View, some_rows
 from mercer.comparison.sections.nomogram import nomogram, summed
-from mercer.comparison.view import View, some_rows
 from mercer.data import Table
-from mercer.report import Axis, Bars, Chart, Evidence, Field, Grid, Note, Rows, Section
+from mercer.explanation import explain_rows
+from mercer.explanation.column_drivers import common_output
+from mercer.explanation.evidence import column_texts
+from mercer.explanation.explanation import EXACT, Explanation, explain_exactly
+from mercer.report import Axis, Bars, Chart, EvidenceRecord, Field, Grid, Note, RowTable, Section
 from mercer.report.wording import in_full, written
-from mercer.using.explaining.drivers import common_output
-from mercer.using.explaining.explanation import EXACT, Explanation, explain_exactly, explain_rows
-from mercer.using.explaining.values import column_texts
 
 #: rows to look at; models and classes that explain them; features and columns of each; drivers that are drawn
 MOST_ROWS, MOST_MODELS, MOST_CLASSES, MOST_FEATURES, MOST_COLUMNS, MOST_DRIVERS = 40, 3, 6, 25, 30, 15
@@ -109,13 +110,13 @@ def _chosen(view: View) -> Array:
     return np.unique(np.concatenate([some, worst]))
 
 
-def _rows(view: View, rows: Array, explained: list[tuple[Entry, Explanation]]) -> Rows:
+def _rows(view: View, rows: Array, explained: list[tuple[Entry, Explanation]]) -> RowTable:
     table = view.comparison.table.take(rows)
     evidence = [each for entry, explanation in explained for each in _evidence(view, entry, explanation, rows)]
     places = [] if view.sparse else _columns(table, evidence)
     texts = [column_texts(table, j, LONGEST_VALUE) for j in places]
     truth = np.asarray(view.comparison.task.truth)[rows]
-    return Rows(
+    return RowTable(
         [table.names[j] for j in places],
         [list(row) for row in zip(*texts, strict=True)] if texts else [[] for _ in rows],
         evidence,
@@ -129,13 +130,13 @@ def _text(value: Any) -> str:
     return in_full(value, 5) if isinstance(value, float) else written(value)
 
 
-def _columns(table: Table, evidence: list[Evidence]) -> list[int]:
+def _columns(table: Table, evidence: list[EvidenceRecord]) -> list[int]:
     """Positions of the first columns, and of all that a model is explained by: each of these has a value beside it."""
     named = {name for each in evidence for name in each.features}
     return [j for j, name in enumerate(table.names) if j < MOST_COLUMNS or name in named]
 
 
-def _evidence(view: View, entry: Entry, explanation: Explanation, rows: Array) -> list[Evidence]:
+def _evidence(view: View, entry: Entry, explanation: Explanation, rows: Array) -> list[EvidenceRecord]:
     model, X = view.fitted(entry), view.shown(entry, rows)
     predicted = [_text(value) for value in np.ravel(model.predict(X)).tolist()]
     classes: list[str] = []
@@ -152,7 +153,7 @@ def _evidence(view: View, entry: Entry, explanation: Explanation, rows: Array) -
         if len(features) > len(kept):
             few = np.column_stack([few, added.sum(axis=1) - few.sum(axis=1)])
         found.append(
-            Evidence(
+            EvidenceRecord(
                 entry.name,
                 summed(view, explanation, output),
                 float(explanation.base[k]),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.comparison.checking.applicable import applies
-from mercer.comparison.checking.checks import check_assumptions
-from mercer.comparison.view import View
+from mercer.comparison._view import View
+from mercer.comparison.checks import applies, check_assumptions
 from mercer.report import Note, Section
 from mercer.report.wording import counted
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.comparison.results.leaderboard import heading_of, listed, marked_name
-from mercer.comparison.results.sentences import details
-from mercer.comparison.view import View
+from mercer.comparison._leaderboard import heading_of, listed, marked_name
+from mercer.comparison._verdict import details
+from mercer.comparison._view import View
 from mercer.report import Axis, Bars, Chart, Note, Section
 
 #: models that a chart has room for

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.comparison.view import View
+from mercer.comparison._view import View
+from mercer.explanation.tables import likelihood_grids
 from mercer.report import Section
-from mercer.using.explaining.likelihoods import likelihood_grids
 
 MOST_CLASSES = 10
 

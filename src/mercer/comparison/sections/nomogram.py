@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._typing import Array
-from mercer.comparison.entry import Entry
-from mercer.comparison.view import View, some_rows
+from mercer.comparison._entry import Entry
+from mercer.comparison._view import View, some_rows
 from mercer.data import Kind, Table
-from mercer.report import Axis, Chart, Field, Grid, Line, Points
+from mercer.explanation.evidence import LOG_ODDS, column_texts
+from mercer.explanation.explanation import Explanation, explain_exactly
+from mercer.report import Axis, Chart, Field, Grid, Line, PointCloud
 from mercer.report.wording import in_full
-from mercer.using.explaining.explanation import Explanation, explain_exactly
-from mercer.using.explaining.outputs import LOG_ODDS
-from mercer.using.explaining.values import column_texts
 
 #: rows from which a nomogram is read, its lines, values on each, and the share of the least and of the greatest amounts
 #: that it leaves out: a single one far out would leave all other lines no room
@@ -119,7 +118,7 @@ def _drawn(
     for y, (name, texts, added) in enumerate(lines):
         marks.append(Line("", [float(added.min()), float(added.max())], [y, y]))
         labels = [f"{name} = {text}: {_signed(value)}" for text, value in zip(texts, added, strict=True)]
-        marks.append(Points("", added, np.full(len(added), float(y)), labels))
+        marks.append(PointCloud("", added, np.full(len(added), float(y)), labels))
         rows += [(name, text, float(value)) for text, value in zip(texts, added, strict=True)]
     of = summed(view, explanation, explanation.outputs[output])
     chart = Chart(

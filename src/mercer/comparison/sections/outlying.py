@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mercer._errors import MercerError
-from mercer.comparison.view import View
+from mercer.comparison._view import View
+from mercer.explanation.unusual import unusual_rows
 from mercer.report import Field, Grid, Section
 from mercer.report.wording import written
-from mercer.using.explaining.unusual import unusual_rows
 
 #: rows that are listed, and columns that are shown of each
 MOST_ROWS, MOST_COLUMNS = 15, 3

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import Array
-from mercer.comparison.measuring.duplicates import row_numbers
-from mercer.comparison.view import View
+from mercer.comparison._splits import row_numbers
+from mercer.comparison._view import View
 from mercer.data import Kind
 from mercer.data.schema import Column
 from mercer.report import Axis, Bars, Chart, Field, Grid, Line, Note, Section

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import Array
-from mercer.comparison.view import View, some_rows
-from mercer.report import Axis, Chart, Field, Grid, Line, Points, Section
+from mercer.comparison._view import View, some_rows
+from mercer.report import Axis, Chart, Field, Grid, Line, PointCloud, Section
 from mercer.report.wording import counted
 
 #: points of a scatter, and bins of a mean
@@ -46,8 +46,8 @@ def _against(predicted: Array, truth: Array) -> Chart:
         Axis("observed"),
         (
             Line("", [low, high], [low, high], dashed=True),
-            Points("rows", predicted[rows], truth[rows]),
-            Points("mean observed", x, y, labels, low=below, high=above),
+            PointCloud("rows", predicted[rows], truth[rows]),
+            PointCloud("mean observed", x, y, labels, low=below, high=above),
         ),
         "Means in bins of equally many rows, with 95% intervals. On the dashed line, observed equals predicted."
         f"{sampled}",
@@ -64,7 +64,7 @@ def _residuals(predicted: Array, truth: Array) -> Chart:
         Axis("observed − predicted"),
         (
             Line("", [float(predicted.min()), float(predicted.max())], [0, 0], dashed=True),
-            Points("rows", predicted[rows], left[rows]),
+            PointCloud("rows", predicted[rows], left[rows]),
             Line("mean", x, y, low=below, high=above),
         ),
         "Where the mean differs from 0, the model misses structure. Where the spread grows, a model of the logarithm "
@@ -112,6 +112,6 @@ def rootogram(predicted: Array, truth: Array, *, r: float = np.inf) -> Chart:
         "How often each count occurs",
         Axis("count", form=".0f"),
         Axis("rows", form=",.0f", low=0),
-        (Points("observed", values, observed), Line(f"{name} with these means", values, expected)),
+        (PointCloud("observed", values, observed), Line(f"{name} with these means", values, expected)),
         "Where more rows than expected are at 0 and far out, the counts are over-dispersed.",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.comparison.view import View, certified
+from mercer.comparison._view import View, certified
 from mercer.report import Field, Grid, Section
 
 

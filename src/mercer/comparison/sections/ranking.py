@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._typing import Array
-from mercer.comparison.measuring.roc import precision_recall_points, roc_points
-from mercer.comparison.view import View
+from mercer.comparison._roc import precision_recall_points, roc_points
+from mercer.comparison._view import View
 from mercer.report import Axis, Chart, Line, Section
 
 #: models that are drawn (of two classes), classes that are drawn (of several), and points of a curve

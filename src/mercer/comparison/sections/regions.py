@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import Array
-from mercer.comparison.entry import Entry
+from mercer.comparison._entry import Entry
+from mercer.comparison._view import View, some_rows
 from mercer.comparison.sections.useful import by_usefulness
-from mercer.comparison.view import View, some_rows
 from mercer.data import Kind, Table
 from mercer.data.frame_like import frame_like
-from mercer.report import Axis, Chart, Heat, Line, Points, Section
+from mercer.report import Axis, Chart, Heat, Line, PointCloud, Section
 
 #: cells along each side, and points
 CELLS, MOST_POINTS, MOST_CLASSES = 40, 300, 10
@@ -66,14 +66,14 @@ def _over(view: View, entry: Entry, model: Any, i: int, j: int) -> Chart:
     )
 
 
-def _points(view: View, classes: list[str], i: int, j: int, horizontal: Array, vertical: Array) -> list[Points]:
+def _points(view: View, classes: list[str], i: int, j: int, horizontal: Array, vertical: Array) -> list[PointCloud]:
     x, y = view.numbers[:, i], view.numbers[:, j]
     inside = (x >= horizontal[0]) & (x <= horizontal[-1]) & (y >= vertical[0]) & (y <= vertical[-1])
     rows = np.flatnonzero(inside)
     rows = rows[some_rows(len(rows), MOST_POINTS)]
     codes = view.target[rows]
     of_class = {name: rows[codes == view.labels.index(name)] for name in classes}
-    return [Points(name, x[chosen], y[chosen]) for name, chosen in of_class.items() if len(chosen)]
+    return [PointCloud(name, x[chosen], y[chosen]) for name, chosen in of_class.items() if len(chosen)]
 
 
 def _along(view: View, entry: Entry, model: Any, j: int) -> Chart:
@@ -85,7 +85,7 @@ def _along(view: View, entry: Entry, model: Any, j: int) -> Chart:
         f"Prediction by {view.amounts[j]}",
         Axis(view.amounts[j], low=float(edges[0]), high=float(edges[-1])),
         Axis(view.comparison.target or "target"),
-        (Points("rows", view.numbers[known, j], view.target[known]), Line("prediction", edges, predicted)),
+        (PointCloud("rows", view.numbers[known, j], view.target[known]), Line("prediction", edges, predicted)),
         "Where columns move together, a row that is typical but for this value may be unlike any that was seen.",
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mercer.comparison.racing.settings import in_words
-from mercer.comparison.view import View
+from mercer.comparison._view import View
+from mercer.comparison.comparing import in_words
 from mercer.report import Field, Grid, Section
 
 

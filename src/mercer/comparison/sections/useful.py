@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._typing import Array
-from mercer.comparison.view import View
+from mercer.comparison._view import View
 
 
 def by_usefulness(view: View) -> list[int]:

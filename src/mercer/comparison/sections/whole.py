@@ -6,8 +6,9 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mercer.comparison.racing.budget import Budget, OutOfTime
-from mercer.comparison.racing.race import Progress, untold
+from mercer.application.model_cards import installed
+from mercer.comparison._cross_validation import Progress, untold
+from mercer.comparison._view import View
 from mercer.comparison.sections.answer import answer, title
 from mercer.comparison.sections.calibration import calibration
 from mercer.comparison.sections.coefficients import coefficients
@@ -25,9 +26,8 @@ from mercer.comparison.sections.proofs import proofs
 from mercer.comparison.sections.ranking import ranking
 from mercer.comparison.sections.regions import regions
 from mercer.comparison.sections.reproduced import reproduced
-from mercer.comparison.view import View
+from mercer.comparison.time_limit import Budget, OutOfTime
 from mercer.report import FirstScreen, Note, Page, Section
-from mercer.using.model_cards import installed
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison

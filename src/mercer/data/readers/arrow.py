@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError
-from mercer.data.readers.base import BATCH_ROWS, Part, Reading, Rows, what_failed
+from mercer.data.readers.base import BATCH_ROWS, Reading, TablePart, TableReader, what_failed
 
 ARROW = frozenset({".arrow", ".feather", ".ipc", ".arrows"})
 
 
 @dataclass(frozen=True)
-class Arrow(Rows):
+class Arrow(TableReader):
     """A file of Arrow record batches: with an index of them at its end, as Feather has it, or as a stream."""
 
     path: Path
@@ -33,7 +33,7 @@ class Arrow(Rows):
         with self.opened() as batches:
             return self.finished(batches.read_all())
 
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+    def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         import pyarrow as pa
 
         with self.opened() as batches:
@@ -42,7 +42,9 @@ class Arrow(Rows):
             for number, batch in enumerate(each, start=1):
                 table = pa.Table.from_batches([batch]).select(list(columns))
                 for start in range(0, table.num_rows, BATCH_ROWS):
-                    yield Part(self.finished(table.slice(start, BATCH_ROWS)), None if total is None else number / total)
+                    yield TablePart(
+                        self.finished(table.slice(start, BATCH_ROWS)), None if total is None else number / total
+                    )
 
     @contextmanager
     def opened(self, columns: Sequence[str] = (), *, mapped: bool = True) -> Iterator[Any]:

@@ -84,14 +84,14 @@ class Reading:
         return tuple(word for word in self.markers if word not in self.levels.get(name, ()))
 
 
-class Part(NamedTuple):
+class TablePart(NamedTuple):
     """Some rows of a file, and which share of it has been read with them; None where nobody knows."""
 
     frame: Any
     share: float | None
 
 
-class Rows(ABC):
+class TableReader(ABC):
     """A file whose format is known."""
 
     path: Path
@@ -124,7 +124,7 @@ class Rows(ABC):
                 raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, names)}")
 
     @abstractmethod
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+    def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         """These columns as pyarrow tables of a bounded number of rows."""
 
     def finished(self, table: Any) -> Any:

@@ -10,14 +10,14 @@ from typing import Any
 
 from mercer._errors import DataError
 from mercer._optional import require
-from mercer.data.readers.base import BATCH_ROWS, Part, Reading, Rows, what_failed
+from mercer.data.readers.base import BATCH_ROWS, Reading, TablePart, TableReader, what_failed
 from mercer.data.readers.sql import query_of, spelled
 
 DUCKDB = frozenset({".duckdb", ".ddb", ".db"})
 
 
 @dataclass(frozen=True)
-class DuckDB(Rows):
+class DuckDB(TableReader):
     """What a query answers; without one, the only table that there is."""
 
     path: Path
@@ -36,12 +36,12 @@ class DuckDB(Rows):
             table = relation.to_arrow_table()
         return self.finished(table)
 
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+    def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         import pyarrow as pa
 
         with self.asked() as relation:
             for batch in batches(relation, columns, BATCH_ROWS):
-                yield Part(self.finished(pa.Table.from_batches([batch])), None)
+                yield TablePart(self.finished(pa.Table.from_batches([batch])), None)
 
     def tables(self) -> list[str]:
         """Names of the tables that there are."""

@@ -14,7 +14,7 @@ from mercer._errors import DataError, EmptyDataError
 from mercer._memory import refuse_beyond_memory
 from mercer._optional import require
 from mercer._suggest import did_you_mean, listed
-from mercer.data.readers.base import BATCH_ROWS, Part, Reading, Rows, what_failed
+from mercer.data.readers.base import BATCH_ROWS, Reading, TablePart, TableReader, what_failed
 from mercer.data.readers.cells import column_of, is_blank, text_of
 from mercer.data.readers.separated import is_header
 
@@ -28,7 +28,7 @@ Cells = list[list[Any]]
 
 
 @dataclass(frozen=True)
-class Excel(Rows):
+class Excel(TableReader):
     """A sheet of a workbook: the one that is named, else the first that is not empty.
 
     Rows above the table with a single filled cell, such as a title, are left out.
@@ -52,11 +52,11 @@ class Excel(Rows):
     def table(self) -> Any:
         return self.finished(self._table)
 
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+    def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         table = self.table().select(list(columns))
         for start in range(0, table.num_rows, BATCH_ROWS):
             part = table.slice(start, BATCH_ROWS)
-            yield Part(part, (start + part.num_rows) / table.num_rows)
+            yield TablePart(part, (start + part.num_rows) / table.num_rows)
 
     @cached_property
     def _table(self) -> Any:

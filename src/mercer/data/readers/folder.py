@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mercer.data.readers.base import Part, Reading, Rows, concatenated, same_columns
+from mercer.data.readers.base import Reading, TablePart, TableReader, concatenated, same_columns
 
 
 @dataclass(frozen=True)
-class Folder(Rows):
+class Folder(TableReader):
     """Files in the order of their names, read the same way."""
 
     path: Path
     reading: Reading
-    files: tuple[Rows, ...]
+    files: tuple[TableReader, ...]
 
     @property
     def described(self) -> str:
@@ -33,8 +33,8 @@ class Folder(Rows):
         names = self.names()
         return concatenated([file.table().select(names) for file in self.files], self.path)
 
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+    def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         self.names()
         for number, file in enumerate(self.files):
             for frame, share in file.parts(columns):
-                yield Part(frame, (number + (1.0 if share is None else share)) / len(self.files))
+                yield TablePart(frame, (number + (1.0 if share is None else share)) / len(self.files))

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from mercer._errors import DataError, EmptyDataError
 from mercer._memory import refuse_beyond_memory
 from mercer._suggest import quoted
-from mercer.data.readers.base import TOO_LARGE, Part, Reading, Rows, concatenated, what_failed
+from mercer.data.readers.base import TOO_LARGE, Reading, TablePart, TableReader, concatenated, what_failed
 from mercer.data.readers.lines import whole_lines
 
 JSON = frozenset({".json", ".jsonl", ".ndjson"})
@@ -25,7 +25,7 @@ BLOCK = 1 << 22
 
 
 @dataclass(frozen=True)
-class JsonRows(Rows):
+class JsonRows(TableReader):
     """A row is an object; columns that it does not name are missing in it."""
 
     path: Path
@@ -55,9 +55,9 @@ class JsonRows(Rows):
             refuse_beyond_memory(held, repr(self.path.name), TOO_LARGE)
         return self.finished(concatenated(tables, self.path))
 
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+    def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         for table, share in self._tables():
-            yield Part(self.finished(_with_columns(table, columns)), share)
+            yield TablePart(self.finished(_with_columns(table, columns)), share)
 
     def is_list(self) -> bool:
         """Whether the file is one list, which has to be read at once."""

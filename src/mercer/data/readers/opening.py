@@ -10,7 +10,7 @@ from typing import Any
 from mercer._errors import DataError, DataNotFoundError
 from mercer._suggest import did_you_mean, listed
 from mercer.data.readers.arrow import ARROW, Arrow
-from mercer.data.readers.base import Reading, Rows
+from mercer.data.readers.base import Reading, TableReader
 from mercer.data.readers.duckdb import DUCKDB, DuckDB
 from mercer.data.readers.excel import EXCEL, Excel
 from mercer.data.readers.folder import Folder
@@ -90,7 +90,7 @@ def read_table(
     return open_rows(path, replace(reading or Reading(), **changed)).table()
 
 
-def open_rows(path: str | Path, reading: Reading | None = None) -> Rows:
+def open_rows(path: str | Path, reading: Reading | None = None) -> TableReader:
     """A file, or a folder of files with the same columns, ready to be read: at once, or piece by piece.
 
     Parameters
@@ -155,11 +155,11 @@ def format_of(path: Path, reading: Reading) -> str:
     )
 
 
-def _file(path: Path, reading: Reading) -> Rows:
+def _file(path: Path, reading: Reading) -> TableReader:
     path = plain_file(path)
     named = format_of(path, reading)
     with path.open("rb"):  # or a reason why not
-        rows: Rows = next(reader for _, reader, name in FORMATS if name == named)(path, reading)
+        rows: TableReader = next(reader for _, reader, name in FORMATS if name == named)(path, reading)
     return rows
 
 
@@ -174,7 +174,7 @@ def _is_parquet(folder: Path) -> bool:
     return _holds_parquet(folder) and not _files_in(folder, besides=PARQUET)
 
 
-def _folder(path: Path, reading: Reading) -> Rows:
+def _folder(path: Path, reading: Reading) -> TableReader:
     if _is_parquet(path):
         return Parquet(path, reading)
     files = files_of_folder(path)

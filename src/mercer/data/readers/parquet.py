@@ -9,14 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from mercer._errors import DataError
-from mercer.data.readers.base import BATCH_ROWS, TYPED, Part, Reading, Rows, held_types, same_columns, what_failed
+from mercer.data.readers.base import (
+    BATCH_ROWS,
+    TYPED,
+    Reading,
+    TablePart,
+    TableReader,
+    held_types,
+    same_columns,
+    what_failed,
+)
 from mercer.data.readers.merging import merged, types_of
 
 PARQUET = frozenset({".parquet", ".pq"})
 
 
 @dataclass(frozen=True)
-class Parquet(Rows):
+class Parquet(TableReader):
     """A Parquet file, or a folder of them, possibly in folders by the values of some columns."""
 
     path: Path
@@ -37,7 +46,7 @@ class Parquet(Rows):
             self._refuse_other_columns()
             return self.finished(parquet.read_table(self.path))
 
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+    def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         import pyarrow as pa
 
         with self._explained():
@@ -46,7 +55,7 @@ class Parquet(Rows):
             total = max(1, rows.count_rows())
             for batch in rows.to_batches(columns=list(columns), batch_size=BATCH_ROWS):
                 seen += batch.num_rows
-                yield Part(self.finished(pa.Table.from_batches([batch])), seen / total)
+                yield TablePart(self.finished(pa.Table.from_batches([batch])), seen / total)
 
     def _set(self) -> Any:
         from pyarrow import dataset

@@ -18,7 +18,7 @@ from mercer._errors import DataError, EmptyDataError
 from mercer._memory import refuse_beyond_memory
 from mercer._suggest import quoted
 from mercer.data.packed import Packed
-from mercer.data.readers.base import TOO_LARGE, Part, Reading, Rows, held_types, spells_numbers, what_failed
+from mercer.data.readers.base import TOO_LARGE, Reading, TablePart, TableReader, held_types, spells_numbers, what_failed
 from mercer.data.readers.first_record import Record, first_record, lines_in, most_frequent, unclosed_quote
 from mercer.data.select import set_columns
 
@@ -105,7 +105,7 @@ class Dialect(Packed):
 
 
 @dataclass(frozen=True)
-class Separated(Rows):
+class Separated(TableReader):
     """Fields in lines; how they are separated and named is told or guessed by the first line."""
 
     path: Path
@@ -177,9 +177,9 @@ class Separated(Rows):
         }
         return set_columns(table, changed)
 
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+    def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         for table, share in self.stream(columns, held_types(self.reading.held, columns)):
-            yield Part(self.finished(table), share)
+            yield TablePart(self.finished(table), share)
 
     def stream(
         self, columns: Sequence[str], types: Mapping[str, Any], ragged: Callable[[Any], str] | None = None

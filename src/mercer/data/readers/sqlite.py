@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from mercer._errors import ColumnTypeError, DataError
 from mercer._suggest import listed
-from mercer.data.readers.base import BATCH_ROWS, Part, Reading, Rows, what_failed
+from mercer.data.readers.base import BATCH_ROWS, Reading, TablePart, TableReader, what_failed
 from mercer.data.readers.cells import number_of
 from mercer.data.readers.sql import query_of, spelled
 
@@ -44,7 +44,7 @@ class TypeCounts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SQLite(Rows):
+class SQLite(TableReader):
     """Rows of a query; without one, of the only table.
 
     In SQLite every value has a type of its own. A column is of the type that all its values have: whole numbers,
@@ -70,13 +70,13 @@ class SQLite(Rows):
         batches = list(self.batches(types, BATCH_ROWS))
         return self.finished(pa.Table.from_batches(batches, pa.schema(list(types.items()))))
 
-    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+    def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
         import pyarrow as pa
 
         seen, total = 0, max(1, self.answer.rows)
         for batch in self.batches({name: self.answer.types[name] for name in columns}, BATCH_ROWS):
             seen += batch.num_rows
-            yield Part(self.finished(pa.Table.from_batches([batch])), seen / total)
+            yield TablePart(self.finished(pa.Table.from_batches([batch])), seen / total)
 
     def tables(self) -> list[str]:
         """Names of the tables and views that there are."""

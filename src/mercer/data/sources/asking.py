@@ -11,14 +11,14 @@ from mercer._suggest import did_you_mean
 from mercer.data.readers.arrow_types import plain, type_of, width
 from mercer.data.readers.base import Reading, held_types
 from mercer.data.schema import Schema
-from mercer.data.sources.base import CHUNK_BYTES, Columns
+from mercer.data.sources.base import CHUNK_BYTES, SourceColumns
 from mercer.data.sources.layout import Layout
 from mercer.data.target import column_name, column_names
 from mercer.data.told_kinds import KEY
 
 
 @dataclass(frozen=True)
-class Asked:
+class OpenOptions:
     """Which columns are for what, how to read them, how many rows at a time, and what to do with what is broken."""
 
     target: str | None = None
@@ -32,7 +32,7 @@ class Asked:
     rows: int | None = None
     skip: bool = False
 
-    def columns(self, names: Sequence[str]) -> Columns:
+    def columns(self, names: Sequence[str]) -> SourceColumns:
         """What each of these columns is for; by name or by position, as in `split_target`."""
         names = list(names)
         if len(set(names)) < len(names):
@@ -55,7 +55,7 @@ class Asked:
         if not features:
             apart = f"Besides {', '.join(map(repr, beside.values()))} there" if beside else "There"
             raise DataError(f"{apart} is no column left to learn from.")
-        return Columns(tuple(features), **beside)
+        return SourceColumns(tuple(features), **beside)
 
     def told(self, names: Iterable[str]) -> dict[str, Any]:
         """pyarrow types of the columns that the caller says something about."""
@@ -63,7 +63,7 @@ class Asked:
         told = {} if self.schema is None else {each.name: type_of(each.stored or each.kind) for each in self.schema}
         return {name: told[name] for name in names if name in told} | held_types(self.reading.held, names)
 
-    def layout(self, columns: Columns, types: Mapping[str, Any], at_least: int = 1) -> Layout:
+    def layout(self, columns: SourceColumns, types: Mapping[str, Any], at_least: int = 1) -> Layout:
         """How tables with columns of these pyarrow types become chunks; their rows take so many bytes or more."""
         import pyarrow as pa
 

@@ -59,7 +59,7 @@ class Piece(ABC):
 
 
 @dataclass(frozen=True)
-class Columns:
+class SourceColumns:
     """What the columns of a source are for."""
 
     features: tuple[str, ...]
@@ -90,7 +90,7 @@ class Source(ABC):
            [27. ]])
     """
 
-    columns: Columns
+    columns: SourceColumns
 
     @abstractmethod
     def pieces(self) -> Iterable[Piece]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._threads import row_blocks
-from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Mapped, Piece, Source
+from mercer.data.sources.base import CHUNK_BYTES, Chunk, Mapped, Piece, Source, SourceColumns
 
 
 def current_client() -> Any | None:
@@ -77,7 +77,7 @@ class Collection(Source):
         self._frame = _is_frame(X)
         target = y if isinstance(y, str) else None
         names = tuple(map(str, X.columns)) if self._frame else tuple(f"x{j}" for j in range(X.shape[1]))
-        self.columns = Columns(tuple(name for name in names if name != target), target)
+        self.columns = SourceColumns(tuple(name for name in names if name != target), target)
         self._all = Chunk(X, None if target else y, weight, offset)
         self._target = target
 

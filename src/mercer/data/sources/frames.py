@@ -9,18 +9,18 @@ from typing import Any
 
 from mercer.data.readers.base import same_columns
 from mercer.data.readers.merging import merged
-from mercer.data.sources.asking import Asked
+from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.base import Chunk, Piece, digest
 from mercer.data.sources.contents import contents_digest
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.streams import table_of
-from mercer.data.sources.tabular import Tabular
+from mercer.data.sources.tabular import TabularSource
 
 
-class Frames(Tabular):
+class Frames(TabularSource):
     """Frames with the same columns, one below the other."""
 
-    def __init__(self, frames: Sequence[Any], asked: Asked) -> None:
+    def __init__(self, frames: Sequence[Any], asked: OpenOptions) -> None:
         self._asked = asked
         self._tables = [table_of(frame, f"Frame {number}") for number, frame in enumerate(frames)]
         first = list(self._tables[0].column_names)

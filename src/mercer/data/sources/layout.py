@@ -13,14 +13,14 @@ from mercer._threads import row_blocks
 from mercer._typing import Array
 from mercer.data.packed import Packed
 from mercer.data.readers.base import what_failed, without_markers
-from mercer.data.sources.base import Chunk, Columns
+from mercer.data.sources.base import Chunk, SourceColumns
 
 
 @dataclass(frozen=True)
 class Layout(Packed):
     """What all pieces of a source have in common; it travels with each of them."""
 
-    columns: Columns
+    columns: SourceColumns
     #: pyarrow schema of `columns.read`
     types: Any
     #: most rows of a chunk
@@ -73,7 +73,7 @@ class Layout(Packed):
         kept = None
         if target is not None and (present := _present(table.column(target))) is not None:
             table, kept = table.filter(present), first + np.flatnonzero(present.to_numpy(zero_copy_only=False))
-        rows = _Rows(table, place, first, kept)
+        rows = _LayoutRows(table, place, first, kept)
         return Chunk(
             table.select(list(self.columns.features)),
             None if target is None else rows.target(target),
@@ -83,7 +83,7 @@ class Layout(Packed):
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _LayoutRows:
     """Columns of some rows as NumPy arrays; a value that is refused is named by its row."""
 
     table: Any

@@ -14,7 +14,7 @@ from scipy import sparse
 from mercer._errors import DataError
 from mercer._threads import row_blocks
 from mercer._typing import Array
-from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece, Source, digest
+from mercer.data.sources.base import CHUNK_BYTES, Chunk, Piece, Source, SourceColumns, digest
 from mercer.data.sources.contents import contents_digest
 from mercer.data.sources.files.stamps import Stamp
 
@@ -57,7 +57,7 @@ class MemoryMapPiece(Piece):
         yield self.beside._replace(X=X[self.rows])
 
 
-class InMemory(Source):
+class MemorySource(Source):
     """Rows of an array, a memory map, a sparse matrix or a frame, with what goes with them.
 
     Examples
@@ -94,7 +94,7 @@ class InMemory(Source):
         self._frame = None if isinstance(X, np.ndarray) or sparse.issparse(X) else _table(X)
         if names is None and self._frame is not None:
             names = self._frame.names
-        self.columns = Columns(names or tuple(f"x{j}" for j in range(X.shape[1])))
+        self.columns = SourceColumns(names or tuple(f"x{j}" for j in range(X.shape[1])))
         self._rows = rows or max(1, CHUNK_BYTES // (8 * max(1, X.shape[1])))
         self._stamp = Stamp.of(X.filename) if _is_whole_map(X) else None
 

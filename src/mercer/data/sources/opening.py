@@ -14,13 +14,13 @@ from scipy import sparse
 from mercer._errors import DataError, EmptyDataError
 from mercer._suggest import listed
 from mercer.data.sources.base import Source
-from mercer.data.sources.memory import InMemory
+from mercer.data.sources.memory import MemorySource
 
 if TYPE_CHECKING:
     from mercer.data.readers.base import Reading
     from mercer.data.schema import Schema
-    from mercer.data.sources.asking import Asked
-    from mercer.data.sources.files.finding import Found
+    from mercer.data.sources.asking import OpenOptions
+    from mercer.data.sources.files.finding import FoundFile
 
 SERVERS = ("postgresql://", "postgres://")
 
@@ -95,16 +95,16 @@ def open(
     if y is not None or _is_matrix(what):
         if target is not None or features is not None or drop:
             raise DataError("target=, features= and drop= name columns of files and frames; here, give X and y.")
-        return InMemory(what, y, weight, offset, rows=rows)
+        return MemorySource(what, y, weight, offset, rows=rows)
     from mercer.data.readers.base import Reading
-    from mercer.data.sources.asking import Asked
+    from mercer.data.sources.asking import OpenOptions
 
     if not all(isinstance(given, str | None) for given in (weight, offset)):
         raise DataError(
             "Beside target= or rows that are read, weight= and offset= name columns; put them into the table."
         )
     reading = reading or Reading()
-    asked = Asked(
+    asked = OpenOptions(
         target=target,
         weight=weight,
         offset=offset,
@@ -127,7 +127,7 @@ def _refuse(what: Any, rows: int | None, on_error: str) -> None:
         raise DataError(f"rows must be at least 1, got {rows}; leave it out for chunks of a handy size.")
 
 
-def _opened(what: Any, asked: Asked, n_features: int | None) -> Source:
+def _opened(what: Any, asked: OpenOptions, n_features: int | None) -> Source:
     if isinstance(what, str) and what.startswith(SERVERS):
         from mercer.data.sources.databases.base import DatabaseRows
         from mercer.data.sources.databases.postgresql import PostgreSQL
@@ -140,7 +140,7 @@ def _opened(what: Any, asked: Asked, n_features: int | None) -> Source:
     return _of_object(what, asked)
 
 
-def _of_files(what: Any, asked: Asked, n_features: int | None) -> Source:
+def _of_files(what: Any, asked: OpenOptions, n_features: int | None) -> Source:
     """A source for files, by their format."""
     from mercer.data.readers.opening import DATABASES, open_rows
     from mercer.data.sources.files.finding import find
@@ -182,7 +182,7 @@ def _of_files(what: Any, asked: Asked, n_features: int | None) -> Source:
     return SeparatedFiles(found, asked)
 
 
-def _of_database(found: Found, asked: Asked) -> Source:
+def _of_database(found: FoundFile, asked: OpenOptions) -> Source:
     from mercer.data.sources.databases.base import DatabaseRows
     from mercer.data.sources.databases.duckdb import DuckDBFile
     from mercer.data.sources.databases.sqlite import SQLiteFile
@@ -197,10 +197,10 @@ def _of_database(found: Found, asked: Asked) -> Source:
     return DatabaseRows(kind(Stamp.of(found.files[0], log=kind.log)), asked)
 
 
-def _of_object(what: Any, asked: Asked) -> Source:
+def _of_object(what: Any, asked: OpenOptions) -> Source:
     """A source for what other libraries have rows in."""
     from mercer.data.sources.frames import Frames
-    from mercer.data.sources.streams import Once, Repeated
+    from mercer.data.sources.streams import Once, RepeatedStream
 
     library = type(what).__module__.lstrip("_").partition(".")[0]
     if library == "duckdb" and hasattr(what, "sql_query"):
@@ -218,13 +218,13 @@ def _of_object(what: Any, asked: Asked) -> Source:
     if isinstance(what, Iterator) or hasattr(what, "read_next_batch"):
         return Once(what, asked)
     if callable(what):
-        return Repeated(what, asked)
+        return RepeatedStream(what, asked)
     from mercer.data.storages.frame import as_frame
 
     if as_frame(what) is not None:
         return Frames([what], asked)
     if isinstance(what, Iterable):
-        return Repeated(partial(iter, what), asked)
+        return RepeatedStream(partial(iter, what), asked)
     raise DataError(
         f"{_kind(what)} has no rows that mercer.data.open knows to read. Give a path, an array, a frame, or a function "
         "that makes frames."

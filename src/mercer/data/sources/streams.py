@@ -12,15 +12,15 @@ from mercer._errors import DataError, EmptyDataError, SourceChangedError, SpentS
 from mercer.data.readers.base import what_failed
 from mercer.data.readers.merging import merged, types_of
 from mercer.data.sources.ahead import ahead
-from mercer.data.sources.asking import Asked
+from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.base import Chunk, Piece, but, digest
-from mercer.data.sources.files.base import LeftOut
+from mercer.data.sources.files.base import SkippedPiece
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.memory import HeldPiece
-from mercer.data.sources.tabular import Tabular
+from mercer.data.sources.tabular import TabularSource
 
 
-class Stream(Tabular):
+class Stream(TabularSource):
     """A pass reads one block ahead of the computation, in this process; what leaves it are chunks."""
 
     @abstractmethod
@@ -32,7 +32,7 @@ class Stream(Tabular):
         with closing(ahead(self._chunks(skipped))) as chunks:
             for number, chunk in enumerate(chunks):
                 yield HeldPiece(chunk, f"{self.described}, part {number}")
-        yield from map(LeftOut, skipped)
+        yield from map(SkippedPiece, skipped)
 
     def _chunks(self, skipped: list[str]) -> Iterator[Chunk]:
         yield from self.layout.chunks(self._numbered(), self.described, skipped)
@@ -50,10 +50,10 @@ class Stream(Tabular):
             )
 
 
-class Repeated(Stream):
+class RepeatedStream(Stream):
     """What a function makes anew for every pass: a reader of record batches, or frames one after another."""
 
-    def __init__(self, make: Callable[[], Any], asked: Asked) -> None:
+    def __init__(self, make: Callable[[], Any], asked: OpenOptions) -> None:
         self._make, self._asked = make, asked
         self._rows: int | None = None
         first = make()
@@ -98,7 +98,7 @@ class Repeated(Stream):
 class Once(Stream):
     """A reader or a generator, whose rows are gone once they were read; its first ones tell the types."""
 
-    def __init__(self, items: Any, asked: Asked) -> None:
+    def __init__(self, items: Any, asked: OpenOptions) -> None:
         self._asked, self._spent = asked, False
         self._first: list[Any] = []
         self._rest = tables_of(items)

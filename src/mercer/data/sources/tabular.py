@@ -10,7 +10,7 @@ from mercer.data.sources.layout import Layout
 from mercer.data.table import Table
 
 
-class Tabular(Source):
+class TabularSource(Source):
     """Every column has one type, wherever its values come from."""
 
     @property

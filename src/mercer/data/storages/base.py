@@ -60,7 +60,7 @@ class Storage(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class MatrixStorage:
     """Values of one type in rows and columns."""
 
     values: Any

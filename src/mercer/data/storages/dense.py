@@ -14,14 +14,14 @@ from mercer._typing import Array
 from mercer.data.coding import Coded, code_array, code_floats
 from mercer.data.dates import days
 from mercer.data.kinds import Kind
-from mercer.data.storages.base import Matrix
+from mercer.data.storages.base import MatrixStorage
 
 _KINDS = {"f": Kind.NUMBER, "i": Kind.INTEGER, "u": Kind.INTEGER, "b": Kind.BOOLEAN}
 _KINDS |= {"U": Kind.CATEGORY, "S": Kind.CATEGORY, "T": Kind.CATEGORY}
 
 
 @dataclass(frozen=True, eq=False)
-class DenseStorage(Matrix):
+class DenseStorage(MatrixStorage):
     """A two-dimensional array, of objects where its columns are of different types."""
 
     @property

@@ -8,12 +8,12 @@ from typing import Any, Self
 from mercer._errors import ColumnTypeError
 from mercer._typing import Array
 from mercer.data.coding import Coded, code_array
-from mercer.data.storages.base import Matrix
+from mercer.data.storages.base import MatrixStorage
 from mercer.data.storages.dense import float_type
 
 
 @dataclass(frozen=True, eq=False)
-class SparseStorage(Matrix):
+class SparseStorage(MatrixStorage):
     """A matrix in CSR format, the one whose rows can be cut out cheaply."""
 
     @classmethod

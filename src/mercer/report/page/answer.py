@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from mercer.report.markup import Markup, inline, joined, options_whole, prose, tag, text
 from mercer.report.page.charts import chart_html
-from mercer.report.page.limits import Limits
+from mercer.report.page.limits import PageLimits
 from mercer.report.page.notes import note_html
 from mercer.report.page.tables import breaking
 from mercer.report.records import FirstScreen, Influence, NextStep
 
 
-def answer_html(answer: FirstScreen, key: str, limits: Limits) -> Markup:
+def answer_html(answer: FirstScreen, key: str, limits: PageLimits) -> Markup:
     """`key` tells the ids of its chart from those of others."""
     problems = [note_html(note) for note in answer.problems]
     words = tag(

@@ -14,7 +14,7 @@ from mercer.report.markup import Markup, joined, short, tag
 from mercer.report.page.marks import Drawn
 from mercer.report.page.numbers import written
 from mercer.report.page.plot import Plot, width_of
-from mercer.report.page.scales import Scale
+from mercer.report.page.scales import AxisScale
 from mercer.report.records import Heat
 
 #: shades that eyes can tell apart
@@ -48,7 +48,7 @@ def legend_of_shades(heat: Heat) -> Markup:
     return tag("p", label, ends[0], tag("span", swatches, class_="shades", aria_hidden="true"), ends[1], class_="scale")
 
 
-def _edges(side: Any, scale: Scale) -> list[float]:
+def _edges(side: Any, scale: AxisScale) -> list[float]:
     if len(side) and not isinstance(side[0], str):
         return scale.places(side)
     return scale.places(np.arange(len(side) + 1) - 0.5)
@@ -136,7 +136,7 @@ def _told(heat: Heat, plot: Plot, x: list[float], y: list[float]) -> dict[str, A
     return told
 
 
-def _names(side: Any, scale: Scale) -> list[str]:
+def _names(side: Any, scale: AxisScale) -> list[str]:
     if len(side) and isinstance(side[0], str):
         return list(side)
     return [written((a + b) / 2, scale.axis.form) for a, b in pairwise(side)]

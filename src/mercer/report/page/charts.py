@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mercer.report.markup import Markup, data, inline, joined, short, tag
 from mercer.report.page.bars import draw_bars
 from mercer.report.page.cells import draw_cells, legend_of_shades
-from mercer.report.page.limits import Limits
+from mercer.report.page.limits import PageLimits
 from mercer.report.page.marks import Drawn, colour, draw_line, draw_points
 from mercer.report.page.numbers import written
 from mercer.report.page.plot import Plot, axes_svg, laid_out
@@ -18,10 +18,10 @@ from mercer.report.records import Bars, Chart, Heat, Line, Mark
 class _Canvas(NamedTuple):
     plot: Plot
     series: dict[str, int]
-    limits: Limits
+    limits: PageLimits
 
 
-def chart_html(chart: Chart, key: str, limits: Limits) -> Markup:
+def chart_html(chart: Chart, key: str, limits: PageLimits) -> Markup:
     """`key` tells the ids of this chart from those of others."""
     title = tag("h3", chart.title) if chart.title else Markup()
     caption = tag("figcaption", inline(chart.caption)) if chart.caption else Markup()

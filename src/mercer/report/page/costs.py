@@ -12,9 +12,9 @@ import numpy as np
 from mercer._typing import Array
 from mercer.report.grid import Cell, Field, Grid
 from mercer.report.markup import Markup, data, joined, tag
-from mercer.report.page.limits import Limits
+from mercer.report.page.limits import PageLimits
 from mercer.report.page.tables import AROUND, LETTER, PHONE, scrolling, table_html
-from mercer.report.records import Costs
+from mercer.report.records import CostTable
 from mercer.report.thinning import evenly
 
 #: probabilities travel as whole numbers of this many parts, two bytes each
@@ -48,7 +48,7 @@ def judged(probabilities: Array, truth: Array, costs: Array) -> Judged:
     return Judged(paid.sum() / n, spread, expected.min(axis=1).sum() / n, plain.sum() / n, confusion)
 
 
-def quantised(costs: Costs, limits: Limits) -> dict[str, tuple[Array, Array]]:
+def quantised(costs: CostTable, limits: PageLimits) -> dict[str, tuple[Array, Array]]:
     """For each model (whole parts, truth), rows without probabilities left out and not more than a page can hold."""
     most = min(2000, limits.costs // max(len(costs.models) * len(costs.classes), 1))
     return {name: _quantised(*model, max(most, 20)) for name, model in costs.models.items()}
@@ -77,7 +77,7 @@ def threshold_sentence(classes: Any, costs: Array) -> str:
     return f"Decide {name} when its probability is above {threshold:.3f}."
 
 
-def costs_html(costs: Costs, limits: Limits) -> Markup:
+def costs_html(costs: CostTable, limits: PageLimits) -> Markup:
     models = {name: model for name, model in quantised(costs, limits).items() if len(model[1])}
     if not models or not costs.classes:
         return tag("p", "There are no held-out probabilities to decide by.", class_="nothing")
@@ -114,7 +114,7 @@ def _table(judgements: dict[str, Judged], models: Any, matrix: Array, classes: A
     return Grid("Expected cost of each model", fields, tuple(rows), (note,))
 
 
-def _matrix(costs: Costs, matrix: Array) -> Markup:
+def _matrix(costs: CostTable, matrix: Array) -> Markup:
     """Inputs, which the script turns on; without it they show the costs that were used."""
     head = tag("tr", tag("td", "truth \\ decision"), *(tag("th", name, scope="col") for name in costs.classes))
     listed = _is_listed(costs.classes)
@@ -146,7 +146,7 @@ def _is_listed(classes: Sequence[str]) -> bool:
     return longest * LETTER + sum(max(len(name) * LETTER, _INPUT) + AROUND for name in classes) > PHONE
 
 
-def _input(costs: Costs, k: int, d: int, value: float) -> Markup:
+def _input(costs: CostTable, k: int, d: int, value: float) -> Markup:
     label = f"Cost of deciding {costs.classes[d]} when the truth is {costs.classes[k]}"
     return tag(
         "input",
@@ -160,7 +160,7 @@ def _input(costs: Costs, k: int, d: int, value: float) -> Markup:
     )
 
 
-def _confusion(costs: Costs, judgements: dict[str, Judged]) -> Markup:
+def _confusion(costs: CostTable, judgements: dict[str, Judged]) -> Markup:
     """Decisions of the first model against the truth; the script lets one choose another."""
     name, first = next(iter(judgements.items()))
     options = (tag("option", name, value=str(i)) for i, name in enumerate(judgements))
@@ -169,11 +169,11 @@ def _confusion(costs: Costs, judgements: dict[str, Judged]) -> Markup:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (c, *map(int, row)) for c, row in zip(costs.classes, first.confusion, strict=True)
     )
-    table = table_html(Grid(f"Decisions of {name}", fields, rows), Limits())
+    table = table_html(Grid(f"Decisions of {name}", fields, rows), PageLimits())
     return tag("div", choice, table, class_="confusion")
 
 
-def _told(costs: Costs, models: dict[str, tuple[Array, Array]], matrix: Array) -> dict[str, Any]:
+def _told(costs: CostTable, models: dict[str, tuple[Array, Array]], matrix: Array) -> dict[str, Any]:
     truths: list[list[int]] = []
     told = []
     for name, (parts, truth) in models.items():

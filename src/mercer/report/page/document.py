@@ -12,11 +12,11 @@ from mercer.report.markup import Markup, inline, joined, prose, tag
 from mercer.report.page.answer import answer_html
 from mercer.report.page.charts import chart_html
 from mercer.report.page.costs import costs_html
-from mercer.report.page.limits import Limits
+from mercer.report.page.limits import PageLimits
 from mercer.report.page.notes import note_html
 from mercer.report.page.rows import rows_html
 from mercer.report.page.tables import breaking, table_html
-from mercer.report.records import Block, Chart, Costs, Note, Page, Rows, Section
+from mercer.report.records import Block, Chart, CostTable, Note, Page, RowTable, Section
 
 #: bytes; a page that is longer is made again with half as much of everything
 LARGEST = 1_990_000
@@ -46,7 +46,7 @@ def page_html(page: Page) -> str:
     >>> html.startswith("<!DOCTYPE html>"), "<h1>Fruit &amp; co</h1>" in html
     (True, True)
     """
-    limits = Limits()
+    limits = PageLimits()
     html = _document(page, limits)
     while len(html.encode()) > LARGEST and limits != limits.halved():
         limits = limits.halved()
@@ -54,7 +54,7 @@ def page_html(page: Page) -> str:
     return html
 
 
-def _document(page: Page, limits: Limits) -> str:
+def _document(page: Page, limits: PageLimits) -> str:
     keys = (f"chart{i}" for i in count(1))
     answer = Markup() if page.answer is None else answer_html(page.answer, next(keys), limits)
     folded = page.answer is not None
@@ -108,7 +108,7 @@ def _id(section: Section) -> str:
     return f"s-{section.id}"
 
 
-def _section(section: Section, keys: Iterator[str], limits: Limits, folded: bool) -> Markup:
+def _section(section: Section, keys: Iterator[str], limits: PageLimits, folded: bool) -> Markup:
     name = _id(section)
     anchor = tag("a", "#", href=f"#{name}", class_="anchor", aria_label=f"Link to {section.title}")
     title = tag("h2", section.title, anchor, id=f"{name}-title")
@@ -120,7 +120,7 @@ def _section(section: Section, keys: Iterator[str], limits: Limits, folded: bool
     return tag("section", title, lead, blocks, id=name, aria_labelledby=f"{name}-title")
 
 
-def _blocks(blocks: tuple[Block, ...], keys: Iterator[str], limits: Limits) -> Markup:
+def _blocks(blocks: tuple[Block, ...], keys: Iterator[str], limits: PageLimits) -> Markup:
     """Charts that follow each other stand side by side where there is room, and small ones closer together."""
     parts = []
     for kind, group in groupby(blocks, key=_kind_of_chart):
@@ -136,7 +136,7 @@ def _kind_of_chart(block: Block) -> str:
     return "charts small-charts" if block.small else "charts"
 
 
-def _block(block: Block, keys: Iterator[str], limits: Limits) -> Markup:
+def _block(block: Block, keys: Iterator[str], limits: PageLimits) -> Markup:
     match block:
         case Note():
             return note_html(block)
@@ -144,9 +144,9 @@ def _block(block: Block, keys: Iterator[str], limits: Limits) -> Markup:
             return table_html(block, limits)
         case Chart():
             return chart_html(block, next(keys), limits)
-        case Costs():
+        case CostTable():
             return costs_html(block, limits)
-        case Rows():
+        case RowTable():
             return rows_html(block, limits)
     return prose(block)
 

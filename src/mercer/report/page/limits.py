@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Limits(NamedTuple):
+class PageLimits(NamedTuple):
     """The most points of a line and of a cloud, cells of a table, characters of one, numbers of costs and of rows."""
 
     line: int = 240
@@ -15,5 +15,5 @@ class Limits(NamedTuple):
     costs: int = 150_000
     rows: int = 30_000
 
-    def halved(self) -> Limits:
-        return Limits(*(max(limit // 2, 8) for limit in self))
+    def halved(self) -> PageLimits:
+        return PageLimits(*(max(limit // 2, 8) for limit in self))

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mercer.report.markup import Markup, short, tag
-from mercer.report.page.limits import Limits
+from mercer.report.page.limits import PageLimits
 from mercer.report.page.numbers import written
 from mercer.report.page.plot import Plot
-from mercer.report.page.scales import Scale
-from mercer.report.records import Line, Points
+from mercer.report.page.scales import AxisScale
+from mercer.report.records import Line, PointCloud
 from mercer.report.thinning import chosen, evenly
 
 Place = tuple[float, float]
@@ -36,7 +36,7 @@ class Drawn(NamedTuple):
     told: dict[str, Any]
 
 
-def draw_line(line: Line, plot: Plot, series: int | None, limits: Limits) -> Drawn:
+def draw_line(line: Line, plot: Plot, series: int | None, limits: PageLimits) -> Drawn:
     kept = evenly(len(line.x), limits.line)
     x, y = chosen(line.x, kept), chosen(line.y, kept)
     ways = list(_ways(_places(plot, x, y)))
@@ -50,7 +50,7 @@ def draw_line(line: Line, plot: Plot, series: int | None, limits: Limits) -> Dra
     return Drawn(_group(parts, series), _told("line", line, plot, series, kept))
 
 
-def draw_points(points: Points, plot: Plot, series: int | None, limits: Limits) -> Drawn:
+def draw_points(points: PointCloud, plot: Plot, series: int | None, limits: PageLimits) -> Drawn:
     kept = evenly(len(points.x), limits.cloud)
     x, y = chosen(points.x, kept), chosen(points.y, kept)
     parts = []
@@ -122,7 +122,7 @@ def _error_bar(at: float, bottom: float, top: float) -> str:
     return f"M{short(at)} {short(bottom)}V{short(top)}M{short(at - 4)} {short(top)}h8M{short(at - 4)} {short(bottom)}h8"
 
 
-def _told(kind: str, mark: Line | Points, plot: Plot, series: int | None, kept: Any) -> dict[str, Any]:
+def _told(kind: str, mark: Line | PointCloud, plot: Plot, series: int | None, kept: Any) -> dict[str, Any]:
     x, y = chosen(mark.x, kept), chosen(mark.y, kept)
     places = _places(plot, x, y)
     there = [i for i, at in enumerate(places) if _on_paper(plot, at)]
@@ -140,13 +140,13 @@ def _told(kind: str, mark: Line | Points, plot: Plot, series: int | None, kept: 
     if mark.low is not None and mark.high is not None:
         low, high = chosen(mark.low, kept), chosen(mark.high, kept)
         told["between"] = [f"{told_value(plot.y, low[i])} to {told_value(plot.y, high[i])}" for i in there]
-    if isinstance(mark, Points) and mark.labels is not None:
+    if isinstance(mark, PointCloud) and mark.labels is not None:
         labels = chosen(mark.labels, kept)
         told["labels"] = [labels[i][:200] for i in there]
     return told
 
 
-def told_value(scale: Scale, value: float) -> str:
+def told_value(scale: AxisScale, value: float) -> str:
     names = scale.axis.names
     if scale.axis.scale == "category" and math.isfinite(value) and 0 <= round(value) < len(names):
         return names[round(value)]

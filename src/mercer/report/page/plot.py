@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.report.markup import Markup, joined, short, tag
 from mercer.report.page.numbers import written
-from mercer.report.page.scales import Scale, Tick, scale_of
+from mercer.report.page.scales import AxisScale, Tick, scale_of
 from mercer.report.records import Axis, Bars, Chart, Heat, Mark
 
 #: a drawing is this wide in its own units, which become pixels when a column of the page is as wide; letters have
@@ -26,8 +26,8 @@ _EACH = 0.56 * LETTER
 
 
 class Plot(NamedTuple):
-    x: Scale
-    y: Scale
+    x: AxisScale
+    y: AxisScale
     width: float
     height: float
     slanted: bool  # names below the axis are too long to stand side by side
@@ -128,7 +128,7 @@ def _bars_alone(chart: Chart) -> bool:
     return sum(isinstance(mark, Bars) for mark in chart.marks) == 1 == len(chart.marks)
 
 
-def _slanted(x: Scale) -> bool:
+def _slanted(x: AxisScale) -> bool:
     names = x.axis.names if x.axis.scale == "category" else ()
     room = (x.stop - x.start) / max(len(names), 1)
     return any(width_of(name) > room - 6 for name in names)
@@ -179,7 +179,7 @@ def _x_axis(plot: Plot) -> list[Markup]:
     ]
 
 
-def _that_fit(x: Scale) -> list[Tick]:
+def _that_fit(x: AxisScale) -> list[Tick]:
     """As many ticks as have room for their labels side by side."""
     room = x.stop - x.start
     choices = (x.ticks(most) for most in range(8, 1, -1))

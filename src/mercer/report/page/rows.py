@@ -7,17 +7,17 @@ from typing import Any
 
 from mercer.report.grid import Field, Grid
 from mercer.report.markup import Markup, data, tag
-from mercer.report.page.limits import Limits
+from mercer.report.page.limits import PageLimits
 from mercer.report.page.numbers import written
 from mercer.report.page.tables import table_html
-from mercer.report.records import Evidence, Rows
+from mercer.report.records import EvidenceRecord, RowTable
 from mercer.report.thinning import evenly
 
 #: rows shown without a script
 _FIRST = 10
 
 
-def rows_html(rows: Rows, limits: Limits) -> Markup:
+def rows_html(rows: RowTable, limits: PageLimits) -> Markup:
     if not rows.rows:
         return tag("p", "There are no rows to look at.", class_="nothing")
     kept = evenly(len(rows.rows), _most(rows, limits)).tolist()
@@ -30,18 +30,18 @@ def rows_html(rows: Rows, limits: Limits) -> Markup:
     )
 
 
-def _most(rows: Rows, limits: Limits) -> int:
+def _most(rows: RowTable, limits: PageLimits) -> int:
     """As many rows as fit, of which a table has at least some."""
     numbers = sum(_nonzero(told) / len(rows.rows) + len(told.classes) for told in rows.models)
     words = sum(len(word) for row in rows.rows for word in row) / 6 / len(rows.rows)
     return max(int(limits.rows / (numbers + words + 1)), 5)
 
 
-def _nonzero(told: Evidence) -> int:
+def _nonzero(told: EvidenceRecord) -> int:
     return sum(1 for row in told.contributions for value in row if value and not math.isnan(value))
 
 
-def _first_rows(rows: Rows) -> Grid:
+def _first_rows(rows: RowTable) -> Grid:
     models = list({told.model: told for told in rows.models}.values())
     fields = [Field("row"), *([Field("truth")] if rows.truth else []), *(Field(told.model) for told in models)]
     lines = (
@@ -51,13 +51,13 @@ def _first_rows(rows: Rows) -> Grid:
     return Grid("The first rows, and what models say of them", (*fields, *map(Field, rows.columns)), tuple(lines))
 
 
-def _said(told: Evidence, i: int) -> str:
+def _said(told: EvidenceRecord, i: int) -> str:
     if not told.classes:
         return told.predicted[i]
     return f"{told.predicted[i]} ({written(max(told.probabilities[i]), '.2f')})"
 
 
-def _told(rows: Rows, kept: list[int], limits: Limits) -> dict[str, Any]:
+def _told(rows: RowTable, kept: list[int], limits: PageLimits) -> dict[str, Any]:
     return {
         "columns": list(rows.columns),
         "names": [rows.names[i] for i in kept],
@@ -67,7 +67,7 @@ def _told(rows: Rows, kept: list[int], limits: Limits) -> dict[str, Any]:
     }
 
 
-def _told_evidence(told: Evidence, kept: list[int]) -> dict[str, Any]:
+def _told_evidence(told: EvidenceRecord, kept: list[int]) -> dict[str, Any]:
     return {
         "model": told.model,
         "of": told.of,

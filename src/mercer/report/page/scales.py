@@ -21,7 +21,7 @@ class Tick(NamedTuple):
     label: str
 
 
-class Scale(NamedTuple):
+class AxisScale(NamedTuple):
     """`place` maps values between `low` and `high` onto the paper between `start` and `stop`."""
 
     axis: Axis
@@ -66,14 +66,14 @@ class Scale(NamedTuple):
         return [v for p in powers for m in range(1, 10) if self.low <= (v := m * 10.0**p) <= self.high]
 
 
-def scale_of(axis: Axis, values: NDArray[Any], start: float, stop: float) -> Scale:
+def scale_of(axis: Axis, values: NDArray[Any], start: float, stop: float) -> AxisScale:
     """The scale that shows all finite values with a little room around them, unless the axis sets limits."""
     if axis.scale == "category":
-        return Scale(axis, -0.5, max(len(axis.names), 1) - 0.5, start, stop)
+        return AxisScale(axis, -0.5, max(len(axis.names), 1) - 0.5, start, stop)
     shown = values[np.isfinite(values) & ((values > 0) | (axis.scale != "log"))].clip(-_FAR, _FAR)
     low, high = (float(shown.min()), float(shown.max())) if shown.size else (1.0, 1.0)
     low, high = _log_limits(axis, low, high) if axis.scale == "log" else _limits(axis, low, high)
-    return Scale(axis, low, high, start, stop)
+    return AxisScale(axis, low, high, start, stop)
 
 
 def _limits(axis: Axis, low: float, high: float) -> tuple[float, float]:

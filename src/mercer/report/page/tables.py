@@ -7,7 +7,7 @@ import re
 
 from mercer.report.grid import NOTHING, Cell, Field, Grid
 from mercer.report.markup import Markup, inline, joined, tag, text
-from mercer.report.page.limits import Limits
+from mercer.report.page.limits import PageLimits
 
 #: a number at the beginning of words, as in "0.91 ± 0.02" or "< 0.001"
 _NUMBER = re.compile(r"\s*[<>≤≥~≈]?\s*([-+−]?\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?)")
@@ -27,7 +27,7 @@ _LONG, _WIDE = 44, 18
 _LINE = 24
 
 
-def table_html(grid: Grid, limits: Limits) -> Markup:
+def table_html(grid: Grid, limits: PageLimits) -> Markup:
     shown = grid.rows[: max(limits.cells // max(len(grid.fields), 1), 1)]
     numeric = [_ordered_by_number(field, [row[j] for row in shown]) for j, field in enumerate(grid.fields)]
     head = joined(tag("th", field.heading, scope="col", class_=_side(field)) for field in grid.fields)
@@ -63,14 +63,14 @@ def scrolling(table: Markup, name: str, *, tall: bool = False) -> Markup:
 
 
 def _row(
-    fields: tuple[Field, ...], row: tuple[Cell, ...], numeric: list[bool], limits: Limits, stacked: bool
+    fields: tuple[Field, ...], row: tuple[Cell, ...], numeric: list[bool], limits: PageLimits, stacked: bool
 ) -> Markup:
     headings = [field.heading if stacked else None for field in fields]
     cells = (_cell(j, fields[j], cell, numeric[j], limits, headings[j]) for j, cell in enumerate(row))
     return tag("tr", *cells)
 
 
-def _cell(j: int, field: Field, cell: Cell, numeric: bool, limits: Limits, heading: str | None) -> Markup:
+def _cell(j: int, field: Field, cell: Cell, numeric: bool, limits: PageLimits, heading: str | None) -> Markup:
     words = field.write(cell) if isinstance(cell, str) else field.write(cell).replace("-", "−")
     if len(words) > limits.characters:
         words = words[: limits.characters - 1] + "…"

@@ -11,7 +11,7 @@ import pytest
 
 import mercer.data
 from mercer._errors import DataError, SourceChangedError
-from mercer.data.sources.asking import Asked
+from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.databases.duckdb import Relation
 from tests.data._databases import duckdb_file
 
@@ -89,7 +89,7 @@ def test_a_connection_that_somebody_else_uses() -> None:
         def project(self, columns: str) -> None:
             raise duckdb.InvalidInputException("busy")
 
-    source = Relation(duckdb.sql("SELECT 1 AS x, 0 AS y"), Asked(target="y"))
+    source = Relation(duckdb.sql("SELECT 1 AS x, 0 AS y"), OpenOptions(target="y"))
     source._relation = Busy()
     with pytest.raises(DataError, match=r"stopped answering: .*busy\. Leave its connection alone"):
         source.head()

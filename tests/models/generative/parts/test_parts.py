@@ -27,22 +27,22 @@ from mercer.families import (
     NegativeBinomial,
     Poisson,
 )
-from mercer.models.generative.parts import (
+from mercer.naive_bayes._choose_parts import choose_parts
+from mercer.naive_bayes.parts import (
     CategoryPart,
-    Conditional,
     CountsPart,
     GaussianVectorPart,
     NumbersPart,
+    PartConditional,
     Smoothing,
     VectorPart,
-    choose_parts,
 )
 
 MAXIMUM_LIKELIHOOD = Smoothing(counts=0.0, variance=0.0)
 PLAIN = Smoothing(counts=1.0, variance=1e-9)
 
 
-def fitted(part: Any, table: Table, groups: np.ndarray, smoothing: Smoothing = MAXIMUM_LIKELIHOOD) -> Conditional:
+def fitted(part: Any, table: Table, groups: np.ndarray, smoothing: Smoothing = MAXIMUM_LIKELIHOOD) -> PartConditional:
     statistic = part.zero(int(groups.max()) + 1, table).update(part.read(table), groups.astype(np.int32))
     return part.fit(statistic, smoothing)
 

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from typing import Any, NamedTuple
 
 from mercer.data.readers.sql import only_table, spelled
-from mercer.data.sources.asking import Asked
+from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.base import digest
 from mercer.data.sources.layout import Layout
 from mercer.data.sources.streams import Stream
@@ -64,7 +64,7 @@ class Database(ABC):
 class DatabaseRows(Stream):
     """What a database answers, anew for every pass."""
 
-    def __init__(self, database: Database, asked: Asked) -> None:
+    def __init__(self, database: Database, asked: OpenOptions) -> None:
         self._database, self._asked = database, asked
         self._query = database.query(asked.reading.sql)
         self._answer = database.look(self._query)

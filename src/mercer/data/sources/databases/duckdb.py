@@ -13,7 +13,7 @@ from mercer._errors import DataError
 from mercer.data.readers.base import Reading, what_failed
 from mercer.data.readers.duckdb import DuckDB, batches
 from mercer.data.readers.merging import types_of
-from mercer.data.sources.asking import Asked
+from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.base import digest
 from mercer.data.sources.databases.base import FETCHED, Answer, Database
 from mercer.data.sources.files.stamps import Stamp
@@ -57,7 +57,7 @@ class DuckDBFile(Database):
 class Relation(Stream):
     """A relation, which is asked anew by each pass; its connection is not to be used meanwhile."""
 
-    def __init__(self, relation: Any, asked: Asked) -> None:
+    def __init__(self, relation: Any, asked: OpenOptions) -> None:
         self._relation, self._asked = relation, asked
         self._types = _types(relation)
         self.columns = asked.columns(list(self._types))

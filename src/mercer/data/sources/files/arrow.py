@@ -13,10 +13,10 @@ from mercer._errors import DataError
 from mercer.data.readers.arrow import Arrow
 from mercer.data.readers.base import Reading, what_failed
 from mercer.data.readers.merging import merged, types_of
-from mercer.data.sources.asking import Asked
+from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.base import Piece
-from mercer.data.sources.files.base import PIECE_BYTES, Files, LeftOut, PartOfFile, columns_in, leave_out
-from mercer.data.sources.files.finding import Found
+from mercer.data.sources.files.base import PIECE_BYTES, Files, PartOfFile, SkippedPiece, columns_in, leave_out
+from mercer.data.sources.files.finding import FoundFile
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
 
@@ -33,7 +33,7 @@ class Head(NamedTuple):
 class ArrowFiles(Files):
     """Files whose types are known from their first bytes."""
 
-    def __init__(self, found: Found, asked: Asked) -> None:
+    def __init__(self, found: FoundFile, asked: OpenOptions) -> None:
         super().__init__([Stamp.of(file) for file in found.files], asked, "Arrow")
         self._heads: list[Head] = []
         for stamp in self.stamps:
@@ -60,18 +60,18 @@ class ArrowFiles(Files):
         return sum(int(dataset.dataset(head.stamp.path, format="ipc").count_rows()) for head in self._heads)
 
     def pieces(self) -> Iterator[Piece]:
-        yield from map(LeftOut, self._left_out)
+        yield from map(SkippedPiece, self._left_out)
         for head in self._heads:
             if head.batches is None:
-                yield Batches(head.stamp, self.layout, 0, None)
+                yield RecordBatches(head.stamp, self.layout, 0, None)
                 continue
             each = max(1, PIECE_BYTES * head.batches // max(1, head.stamp.size))
             for first in range(0, head.batches, each):
-                yield Batches(head.stamp, self.layout, first, min(first + each, head.batches))
+                yield RecordBatches(head.stamp, self.layout, first, min(first + each, head.batches))
 
 
 @dataclass(frozen=True)
-class Batches(PartOfFile):
+class RecordBatches(PartOfFile):
     """Consecutive record batches of a file; all of them where `stop` is None."""
 
     first: int

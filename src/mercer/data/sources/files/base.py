@@ -10,18 +10,18 @@ from typing import Any
 from mercer._errors import ColumnMismatchError, DataError
 from mercer.data.readers.base import same_columns
 from mercer.data.sources.ahead import ahead
-from mercer.data.sources.asking import Asked
-from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece
+from mercer.data.sources.asking import OpenOptions
+from mercer.data.sources.base import CHUNK_BYTES, Chunk, Piece, SourceColumns
 from mercer.data.sources.files.stamps import Stamp, described, identity
 from mercer.data.sources.layout import Layout
-from mercer.data.sources.tabular import Tabular
+from mercer.data.sources.tabular import TabularSource
 
 #: bytes of decoded values that one piece has, about: several chunks, so that files are not opened for each of them
 PIECE_BYTES = 4 * CHUNK_BYTES
 
 
 @dataclass(frozen=True)
-class LeftOut(Piece):
+class SkippedPiece(Piece):
     """A part of a source that cannot be read, of which no more is left than a sentence."""
 
     note: str
@@ -74,10 +74,10 @@ def leave_out(stamp: Stamp, sentence: str, layout: Layout, skipped: list[str]) -
     skipped.append(sentence)
 
 
-class Files(Tabular):
+class Files(TabularSource):
     """Files of one format with the same columns."""
 
-    def __init__(self, stamps: Sequence[Stamp], asked: Asked, called: str) -> None:
+    def __init__(self, stamps: Sequence[Stamp], asked: OpenOptions, called: str) -> None:
         self.stamps, self._asked, self._called = tuple(stamps), asked, called
         #: what is left out of every pass
         self._left_out: list[str] = []
@@ -101,7 +101,7 @@ class Files(Tabular):
         self._left_out.append(str(failure))
 
 
-def columns_in(stamps: Sequence[Stamp], names: Sequence[Sequence[str]], asked: Asked) -> Columns:
+def columns_in(stamps: Sequence[Stamp], names: Sequence[Sequence[str]], asked: OpenOptions) -> SourceColumns:
     """What the columns of the files are for; refused where these differ, in the columns that are read if chosen."""
     try:
         columns, expected = asked.columns(names[0]), list(names[0])

@@ -9,16 +9,16 @@ from typing import Any
 
 from mercer.data.readers.arrow_types import width
 from mercer.data.readers.base import what_failed
-from mercer.data.sources.asking import Asked
+from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.base import Piece
 from mercer.data.sources.files.base import PIECE_BYTES, Files, PartOfFile, leave_out
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
-from mercer.data.sources.streams import Repeated
-from mercer.data.sources.tabular import Tabular
+from mercer.data.sources.streams import RepeatedStream
+from mercer.data.sources.tabular import TabularSource
 
 
-def of_dataset(dataset: Any, asked: Asked) -> Tabular:
+def of_dataset(dataset: Any, asked: OpenOptions) -> TabularSource:
     """A dataset of files as a source; any other, or one with a filter, read in one go."""
     from pyarrow import dataset as datasets
 
@@ -27,7 +27,7 @@ def of_dataset(dataset: Any, asked: Asked) -> Tabular:
             return DatasetFiles(dataset, list(dataset.get_fragments()), asked)
     except ValueError:  # it is filtered, which pyarrow does for the whole only
         pass
-    return Repeated(partial(_reader, dataset, asked.rows), asked)
+    return RepeatedStream(partial(_reader, dataset, asked.rows), asked)
 
 
 def _reader(dataset: Any, rows: int | None) -> Any:
@@ -37,7 +37,7 @@ def _reader(dataset: Any, rows: int | None) -> Any:
 class DatasetFiles(Files):
     """The files of a dataset, with the schema that it has."""
 
-    def __init__(self, dataset: Any, fragments: list[Any], asked: Asked) -> None:
+    def __init__(self, dataset: Any, fragments: list[Any], asked: OpenOptions) -> None:
         super().__init__([Stamp.of(each.path, each.filesystem) for each in fragments], asked, "dataset")
         self._dataset, self._fragments = dataset, fragments
         self.columns = asked.columns(list(dataset.schema.names))

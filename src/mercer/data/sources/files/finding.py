@@ -12,15 +12,7 @@ from urllib.parse import unquote
 from mercer._errors import DataError, DataNotFoundError
 from mercer._suggest import listed
 from mercer.data.readers.base import Reading
-from mercer.data.readers.opening import (
-    CALLED,
-    SVMLIGHT,
-    ending_of,
-    files_of_folder,
-    format_of,
-    is_hidden,
-    nothing_at,
-)
+from mercer.data.readers.opening import CALLED, SVMLIGHT, ending_of, files_of_folder, format_of, is_hidden, nothing_at
 from mercer.data.readers.unpacking import STANDARD_INPUT, archive_of, plain_file
 
 #: the folder of rows whose value is missing, in folders named by values
@@ -28,7 +20,7 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFile:
     """Files of one format, in the order in which they are read."""
 
     files: tuple[Path, ...]
@@ -37,7 +29,7 @@ class Found:
     partitions: tuple[dict[str, str | None], ...]
 
 
-def find(what: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], reading: Reading) -> Found:
+def find(what: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], reading: Reading) -> FoundFile:
     """The files that are meant, and what they are."""
     given = [what] if isinstance(what, str | os.PathLike) else list(what)
     pairs = [(plain_file(file), values) for each in given for file, values in _files(each)]
@@ -47,7 +39,7 @@ def find(what: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], readin
             f"These are {' and '.join(formats)} files, which are not one table: "
             f"{listed([file.name for file, _ in pairs])}. Name files of one format."
         )
-    return Found(tuple(file for file, _ in pairs), formats[0], tuple(values for _, values in pairs))
+    return FoundFile(tuple(file for file, _ in pairs), formats[0], tuple(values for _, values in pairs))
 
 
 def input_files(what: str, *, deep: bool = False) -> list[Path]:

@@ -15,21 +15,21 @@ from mercer.data.packed import Packed
 from mercer.data.readers.base import Reading
 from mercer.data.readers.json_rows import JsonRows, parsed
 from mercer.data.readers.merging import merged
-from mercer.data.sources.asking import Asked
+from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.base import Piece
-from mercer.data.sources.files.base import Files, LeftOut
-from mercer.data.sources.files.finding import Found
-from mercer.data.sources.files.lines import Block, Counted, LinesOfFile, Span, blocks_of, spans_of
+from mercer.data.sources.files.base import Files, SkippedPiece
+from mercer.data.sources.files.finding import FoundFile
+from mercer.data.sources.files.lines import Block, Counted, LinesOfFile, LineSpan, blocks_of, spans_of
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
 
 
-class Scan(NamedTuple):
+class JsonScan(NamedTuple):
     """What a look at all lines of a file tells."""
 
     stamp: Stamp
     rows: int
-    spans: tuple[Span, ...]
+    spans: tuple[LineSpan, ...]
     #: pyarrow types of each block, and where it is
     places: list[tuple[str, dict[str, Any]]]
 
@@ -45,11 +45,11 @@ class Written(Packed):
 class JsonFiles(Files):
     """Files that are read once when they are opened: any line may name a column that no other does."""
 
-    def __init__(self, found: Found, asked: Asked) -> None:
+    def __init__(self, found: FoundFile, asked: OpenOptions) -> None:
         import pyarrow as pa
 
         super().__init__([Stamp.of(file) for file in found.files], asked, "JSON")
-        self._scans: list[Scan] = []
+        self._scans: list[JsonScan] = []
         for stamp in self.stamps:
             try:
                 self._scans.append(_scan(stamp, asked))
@@ -84,7 +84,7 @@ class JsonFiles(Files):
         return sum(scan.rows for scan in self._scans)
 
     def pieces(self) -> Iterator[Piece]:
-        yield from map(LeftOut, self._left_out)
+        yield from map(SkippedPiece, self._left_out)
         for scan in self._scans:
             yield from (JsonPiece(scan.stamp, self.layout, span, self._written) for span in scan.spans)
 
@@ -103,7 +103,7 @@ class JsonPiece(LinesOfFile):
             row += table.num_rows
 
 
-def _scan(stamp: Stamp, asked: Asked) -> Scan:
+def _scan(stamp: Stamp, asked: OpenOptions) -> JsonScan:
     """Rows and types, and where the file can be cut; by several threads."""
     if JsonRows(Path(stamp.path), Reading()).is_list():
         raise DataError(
@@ -111,14 +111,14 @@ def _scan(stamp: Stamp, asked: Asked) -> Scan:
             "mercer.data.read_table(path) to the model."
         )
     counted, places = [], []
-    whole = Span(0, None, 1, 0)
+    whole = LineSpan(0, None, 1, 0)
     for block, types in ordered_stream(partial(_look, stamp, asked), blocks_of(stamp, whole)):
         counted.append(block)
         places.append((f"line {block.line} and the next ones of {stamp.name!r}", types))
-    return Scan(stamp, sum(block.rows for block in counted), spans_of(counted, stamp), places)
+    return JsonScan(stamp, sum(block.rows for block in counted), spans_of(counted, stamp), places)
 
 
-def _look(stamp: Stamp, asked: Asked, block: Block) -> tuple[Counted, dict[str, Any]]:
+def _look(stamp: Stamp, asked: OpenOptions, block: Block) -> tuple[Counted, dict[str, Any]]:
     table = _table(stamp, asked.skip, None, block, [])
     types = dict(zip(table.column_names, table.schema.types, strict=True))
     return Counted(block.start, block.line, table.num_rows), types

@@ -30,7 +30,7 @@ class Block(NamedTuple):
     line: int
 
 
-class Span(NamedTuple):
+class LineSpan(NamedTuple):
     """Which bytes of a file, from the beginning of a line to the end of one; the whole file where `stop` is None."""
 
     start: int
@@ -56,7 +56,7 @@ def is_compressed(stamp: Stamp) -> bool:
 class LinesOfFile(PartOfFile):
     """Consecutive lines of a file, whatever they are written in."""
 
-    span: Span
+    span: LineSpan
 
     @property
     def name(self) -> str:
@@ -67,7 +67,7 @@ class LinesOfFile(PartOfFile):
         return is_compressed(self.stamp)
 
 
-def blocks_of(stamp: Stamp, span: Span) -> Iterator[Block]:
+def blocks_of(stamp: Stamp, span: LineSpan) -> Iterator[Block]:
     """The lines of a part of a file, some at a time; refused where the file changed before or meanwhile."""
     stamp.check()
     start, line = span.start, span.line
@@ -78,20 +78,20 @@ def blocks_of(stamp: Stamp, span: Span) -> Iterator[Block]:
     stamp.check()
 
 
-def spans_of(blocks: Iterable[Counted], stamp: Stamp) -> tuple[Span, ...]:
+def spans_of(blocks: Iterable[Counted], stamp: Stamp) -> tuple[LineSpan, ...]:
     """Blocks put together to parts of a handy size; to one where only the whole file can be decompressed."""
-    spans: list[Span] = []
+    spans: list[LineSpan] = []
     row = 0
     for start, line, rows in blocks:
         if not spans or (start - spans[-1].start >= PIECE and not is_compressed(stamp)):
             if spans:
                 spans[-1] = spans[-1]._replace(stop=start)
-            spans.append(Span(start, None, line, row))
+            spans.append(LineSpan(start, None, line, row))
         row += rows
     return tuple(spans)
 
 
-def _cut(stamp: Stamp, span: Span) -> Iterator[bytes]:
+def _cut(stamp: Stamp, span: LineSpan) -> Iterator[bytes]:
     with _opened(stamp, span.start) as stream:
         most = None if span.stop is None else span.stop - span.start
         yield from whole_lines(stream, BLOCK, most, file=stamp.name)

@@ -13,10 +13,10 @@ from mercer._threads import ordered_map
 from mercer.data.readers.arrow_types import is_fixed, plain, width
 from mercer.data.readers.base import what_failed
 from mercer.data.readers.merging import merged, types_of
-from mercer.data.sources.asking import Asked
+from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.base import Piece
-from mercer.data.sources.files.base import PIECE_BYTES, Files, LeftOut, PartOfFile, columns_in, leave_out
-from mercer.data.sources.files.finding import Found
+from mercer.data.sources.files.base import PIECE_BYTES, Files, PartOfFile, SkippedPiece, columns_in, leave_out
+from mercer.data.sources.files.finding import FoundFile
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
 
@@ -44,7 +44,7 @@ class Footer:
 class ParquetFiles(Files):
     """Files whose types and sizes are known from their last bytes."""
 
-    def __init__(self, found: Found, asked: Asked) -> None:
+    def __init__(self, found: FoundFile, asked: OpenOptions) -> None:
         super().__init__([Stamp.of(file) for file in found.files], asked, "Parquet")
         fixed = _typed_partitions(found.partitions)
         read = ordered_map(_footer_or_failure, list(zip(self.stamps, fixed, strict=True)))
@@ -80,7 +80,7 @@ class ParquetFiles(Files):
         return sum(sum(footer.groups) for footer in self._footers)
 
     def pieces(self) -> Iterator[Piece]:
-        yield from map(LeftOut, self._left_out)
+        yield from map(SkippedPiece, self._left_out)
         for footer, row_bytes in zip(self._footers, self._widths, strict=False):  # no rows, no footers
             most = max(1, PIECE_BYTES // row_bytes)
             fixed, row = tuple(footer.fixed.items()), 0

@@ -15,27 +15,27 @@ from mercer._threads import ordered_stream
 from mercer.data.readers.base import Reading
 from mercer.data.readers.merging import merged
 from mercer.data.readers.separated import Dialect, Separated
-from mercer.data.sources.asking import Asked
+from mercer.data.sources.asking import OpenOptions
 from mercer.data.sources.base import Piece
-from mercer.data.sources.files.base import Files, LeftOut, PartOfFile, columns_in
-from mercer.data.sources.files.finding import Found
-from mercer.data.sources.files.lines import Block, Counted, LinesOfFile, Span, blocks_of, spans_of
+from mercer.data.sources.files.base import Files, PartOfFile, SkippedPiece, columns_in
+from mercer.data.sources.files.finding import FoundFile
+from mercer.data.sources.files.lines import Block, Counted, LinesOfFile, LineSpan, blocks_of, spans_of
 from mercer.data.sources.files.separated_lines import Lines, ends_quoted
 from mercer.data.sources.files.stamps import Stamp
 from mercer.data.sources.layout import Layout
 
 
-class Scan(NamedTuple):
+class SeparatedScan(NamedTuple):
     """What a look at all lines of a file tells."""
 
     #: pyarrow types by name
     types: dict[str, Any]
     rows: int
     #: None where it cannot be cut
-    spans: tuple[Span, ...] | None
+    spans: tuple[LineSpan, ...] | None
 
 
-class Seen(NamedTuple):
+class SeparatedSample(NamedTuple):
     """What the values of a block are."""
 
     #: pyarrow types by name
@@ -56,7 +56,7 @@ class Opened(NamedTuple):
 class SeparatedFiles(Files):
     """Files whose types are found by reading them once, when the first pass begins: no type depends on the blocks."""
 
-    def __init__(self, found: Found, asked: Asked) -> None:
+    def __init__(self, found: FoundFile, asked: OpenOptions) -> None:
         super().__init__([Stamp.of(file) for file in found.files], asked, "CSV")
         self._opened: list[Opened] = []
         for stamp in self.stamps:
@@ -71,7 +71,7 @@ class SeparatedFiles(Files):
         self.columns = columns_in([file.stamp for file in self._opened], names, asked)
 
     @cached_property
-    def _scans(self) -> list[Scan]:
+    def _scans(self) -> list[SeparatedScan]:
         return [_scan(file, self.columns.read, self._asked) for file in self._opened]
 
     @cached_property
@@ -86,7 +86,7 @@ class SeparatedFiles(Files):
         return sum(scan.rows for scan in self._scans) if "_scans" in self.__dict__ else None
 
     def pieces(self) -> Iterator[Piece]:
-        yield from map(LeftOut, self._left_out)
+        yield from map(SkippedPiece, self._left_out)
         for file, scan in zip(self._opened, self._scans, strict=True):
             if scan.spans is None:
                 yield WholeFile(file.stamp, self.layout, self._asked.reading)
@@ -149,23 +149,23 @@ def _streamed(
     return reader.stream(names, types, note if skip else None)
 
 
-def _scan(file: Opened, columns: tuple[str, ...], asked: Asked) -> Scan:
+def _scan(file: Opened, columns: tuple[str, ...], asked: OpenOptions) -> SeparatedScan:
     """Types, rows, and where the file can be cut; by several threads."""
     stamp, dialect, (start, line) = file
     if '\n"'.encode(dialect.encoding) != b'\n"':
         return _scan_whole(file, columns, asked)
     lines = Lines(dialect, columns, asked.told(columns), asked.skip)
     counted: list[Counted] = []
-    found: list[Seen] = []
-    for block in ordered_stream(partial(_look, lines), blocks_of(stamp, Span(start, None, line, 0))):
+    found: list[SeparatedSample] = []
+    for block in ordered_stream(partial(_look, lines), blocks_of(stamp, LineSpan(start, None, line, 0))):
         if block is None:
             return _scan_whole(file, columns, asked)
         counted.append(block[0])
         found.append(block[1])
-    return Scan(_joined(found, columns, asked), sum(each.rows for each in counted), spans_of(counted, stamp))
+    return SeparatedScan(_joined(found, columns, asked), sum(each.rows for each in counted), spans_of(counted, stamp))
 
 
-def _look(lines: Lines, block: Block) -> tuple[Counted, Seen] | None:
+def _look(lines: Lines, block: Block) -> tuple[Counted, SeparatedSample] | None:
     """How many rows a block has, and of which types; None where it cannot be cut out."""
     if lines.dialect.quoted and ends_quoted(block.lines, lines.dialect.separator):
         return None
@@ -173,7 +173,7 @@ def _look(lines: Lines, block: Block) -> tuple[Counted, Seen] | None:
     return Counted(block.start, block.line, table.num_rows), _seen(table, block.lines, lines)
 
 
-def _scan_whole(file: Opened, columns: tuple[str, ...], asked: Asked) -> Scan:
+def _scan_whole(file: Opened, columns: tuple[str, ...], asked: OpenOptions) -> SeparatedScan:
     """The same of a file that is read from its beginning to its end: strings, which are looked at once more."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
@@ -192,10 +192,10 @@ def _scan_whole(file: Opened, columns: tuple[str, ...], asked: Asked) -> Scan:
         rows += table.num_rows
         typed = arrow_csv.read_csv(again, read_options=read, parse_options=parse, convert_options=convert)
         found.append(_seen(typed, written.getvalue(), lines))
-    return Scan(_joined(found, columns, asked), rows, None)
+    return SeparatedScan(_joined(found, columns, asked), rows, None)
 
 
-def _joined(found: list[Seen], columns: tuple[str, ...], asked: Asked) -> dict[str, Any]:
+def _joined(found: list[SeparatedSample], columns: tuple[str, ...], asked: OpenOptions) -> dict[str, Any]:
     """Everything can be read as strings, where it is not all of one other type."""
     import pyarrow as pa
 
@@ -204,7 +204,7 @@ def _joined(found: list[Seen], columns: tuple[str, ...], asked: Asked) -> dict[s
     return types | dict.fromkeys(only_whole, pa.string())
 
 
-def _seen(table: Any, octets: bytes, lines: Lines) -> Seen:
+def _seen(table: Any, octets: bytes, lines: Lines) -> SeparatedSample:
     import pyarrow as pa
 
     types = dict(zip(table.column_names, table.schema.types, strict=True))
@@ -215,4 +215,4 @@ def _seen(table: Any, octets: bytes, lines: Lines) -> Seen:
                 replace(lines, columns=(name,), types={name: pa.float64()}).table(Block(octets, 0, 1), [])
             except DataError:
                 only_whole.append(name)
-    return Seen(types, tuple(only_whole))
+    return SeparatedSample(types, tuple(only_whole))

@@ -13,10 +13,10 @@ from scipy import sparse
 from mercer._errors import DataError, EmptyDataError
 from mercer._threads import ordered_stream, row_blocks
 from mercer.data.sources.ahead import ahead
-from mercer.data.sources.base import CHUNK_BYTES, Chunk, Columns, Piece, Source
-from mercer.data.sources.files.base import LeftOut
-from mercer.data.sources.files.finding import Found
-from mercer.data.sources.files.lines import Block, Counted, Span, blocks_of, is_compressed, spans_of
+from mercer.data.sources.base import CHUNK_BYTES, Chunk, Piece, Source, SourceColumns
+from mercer.data.sources.files.base import SkippedPiece
+from mercer.data.sources.files.finding import FoundFile
+from mercer.data.sources.files.lines import Block, Counted, LineSpan, blocks_of, is_compressed, spans_of
 from mercer.data.sources.files.stamps import Stamp, described, identity
 from mercer.data.sources.files.svmlight_lines import Parsed, parsed
 
@@ -24,7 +24,7 @@ from mercer.data.sources.files.svmlight_lines import Parsed, parsed
 MOST_COLUMNS = 1 << 26
 
 
-class Look(NamedTuple):
+class SvmlightScan(NamedTuple):
     """What is known of lines that were read; of a block, or of a file."""
 
     counted: tuple[Counted, ...]
@@ -40,7 +40,7 @@ class SvmlightFiles(Source):
     The files are read once when they are opened, to know how many columns there are.
     """
 
-    def __init__(self, found: Found, *, n_features: int | None, rows: int | None, skip: bool) -> None:
+    def __init__(self, found: FoundFile, *, n_features: int | None, rows: int | None, skip: bool) -> None:
         self.stamps, self._given = tuple(Stamp.of(file) for file in found.files), (n_features, rows, skip)
         read = [stamp for stamp in self.stamps if stamp.size or not skip]
         self._left_out = [f"{stamp.name!r} is empty." for stamp in self.stamps if stamp not in read]
@@ -64,10 +64,10 @@ class SvmlightFiles(Source):
         n_features = max(1, n_features or seen)
         per_row = 12 * sum(look.values for look in looks) // self._n_rows + 16
         self._format = Format(base, n_features, rows or max(1, CHUNK_BYTES // per_row), skip)
-        self.columns = Columns(tuple(f"x{j}" for j in range(n_features)), target="label")
+        self.columns = SourceColumns(tuple(f"x{j}" for j in range(n_features)), target="label")
 
     def pieces(self) -> Iterator[Piece]:
-        yield from map(LeftOut, self._left_out)
+        yield from map(SkippedPiece, self._left_out)
         for stamp, spans in self._spans:
             yield from (SvmlightPiece(stamp, span, self._format) for span in spans)
 
@@ -111,7 +111,7 @@ class SvmlightPiece(Piece):
     """Consecutive lines of a file."""
 
     stamp: Stamp
-    span: Span
+    span: LineSpan
     format: Format
 
     @property
@@ -130,9 +130,9 @@ class SvmlightPiece(Piece):
                 yield Chunk(X[rows], lines.labels[rows])
 
 
-def _look_at(stamp: Stamp, skip: bool) -> Look:
-    looks = list(ordered_stream(partial(_look_at_block, stamp.name, skip), blocks_of(stamp, Span(0, None, 1, 0))))
-    return Look(
+def _look_at(stamp: Stamp, skip: bool) -> SvmlightScan:
+    looks = list(ordered_stream(partial(_look_at_block, stamp.name, skip), blocks_of(stamp, LineSpan(0, None, 1, 0))))
+    return SvmlightScan(
         tuple(block for look in looks for block in look.counted),
         min((look.lowest for look in looks), default=1),
         max((look.highest for look in looks), default=0),
@@ -140,9 +140,9 @@ def _look_at(stamp: Stamp, skip: bool) -> Look:
     )
 
 
-def _look_at_block(file: str, skip: bool, block: Block) -> Look:
+def _look_at_block(file: str, skip: bool, block: Block) -> SvmlightScan:
     lines = parsed(block, file, skip, [])
-    return Look(
+    return SvmlightScan(
         (Counted(block.start, block.line, lines.labels.size),),
         min(1, int(lines.columns.min(initial=1))),
         int(lines.columns.max(initial=0)),

@@ -1,1 +1,0 @@
-"""Loops that `data` calls: labels as codes, columns side by side."""

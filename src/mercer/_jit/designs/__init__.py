@@ -1,1 +1,0 @@
-"""Loops that `designs` calls: products with rows of numbers, of stored entries, of codes and of features."""

@@ -1,1 +1,0 @@
-"""Loops that `families` calls: losses with their slopes, and a density."""

@@ -1,1 +1,0 @@
-"""Loops that `features` calls, but for those of texts."""

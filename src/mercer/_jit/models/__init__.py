@@ -1,1 +1,0 @@
-"""Loops that `models` calls: scores of classes, and posteriors."""

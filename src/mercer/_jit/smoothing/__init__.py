@@ -1,1 +1,0 @@
-"""Loops that `smoothing` calls: sums of smoothing kernels over points."""

@@ -1,1 +1,0 @@
-"""Loops that `solvers` calls: descent in coefficients, of duals and row by row, and small factorisations."""

@@ -1,1 +1,0 @@
-"""Loops that `stats` calls: one pass over rows for what is added up."""

@@ -1,0 +1,172 @@
+"""The card of a model that was fitted to a table: made here, stored and shown by `mercer.files`."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import MercerError
+from mercer._suggest import listed
+from mercer.application.reading import columns_of
+from mercer.base.pipelines import part_of
+from mercer.data import Schema, Table
+from mercer.files.model_card import NOT_MEASURED, ModelCard, Score, hash_of_data, summarize_columns
+from mercer.report.wording import enumerated
+
+#: packages that numbers may depend on
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+#: classes that are named in a question
+MOST_CLASSES = 6
+
+
+def make_card(
+    model: Any,
+    table: Table,
+    y: Any,
+    *,
+    task: str,
+    target: str = "",
+    source: str = "",
+    name: str | None = None,
+    schema: Schema | None = None,
+    rows: int | None = None,
+    scores: Sequence[Score] = (),
+    measured: str = NOT_MEASURED,
+    problems: Sequence[str] = (),
+    whole: bool = True,
+    unit: str = "",
+) -> ModelCard:
+    """Return the card of a fitted model.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    table, y : Table and array
+        What it was fitted to, or the first rows of that.
+    task : str
+        Name of the task.
+    target, source, name : str
+        The predicted column, the file without its folder, and the name of the model.
+    schema : Schema, default=None
+        Kinds of the columns; inferred if not given.
+    rows : int, default=None
+        Rows of the fit; by default those of the table.
+    scores, measured
+        Held-out scores and how they were measured.
+    problems : sequence of str
+        Sentences about the data that a user of the model should know.
+    whole : bool, default=True
+        Whether `table` holds all rows of the fit; the hash of the data is computed only then.
+    unit : str
+        What the numbers of the target are written with: "$", "%".
+    """
+    read = _columns_read(model)
+    schema = schema or Schema.infer(table)
+    table = table.with_formats(schema.formats)
+    columns = summarize_columns(table, schema, None if read is None else set(read))
+    outcome = replace(summarize_columns(_one_column(target or "target", y))[0], unit=unit)
+    classes = _classes(model)
+    return ModelCard(
+        target=target or "target",
+        task=task,
+        question=question_of(task, target or "target", classes),
+        model=name or type(part_of(model, -1)).__name__,
+        source=source,
+        rows=table.n_rows if whole and rows is None else rows,
+        date=_now(),
+        data_hash=hash_of_data(table, y) if whole else "",
+        scores=tuple(scores),
+        measured=measured,
+        columns=columns,
+        outcome=outcome,
+        limits=(*problems, *_limits(model, [column.name for column in columns if not column.used], whole)),
+        versions=tuple(installed().items()),
+    )
+
+
+def installed() -> dict[str, str]:
+    """Return the versions of mercer, of Python, and of the packages that numbers depend on."""
+    from mercer import __version__
+
+    versions = {package: version(package) for package in PACKAGES}
+    return {"mercer": __version__, "python": platform.python_version(), **versions}
+
+
+def changed_card(card: ModelCard, rows: int | None, limit: str) -> ModelCard:
+    """Return the card of a model whose rows have changed since the fit: scores and hash no longer hold."""
+    return replace(
+        card,
+        rows=rows,
+        date=_now(),
+        data_hash="",
+        scores=(),
+        measured=NOT_MEASURED,
+        limits=(limit, *card.limits),
+    )
+
+
+def question_of(task: str, target: str, classes: Sequence[Any] = ()) -> str:
+    """Return what is predicted, in words.
+
+    Examples
+    --------
+    >>> question_of("classification", "Attrition", ["No", "Yes"]), question_of("counts", "visits")
+    ('Predict `Attrition`: No or Yes', 'Predict the count `visits`')
+    """
+    if classes and task == "ordered":
+        return f"Predict the level of `{target}`: {enumerated([str(label) for label in classes], MOST_CLASSES, 'or')}"
+    if classes:
+        return f"Predict `{target}`: {enumerated([str(label) for label in classes], MOST_CLASSES, 'or')}"
+    return f"Predict the {'count' if task == 'counts' else 'amount' if task == 'amounts' else 'number'} `{target}`"
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _classes(model: Any) -> list[Any]:
+    try:
+        return list(np.asarray(model.classes_).tolist())
+    except (MercerError, AttributeError):
+        return []
+
+
+def _columns_read(model: Any) -> list[str] | None:
+    try:
+        return columns_of(model)
+    except (MercerError, AttributeError, ValueError):
+        return None
+
+
+def _one_column(name: str, y: Any) -> Table:
+    from mercer.data.frame_like import frame_like
+
+    return Table.of(frame_like([name], [np.asarray(y)], "pyarrow"), dates=True)
+
+
+def _limits(model: Any, unused: list[str], whole: bool) -> list[str]:
+    """Describe predictions outside the training data."""
+    predicts = part_of(model, -1)
+    kernel = any(hasattr(predicts, name) for name in ("dual_coef_", "kernel_", "bandwidth_"))
+    if kernel:
+        beyond = "far from the training rows its predictions approach a constant"
+    elif hasattr(predicts, "coef_"):
+        beyond = "beyond them its linear predictor continues as a straight line"
+    else:
+        beyond = "beyond them its predictions were not measured"
+    found = [
+        f"The training data has the ranges and levels that are listed with the columns; {beyond}.",
+        "Scores and ranges describe data like the training data; measure again when the data changes.",
+    ]
+    if unused:
+        found.insert(0, f"The model does not read {listed(unused)}.")
+    if not whole:
+        found.append("The summaries of the columns are those of the first rows.")
+    return found

@@ -1,0 +1,350 @@
+"""Tasks: to name classes, ordered or not, or to predict numbers, positive amounts or counts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from mercer._errors import DataError
+from mercer._typing import Array
+from mercer.application.metrics import (
+    AMOUNTS,
+    CLASSES,
+    COUNTS,
+    LEAST_LOG_PROBABILITY,
+    NUMBERS,
+    RANKS,
+    Metric,
+    Outcome,
+    Prediction,
+)
+from mercer.decision.wrapped import last_step_of, log_probabilities
+from mercer.report.wording import counted, enumerated, in_full, plainly
+
+#: positions of the rows to fit on, and of those to score
+Split = tuple[Array, Array]
+
+
+class Task(ABC):
+    """What is learnt, what is measured, and in which terms it is reported."""
+
+    name: ClassVar[str]
+    metrics: ClassVar[tuple[Metric, ...]]
+    #: the target as models are given it
+    y: Array
+    #: one or two sentences: how the target is read, why, and the option that changes it
+    reason: str
+
+    @property
+    def outputs(self) -> int:
+        """How many functions of a row are learnt."""
+        return 1
+
+    @property
+    def rarest(self) -> int:
+        """Rows of the rarest class; of numbers, all rows."""
+        return len(self.truth)
+
+    @property
+    def truth(self) -> Array:
+        """What forecasts are held against."""
+        return self.y
+
+    @property
+    def width(self) -> tuple[int, ...]:
+        """Shape of what is held out of a row: a number for each class, or one number."""
+        return ()
+
+    @property
+    def metric(self) -> Metric:
+        """The measure that models are ranked by."""
+        return self.metrics[0]
+
+    @abstractmethod
+    def described(self) -> str:
+        """The target in a few words, for the title."""
+
+    @abstractmethod
+    def forecast(self, model: Any, X: Any) -> Prediction:
+        """What a fitted model says of rows."""
+
+    @abstractmethod
+    def held(self, forecast: Prediction) -> Array:
+        """A forecast as numbers that may be averaged over repeats: a column for each class, or the prediction."""
+
+    def scores(self, forecast: Prediction, rows: Array, train: Array) -> dict[str, float]:
+        """Every measure of a forecast of `rows` by a model that was fitted to the rows `train`."""
+        outcome = self.outcome(forecast, rows, train)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return {metric.name: metric.measure(outcome) for metric in self.metrics}
+
+    @abstractmethod
+    def outcome(self, forecast: Prediction, rows: Array, train: Array) -> Outcome:
+        """The forecast beside the truth, with what measures need of the training rows."""
+
+    @abstractmethod
+    def of_rows(self, rows: Array) -> Self:
+        """Return the same task for some of the rows."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse a target from which there is nothing to learn."""
+
+    def impossible(self, forecast: Prediction, split: Split) -> int:
+        """Return for how many held-out rows a forecast is impossible; of numbers, none is."""
+        return 0
+
+    def explain_impossible(self, rows: str, folds: str) -> str:
+        """Return a sentence about impossible forecasts: for how many rows, in which folds, and how they are scored."""
+        return ""
+
+    def remarks(self, forecasts: Sequence[Prediction], splits: Sequence[Split]) -> list[str]:
+        """Return sentences about forecasts that measures could not take as they are, with the folds they occur in."""
+        rows = [self.impossible(forecast, split) for forecast, split in zip(forecasts, splits, strict=True)]
+        if not any(rows):
+            return []
+        return [self.explain_impossible(counted(sum(rows), "row"), name_folds(rows))]
+
+    def notes(self) -> list[str]:
+        """What a reader should know about the target."""
+        return []
+
+
+def name_folds(found: Sequence[Any], most: int = 6) -> str:
+    """Name the folds, counted from 1, for which something was found.
+
+    Examples
+    --------
+    >>> name_folds([0, 3, 1]), name_folds([True])
+    ('folds 2 and 3', 'fold 1')
+    """
+    numbers = [str(number) for number, each in enumerate(found, 1) if each]
+    if len(numbers) == len(found) > 1:
+        return f"all {len(found)} folds"
+    return f"fold{'s' if len(numbers) > 1 else ''} {enumerated(numbers, most)}"
+
+
+@dataclass(frozen=True, eq=False)
+class ClassificationTask(Task):
+    """Classes without an order."""
+
+    labels: Array
+    codes: Array
+    reason: str = ""
+
+    name: ClassVar[str] = "classification"
+    metrics: ClassVar[tuple[Metric, ...]] = CLASSES
+
+    @property
+    def y(self) -> Array:  # type: ignore[override]
+        return np.asarray(self.labels[self.codes])
+
+    @property
+    def truth(self) -> Array:
+        return self.codes
+
+    @property
+    def outputs(self) -> int:
+        return len(self.labels) if len(self.labels) > 2 else 1
+
+    @property
+    def rarest(self) -> int:
+        return int(np.bincount(self.codes).min())
+
+    @property
+    def width(self) -> tuple[int, ...]:
+        return (len(self.labels),)
+
+    def described(self) -> str:
+        return f"{len(self.labels)} classes"
+
+    def check(self) -> None:
+        if len(self.labels) < 2:
+            raise DataError(
+                f"Every row has the label {self.labels.tolist()[0]!r}; to fit a classifier takes at least two "
+                "classes: give another target, or rows of another class."
+            )
+        if np.bincount(self.codes).max() < 2:
+            raise DataError(
+                f"Each of the {len(self.codes)} rows has a label of its own, e.g. {self.labels.tolist()[0]!r}, so that "
+                "there is no class to learn; give a target that recurs, or, of numbers, the task regression."
+            )
+
+    def outcome(self, forecast: Prediction, rows: Array, train: Array) -> Outcome:
+        seen = np.bincount(self.codes[train], minlength=len(self.labels)) > 0
+        return Outcome(self.codes[rows], forecast, seen=seen)
+
+    def of_rows(self, rows: Array) -> Self:
+        present, codes = np.unique(self.codes[rows], return_inverse=True)
+        return replace(self, labels=self.labels[present], codes=codes)
+
+    def impossible(self, forecast: Prediction, split: Split) -> int:
+        """Rows whose true class has probability 0, although training rows have it."""
+        if forecast.log_proba is None:
+            return 0
+        train, test = split
+        truth = self.codes[test]
+        unlikely = forecast.log_proba[np.arange(len(truth)), truth] < LEAST_LOG_PROBABILITY
+        return int((unlikely & np.isin(truth, self.codes[train])).sum())
+
+    def explain_impossible(self, rows: str, folds: str) -> str:
+        return (
+            f"the true class of {rows} has probability 0 ({folds}); it is scored as 2.2e-16 in the log loss, as in "
+            "scikit-learn"
+        )
+
+    def unseen(self, splits: Sequence[Split]) -> list[str]:
+        """Return sentences about held-out rows of classes that the training rows of their fold lack."""
+        missing: dict[int, list[bool]] = {}
+        for number, (train, test) in enumerate(splits):
+            for code in np.setdiff1d(self.codes[test], self.codes[train]):
+                missing.setdefault(int(code), [False] * len(splits))[number] = True
+        if not missing:
+            return []
+        named = [f"{self.labels.tolist()[code]!r} ({name_folds(found)})" for code, found in sorted(missing.items())]
+        sentence = (
+            f"Classes that the training rows of a fold lack: {enumerated(named, 5)}. No model can predict them there; "
+            "their rows count as errors in the accuracy and are left out of the log loss."
+        )
+        return [sentence]
+
+    def forecast(self, model: Any, X: Any) -> Prediction:
+        model, X = last_step_of(model, X)  # features are made once, for decisions and probabilities
+        decisions = self._positions(model.predict(X))
+        if len(decisions) and (decisions < 0).all():
+            raise DataError("none of its predictions is a class of the target; is it a model of numbers?")
+        if hasattr(model, "predict_proba"):
+            return Prediction(decisions, self._columns(model, log_probabilities(model, X), -np.inf))
+        if hasattr(model, "decision_function"):
+            return Prediction(decisions, scores=self._scores(model, np.asarray(model.decision_function(X))))
+        return Prediction(decisions)
+
+    def held(self, forecast: Prediction) -> Array:
+        """Probabilities; of a model without them, 1 for the class that it decided for."""
+        if forecast.log_proba is not None:
+            return np.exp(forecast.log_proba)
+        return np.equal.outer(forecast.decisions, np.arange(len(self.labels))).astype(float)
+
+    def notes(self) -> list[str]:
+        names, counts = self.labels.tolist(), np.bincount(self.codes)
+        most = int(counts.argmax())
+        return [f"Always answering {names[most]!r} would be right in {counts[most] / len(self.codes):.1%} of the rows."]
+
+    def _positions(self, labels: Any) -> Array:
+        """Where labels stand among those of the task; −1 for any other."""
+        places = {label: k for k, label in enumerate(self.labels.tolist())}
+        return np.array([places.get(label, -1) for label in np.asarray(labels).tolist()])
+
+    def _columns(self, model: Any, values: Array, absent: float) -> Array:
+        """A column for each label of the task, also for those that the model never saw."""
+        columns = np.full((len(values), len(self.labels)), absent)
+        columns[:, self._positions(model.classes_)] = values
+        return columns
+
+    def _scores(self, model: Any, scores: Array) -> Array | None:
+        if scores.ndim == 1:
+            scores = np.column_stack([-scores, scores])
+        # one against one has a column for each pair of classes, which ranks no class
+        return self._columns(model, scores, -np.inf) if scores.shape[1] == len(model.classes_) else None
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedTask(ClassificationTask):
+    """Classes with an order: `labels` are from lowest to highest."""
+
+    name: ClassVar[str] = "ordered"
+    metrics: ClassVar[tuple[Metric, ...]] = RANKS
+
+    def described(self) -> str:
+        return f"{len(self.labels)} ordered classes"
+
+    def notes(self) -> list[str]:
+        about_rps = (
+            "RPS is the ranked probability score, in ranks: 0 at best; of a decision without probabilities, its "
+            "distance from the true class."
+        )
+        return [*super().notes(), about_rps]
+
+    def explain_impossible(self, rows: str, folds: str) -> str:
+        return f"the true class of {rows} has probability 0 ({folds})"
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionTask(Task):
+    """Numbers of any sign."""
+
+    y: Array
+    reason: str = ""
+
+    name: ClassVar[str] = "regression"
+    metrics: ClassVar[tuple[Metric, ...]] = NUMBERS
+
+    def described(self) -> str:
+        return f"numbers from {in_full(self.y.min())} to {in_full(self.y.max())}"
+
+    def outcome(self, forecast: Prediction, rows: Array, train: Array) -> Outcome:
+        return Outcome(self.y[rows], forecast, float(self.y[train].mean()))
+
+    def of_rows(self, rows: Array) -> Self:
+        return replace(self, y=self.y[rows])
+
+    def forecast(self, model: Any, X: Any) -> Prediction:
+        return Prediction(np.asarray(model.predict(X), dtype=float))
+
+    def held(self, forecast: Prediction) -> Array:
+        return forecast.decisions
+
+    def check(self) -> None:
+        if (self.y == self.y[0]).all():
+            raise DataError(
+                f"The target is {self.y[0]:g} in every row, so that there is nothing to learn; give another target."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class AmountTask(RegressionTask):
+    """Positive amounts, possibly with zeros: prices, wages, durations, rates."""
+
+    name: ClassVar[str] = "amounts"
+    metrics: ClassVar[tuple[Metric, ...]] = AMOUNTS
+
+    def described(self) -> str:
+        return f"amounts from {plainly(self.y.min(), '.4g')} to {plainly(self.y.max(), '.4g')}"
+
+    def impossible(self, forecast: Prediction, split: Split) -> int:
+        """Amounts below 0, which are scored as they are: an error is an error on either side of 0."""
+        return int((forecast.decisions < 0).sum())
+
+    def explain_impossible(self, rows: str, folds: str) -> str:
+        return f"the predicted amount of {rows} is below 0 ({folds})"
+
+
+@dataclass(frozen=True, eq=False)
+class CountTask(RegressionTask):
+    """Counts 0, 1, 2, …"""
+
+    name: ClassVar[str] = "counts"
+    metrics: ClassVar[tuple[Metric, ...]] = COUNTS
+
+    def described(self) -> str:
+        return f"counts from {in_full(self.y.min())} to {in_full(self.y.max())}"
+
+    def outcome(self, forecast: Prediction, rows: Array, train: Array) -> Outcome:
+        return super().outcome(forecast, rows, train)._replace(lowest=self._lowest(train))
+
+    def impossible(self, forecast: Prediction, split: Split) -> int:
+        return int((forecast.decisions <= 0).sum())
+
+    def explain_impossible(self, rows: str, folds: str) -> str:
+        return (
+            f"the predicted mean of {rows} is 0 or less ({folds}), which no count has; it is scored as half an event "
+            "in all training rows"
+        )
+
+    def _lowest(self, train: Array) -> float:
+        """Half an event in all training rows: the mean that stands for a predicted mean of 0 or less."""
+        return 0.5 / len(train)

@@ -1,0 +1,214 @@
+"""Checks of the rows and columns: MRC1xx."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.stats import rankdata
+
+from mercer._typing import Array
+from mercer.comparison._check_result import CheckResult
+from mercer.comparison._splits import row_numbers
+from mercer.comparison._view import View
+from mercer.data import Kind
+from mercer.data.dates import days_of_labels
+from mercer.report.wording import enumerated
+
+#: rows of a class below which nothing much is learnt of it
+FEW_OF_CLASS = 10
+#: the share of rows that repeat others in training from which that is a finding
+MANY_DUPLICATES = 0.01
+#: the share of scored rows whose class no training row has from which that is a finding
+MANY_ABSENT = 0.05
+#: rows of a time series, and the least correlation between the targets of neighbouring rows
+FEWEST_TIMES, LEAST_ALIKE = 20, 0.3
+#: how unlikely a difference between rows with and without a gap has to be by chance
+SURELY = 0.001
+
+
+def duplicates(view: View) -> Iterator[CheckResult]:
+    """Rows that a model is scored on and was fitted to as well, under another number."""
+    kinds = row_numbers(view.telling)
+    targets = np.unique(view.comparison.task.truth, return_inverse=True)[1].reshape(-1)
+    kinds = kinds * (targets.max(initial=0) + 1) + targets  # a copy of a row has its target, too
+    tested = seen = 0
+    for train, test in view.comparison.splits:
+        tested += len(test)
+        seen += int(np.isin(kinds[test], kinds[train]).sum())
+    if tested and seen / tested > MANY_DUPLICATES:
+        yield CheckResult(
+            f"{seen / tested:.1%} of the rows that models were scored on have a twin, equal in all columns and the "
+            "target, among the rows they were fitted to. If these are copies of one case, the scores are too good for "
+            "new rows.",
+            "Drop copies, or keep them together with a group column (--group on the command line). Different cases "
+            "that are alike, as where a few columns have a few values each, may stay.",
+        )
+
+
+def rare_class(view: View) -> Iterator[CheckResult]:
+    if not view.classification:
+        return
+    counts = np.bincount(view.comparison.task.truth, minlength=len(view.labels))
+    rare = [f"{view.labels[k]} ({counts[k]})" for k in np.flatnonzero(counts < FEW_OF_CLASS).tolist()]
+    if rare:
+        yield CheckResult(
+            f"There are fewer than {FEW_OF_CLASS} rows of {enumerated(rare)}.",
+            "Collect more of them, put them together with a class that is like them, or leave them out.",
+        )
+
+
+def absent_classes(view: View) -> Iterator[CheckResult]:
+    """Rows whose class no row has that models were fitted to: of every fold, because the class is rare."""
+    if not view.classification:
+        return
+    truth = view.comparison.task.truth
+    tested = sum(len(test) for _, test in view.comparison.splits)
+    absent = sum(int((~np.isin(truth[test], truth[train])).sum()) for train, test in view.comparison.splits)
+    if tested and absent / tested > MANY_ABSENT:
+        yield CheckResult(
+            f"{absent / tested:.0%} of the scored rows belong to classes that are absent from the training rows of "
+            "their fold. No model can predict them there, and probabilities are scored on the other rows only.",
+            "Put rare classes together, or leave them out.",
+        )
+
+
+def time_series(view: View) -> Iterator[CheckResult]:
+    """Rows that follow each other in time and have similar targets, where splits are random."""
+    name = clock(view)
+    if name is None or view.comparison.settings.get("splits", "random") != "random":
+        return
+    alike = _neighbours_alike(view, _times(view, name))
+    if alike > max(LEAST_ALIKE, 3 / np.sqrt(len(view.rows))):
+        yield CheckResult(
+            f"Rows that follow each other in {name!r} have similar targets (correlation {alike:.2f}), and random folds "
+            "score a row between its neighbours of the training rows. Scores are too good for rows of the future.",
+            f"Compare again with --time {shlex.quote(name)} (in Python times=).",
+            (name,),
+        )
+
+
+def clock(view: View) -> str | None:
+    """Return the column that places the rows in time: distinct dates, or evenly spaced numbers in file order."""
+    if view.sparse or len(view.rows) < FEWEST_TIMES:
+        return None
+    dates = [column.name for column in view.schema if column.kind is Kind.DATE]
+    numbers = [column.name for column in view.schema if column.kind in (Kind.INTEGER, Kind.NUMBER)]
+    distinct = (name for name in dates if len(np.unique(_times(view, name))) == len(view.rows))
+    even = (name for name in numbers if _evenly_spaced(_times(view, name)))
+    return next(distinct, None) or next(even, None)
+
+
+def _times(view: View, name: str) -> Array:
+    """Return the values of a column of dates, in days, or of numbers; dates may be strings."""
+    table, position = view.table, view.table.positions[name]
+    if table.kinds[position] is Kind.DATE:
+        return np.asarray(table.days(position), dtype=float)
+    if not table.kinds[position].numeric:
+        return np.asarray(days_of_labels(table.coded(position)), dtype=float)
+    return np.asarray(table.numbers([position])[:, 0], dtype=float)
+
+
+def _evenly_spaced(times: Array) -> bool:
+    steps = np.diff(times)
+    return bool(steps[0] > 0 and np.allclose(steps, steps[0], rtol=0.01))
+
+
+def _neighbours_alike(view: View, times: Array) -> float:
+    """Return the rank correlation of the targets of neighbouring rows; of classes, how far they agree beyond chance."""
+    target = view.target[np.argsort(times, kind="stable")]
+    earlier, later = target[:-1], target[1:]
+    if view.classification:
+        shares = np.bincount(target) / len(target)
+        by_chance = float(shares @ shares)
+        return (float((earlier == later).mean()) - by_chance) / (1 - by_chance) if by_chance < 1 else 0.0
+    ranks = rankdata(target)
+    return float(np.corrcoef(ranks[:-1], ranks[1:])[0, 1]) if np.ptp(target) > 0 else 0.0
+
+
+def mostly_missing(view: View) -> Iterator[CheckResult]:
+    if view.sparse:
+        return
+    shares = {name: _missing(view, name).mean() for name in view.table.names}
+    found = {name: share for name, share in shares.items() if 0.5 < share < 1}
+    if found:
+        yield CheckResult(
+            f"More than half of the values are missing in {enumerated([f'{n} ({s:.0%})' for n, s in found.items()])}.",
+            "Consider leaving such columns out: they have a value in few rows.",
+            tuple(found),
+        )
+
+
+def _missing(view: View, name: str) -> Array:
+    return np.asarray(view.table.coded(view.table.names.index(name)).codes < 0)
+
+
+def says_nothing(view: View) -> Iterator[CheckResult]:
+    constant = [c.name for c in view.schema if c.kind is Kind.CONSTANT]
+    identifiers = [c.name for c in view.schema if c.kind is Kind.IDENTIFIER]
+    if not constant and not identifiers:
+        return
+    parts = []
+    if identifiers:
+        parts.append(f"{enumerated(identifiers)} {'is an identifier' if len(identifiers) == 1 else 'are identifiers'}")
+    if constant:
+        parts.append(f"{enumerated(constant)} {'is' if len(constant) == 1 else 'are'} constant")
+    several = len(constant) + len(identifiers) > 1
+    yield CheckResult(
+        f"{'; '.join(parts)}{'; they are' if len(parts) > 1 else ', and are' if several else ', and is'} not used.",
+        "Drop such columns; if one is a code with a meaning, make categories of it.",
+        (*identifiers, *constant),
+    )
+
+
+def contradictions(view: View) -> Iterator[CheckResult]:
+    """Rows that are equal in all columns and belong to different classes: nobody can get all of these right."""
+    if not view.classification:
+        return
+    kinds, truth = row_numbers(view.telling), view.comparison.task.truth
+    counts = np.zeros((kinds.max() + 1, len(view.labels)), dtype=int)
+    np.add.at(counts, (kinds, truth), 1)
+    wrong = int((counts.sum(axis=1) - counts.max(axis=1)).sum())
+    if wrong:
+        yield CheckResult(
+            f"Rows that equal others in all columns and have another class: {wrong:,}. No model can be right in more "
+            f"than {len(truth) - wrong:,} of the {len(truth):,} rows.",
+            "Look at these rows, or add a column that tells them apart.",
+        )
+
+
+def few_rows(view: View) -> Iterator[CheckResult]:
+    table = view.comparison.table
+    if not view.sparse and table.n_columns >= table.n_rows:
+        yield CheckResult(
+            f"Columns: {table.n_columns:,}, rows: {table.n_rows:,}, so that a linear model without a penalty fits any "
+            "target.",
+            "Trust models with a penalty or a prior only, and leave out columns that you would not ask for.",
+        )
+
+
+def missing_tells(view: View) -> Iterator[CheckResult]:
+    """Whether rows with a gap have another target than those without (χ² or t)."""
+    if view.sparse:
+        return
+    gaps = {name: _missing(view, name) for name in view.table.names}
+    some = {name: missing for name, missing in gaps.items() if 0 < missing.sum() < len(missing)}
+    found = [name for name, missing in some.items() if _difference_by_chance(view, missing) * len(some) < SURELY]
+    if found:
+        yield CheckResult(
+            f"Where {enumerated(found, last='or')} is missing, the target differs from that of other rows.",
+            "Let models see the gap (TableFeatures marks it), rather than fill it silently; ask why it is missing.",
+            tuple(found),
+        )
+
+
+def _difference_by_chance(view: View, gaps: Array) -> float:
+    from scipy.stats import chi2_contingency, ttest_ind
+
+    if gaps.sum() < 5 or (~gaps).sum() < 5:
+        return 1.0
+    if not view.classification:
+        return float(ttest_ind(view.target[gaps], view.target[~gaps], equal_var=False).pvalue)
+    counts = np.array([np.bincount(view.target[rows], minlength=len(view.labels)) for rows in (gaps, ~gaps)])
+    return float(chi2_contingency(counts[:, counts.sum(axis=0) > 0]).pvalue)

@@ -1,0 +1,92 @@
+"""Models of a comparison by their names, or as objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mercer._errors import DataError
+from mercer._suggest import did_you_mean
+from mercer.application.preparing import PreparedModel, find_sklearn, parse_model, prepared, prepared_model
+from mercer.application.shown import Shown
+from mercer.application.tasks import Task
+from mercer.base import estimator_named, model_names, traits_of
+from mercer.comparison._entrants import Entrant, Invitation, entrants_given, with_partners
+from mercer.comparison._reference import reference_for
+from mercer.comparison.pairs import innermost, kind_of
+from mercer.data import Schema, Table
+
+#: how the leaderboard marks a reference, and a model that stopped before its optimum
+REFERENCE, NOT_CONVERGED = " (reference)", " †"
+
+
+def chosen(models: Sequence[Any], invitation: Invitation, table: Table, task: Task) -> Invitation:
+    """Return the invited models of these names, and others that are made ready for the table; objects stay objects."""
+    given = [model for model in models if not isinstance(model, str)]
+    objects = iter(entrants_given(given, table).entrants)
+    found: list[Entrant] = []
+    for model in models:
+        called = entrants_named(model, invitation, table, task) if isinstance(model, str) else [next(objects)]
+        found += [each for each in called if each.name not in {one.name for one in found}]
+    absent = {each.name for each in invitation.entrants} - {each.name for each in found}
+    about_others = [
+        note for note in invitation.notes if note.startswith("Left out") or any(one in note for one in absent)
+    ]
+    # partners were those among all who were invited
+    return Invitation(with_partners(found), [note for note in invitation.notes if note not in about_others])
+
+
+def listed_entrant(name: str, invitation: Invitation) -> Entrant | None:
+    """Return the invited model that is listed by this name."""
+    name = name.removesuffix(NOT_CONVERGED).strip().casefold()
+    return next((each for each in invitation.entrants if each.name.casefold() == name), None)
+
+
+def entrants_named(name: str, invitation: Invitation, table: Table, task: Task) -> list[Entrant]:
+    """Return the models that a name means, in this order of preference.
+
+    A name of the leaderboard; a class of models that are invited; the reference; a class of mercer; a model written as
+    in Python, such as `SVC(C=10)`; a class of scikit-learn, or its path.
+    """
+    if (listed := listed_entrant(name, invitation)) is not None:
+        return [listed]
+    same_class = [
+        each for each in invitation.entrants if type(innermost(each.model)).__name__.casefold() == name.casefold()
+    ]
+    if same_class:
+        return same_class
+    reference = reference_for(table, task)
+    if reference is not None and reference.name.casefold() == name.removesuffix(REFERENCE).casefold():
+        return [reference._replace(kind="discriminative")]
+    known = {each.casefold(): each for each in model_names()}
+    classes = task.name in ("classification", "ordered")
+    if (of_mercer := known.get(name.casefold())) is not None:
+        if ("classification" if classes else "regression") not in traits_of(estimator_named(of_mercer)).tasks:
+            suits = [each.name for each in invitation.entrants]
+            raise DataError(f"{of_mercer} is not a model for the task {task.name}. {did_you_mean(name, suits)}")
+        return [_made_ready(of_mercer, prepared(of_mercer, table.native, formats=table.formats), table)]
+    if (written := parse_model(name)) is not None:
+        return [_made_ready(name, prepared_model(written, table.native, formats=table.formats), table)]
+    if (model := find_sklearn(name)) is not None:
+        from sklearn.base import is_classifier
+
+        if is_classifier(model) != classes:
+            raise DataError(f"{type(model).__name__} is not a model for the task {task.name}.")
+        shown = Shown.of(table)
+        return [Entrant(type(model).__name__, shown.features(model, output="array"), table, kind_of(model))]
+    names = [*(each.name for each in invitation.entrants), *model_names()]
+    raise DataError(f"There is no model {name!r}. {did_you_mean(name, names)}")
+
+
+def _made_ready(name: str, ready: PreparedModel, table: Table) -> Entrant:
+    """Return an entrant that takes the whole table, and leaves out by itself the columns that the model is not shown.
+
+    A model with the schema of its columns does so; one of numbers has them selected before it.
+    """
+    model, given = ready.model, Table.of(ready.frame, dates=True)
+    if isinstance(getattr(model, "families", None), Schema):
+        given = Shown.of(table).table
+    elif traits_of(model).columns != "any" and {*given.names} != {*table.names}:
+        shown = Shown.of(table)
+        model, given = shown.plain_numbers_of(given.names, model), shown.table
+    return Entrant(name, model, given, kind_of(model))

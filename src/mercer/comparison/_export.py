@@ -1,0 +1,212 @@
+"""A comparison as JSON and as Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer.application.model_cards import make_card
+from mercer.comparison._leaderboard import against_best, listed, shared_metric, verdict
+from mercer.comparison._paired import CONFIDENCE
+from mercer.comparison.comparing import in_words
+from mercer.files import ModelCard, Score, attach_card
+from mercer.report import Grid
+
+if TYPE_CHECKING:
+    from mercer.comparison._entry import Entry
+    from mercer.comparison.comparison import Comparison
+
+
+# The card of a model of a comparison.
+
+
+def card(found: Comparison, name: str | None = None) -> ModelCard:
+    """Return the card of a model, with its held-out scores beside those of the baseline."""
+    entry = found.entry(name)
+    model = found.fitted(entry.name)
+    problems = [each.sentence for each in found.problems()]
+    made = make_card(
+        model,
+        found.table,
+        found.y,
+        task=found.task.name,
+        target=found.target,
+        source=found.source,
+        name=entry.name,
+        scores=_scores(found, entry.name),
+        measured=found.title.rpartition("; ")[2],
+        problems=problems,
+        unit=found.unit,
+    )
+    attach_card(model, made)
+    return made
+
+
+def _scores(found: Comparison, name: str) -> list[Score]:
+    baseline = found.baseline
+    scores = []
+    for metric in found.task.metrics:
+        interval = found.interval(name, metric.name)
+        if math.isfinite(interval.mean):
+            low, high = (value if math.isfinite(value) else None for value in (interval.low, interval.high))
+            guess = None if baseline is None else baseline.mean(metric.name)
+            known = guess if guess is not None and math.isfinite(guess) else None
+            unit = found.unit if metric.in_units else ""
+            scores.append(Score(metric.heading, float(interval.mean), low, high, known, unit))
+    return scores
+
+
+#: of the layout of the JSON; it grows when a name changes its meaning
+VERSION = 1
+
+
+def as_json(comparison: Comparison) -> dict[str, Any]:
+    """Measures, differences and sentences; a number that is none is null, infinity is the string "inf"."""
+    found: dict[str, Any] = strict(
+        {
+            "format": "mercer comparison",
+            "version": VERSION,
+            "title": comparison.title,
+            "task": comparison.task.name,
+            "task_reason": comparison.task.reason,
+            "rows": comparison.table.n_rows,
+            "columns": comparison.table.n_columns,
+            "labels": getattr(comparison.task, "labels", None),
+            "ranked_by": comparison.task.metric.name,
+            "confidence": CONFIDENCE,
+            "splits": [{"train": len(train), "test": len(test)} for train, test in comparison.splits],
+            "problems": [asdict(finding) for finding in comparison.problems()],
+            "verdict": _verdict(comparison),
+            "models": [_model(comparison, entry) for entry in listed(comparison)],
+            "differences": _differences(comparison),
+            "sentences": comparison.sentences(),
+            "notes": comparison.notes,
+            "seconds": comparison.seconds,
+            "settings": comparison.settings,
+        }
+    )
+    return found
+
+
+def strict(value: Any) -> Any:
+    """What JSON can say: NaN is null, ±∞ the strings "inf" and "-inf".
+
+    Examples
+    --------
+    >>> strict({"a": np.array([1.0, np.nan]), 2: float("-inf")})
+    {'a': [1.0, None], '2': '-inf'}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): strict(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [strict(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else f"{value}"
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def as_markdown(comparison: Comparison) -> str:
+    """Problems, what to use and why, the leaderboard, the differences, and how to have the same numbers again."""
+    settings = ", ".join(f"{name} {in_words(value)}" for name, value in comparison.settings.items())
+    board, tests = comparison.leaderboard(), comparison.differences()
+    problems = comparison.problems()
+    parts = [
+        f"# {comparison.title}",
+        *(f"**{_plain(finding.code)}**: {_plain(finding.sentence)} {_plain(finding.remedy)}" for finding in problems),
+        "\n\n".join(map(_plain, comparison.sentences())),
+        "## Leaderboard",
+        grid_markdown(board),
+        *([f"## {_plain(tests.title)}", grid_markdown(tests)] if tests.rows else []),
+        f"Settings: {_plain(settings)}.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def grid_markdown(grid: Grid) -> str:
+    """A grid as a table, with its notes as a list below it.
+
+    Examples
+    --------
+    >>> from mercer.report import Field
+    >>> print(grid_markdown(Grid("", (Field("name"), Field("price", ".2f")), (("a|b", 1.5),), ("In euros.",))))
+    | name | price |
+    |---|--:|
+    | a\\|b | 1.50 |
+    <BLANKLINE>
+    - In euros.
+    """
+    rules = "".join("--:|" if field.numeric else "---|" for field in grid.fields)
+    lines = [_line([field.heading for field in grid.fields]), f"|{rules}", *map(_line, grid.written())]
+    notes = [f"- {_plain(note)}" for note in grid.notes]
+    return "\n".join([*lines, *(["", *notes] if notes else [])])
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(map(_plain, cells))} |"
+
+
+def _plain(text: str) -> str:
+    """Text that is not markup: of what it holds, only these characters would be."""
+    for mark in "\\`*_|<>[]":
+        text = text.replace(mark, f"\\{mark}")
+    return " ".join(text.split())
+
+
+def _verdict(comparison: Comparison) -> dict[str, Any]:
+    """The names of the models, the rule, and the sentences."""
+    found = comparison.verdict()
+    names = {
+        role: None if (entry := getattr(found, role)) is None else entry.name
+        for role in ("best", "top", "runner_up", "baseline", "reference")
+    }
+    within = [entry.name for entry in found.within_chance]
+    return {**names, "within_chance": within, "rule": found.rule, "sentences": found.sentences}
+
+
+def _model(comparison: Comparison, entry: Entry) -> dict[str, Any]:
+    calibration = entry.calibration
+    return {
+        "name": entry.name,
+        "kind": entry.kind,
+        "partner": entry.partner,
+        "failed": entry.failed,
+        "converged": entry.converged,
+        "additive": entry.additive,
+        "obstacle": entry.obstacle,
+        "long_export": entry.long_export,
+        "probabilistic": entry.probabilistic,
+        "measures": {
+            metric.name: {
+                **comparison.interval(entry.name, metric.name)._asdict(),
+                "splits": entry.scores[metric.name],
+            }
+            for metric in comparison.task.metrics
+        },
+        "calibration": None if calibration is None else calibration._asdict(),
+        "fit_seconds": entry.fit_seconds,
+        "predict_seconds": entry.predict_seconds,
+        "size_bytes": entry.size_bytes,
+        "notes": entry.notes,
+    }
+
+
+def _differences(comparison: Comparison) -> list[dict[str, Any]]:
+    if not comparison.done:
+        return []
+    best = comparison.done[0]
+    return [
+        {
+            "best": best.name,
+            "model": name,
+            "by": shared_metric(comparison, best, comparison.entry(name)).name,
+            **found._asdict(),
+            "beyond_chance": verdict(found),
+        }
+        for name, found in against_best(comparison).items()
+    ]

@@ -1,0 +1,198 @@
+"""Which models of a comparison are worse than the best, by how much, and whether that is beyond chance."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer.application.metrics import Metric
+from mercer.application.tasks import ClassificationTask
+from mercer.comparison._chosen import NOT_CONVERGED, REFERENCE
+from mercer.comparison._judging import score_difference
+from mercer.comparison._paired import FAR_APART, LEVEL, Difference, Interval, holm, overlap_of
+from mercer.data.frame_like import frame_like
+from mercer.report import Cell, Field, Grid
+from mercer.report.grid import NOTHING
+from mercer.report.wording import PValue, Seconds, plainly
+
+if TYPE_CHECKING:
+    from mercer.comparison._entry import Entry
+    from mercer.comparison.comparison import Comparison
+
+
+# What each model of a comparison reached: as a table to read, and as a frame.
+
+
+def leaderboard(comparison: Comparison) -> Grid:
+    """The main measures with their intervals, seconds and bytes; below them what a reader should know."""
+    metrics = [metric for metric in comparison.task.metrics if metric.shown]
+    calibrated = isinstance(comparison.task, ClassificationTask)
+    fields = (
+        Field("model"),
+        *(Field(heading_of(comparison, metric), metric.form) for metric in metrics),
+        *([Field("calibration error", ".4f")] if calibrated else []),
+        Field("fit s", "#.3g"),
+        Field("predict s", "#.3g"),
+        Field("size", "s"),
+    )
+    rows = tuple(
+        (
+            marked_name(entry),
+            *(_with_margin(metric.form, comparison.interval(entry.name, metric.name)) for metric in metrics),
+            *([_calibration(entry)] if calibrated else []),
+            Seconds(entry.fit_seconds),
+            Seconds(entry.predict_seconds),
+            Bytes(entry.size_bytes),
+        )
+        for entry in listed(comparison)
+    )
+    return Grid(comparison.title, fields, rows, notes_of(comparison))
+
+
+def heading_of(comparison: Comparison, metric: Metric) -> str:
+    """Return the heading of a measure, with the unit of the target where it has that."""
+    return f"{metric.heading} ({comparison.unit})" if metric.in_units and comparison.unit else metric.heading
+
+
+def listed(comparison: Comparison) -> list[Entry]:
+    """Return the entries best first, with the reference where its score places it."""
+    entries, reference, metric = list(comparison.entries), comparison.reference, comparison.task.metric
+    if reference is None:
+        return entries
+    gain = metric.gain(reference.mean(metric.name))
+    worse = (
+        place
+        for place, entry in enumerate(entries)
+        if entry.failed or not metric.gain(entry.mean(metric.name)) >= gain  # NaN is worse
+    )
+    place = len(comparison.done) if reference.failed else next(worse, len(entries))
+    return [*entries[:place], reference, *entries[place:]]
+
+
+def marked_name(entry: Entry) -> str:
+    """Return the name of an entry as the leaderboard shows it: a reference, or one that did not converge, is marked."""
+    name = f"{entry.name}{REFERENCE}" if entry.kind == "reference" else entry.name
+    return name if entry.converged else f"{name}{NOT_CONVERGED}"
+
+
+def notes_of(comparison: Comparison) -> tuple[str, ...]:
+    """Those of the comparison, and below them those of its models, by name."""
+    of_models = (f"{marked_name(entry)}: {note}" for entry in listed(comparison) for note in entry.notes)
+    return (*comparison.notes, *of_models)
+
+
+def frame(comparison: Comparison, library: str | None = None) -> Any:
+    """A row for each model: its measures with their intervals, times, size, kind and notes."""
+    if library is None:
+        library = "pandas" if importlib.util.find_spec("pandas") else "pyarrow"
+    records = [_record(comparison, entry) for entry in listed(comparison)]
+    columns = [np.array([record[name] for record in records]) for name in records[0]]
+    return frame_like(list(records[0]), columns, library)
+
+
+def _record(comparison: Comparison, entry: Entry) -> dict[str, Any]:
+    record: dict[str, Any] = {"model": entry.name, "kind": entry.kind, "partner": entry.partner or ""}
+    for metric in comparison.task.metrics:
+        found = comparison.interval(entry.name, metric.name)
+        record |= {metric.name: found.mean, f"{metric.name}_low": found.low, f"{metric.name}_high": found.high}
+    if isinstance(comparison.task, ClassificationTask):
+        error = entry.calibration
+        parts = (math.nan,) * 3 if error is None else (error.error, error.low, error.high)
+        record |= dict(zip(("calibration_error", "calibration_low", "calibration_high"), parts, strict=True))
+    return record | {
+        "fit_seconds": entry.fit_seconds,
+        "predict_seconds": entry.predict_seconds,
+        "size_bytes": entry.size_bytes,
+        "converged": entry.converged,
+        "notes": "; ".join(entry.notes),
+    }
+
+
+def _with_margin(form: str, found: Interval) -> Cell:
+    """A mean and how far its interval reaches, by as many decimals: where it is cut off at a bound, the other side."""
+    if math.isnan(found.low):
+        return found.mean
+    mean, margin = plainly(found.mean, form), max(found.high - found.mean, found.mean - found.low)
+    decimals = len(mean.partition(".")[2].partition("e")[0])
+    return f"{mean} ± {margin:,.{decimals}f}" if "e" not in mean else f"{mean} ± {margin:.1e}"
+
+
+def _calibration(entry: Entry) -> Cell:
+    """With both ends of its interval, which is not symmetric: the error of a sample is more than that of all rows."""
+    found = entry.calibration
+    return None if found is None else f"{found.error:.3f} ({found.low:.3f}–{found.high:.3f})"
+
+
+class Bytes(float):
+    """A number of bytes, which is written with three digits and a unit, and sorted as a number.
+
+    Examples
+    --------
+    >>> f"{Bytes(2048)}", f"{Bytes(950)}", f"{Bytes(999_600)}"
+    ('2.05 kB', '950 B', '1 MB')
+    """
+
+    def __format__(self, form: str) -> str:
+        power = next((power for power in range(3) if float(f"{self / 1000**power:.3g}") < 1000), 3)
+        return f"{self / 1000**power:.3g} {('B', 'kB', 'MB', 'GB')[power]}"
+
+
+def against_best(comparison: Comparison) -> dict[str, Difference]:
+    """For each model but the best, by how much it is worse by the measure that models are ranked by.
+
+    Where the best and the model have no such measure in common, it is compared by the next that both have.
+    """
+    best, *others = comparison.done
+    overlap = overlap_of(comparison.splits)
+    found = {}
+    for entry in others:
+        metric = shared_metric(comparison, best, entry)
+        found[entry.name] = score_difference(best, entry, metric, overlap)
+    adjusted = holm([difference.p for difference in found.values()])
+    return {
+        name: difference._replace(adjusted=p) for (name, difference), p in zip(found.items(), adjusted, strict=True)
+    }
+
+
+def shared_metric(comparison: Comparison, one: Entry, other: Entry) -> Metric:
+    """The first measure that both models have."""
+    both = (
+        metric
+        for metric in comparison.task.metrics
+        if not np.isnan(one.scores[metric.name]).all() and not np.isnan(other.scores[metric.name]).all()
+    )
+    return next(both, comparison.task.metric)
+
+
+def differences(comparison: Comparison) -> Grid:
+    """By how much each model is worse than the best, and whether that is beyond chance."""
+    if not comparison.done:
+        return Grid("Differences from the best score", (Field("model"),), ())
+    best = comparison.done[0]
+    rows = []
+    for name, found in against_best(comparison).items():
+        metric = shared_metric(comparison, best, comparison.entry(name))
+        chances = PValue(found.p), PValue(found.adjusted)
+        rows.append((name, metric.heading, found.mean, found.low, found.high, *chances, verdict(found)))
+    fields = (
+        Field("model"),
+        Field("by"),
+        *(Field(heading, ".3g") for heading in ("worse by", "from", "to", "p", "p (Holm)")),
+        Field("beyond chance"),
+    )
+    note = (
+        "Paired t-tests of the held-out rows (of groups or blocks of time, where these split the rows), their p-values "
+        f"corrected for the number of tests (Holm 1979); beyond chance means below {LEVEL}. Against the baseline the "
+        "covariance of targets and forecasts within splits is tested, too, and of losses that are at least "
+        f"{FAR_APART:g} times as large the logarithms; the smallest p-value counts."
+    )
+    return Grid(f"Differences from the best score, that of {best.name}", fields, tuple(rows), (note,))
+
+
+def verdict(found: Difference) -> str:
+    if math.isnan(found.adjusted):
+        return "yes, without bound" if found.mean == math.inf else NOTHING
+    return "yes" if found.adjusted < LEVEL else "no"

@@ -1,0 +1,234 @@
+"""How sure we are: intervals and paired tests of numbers that are independent, or are scores of splits that share rows.
+
+The variance of a mean over J splits is not s²/J, because the models of two splits were fitted to many of the same rows.
+Nadeau and Bengio (2003) put (1/J + n_test/n_train) s² in its place.
+
+Losses vary with the rows that are held out: where these have large counts, all models have a large deviance. The
+difference of two losses that are far apart then varies as much, and a test of it finds nothing, although one is larger
+in every split. Their logarithms vary little, and are tested, too. Of losses that are close, both tests are nearly the
+same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.application.metrics import Metric, Outcome
+
+# What each unit of rows contributes to a score, so that units, and not the few splits, show how sure the score is.
+#
+# Units are rows, or whole groups, or blocks of time: rows of different units are taken to be independent. The score of
+# a model is the mean over J splits of a measure m. With tᵢ the part of row i in the measure of its split of n rows
+# (`Metric.by_row`, whose mean is that measure), the part of unit u is
+#
+#     vᵤ = m + U Σ (tᵢ − m) / (J n),   the sum over the held-out rows of u, and U the number of units,
+#
+# whose mean is m and whose variance, divided by U, is that of the score for models as they were fitted (Bayle et al.
+# 2020): the deviations of rows cover those between splits. A row that was held out in several repeats counts once, with
+# the sum of its parts.
+
+
+def scores_by_unit(metrics: Sequence[Metric], outcomes: Sequence[Outcome], units: Sequence[Array]) -> dict[str, Array]:
+    """Return for each measure the parts of the units; none where rows have no part of their own, as in a median.
+
+    `outcomes` and `units` have an entry for each split: what was forecast of its held-out rows, and their units.
+    """
+    found = {}
+    for metric in metrics:
+        if metric.by_row is None:
+            continue
+        parts = [metric.by_row(outcome) for outcome in outcomes]
+        means = [float(metric.measure(outcome)) for outcome in outcomes]
+        mean = float(np.mean([each for each in means if not np.isnan(each)] or [np.nan]))
+        if np.isfinite(mean):
+            found[metric.name] = mean + _summed([None if part is None else part - mean for part in parts], units)
+    return found
+
+
+def signals_by_unit(metrics: Sequence[Metric], outcomes: Sequence[Outcome], units: Sequence[Array]) -> dict[str, Array]:
+    """Return for each measure the parts of the units in the covariance of target and forecast within splits.
+
+    For Y and G of `Metric.pairing`, the mean of Σ (Y − Ȳ)(G − Ḡ) is by how much the loss is smaller than it would be,
+    had the same forecasts met the targets of the same split in random order.
+    """
+    found = {}
+    for metric in metrics:
+        pairs = [None if metric.pairing is None else metric.pairing(outcome) for outcome in outcomes]
+        if all(pair is not None for pair in pairs):
+            parts = [((Y - Y.mean(axis=0)) * (G - G.mean(axis=0))).sum(axis=1) for Y, G in filter(None, pairs)]
+            found[metric.name] = _summed(parts, units)
+    return found
+
+
+def _summed(parts: Sequence[Array | None], units: Sequence[Array]) -> Array:
+    """Return U Σ pᵢ / (J n) for each unit with held-out rows; splits and rows without a part (NaN) are left out."""
+    codes, places = np.unique(np.concatenate(units), return_inverse=True)
+    ends = np.cumsum([len(each) for each in units])[:-1]
+    total, splits = np.zeros(len(codes)), 0
+    for part, of in zip(parts, np.split(places, ends), strict=True):
+        if part is not None and (known := ~np.isnan(part)).any():
+            total += np.bincount(of[known], part[known] / known.sum(), minlength=len(codes))
+            splits += 1
+    return total * len(codes) / max(splits, 1)
+
+
+#: of the intervals
+CONFIDENCE = 0.95
+#: a difference is called real below this
+LEVEL = 0.05
+#: relative difference of scores that says nothing
+ROUNDING = 1e-10
+#: ratio of mean losses from which on their logarithms are tested, too
+FAR_APART = 1.25
+#: by how much rows that are forecast from each other raise the variance of the covariance of targets and forecasts
+DOUBLE = 2.0
+
+
+class Interval(NamedTuple):
+    """A mean and where it may lie."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class Difference(NamedTuple):
+    """What a test of equal means found: `p` is that of the test, `adjusted` holds for all tests of a family at once."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
+    adjusted: float = math.nan
+
+
+def overlap_of(splits: Sequence[tuple[Array, Array]]) -> float:
+    """Rows scored for each row fitted to, on average."""
+    return float(np.mean([len(test) / len(train) for train, test in splits]))
+
+
+def interval_of(scores: Array, overlap: float, low: float = -math.inf, high: float = math.inf) -> Interval:
+    """A mean over splits with its 95% interval, cut off at the bounds of the measure.
+
+    Splits without the measure (NaN: no AUC where one class was held out) have no say.
+
+    Examples
+    --------
+    >>> mean, low, high = interval_of(np.array([0.9, 0.8, 1.0, 0.9, 0.9]), overlap=0.25, high=1.0)
+    >>> print(f"{mean:.2f} {low:.3f} {high:.3f}")
+    0.90 0.768 1.000
+    """
+    scores = measured(scores)
+    mean, half = mean_of(scores), _t_quantile(len(scores)) * _error(scores, overlap)
+    if not math.isfinite(mean) or math.isnan(half):
+        return Interval(mean, math.nan, math.nan)
+    return Interval(mean, max(mean - half, low), min(mean + half, high))
+
+
+def difference_of(one: Array, other: Array, overlap: float) -> Difference:
+    """Corrected resampled t-test of whether paired scores have the same mean; one − other is their difference.
+
+    Where both are losses (negative) and one is at least `FAR_APART` times the other, the smaller p-value of this test
+    and of the same test of their logarithms counts.
+    """
+    both = ~(np.isnan(one) | np.isnan(other))
+    one, other = one[both], other[both]
+    found = paired_t(one, other, overlap)
+    if math.isnan(found.p):
+        return found
+    return found._replace(p=min(found.p, p_of_ratios(one, other, overlap)))
+
+
+def paired_t(one: Array, other: Array, overlap: float = 0.0) -> Difference:
+    """t-test of whether paired numbers have the same mean; with an overlap of 0, of independent pairs."""
+    with np.errstate(invalid="ignore"):  # ∞ − ∞
+        differences = one - other
+        # scores that are equal but for rounding are equal: their tiny differences may all have one sign
+        scale = np.minimum(np.abs(one), np.abs(other))
+        differences = np.where(np.abs(differences) <= ROUNDING * scale, 0.0, differences)
+    if np.isnan(differences).any():
+        return Difference(math.nan, math.nan, math.nan, math.nan)
+    mean, low, high = interval_of(differences, overlap)
+    return Difference(mean, low, high, _p_value(mean, _error(differences, overlap), len(differences)))
+
+
+def p_of_ratios(one: Array, other: Array, overlap: float) -> float:
+    """p-value of the logarithms of two losses (negative gains) whose means are far apart; 1 where they are not.
+
+    A loss of 40,000 ± 50,000 against one of 1 is not larger by a t-test of the differences, although it is in every
+    split; its logarithm is.
+    """
+    losses = -one, -other
+    if not len(one) or not all((each > 0).all() and np.isfinite(each).all() for each in losses):
+        return 1.0
+    means = [float(each.mean()) for each in losses]
+    if max(means) < FAR_APART * min(means):
+        return 1.0
+    ratios = np.log(losses[0]) - np.log(losses[1])
+    p = _p_value(float(ratios.mean()), _error(ratios, overlap), len(ratios))
+    agree = (ratios.mean() > 0) == (means[0] > means[1])
+    return p if agree and not math.isnan(p) else 1.0
+
+
+def p_of_signal(parts: Array) -> float:
+    """Return the one-sided p-value of a positive mean of parts whose variance is that of independent ones, doubled."""
+    mean, error = float(parts.mean()), math.sqrt(DOUBLE) * _error(parts, 0.0)
+    return _p_value(mean, error, len(parts)) / 2 if mean > 0 else 1.0
+
+
+def measured(scores: Array) -> Array:
+    """Those of the splits that have the measure."""
+    return np.asarray(scores[~np.isnan(scores)])
+
+
+def mean_of(scores: Array) -> float:
+    """Over the splits that have the measure; NaN where none has."""
+    known = measured(scores)
+    return float(known.mean()) if len(known) else math.nan
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """p-values such that rejecting those below α is wrong anywhere with probability at most α (Holm 1979).
+
+    What could not be tested (NaN) stays so, and is no member of the family.
+
+    Examples
+    --------
+    >>> holm([0.04, 0.01, 0.03])
+    [0.06, 0.03, 0.06]
+    """
+    p = np.asarray(p_values, dtype=float)
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
+    adjusted = np.full(len(p), math.nan)
+    adjusted[order] = np.maximum.accumulate(np.minimum(p[order] * np.arange(len(order), 0, -1), 1.0))
+    return [float(each) for each in adjusted]
+
+
+def _error(scores: Array, overlap: float) -> float:
+    if len(scores) < 2 or not np.isfinite(scores).all():
+        return math.nan
+    spread = float(np.std(scores, ddof=1))
+    spread = 0.0 if spread <= ROUNDING * float(np.abs(scores).max()) else spread
+    return math.sqrt(1 / len(scores) + overlap) * spread
+
+
+def _p_value(mean: float, error: float, splits: int) -> float:
+    from scipy.stats import t
+
+    if math.isnan(error):
+        return math.nan
+    if error == 0:
+        return 1.0 if mean == 0 else 0.0
+    return float(2 * t.sf(abs(mean) / error, splits - 1))
+
+
+def _t_quantile(splits: int) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf((1 + CONFIDENCE) / 2, splits - 1)) if splits > 1 else math.nan

@@ -1,0 +1,89 @@
+"""Pictures of a comparison, by matplotlib. Each returns the Axes; none shows or saves anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer._errors import DataError
+from mercer.application.tasks import ClassificationTask
+from mercer.comparison._roc import roc_points
+from mercer.decision import calibration_curve_with_intervals
+from mercer.report.axes import OUTLINE, QUIET, named_axes
+
+if TYPE_CHECKING:
+    from mercer.comparison._entry import Entry
+    from mercer.comparison.comparison import Comparison
+
+#: models that one picture has room for
+MOST_CURVES = 5
+
+
+def leaderboard_picture(comparison: Comparison, metric: str | None, ax: Any) -> Any:
+    """A measure of every model with its interval, best at the top."""
+    chosen = comparison.metric(metric)
+    ax = named_axes(ax, f"{chosen.heading} (95% interval)", "")
+    entries = [each for each in comparison.done if np.isfinite(each.mean(chosen.name))][::-1]
+    for place, entry in enumerate(entries):
+        mean, low, high = comparison.interval(entry.name, chosen.name)
+        ax.plot([low, high], [place, place], color=QUIET, linewidth=2, solid_capstyle="butt")
+        ax.plot(mean, place, "o", color=OUTLINE)
+    ax.set_yticks(range(len(entries)), [entry.name for entry in entries])
+    return ax
+
+
+def calibration_picture(comparison: Comparison, names: list[str] | None, ax: Any) -> Any:
+    """How often what was predicted with a probability happened; on the diagonal the two agree."""
+    task = _classes(comparison)
+    ax = _unit_square(ax, "predicted probability", "observed share")
+    for entry in _with_probabilities(comparison, names):
+        rows = entry.answered
+        curve = calibration_curve_with_intervals(entry.held_out[rows], task.truth[rows])
+        (line,) = ax.plot(curve.predicted, curve.observed, marker="o", label=entry.name)
+        ax.fill_between(curve.predicted, curve.low, curve.high, color=line.get_color(), alpha=0.15, linewidth=0)
+    ax.legend()
+    return ax
+
+
+def roc_picture(comparison: Comparison, names: list[str] | None, label: Any, ax: Any) -> Any:
+    """Share of a class that is found against the share of the others that is mistaken for it, over all thresholds."""
+    task = _classes(comparison)
+    column = len(task.labels) - 1 if label is None else _column(task, label)
+    ax = _unit_square(ax, "false positives", f"true positives ({task.labels.tolist()[column]})")
+    for entry in _with_probabilities(comparison, names):
+        rows = entry.answered
+        ax.plot(*roc_points(entry.held_out[rows, column], task.truth[rows] == column), label=entry.name)
+    ax.legend()
+    return ax
+
+
+def _unit_square(ax: Any, horizontal: str, vertical: str) -> Any:
+    """Axes from 0 to 1, and their diagonal."""
+    ax = named_axes(ax, horizontal, vertical)
+    ax.plot([0, 1], [0, 1], color=QUIET, linestyle="--", linewidth=1)
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    return ax
+
+
+def _classes(comparison: Comparison) -> ClassificationTask:
+    if not isinstance(comparison.task, ClassificationTask):
+        raise DataError(f"There is no such picture of {comparison.task.name}, only of classes; see plot_leaderboard.")
+    return comparison.task
+
+
+def _column(task: ClassificationTask, label: Any) -> int:
+    if label not in task.labels.tolist():
+        raise DataError(f"There is no class {label!r}; there are {', '.join(map(repr, task.labels.tolist()))}.")
+    return int(task.labels.tolist().index(label))
+
+
+def _with_probabilities(comparison: Comparison, names: list[str] | None) -> list[Entry]:
+    if names is not None:
+        chosen = [comparison.entry(name) for name in names]
+        blind = [entry.name for entry in chosen if not entry.probabilistic]
+        if blind:
+            raise DataError(f"{blind[0]} has no probabilities to draw.")
+        return chosen
+    able = [entry for entry in comparison.done if entry.probabilistic and entry.kind != "baseline"]
+    return able[:MOST_CURVES]

@@ -1,1 +1,0 @@
-"""Assumptions checked, each with a stable code."""

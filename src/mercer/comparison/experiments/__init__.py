@@ -1,1 +1,0 @@
-"""Learning curves of a pair, and models under strain."""

@@ -1,0 +1,360 @@
+"""Generative-discriminative pairs: two models that choose among the same functions, by different likelihoods."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from mercer._errors import NoCounterpartError, NoLinearFormError, NonFiniteError
+from mercer._typing import Array
+from mercer.base import Half, ModelKind, Traits, traits_of
+from mercer.base.linear_form import CentredColumns, CentredMonomials, linear_form, statistic_scale
+from mercer.comparison._inner import Tuned
+
+# What a model models: the rows and the target, the target given the row, only the decision, …
+
+
+def kind_of(model: Any) -> ModelKind:
+    """The kind of a model, without what prepares its rows; a model that nobody knows is taken for a conditional one.
+
+    Examples
+    --------
+    >>> from mercer import GaussianNB, SVC
+    >>> kind_of(GaussianNB()), kind_of(SVC())
+    ('generative', 'kernel')
+    """
+    model = innermost(model)
+    return traits_of(model).kind_of(model)
+
+
+def innermost(model: Any) -> Any:
+    """The model itself, without what prepares its rows, its target or its parameters."""
+    model = unprepared(model)
+    return innermost(model.model) if isinstance(model, Tuned) else model
+
+
+def unprepared(model: Any) -> Any:
+    """A model, or the search for one, without what prepares its rows or its target."""
+    if hasattr(model, "steps"):
+        return unprepared(model.steps[-1][1])
+    regressor = getattr(model, "regressor", None)
+    return model if regressor is None else unprepared(regressor)
+
+
+def uses_products(model: Any) -> bool:
+    """Whether products of columns are among the features."""
+    steps = getattr(model, "steps", ())
+    return any(traits_of(step).makes == "products" for _, step in steps)
+
+
+def partners_of(models: list[Any]) -> list[int | None]:
+    """For each model the position of its counterpart: the other half of a generative-discriminative pair.
+
+    The pairs are those of `counterpart`: which features a logistic regression needs to choose among the same functions
+    as a generative model decides who goes with whom. In a list naive Bayes goes with the logistic regression of the
+    same columns, whose features of them are its own.
+    """
+    roles = [_role(model) for model in models]
+    return [next((roles.index(role) for role in _PARTNERS.get(mine, ()) if role in roles), None) for mine in roles]
+
+
+#: what a generative model asks of a logistic regression, and what there is to be had
+_PARTNERS = {
+    "columns": ("linear",),
+    "statistics": ("linear",),
+    "squares": ("linear",),
+    "words": ("linear",),
+    "monomials": ("quadratic", "linear"),
+    "kernel": ("kernelized",),
+    "linear": ("words", "statistics", "squares", "columns", "monomials"),
+    "quadratic": ("monomials",),
+    "kernelized": ("kernel",),
+}
+
+
+def _role(model: Any) -> str:
+    inner = innermost(model)
+    declared = traits_of(inner)
+    half = declared.half_of(inner) if declared.classifies else ""
+    return "quadratic" if half == "linear" and uses_products(model) else half
+
+
+# Where a discriminative fit begins: at the coefficients that make it the generative classifier.
+
+
+class Start(NamedTuple):
+    """As `LogisticRegression` has them: of two classes only the second, relative to the first."""
+
+    coef: Array
+    intercept: Array
+
+
+def start_of(model: Any, features: str, *, standardised: bool) -> Start:
+    """The linear form of a fitted generative model, for the features that its counterpart sees."""
+    form = linear_form(model)
+    coef, intercept = form.coef, form.intercept
+    if features == "statistics":
+        return _relative(coef * statistic_scale(model), intercept)
+    if features == "squares":
+        return _relative(coef * _square_scale(model), intercept)
+    if features == "words":
+        return _relative(coef, intercept)
+    mean, spread = _moments(model) if standardised else (np.zeros(model.n_features_in_), np.ones(model.n_features_in_))
+    shape = form.feature_map.pieces[0].features
+    about = shape.about if isinstance(shape, CentredColumns | CentredMonomials) else 0.0
+    away = mean - about
+    if features == "monomials":
+        return _relative(*_quadratic(coef, intercept, away, spread))
+    return _relative(coef * spread, intercept + coef @ away)
+
+
+def _quadratic(coef: Array, intercept: Array, away: Array, spread: Array) -> tuple[Array, Array]:
+    """A function of x − about = away + spread · z, written in monomials of z."""
+    d = len(away)
+    linear, products = coef[:, :d].copy(), coef[:, d:]
+    i, j = np.triu_indices(d)
+    intercept = intercept + linear @ away + products @ (away[i] * away[j])
+    for a, b in ((i, j), (j, i)):  # (away_i + s_i z_i)(away_j + s_j z_j) has two terms of degree 1
+        np.add.at(linear.T, a, (products * away[b]).T)
+    return np.hstack([linear * spread, products * (spread[i] * spread[j])]), intercept
+
+
+def _moments(model: Any) -> tuple[Array, Array]:
+    """Mean and standard deviation of each column over all rows, from what a fitted model has seen."""
+    moments, weight = model.statistic_.parts[0], model.statistic_.weight
+    share = (weight / weight.sum())[:, None]
+    means = np.nan_to_num(moments.mean)
+    within = moments.variance if hasattr(moments, "variance") else np.diagonal(moments.covariance, axis1=1, axis2=2)
+    mean = (share * means).sum(axis=0)
+    variance = (share * (np.nan_to_num(within) + np.square(means - mean))).sum(axis=0)
+    return mean, np.where(variance > 0, np.sqrt(variance), 1.0)
+
+
+def _square_scale(model: Any) -> Array:
+    """Return the units of columns and their squares, in the order of the statistics of Gaussian naive Bayes."""
+    _, spread = _moments(model)
+    gaps = len(linear_form(model).names) - 2 * len(spread)
+    return np.append(np.column_stack([spread, spread**2]).ravel(), np.ones(gaps))
+
+
+def _relative(coef: Array, intercept: Array) -> Start:
+    if len(coef) == 2:
+        return Start(coef[1:] - coef[:1], intercept[1:] - intercept[:1])
+    return Start(coef - coef.mean(axis=0), intercept - intercept.mean())
+
+
+#: (name, estimator), as a Pipeline has them
+Steps = list[tuple[str, Any]]
+
+NUMBERS = "it predicts numbers, and the pairs are of classifiers"
+#: counts and statistics may be far from standardised, which takes more than scikit-learn's 100
+MOST_STEPS = 1000
+
+
+def counterpart(model: Any, *, naive: bool = False) -> Any:
+    """The other half of the generative-discriminative pair that a model belongs to, on the same features, not fitted.
+
+    Both halves have the same form on the same features. The generative one is fitted by the likelihood of rows and
+    classes together, the discriminative one by that of the classes given the rows. Gaussian naive Bayes goes with a
+    logistic regression on x and x² (on x, where classes share variances), a mixed or discrete naive Bayes with one on
+    the sufficient statistics of its columns, linear and quadratic discriminants with one on x and on all monomials of
+    degree 2, multinomial naive Bayes with a softmax on the same counts, `KernelBayes` with a kernel logistic
+    regression.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        Copied, not changed. Of a Pipeline the features stay and the last step is replaced.
+    naive : bool, default=False
+        Of a logistic regression: whether its other half is Gaussian naive Bayes, instead of linear discriminant
+        analysis.
+
+    Returns
+    -------
+    estimator : estimator or Pipeline
+        Where `model` is a fitted generative one, the discriminative fit begins at its `linear_form`: the logistic
+        regression has `warm_start=True`, and the coefficients that make it the same classifier. A `clone` of it starts
+        afresh.
+
+    Examples
+    --------
+    >>> from mercer import GaussianDiscriminant, LogisticRegression, counterpart
+    >>> counterpart(LogisticRegression())
+    LinearDiscriminantAnalysis()
+    >>> [name for name, _ in counterpart(GaussianDiscriminant("full")).steps]
+    ['imputer', 'scaler', 'monomials', 'logistic']
+    """
+    from sklearn.base import clone
+
+    steps, last = _parted(model)
+    if isinstance(last, type) or not hasattr(last, "get_params"):
+        raise NoCounterpartError(f"counterpart takes a model such as GaussianNB() or a Pipeline of one, got {last!r}.")
+    before: Steps = [(name, step if isinstance(step, str) or step is None else clone(step)) for name, step in steps]
+    half = _declared(last).half_of(last)
+    if half == "linear":
+        return _together(model, _of_logistic(before, naive=naive))
+    if half == "kernelized":
+        return _together(model, _of_kernel(before))
+    if half:
+        return _together(model, _discriminative(half, before, last))
+    raise NoCounterpartError(f"{type(last).__name__} has no counterpart: {_reason(last)}.")
+
+
+def half_of(model: Any) -> Literal["generative", "discriminative"] | None:
+    """Which half of a pair a model, or the last step of a Pipeline, is; None if it is neither."""
+    _, last = _parted(model)
+    half = "" if isinstance(last, type) else _declared(last).half_of(last)
+    if not half:
+        return None
+    return "discriminative" if half in ("linear", "kernelized") else "generative"
+
+
+def _parted(model: Any) -> tuple[Steps, Any]:
+    """What prepares the rows, and the model of them."""
+    steps: Steps = []
+    while getattr(model, "steps", None):
+        steps += model.steps[:-1]
+        model = model.steps[-1][1]
+    return steps, model
+
+
+def _declared(model: Any) -> Traits:
+    """Return the traits of a model, without those of scikit-learn's classes, which have no counterparts here."""
+    return Traits() if type(model).__module__.partition(".")[0] == "sklearn" else traits_of(model)
+
+
+def _reason(model: Any) -> str:
+    declared = _declared(model)
+    if declared == Traits() and not any(kind.__module__.startswith("mercer.") for kind in type(model).__mro__):
+        return "it is not a model of mercer; if mercer has one of the same name, use that"
+    if declared.no_counterpart:
+        return declared.no_counterpart
+    from sklearn.base import is_regressor
+
+    return NUMBERS if is_regressor(model) else "it is not a classifier"
+
+
+def _together(given: Any, steps: Steps) -> Any:
+    """Steps as a Pipeline with the settings of the one that was given; a single step as it is."""
+    from sklearn.base import clone
+    from sklearn.pipeline import Pipeline
+
+    if len(steps) == 1:
+        return steps[0][1]
+    taken: dict[str, int] = {}
+    named: Steps = []
+    for name, step in steps:
+        taken[name] = taken.get(name, 0) + 1
+        named.append((name if taken[name] == 1 else f"{name}-{taken[name]}", step))
+    if not hasattr(given, "steps"):
+        return Pipeline(named)
+    pipeline = clone(given)
+    pipeline.steps = named
+    return pipeline
+
+
+# From the joint distribution to the conditional one.
+
+
+def _discriminative(features: Half, before: Steps, model: Any) -> Steps:
+    from mercer.kernel_ridge import kernelize
+    from mercer.linear_model import LogisticRegression
+
+    bare = not before
+    if features == "kernel":
+        machine = kernelize(LogisticRegression(max_iter=MOST_STEPS), _kernel_of(model))
+        return [*before, *_prepared(before, scaled=not isinstance(model.bandwidth, int | float)), ("logistic", machine)]
+    logistic = LogisticRegression(max_iter=MOST_STEPS)
+    if (start := _start(model, features, standardised=bare)) is not None:
+        logistic.set_params(warm_start=True)
+        logistic.coef_, logistic.intercept_ = start
+    return [*before, *_features(features, before, model), ("logistic", logistic)]
+
+
+def _features(features: Half, before: Steps, model: Any) -> Steps:
+    from sklearn.base import clone
+
+    from mercer.naive_bayes import GaussianNB
+    from mercer.preprocessing import MonomialFeatures
+    from mercer.preprocessing.statistics import StatisticFeatures
+
+    if features == "words":
+        return []
+    if features in ("statistics", "squares"):  # those of Gaussian naive Bayes are the columns and their squares
+        return [("statistics", StatisticFeatures(GaussianNB() if features == "squares" else clone(model)))]
+    squares = [("monomials", MonomialFeatures(2, include_bias=False))] if features == "monomials" else []
+    return [*_prepared(before), *squares]
+
+
+def _prepared(before: Steps, *, scaled: bool = True) -> Steps:
+    """Gaps filled and columns standardised, as a penalty and distances need; what a Pipeline prepares stays so."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import StandardScaler
+
+    from mercer.preprocessing import TableFeatures
+
+    for _, step in before:
+        if isinstance(step, TableFeatures) and step.missing == "keep":
+            step.set_params(missing="indicator")  # the other half integrates gaps out
+    if before:
+        return []
+    scaler = [("scaler", StandardScaler())] if scaled else []
+    return [("imputer", SimpleImputer(keep_empty_features=True)), *scaler]
+
+
+def _kernel_of(model: Any) -> Any:
+    """The same shape around every row: of a bandwidth h that is given, exp(−‖x − z‖²/2h²)."""
+    from mercer.kernels import RBF
+
+    given = isinstance(model.bandwidth, int | float)
+    return RBF(sigma=float(model.bandwidth)) if given else RBF()
+
+
+def _start(model: Any, features: Half, *, standardised: bool) -> Start | None:
+    """Where the discriminative fit begins: where the generative one ended, if it has been fitted."""
+    if not hasattr(model, "classes_") or not hasattr(model, "statistic_"):
+        return None
+    try:
+        start = start_of(model, features, standardised=standardised)
+    except (NoLinearFormError, NonFiniteError):  # infinite weights; covariances by EM, without moments of all rows
+        return None
+    return start if np.isfinite(start.coef).all() and np.isfinite(start.intercept).all() else None
+
+
+# From the conditional distribution to the joint one.
+
+
+def _of_logistic(before: Steps, *, naive: bool) -> Steps:
+    from sklearn.base import clone
+
+    from mercer.discriminant_analysis import GaussianDiscriminant, LinearDiscriminantAnalysis
+    from mercer.naive_bayes import GaussianNB, MultinomialNB
+    from mercer.preprocessing import MonomialFeatures
+    from mercer.preprocessing.statistics import StatisticFeatures
+
+    kept = before[:-1]
+    step: Any = before[-1][1] if before else None
+    if isinstance(step, StatisticFeatures):
+        return [*kept, ("model", clone(step.model))]
+    if naive:
+        return [*before, ("bayes", GaussianNB(shared_variance=True))]
+    if isinstance(step, MonomialFeatures) and step.degree == 2 and not step.interaction_only:
+        return [*kept, ("discriminant", GaussianDiscriminant())]
+    if any(_declared(step).makes == "words" for _, step in before):
+        return [*_without_signs(before), ("bayes", MultinomialNB())]
+    return [*before, ("discriminant", LinearDiscriminantAnalysis())]
+
+
+def _without_signs(before: Steps) -> Steps:
+    """Hashed words with counts of 0 or more, which alone have a distribution."""
+    for _, step in before:
+        if hasattr(step, "alternate_sign") and _declared(step).makes == "words":
+            step.set_params(alternate_sign=False)
+    return before
+
+
+def _of_kernel(before: Steps) -> Steps:
+    from mercer.density import KernelBayes
+
+    return [*before, ("windows", KernelBayes())]

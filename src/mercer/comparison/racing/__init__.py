@@ -1,1 +1,0 @@
-"""The race itself: folds, time, order, and the fit on all rows."""

@@ -1,1 +1,0 @@
-"""What a comparison says: a leaderboard, differences, sentences, JSON and Markdown, pictures."""

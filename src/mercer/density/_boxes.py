@@ -1,0 +1,202 @@
+"""The distribution function of very many Gaussian windows of one column: cells of points instead of points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import ndtr, owens_t
+
+from mercer._errors import NoClosedFormError
+from mercer._typing import Array
+from mercer.density._kernels import Gaussian
+
+if TYPE_CHECKING:
+    from mercer.density._windows import Windows
+
+
+# Probabilities of boxes under windows: products over the columns, or Owen's function for two that are correlated.
+
+#: points of one column that are worth putting in order
+MANY = 4096
+#: e^(−r) counts as 0 beyond so many bandwidths
+FAR = 40.0
+#: pairs of a box and a point that are looked at together
+PAIRS = 1 << 20
+
+
+def box_probability(windows: Windows, low: Array, high: Array) -> Array:
+    """P(low ≤ x ≤ high) for every row of bounds, which may be infinite."""
+    if not windows.is_separable and not (isinstance(windows.kernel, Gaussian) and windows.columns == 2):
+        raise NoClosedFormError(
+            f"the distribution function of {windows.columns} columns has no formula for the {windows.kernel.name} "
+            f"kernel in its {windows.kernel.form} form and this bandwidth; use a single column, "
+            f'{type(windows.kernel).__name__}(form="product") with a bandwidth per column, or count draws of `sample`.'
+        )
+    if in_order(windows):
+        bounds, which = np.unique(np.concatenate([low[:, 0], high[:, 0]]), return_inverse=True)
+        below, upto = np.split(_of_one_column(windows, bounds)[which], 2)
+        return np.asarray(np.maximum(upto - below, 0))
+    of_windows = _by_columns if windows.is_separable else _of_two_columns
+    found = np.empty(len(low))
+    for rows in _blocks(len(low), len(windows.points)):
+        masses = np.clip(of_windows(windows, low[rows], high[rows]), 0, 1)
+        found[rows] = np.average(masses, axis=1, weights=windows.share)
+    return found
+
+
+def in_order(windows: Windows) -> bool:
+    """Whether there are so many points, of one column, that putting them in order is worth it."""
+    return windows.columns == 1 and windows.factors is None and len(windows.points) > MANY
+
+
+def _blocks(boxes: int, points: int) -> Iterator[slice]:
+    step = max(1, PAIRS // points)
+    for start in range(0, boxes, step):
+        yield slice(start, min(start + step, boxes))
+
+
+def _by_columns(windows: Windows, low: Array, high: Array) -> Array:
+    masses = np.ones((len(low), len(windows.points)))
+    for column in range(windows.columns):
+        upper, lower = (_units(windows, bound, column) for bound in (high, low))
+        masses *= _between(windows.kernel.cdf, lower, upper)
+    return masses
+
+
+def _of_one_column(windows: Windows, x: Array) -> Array:
+    """F(x): all of the points far below, and of those within reach what their kernels have below x."""
+    if isinstance(windows.kernel, Gaussian):
+        return windows.normal_cells.cdf(x)
+    points, up_to, weight = windows.ordered
+    h = float(windows.scales[0])
+    reach = h * min(windows.kernel.reach, FAR)
+    first, last = np.searchsorted(points, x - reach), np.searchsorted(points, x + reach, side="right")
+    found = up_to[first]
+    for i, (a, b) in enumerate(zip(first, last, strict=True)):
+        if b > a:
+            found[i] += windows.kernel.cdf((x[i] - points[a:b]) / h) @ weight[a:b]
+    return np.asarray(found / up_to[-1])
+
+
+def _between(cdf: Any, lower: Array, upper: Array) -> Array:
+    """F(upper) − F(lower); where both are above 0, of their mirror images, whose F is small and has its digits."""
+    mirrored = lower > 0
+    lower, upper = np.where(mirrored, -upper, lower), np.where(mirrored, -lower, upper)
+    return np.asarray(cdf(upper) - cdf(lower))
+
+
+def _of_two_columns(windows: Windows, low: Array, high: Array) -> Array:
+    Sigma = np.asarray(windows.bandwidth.value)
+    rho = Sigma[0, 1] / np.sqrt(Sigma[0, 0] * Sigma[1, 1])
+    (a, c), (b, d) = ([_units(windows, bound, column) for column in (0, 1)] for bound in (low, high))
+    return (
+        bivariate_normal(b, d, rho)
+        - bivariate_normal(a, d, rho)
+        - bivariate_normal(b, c, rho)
+        + bivariate_normal(a, c, rho)
+    )
+
+
+def _units(windows: Windows, bound: Array, column: int) -> Array:
+    """How many of its bandwidths a bound is from each point."""
+    away = bound[:, None, column] - windows.points[:, column]
+    units = windows.scales[column] * (1.0 if windows.factors is None else windows.factors)
+    return np.asarray(away / units)
+
+
+def bivariate_normal(h: Array, k: Array, rho: float) -> Array:
+    """P(x ≤ h, y ≤ k) of two standard normals with correlation ρ, by Owen's T (1956, eq. 2.1).
+
+    Examples
+    --------
+    >>> float(bivariate_normal(np.array(0.0), np.array(0.0), 0.5).round(12))  # ¼ + arcsin(ρ)/2π
+    0.333333333333
+    """
+    far = 40.0  # beyond, ndtr is 0 or 1
+    h, k = np.clip(h, -far, far), np.clip(k, -far, far)
+    tiny = np.finfo(float).tiny
+    h, k = np.where(h == 0, tiny, h), np.where(k == 0, tiny, k)
+    root = np.sqrt(1 - rho**2)
+    with np.errstate(over="ignore"):
+        from_h, from_k = (k / h - rho) / root, (h / k - rho) / root
+    opposite = np.where(np.sign(h) != np.sign(k), 0.5, 0.0)
+    return np.asarray(0.5 * (ndtr(h) + ndtr(k)) - owens_t(h, from_h) - owens_t(k, from_k) - opposite)
+
+
+#: of a cell, in bandwidths
+WIDTH = 0.5
+#: derivatives of Φ that count: the next adds less than ¼¹⁷ max|Φ⁽¹⁷⁾|/17! < 1e-18
+ORDER = 16
+#: Φ is 0 or 1 beyond
+NORMAL_CELLS_FAR = 9.0
+#: places that are looked at together, and pairs of a place and a cell
+PLACES, NORMAL_CELLS_PAIRS = 64, 1 << 14
+
+
+class NormalCells:
+    """Σ_j w_j Φ((x − x_j)/h) by Taylor's series around the middle of each cell (Greengard & Strain 1991).
+
+    Parameters
+    ----------
+    points : array of shape (n,)
+        In ascending order.
+    weight : array of shape (n,)
+        Of each.
+    h : float
+        The bandwidth.
+    """
+
+    def __init__(self, points: Array, weight: Array, h: float) -> None:
+        cells = np.floor((points - points[0]) / (WIDTH * h))
+        starts = np.flatnonzero(np.append(True, np.diff(cells) > 0))
+        self.h, self.middles = h, points[0] + (cells[starts] + 0.5) * WIDTH * h
+        away = (np.repeat(self.middles, np.diff(np.append(starts, len(points)))) - points) / h
+        self.moments = np.empty((ORDER + 1, len(starts)))
+        term = np.array(weight, dtype=float)
+        for k in range(ORDER + 1):
+            self.moments[k] = np.add.reduceat(term, starts)
+            term *= away / (k + 1)
+        self.up_to = np.append(0.0, np.cumsum(self.moments[0]))
+
+    def cdf(self, x: Array) -> Array:
+        """The share of the weight that lies below each x, to 1e-15 of all."""
+
+        def below(u: Array, near: slice) -> Array:
+            whole = self.up_to[near.start] + ndtr(u) @ self.moments[0, near]
+            return np.asarray(whole + _series(u, self.moments[1:, near]))
+
+        return np.asarray(np.clip(self._of(x, below) / self.up_to[-1], 0, 1))
+
+    def density(self, x: Array) -> Array:
+        """The derivative of `cdf`, to 1e-15 of 1/h."""
+        heights = self._of(x, lambda u, near: _series(u, self.moments[:, near]))
+        return np.asarray(np.maximum(heights, 0) / (self.h * self.up_to[-1]))
+
+    def _of(self, x: Array, sums: Callable[[Array, slice], Array]) -> Array:
+        """Sums for every x, given how far it is from the middles of the cells near it, and which these are."""
+        x = np.clip(x, self.middles[0] - 40 * self.h, self.middles[-1] + 40 * self.h)
+        found, order = np.empty(len(x)), np.argsort(x)
+        waiting = [order[start : start + PLACES] for start in range(0, len(x), PLACES)]
+        while waiting:
+            rows = waiting.pop()
+            near = self._near(x[rows[0]], x[rows[-1]])
+            if len(rows) > 1 and len(rows) * (near.stop - near.start) > NORMAL_CELLS_PAIRS:
+                waiting += np.array_split(rows, 2)
+                continue
+            found[rows] = sums((x[rows, None] - self.middles[near]) / self.h, near)
+        return found
+
+    def _near(self, low: float, high: float) -> slice:
+        reach = (NORMAL_CELLS_FAR + WIDTH) * self.h
+        return slice(*np.searchsorted(self.middles, [low - reach, high + reach]).tolist())
+
+
+def _series(u: Array, moments: Array) -> Array:
+    """Σ_k φ⁽ᵏ⁾(u) m_k over all cells, by the recurrence of Hermite's polynomials."""
+    total, before, now = np.zeros(len(u)), np.zeros_like(u), np.exp(-0.5 * u**2) / np.sqrt(2 * np.pi)
+    for k, moment in enumerate(moments):
+        total += now @ moment
+        before, now = now, -(u * now + k * before)
+    return total

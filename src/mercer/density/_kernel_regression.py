@@ -1,0 +1,983 @@
+"""Classification by weighted vote: the share of each class around a point, weighted by a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from mercer._errors import BandwidthError, ColumnTypeError, DataError, FitInterrupted, InferenceError, NonFiniteError
+from mercer._gpu import is_tensor, like, namespace, to_numpy
+from mercer._held import ValueHolder
+from mercer._memory import refuse_beyond_memory
+from mercer._stored import flags, floats, optional, part_of, sequence, stored, whole
+from mercer._suggest import quoted
+from mercer._threads import thread_count
+from mercer._typing import Array
+from mercer.base import Candidate, Question, traits
+from mercer.base.fitted_fields import FITTED
+from mercer.base.linear import accuracy, r_squared
+from mercer.base.sources import fits_sources
+from mercer.base.validation import (
+    Plan,
+    checked,
+    checked_table,
+    checked_tensor,
+    checked_weight,
+    column_names,
+    finite_numbers,
+    in_memory,
+    labelled,
+    old_state_on_failure,
+    position_of,
+    refuse_no_target,
+    refuse_not_finite,
+    refuse_other_device,
+)
+from mercer.data.kinds import Kind
+from mercer.data.labels import encode_labels
+from mercer.data.table import Table
+from mercer.density import _tensor_sums as tensor_sums
+from mercer.density._bandwidth import Bandwidth
+from mercer.density._kernels import SmoothingKernel, smoothing_kernel_from
+from mercer.density._mixed import MixedRows, most_mismatch
+from mercer.density._regression import (
+    LocalFit,
+    LocalLines,
+    LocalMeans,
+    LocalVotes,
+    answers,
+    answers_left_out,
+    left_out_error,
+)
+from mercer.density.named_rules import bandwidth_from
+from mercer.density.regression_widths import WidthChoice, Widths, WidthSearch, own_order
+from mercer.optim.certificate import Certificate, Solution
+
+if TYPE_CHECKING:
+    from mercer.base.prediction_interval import PredictionInterval
+
+
+# Which columns of a kernel regression are numbers and which are categories, and rows read as such.
+
+#: what "auto" takes for a category
+CATEGORIES = frozenset({Kind.CATEGORY, Kind.BOOLEAN})
+
+
+@stored(names=sequence("d"), numbers=sequence(".", whole(0)), tag="SmootherColumns")
+@dataclass(frozen=True)
+class RegressionColumns:
+    """Positions of both kinds, and for each category the codes of its levels."""
+
+    names: tuple[str, ...]
+    numbers: tuple[int, ...]
+    categories: tuple[int, ...] = ()
+    levels: tuple[dict[Hashable, int], ...] = ()
+
+    @classmethod
+    def of(cls, table: Table, categorical: Any) -> Self:
+        """Levels are those that occur."""
+        if isinstance(categorical, str):
+            if categorical != "auto":
+                raise DataError(f'categorical is None, "auto", or a list of columns, not {quoted(categorical)}.')
+            chosen = [j for j, kind in enumerate(table.kinds) if kind in CATEGORIES]
+        else:
+            chosen = sorted({position_of(key, table.names, "categorical") for key in categorical})
+        numbers = tuple(j for j in range(table.n_columns) if j not in chosen)
+        _refuse_text(table, numbers)
+        levels = []
+        for column in chosen:
+            coded = table.coded(column)
+            _refuse_gaps(table, column, coded.codes)
+            seen = np.unique(coded.codes)
+            levels.append({label: code for code, label in enumerate(coded.labels[seen].tolist())})
+        return cls(table.names, numbers, tuple(chosen), tuple(levels))
+
+    @property
+    def number_names(self) -> list[str]:
+        return [self.names[j] for j in self.numbers]
+
+    @property
+    def level_counts(self) -> Array | None:
+        """How many levels each category has; None without categories."""
+        return np.array([len(known) for known in self.levels]) if self.categories else None
+
+    def seen(self, rows: MixedRows, where: Array) -> tuple[Self, MixedRows]:
+        """With the levels of these rows only, and rows that know no others."""
+        assert rows.codes is not None
+        codes, levels = np.empty_like(rows.codes), []
+        for place, known in enumerate(self.levels):
+            new = np.full(len(known), -1)
+            occurring = np.unique(rows.codes[where, place])
+            new[occurring] = np.arange(len(occurring))
+            codes[:, place] = new[rows.codes[:, place]]
+            levels.append({label: int(new[code]) for label, code in known.items() if new[code] >= 0})
+        return replace(self, levels=tuple(levels)), MixedRows(rows.numbers, codes)
+
+    def read(self, table: Table, estimator: str) -> MixedRows:
+        """Rows as numbers and codes, −1 for a level that was not there in the fit."""
+        _refuse_text(table, self.numbers)
+        numbers = table.numbers(self.numbers).astype(np.float64, copy=False)
+        refuse_holes(numbers, self.number_names, estimator)
+        codes = np.empty((table.n_rows, len(self.categories)), dtype=np.int64)
+        for place, (column, known) in enumerate(zip(self.categories, self.levels, strict=True)):
+            coded = table.coded(column)
+            _refuse_gaps(table, column, coded.codes)
+            own = np.array([known.get(label, -1) for label in coded.labels.tolist()], dtype=np.int64)
+            codes[:, place] = own[coded.codes]
+        return MixedRows(numbers, codes if self.categories else None)
+
+
+def refuse_holes(numbers: Array, names: list[str], estimator: str) -> None:
+    """Raise an error that names the first value that is missing or infinite."""
+    if np.isfinite(numbers).all():
+        return
+    row, column = (int(place) for place in np.argwhere(~np.isfinite(numbers))[0])
+    missing = np.isnan(numbers[row, column])
+    what = "NaN" if missing else f"infinity or a value too large for {numbers.dtype!r}"
+    raise NonFiniteError(
+        f"Input X contains {what}. Column {names[column]!r} is {numbers[row, column]} in row {row}, and {estimator} "
+        f"{'does not accept missing values encoded as NaN' if missing else 'measures distances'}; drop or impute such "
+        "values."
+    )
+
+
+def refuse_wide(values: Array, names: Sequence[str]) -> None:
+    """Raise an error that names the first column whose values have differences that are no numbers."""
+    with np.errstate(over="ignore"):
+        widths = values.max(axis=0) - values.min(axis=0)
+    if (beyond := np.flatnonzero(np.isinf(widths))).size:
+        raise NonFiniteError(
+            f"{names[beyond[0]]} is so wide that differences of its values are too large for float64. Divide it by its "
+            "scale."
+        )
+
+
+def _refuse_text(table: Table, numbers: tuple[int, ...]) -> None:
+    for column in numbers:
+        if not table.kinds[column].numeric:
+            raise ColumnTypeError(
+                f"Column {table.names[column]!r} holds text or categories and is not among the categorical ones; add "
+                'it to `categorical`, or give categorical="auto".'
+            )
+
+
+def _refuse_gaps(table: Table, column: int, codes: Array) -> None:
+    if codes.size and codes.min() < 0:
+        row = int(np.argmax(codes < 0))
+        raise NonFiniteError(
+            f"Input X contains NaN. Column {table.names[column]!r} has no category in row {row}; make missing a level "
+            "of its own, or leave such rows out."
+        )
+
+
+# What regression and classification by kernels share: reading rows, choosing widths, weights of rows of the fit.
+
+#: rows up to which models of windows take part in a comparison: to choose their widths takes long
+MOST_COMPARED_ROWS = 2_000
+#: widths that a comparison tries by folds, in standard deviations, safest first
+COMPARED_WIDTHS = (0.5, 0.05, 0.1, 0.2, 0.35, 0.7, 1.0, 1.5, 2.5)
+LEAVE_ONE_OUT = "leave-one-out"
+#: of each output, by all values and their weights: errors are compared in them
+Units = Callable[[Array, Array], Array]
+FITTED_SMOOTHER = FITTED | {
+    "_seen": flags("r"),
+    "_columns": part_of(),
+    "_unseen": optional(part_of(MixedRows)),
+    "_left_out": optional(floats("r.")),
+    "_noise": optional(floats("n.")),
+}
+FITTED_REGRESSOR_SMOOTHER = FITTED_SMOOTHER | {"_y_name": part_of(str), "_y_shape": sequence(".", whole(0))}
+
+
+class KernelSmoother(ValueHolder, BaseEstimator):
+    """Answers that are local averages of the values of the fit; concrete classes say what values are."""
+
+    _local: ClassVar[type[LocalFit]] = LocalMeans
+    _what: ClassVar[str] = "a weighted mean of the values of the fit"
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [str, SmoothingKernel],
+        "bandwidth": [str, Real, "array-like", Bandwidth, HasMethods("choose")],
+        "categorical": [str, "array-like", None],
+        "mismatch": [StrOptions({LEAVE_ONE_OUT}), Real, "array-like"],
+        "out_of_reach": [StrOptions({"nearest", "mean", "nan", "error"})],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "gaussian",
+        bandwidth: Any = LEAVE_ONE_OUT,
+        *,
+        categorical: Any = None,
+        mismatch: Any = LEAVE_ONE_OUT,
+        out_of_reach: str = "nearest",
+    ) -> None:
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.categorical = categorical
+        self.mismatch = mismatch
+        self.out_of_reach = out_of_reach
+
+    # Reading.
+
+    def _read(self, X: Any, *, reset: bool) -> MixedRows:
+        """Rows of numbers and codes; those of a tensor, which are numbers, in main memory."""
+        name = type(self).__name__
+        if is_tensor(X):
+            X = to_numpy(checked_tensor(self, X, reset=reset))
+        if self.categorical is None:
+            numbers = self._numbers(X, reset=reset)
+            names = column_names(self)
+            if reset:
+                self._columns = RegressionColumns(tuple(names), tuple(range(len(names))))
+            refuse_holes(numbers, names, name)
+            return MixedRows(numbers)
+        table, _ = checked_table(self, X, reset=reset)
+        if reset:
+            self._columns = RegressionColumns.of(table, self.categorical)
+        return self._columns.read(table, name)
+
+    def _numbers(self, X: Any, *, reset: bool) -> Array:
+        try:
+            numbers: Array = checked(self, X, reset=reset, accept_sparse=False, dtype=np.float64)
+        except ColumnTypeError as text:
+            raise ColumnTypeError(f'{text} {type(self).__name__} does so with categorical="auto".') from None
+        return numbers
+
+    def _beside(self, values: Any, X: Any, name: str) -> Any:
+        """Targets or weights, in main memory; those of tensors lie where X does."""
+        if is_tensor(X):
+            refuse_other_device(values, X, name)
+        return in_memory(values)
+
+    def _row_weight(self, sample_weight: Any, count: int) -> Array:
+        weight = checked_weight(sample_weight, np.empty((count, 0)))
+        return np.ones(count) if weight is None else weight
+
+    def _refuse_lengths(self, rows: MixedRows, y: Array) -> None:
+        if len(y) != rows.count:
+            raise DataError(
+                f"Found input variables with inconsistent numbers of samples: {[rows.count, len(y)]}. Give y one entry "
+                "for each row of X."
+            )
+
+    # Learning.
+
+    def _learn(self, rows: MixedRows, values: Array, weight: Array, units: Units) -> None:
+        """Choose what is to be chosen, and keep the rows; values of shape (n, outputs) are compared in units."""
+        self._seen = weight > 0
+        whole = bool(self._seen.all())
+        if self._columns.categories and not whole:
+            self._columns, rows = self._columns.seen(rows, self._seen)
+        kept = rows if whole else rows.take(self._seen)
+        values, weight = (values, weight) if whole else (values[self._seen], weight[self._seen])
+        refuse_wide(kept.numbers, [f"column {name!r}" for name in self._columns.number_names])
+        refuse_wide(values, ["y"] * values.shape[1])
+        kernel, levels = smoothing_kernel_from(self.kernel), self._columns.level_counts
+        bandwidth, mismatch = self._given_bandwidth(kept, weight, kernel), self._given_mismatch(levels)
+        numbers_open = bandwidth is None and bool(self._columns.numbers)
+        choice: WidthChoice | None = None
+        stop: FitInterrupted | None = None
+        if numbers_open or (levels is not None and mismatch is None):
+            try:
+                choice = self._search(kernel, kept, values, weight, units, (bandwidth, mismatch)).choose()
+            except FitInterrupted as stopped:
+                choice, stop = stopped.solution, stopped
+            bandwidth, mismatch = choice.bandwidth, choice.mismatch
+        self.bandwidth_choice_, self.bandwidth_, self.mismatch_ = choice, bandwidth, mismatch
+        self._fit = self._local(kernel, bandwidth, kept, values, weight, mismatch=mismatch, levels=levels)
+        self._unseen = None if whole else rows.take(~self._seen)
+        self._left_out: Array | None = None
+        self._noise: Array | None = None
+        self.certificate_ = Certificate.closed_form(self._sentence())
+        self.plan_ = Plan(self._path(), "float64", 1, thread_count())
+        if stop is not None:
+            self.certificate_ = Certificate("search of widths", np.inf, 0.0, f"{self._sentence()}, when it was stopped")
+            raise FitInterrupted(str(stop), Solution(choice, self.certificate_, ())) from None
+
+    def _search(
+        self, kernel: SmoothingKernel, rows: MixedRows, values: Array, weight: Array, units: Units, given: Widths
+    ) -> WidthSearch:
+        """Of rows in an order of their own: that of the fit decides neither which are searched nor how sums round."""
+        order = own_order(rows, values, weight)
+        rows, values, weight = rows.take(order), values[order], weight[order]
+        levels, of_outputs = self._columns.level_counts, units(values, weight)
+
+        def make(index: Array, bandwidth: Bandwidth | None, mismatch: Array | None) -> LocalFit:
+            some = rows if len(index) == rows.count else rows.take(index)
+            return self._local(kernel, bandwidth, some, values[index], weight[index], mismatch=mismatch, levels=levels)
+
+        def loss(fit: LocalFit, index: Array) -> float:
+            return left_out_error(fit, of_outputs, self.out_of_reach, index)
+
+        return WidthSearch(make, loss, kernel, rows, weight, levels, *given, self._columns.number_names)
+
+    def _given_bandwidth(self, rows: MixedRows, weight: Array, kernel: SmoothingKernel) -> Bandwidth | None:
+        """None if it is to be chosen by leaving rows out, or if there are no numbers."""
+        if isinstance(self.bandwidth, str) and self.bandwidth == LEAVE_ONE_OUT:
+            return None
+        if not rows.numbers.shape[1]:
+            return None
+        return bandwidth_from(self.bandwidth, rows.numbers, weight, kernel, names=self._columns.number_names)
+
+    def _given_mismatch(self, levels: Array | None) -> Array | None:
+        if levels is None or isinstance(self.mismatch, str):
+            return None
+        given, most = np.asarray(self.mismatch, dtype=float), most_mismatch(levels)
+        if given.ndim > 1 or (given.ndim and given.shape != levels.shape):
+            raise BandwidthError(
+                f"mismatch of shape {given.shape} was given for {len(levels)} categorical columns; give one number, or "
+                "one for each."
+            )
+        given = np.broadcast_to(given, levels.shape)
+        if not ((given >= 0) & (given <= most + 1e-12)).all():
+            place = int(np.argmin((given >= 0) & (given <= most + 1e-12)))
+            name = self._columns.names[self._columns.categories[place]]
+            raise BandwidthError(
+                f"mismatch of column {name!r} is {given[place]:g}; with {levels[place]} levels it is from 0, which "
+                f"tells them apart, to {most[place]:g}, which takes no notice of them."
+            )
+        return np.asarray(np.minimum(given, most))
+
+    def _sentence(self) -> str:
+        if self.bandwidth_choice_ is None:
+            return f"the answer is {self._what}"
+        choice = self.bandwidth_choice_
+        return (
+            f"the answer is {self._what}; the leave-one-out error {choice.error:.4g} is the least of "
+            f"{choice.evaluations} widths tried"
+        )
+
+    def _path(self) -> str:
+        if self.bandwidth_choice_ is None:
+            return "sums of kernels, at a given bandwidth"
+        searched, left_out = self.bandwidth_choice_.searched_rows, self.bandwidth_choice_.left_out_rows
+        rows = self._fit.count
+        each = f"each of {rows} rows" if left_out == rows else f"{left_out} of {rows} rows"
+        part = "" if searched == rows else f" (their proportions by {searched} of them)"
+        return f"sums of kernels, widths by leaving out {each}{part}"
+
+    # Answering.
+
+    def _answers(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._answers_there(X) if is_tensor(X) else self._answers_to(self._read(X, reset=False))
+
+    def _answers_there(self, X: Any) -> Any:
+        """For a tensor, where it lies if sums over rows are taken there, else in main memory; a tensor there."""
+        X = checked_tensor(self, X, reset=False)
+        if not tensor_sums.is_summed_fit(self._fit):
+            return like(self._answers(to_numpy(X)), X)
+        refuse_not_finite(self, X)
+        found = tensor_sums.answers(self._fit, X, self.out_of_reach)
+        if self.out_of_reach == "error":
+            self._refuse_lost(to_numpy(found[:, :1]))
+        return found
+
+    def _answers_to(self, rows: MixedRows) -> Array:
+        found = answers(self._fit, rows, self.out_of_reach)
+        if self.out_of_reach == "error":
+            self._refuse_lost(found)
+        return found
+
+    def _refuse_lost(self, found: Array) -> None:
+        if (lost := np.isnan(found[:, 0])).any():
+            raise DataError(
+                f"no row of the fit is in reach of row {int(np.argmax(lost))} of X at {self.bandwidth_}. "
+                'Widen it, take the Gaussian kernel, which reaches everywhere, or give out_of_reach="nearest".'
+            )
+
+    def _answers_left_out(self) -> Array:
+        """Of every row of the fit from all others; rows of weight 0 had no part in it."""
+        check_is_fitted(self)
+        if self._left_out is None:
+            found = answers_left_out(self._fit, self.out_of_reach)
+            if self._unseen is not None:
+                known, found = found, np.empty((len(self._seen), found.shape[1]))
+                found[self._seen], found[~self._seen] = known, answers(self._fit, self._unseen, self.out_of_reach)
+            self._left_out = found
+        return self._left_out
+
+    def weights(self, X: Any) -> Any:
+        """The weight of every row of the fit in the answer for every row of X.
+
+        The matrix has as many numbers as there are pairs; it is refused where it does not fit into memory.
+
+        Parameters
+        ----------
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
+            Rows to answer for.
+
+        Returns
+        -------
+        weights : ndarray or tensor of shape (n_queries, n_samples)
+            `weights(X) @ y` is `predict(X)`. Every row sums to one; NaN where no row of the fit is in reach. Of a
+            tensor they are computed in main memory, and on its device.
+        """
+        check_is_fitted(self)
+        if is_tensor(X):
+            X = checked_tensor(self, X, reset=False)
+        return like(self._weights(self._read(X, reset=False)), X)
+
+    def _weights(self, rows: MixedRows) -> Array:
+        size = (rows.count, len(self._seen))
+        refuse_beyond_memory(
+            8.0 * size[0] * size[1], f"a matrix of {size[0]:,} × {size[1]:,} weights", "ask for fewer rows at a time"
+        )
+        found = self._fit.weights(rows)
+        if self._unseen is None:
+            return found
+        out = np.zeros(size)
+        out[:, self._seen] = found
+        out[np.isnan(found[:, 0])] = np.nan
+        return out
+
+
+# What both kernel regressions share: values that are numbers, confidence intervals, and the curve.
+
+#: points of a curve that is drawn
+DRAWN = 300
+
+
+class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
+    """Regression by kernels."""
+
+    @fits_sources
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the bandwidth, and keep the rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given. Whoever is left out is so with all of its weight.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            refuse_no_target(self, y)
+            rows = self._read(X, reset=True)
+            self._y_name = _name(y)
+            y = _targets(self._beside(y, X, "y"))
+            self._refuse_lengths(rows, y)
+            self._y_shape = y.shape[1:]
+            values = y.reshape(len(y), -1)
+            weight = self._row_weight(self._beside(sample_weight, X, "sample_weight"), rows.count)
+            self._learn(rows, values, weight, _units)
+            self.plan_ = self.plan_.where(X)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict values.
+
+        Parameters
+        ----------
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
+            Rows to predict for.
+
+        Returns
+        -------
+        y : ndarray or tensor of shape (n_queries,) or (n_queries, n_outputs)
+            Predicted values, of a tensor on its device; see `out_of_reach` for where no row of the fit is near.
+        """
+        return self._shaped(self._answers(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
+            Rows to predict for.
+        y : array-like or tensor of shape (n_queries,) or (n_queries, n_outputs)
+            Their values.
+        sample_weight : array-like of shape (n_queries,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            1 − Σ(y − ŷ)²/Σ(y − ȳ)².
+        """
+        return r_squared(self, X, y, sample_weight)
+
+    def predict_interval(self, X: Any, level: float = 0.95) -> PredictionInterval:
+        """Pointwise confidence intervals for the regression function.
+
+        m̂(x) ± z √(σ̂²(x) Σ_j ℓ_j(x)²), where ℓ(x) are the `weights` and σ̂²(x) is the local mean, by the kernel's own
+        weights, of the squared leave-one-out residuals of the rows of the fit: the noise may change with x. Each row
+        is one observation, whatever its weight. The interval is for the mean of m̂(x): its bias, which a narrower
+        bandwidth makes smaller, is not corrected for.
+
+        Parameters
+        ----------
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
+            Rows to predict for.
+        level : float, default=0.95
+            Probability of each interval.
+
+        Returns
+        -------
+        interval : PredictionInterval
+            `mean`, `lower` and `upper` in the shape of `predict`, the ends NaN where no row of the fit is in reach,
+            and of a tensor on its device; `.frame()` has them as columns.
+        """
+        check_is_fitted(self)
+        if not isinstance(level, Real) or not 0 < level < 1:
+            raise InferenceError(f"level is a probability between 0 and 1; got {level!r}. Give 0.95, say.")
+        if is_tensor(X):
+            X = checked_tensor(self, X, reset=False)
+        found = self._interval(self._read(X, reset=False), float(level))
+        mean, lower, upper = (like(part, X) for part in (found.mean, found.lower, found.upper))
+        return replace(found, mean=mean, lower=lower, upper=upper)
+
+    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
+        """Draw the regression on one column of numbers, its confidence band and the rows of the fit.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw.
+        level : float, default=0.95
+            Probability of the band, at each point.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            What was drawn on.
+        """
+        from mercer.report import plots
+
+        check_is_fitted(self)
+        if len(self._columns.names) != 1 or self._columns.categories or self._y_shape not in ((), (1,)):
+            raise DataError("a curve is drawn for one column of numbers and one value; use predict_interval for more.")
+        x, y = self._fit.numbers()[:, 0], self._fit.values[:, 0]
+        grid = np.linspace(x.min(), x.max(), DRAWN)
+        band = self._interval(MixedRows(grid[:, None]), level)
+        return plots.regression_curve(
+            grid,
+            band.mean.ravel(),
+            band.lower.ravel(),
+            band.upper.ravel(),
+            points=np.column_stack([x, y]),
+            ax=ax,
+            names=(self._columns.names[0], self._y_name),
+        )
+
+    @property
+    def leave_one_out_predictions_(self) -> Array:
+        """Prediction for every row of the fit from all others, computed when first asked for."""
+        return np.asarray(self._shaped(self._answers_left_out()))
+
+    def _interval(self, rows: MixedRows, level: float) -> PredictionInterval:
+        from mercer.base.prediction_interval import PredictionInterval
+
+        mean = self._shaped(self._answers_to(rows))
+        if self._noise is None:
+            self._noise = np.square(self._fit.values - answers_left_out(self._fit, "nearest"))
+        half = self._shaped(float(ndtri((1 + level) / 2)) * np.sqrt(self._fit.variances(rows, self._noise)))
+        return PredictionInterval(mean, mean - half, mean + half, level, "mean")
+
+    def _shaped(self, found: Any) -> Any:
+        return found.reshape(len(found), *self._y_shape)
+
+
+def _targets(y: Any) -> Array:
+    values = finite_numbers(y)
+    if values.ndim not in (1, 2):
+        raise DataError(
+            f"y should be a 1d array, got an array of shape {values.shape} instead. Give one value per row, or one for "
+            "each output."
+        )
+    return values
+
+
+def _name(y: Any) -> str:
+    """Of a series, or of the one column of a frame, if it has one."""
+    columns = getattr(y, "columns", None)
+    name = columns[0] if columns is not None and len(columns) else getattr(y, "name", None)
+    return name if isinstance(name, str) and name else "y"
+
+
+def _units(values: Array, weight: Array) -> Array:
+    """Standard deviation of each output, times the root of their number: errors are shares of the variance."""
+    shares = weight / weight.sum()
+    away = values - values[0]
+    largest = np.abs(away).max(axis=0, initial=0.0)
+    largest = np.where(largest > 0, largest, 1.0)
+    scaled = away / largest
+    spread = largest * np.sqrt(shares @ np.square(scaled - shares @ scaled))
+    return np.asarray(np.where(spread > 0, spread, 1.0) * np.sqrt(values.shape[1]))
+
+
+# Nadaraya–Watson regression: the mean of the values around a point, weighted by a kernel.
+
+#: columns up to which it takes part in a comparison: to choose the widths takes long
+MOST_COLUMNS = 6
+
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a model of few columns, whose width is chosen by folds where rows of a group belong together."""
+    if question.is_numeric and not question.has_texts and question.columns <= MOST_COLUMNS:
+        search = None if question.inner is None else ("bandwidth", COMPARED_WIDTHS)
+        yield Candidate(NadarayaWatson(), 50, "numbers", search=search, fill=True, most_rows=MOST_COMPARED_ROWS)
+
+
+@traits(
+    "regression",
+    kind="density",
+    columns="points",
+    candidates=_candidates,
+    export="mercer.export.kernels.nadaraya_watson",
+    cost="mercer.cost.work.windows",
+)
+@stored(**FITTED_REGRESSOR_SMOOTHER, _fit=part_of(LocalMeans, n="n"))
+class NadarayaWatson(KernelRegressor):
+    """Kernel regression, m̂(x) = Σ_j K_h(x − x_j) y_j / Σ_j K_h(x − x_j): the mean of p(y|x) by Parzen windows.
+
+    Parameters
+    ----------
+    kernel : str or SmoothingKernel, default="gaussian"
+        "gaussian", "epanechnikov", "uniform" (or "tophat"), "triangular", "biweight", "triweight", "cosine",
+        "exponential", or a kernel of `mercer.density`, which may be a product over columns instead of radial.
+    bandwidth : "leave-one-out", float, array-like, Bandwidth, rule or its name, default="leave-one-out"
+        How wide the kernel is. "leave-one-out" minimises the mean squared error of each row predicted from all others,
+        first over one width for all columns in proportion to their standard deviations, then over a width for each
+        column (up to 10 columns; a column that says nothing gets a very large one). With more than 1000 rows, this
+        search uses 1000 of them; a common factor is then chosen for the fit of all rows, by leaving out each in turn
+        or, with more than about 14,000 rows, a sample of them (at least 1000) such that a width is tried in a fraction
+        of a second. A number h, one for each column, or the matrix Σ (of squared units: a number h means h² I) are
+        taken as they are; a name such as "scott-scaled" or "plugin" is a rule for the density of X. Ctrl-C keeps the
+        best widths so far.
+    categorical : None, "auto" or array-like of int or str, default=None
+        Columns that are categories, by position or name; "auto" takes those of text, categories or bools. Their kernel
+        is Aitchison and Aitken's: 1 − λ for the same level and λ/(levels − 1) for another. A level that was not there
+        in the fit differs from all rows alike, so that the other columns decide.
+    mismatch : "leave-one-out", float or array-like, default="leave-one-out"
+        λ of the categorical columns, from 0 (levels have nothing to say about each other) to 1 − 1/levels (levels make
+        no difference); chosen together with the bandwidth if not given.
+    out_of_reach : {"nearest", "mean", "nan", "error"}, default="nearest"
+        The answer where all weights are zero, which happens to kernels that end: the value of the nearest row in units
+        of the bandwidth, the mean of all values, NaN, or an error. The Gaussian and exponential kernels reach
+        everywhere, however far: sums are taken in log space.
+
+    Attributes
+    ----------
+    bandwidth_ : Bandwidth or None
+        The bandwidth used; None if all columns are categorical.
+    mismatch_ : ndarray of shape (n_categorical,) or None
+        λ of the categorical columns.
+    bandwidth_choice_ : WidthChoice or None
+        What leaving rows out has chosen, with the `criterion` curve and the `error` as a share of the variance of y
+        (for several outputs the mean of these shares); None if everything was given.
+    leave_one_out_predictions_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Prediction for every row from all others.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of columns, if X has names that are all strings.
+    certificate_ : Certificate
+        How we know that this is the answer.
+    plan_ : Plan
+        Which path the fit took.
+
+    See Also
+    --------
+    LocalLinear : Fits a line instead of a mean, which has no bias at the ends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import NadarayaWatson
+    >>> x = np.linspace(0, 6, 60)
+    >>> model = NadarayaWatson().fit(x[:, None], np.sin(x))
+    >>> model.predict([[1.5]]).round(2)
+    array([1.])
+    """
+
+
+# Local linear regression: the line that fits the values around a point best, weighted by a kernel.
+
+#: columns up to which it takes part in a comparison: to choose the widths takes long
+LOCAL_LINEAR_MOST_COLUMNS = 2
+
+
+def _local_linear_candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a model of few columns, whose width is chosen by folds where rows of a group belong together."""
+    if question.is_numeric and not question.has_texts and question.columns <= LOCAL_LINEAR_MOST_COLUMNS:
+        search = None if question.inner is None else ("bandwidth", COMPARED_WIDTHS)
+        yield Candidate(LocalLinear(), 51, "numbers", search=search, fill=True, most_rows=MOST_COMPARED_ROWS)
+
+
+@traits(
+    "regression",
+    kind="density",
+    columns="points",
+    candidates=_local_linear_candidates,
+    export="mercer.export.kernels.local_linear",
+    cost="mercer.cost.work.windows",
+)
+@stored(**FITTED_REGRESSOR_SMOOTHER, _fit=part_of(LocalLines, n="n"))
+class LocalLinear(KernelRegressor):
+    """Local linear regression: m̂(x) = a, where a + bᵀ(x_j − x) fits y_j best with the weights K_h(x − x_j).
+
+    It reproduces linear functions exactly, whatever the bandwidth, and has none of the bias of a local mean at the ends
+    of the data. Where the points in reach do not determine a slope (there are too few, or they lie in a plane), it is 0
+    in the directions in which they do not differ: a single point in reach is the answer, as in `NadarayaWatson`. A line
+    through a few points that are close together is extended as far as it is asked for. Where a kernel of limited reach
+    has hardly any points, that may lead far away from all values seen; the Gaussian kernel, or a larger bandwidth,
+    avoids it.
+
+    Parameters
+    ----------
+    kernel : str or SmoothingKernel, default="gaussian"
+        "gaussian", "epanechnikov", "uniform" (or "tophat"), "triangular", "biweight", "triweight", "cosine",
+        "exponential", or a kernel of `mercer.density`.
+    bandwidth : "leave-one-out", float, array-like, Bandwidth, rule or its name, default="leave-one-out"
+        How wide the kernel is; see `NadarayaWatson`.
+    categorical : None, "auto" or array-like of int or str, default=None
+        Columns that are categories; see `NadarayaWatson`. They have weights, but no slopes.
+    mismatch : "leave-one-out", float or array-like, default="leave-one-out"
+        λ of the categorical columns; see `NadarayaWatson`.
+    out_of_reach : {"nearest", "mean", "nan", "error"}, default="nearest"
+        The answer where all weights are zero; see `NadarayaWatson`.
+
+    Attributes
+    ----------
+    bandwidth_ : Bandwidth or None
+        The bandwidth used; None if all columns are categorical.
+    mismatch_ : ndarray of shape (n_categorical,) or None
+        λ of the categorical columns.
+    bandwidth_choice_ : WidthChoice or None
+        What leaving rows out has chosen; see `NadarayaWatson`.
+    leave_one_out_predictions_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Prediction for every row from all others: y_i − (y_i − ŷ_i)/(1 − ℓ_ii), ℓ_ii the weight of the row in its own
+        prediction.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of columns, if X has names that are all strings.
+    certificate_ : Certificate
+        How we know that this is the answer.
+    plan_ : Plan
+        Which path the fit took.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import LocalLinear
+    >>> x = np.linspace(0, 6, 60)
+    >>> model = LocalLinear(bandwidth=0.3).fit(x[:, None], 2 * x + 1)
+    >>> model.predict([[0.0], [7.0]]).round(6), model.coef([[3.0]]).round(6)
+    (array([ 1., 15.]), array([[2.]]))
+    """
+
+    _local: ClassVar[type[LocalFit]] = LocalLines
+    _what: ClassVar[str] = "the value of a line that solves weighted normal equations"
+
+    def coef(self, X: Any) -> Array:
+        """Slopes of the local lines.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_queries, n_features)
+            Where.
+
+        Returns
+        -------
+        slopes : ndarray of shape (n_queries, n_numbers) or (n_queries, n_outputs, n_numbers)
+            ∂m̂/∂x_j of the line at x in the units of the columns, those of numbers in their order; NaN where no row of
+            the fit is in reach.
+        """
+        check_is_fitted(self)
+        rows = self._read(X, reset=False)
+        assert isinstance(self._fit, LocalLines)
+        slopes = self._fit.slopes(rows)
+        return slopes if self._y_shape else slopes[:, 0]
+
+
+@traits(
+    "classification",
+    kind="density",
+    columns="points",
+    no_counterpart="its p(y|x) is already that of KernelBayes(shared_bandwidth=True): both halves are one model",
+    export="mercer.export.kernels.nadaraya_watson",
+    cost="mercer.cost.work.windows",
+)
+@stored(**FITTED_SMOOTHER, _commonest=whole(0), _fit=part_of(LocalVotes, n="n", t="k"))
+class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
+    """Vote of the rows around a point: p(c|x) = Σ_{j in c} K_h(x − x_j) / Σ_j K_h(x − x_j), as in `NadarayaWatson`.
+
+    This is Bayes' rule with Parzen windows of one bandwidth for all classes, the priors being their shares.
+
+    Parameters
+    ----------
+    kernel : str or SmoothingKernel, default="gaussian"
+        "gaussian", "epanechnikov", "uniform" (or "tophat"), "triangular", "biweight", "triweight", "cosine",
+        "exponential", or a kernel of `mercer.density`.
+    bandwidth : "leave-one-out", float, array-like, Bandwidth, rule or its name, default="leave-one-out"
+        How wide the kernel is; see `NadarayaWatson`. "leave-one-out" minimises the Brier score, Σ_c (p(c|x) − [y=c])²,
+        of each row voted on by all others: like the log loss it is least at the true probabilities, but a row whose
+        class has no vote does not make it infinite.
+    categorical : None, "auto" or array-like of int or str, default=None
+        Columns that are categories; see `NadarayaWatson`.
+    mismatch : "leave-one-out", float or array-like, default="leave-one-out"
+        λ of the categorical columns; see `NadarayaWatson`.
+    out_of_reach : {"nearest", "mean", "nan", "error"}, default="nearest"
+        Who votes where all weights are zero: the nearest row, all rows, nobody (probabilities are NaN, and the class is
+        the most frequent one), or an error; see `NadarayaWatson`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    bandwidth_ : Bandwidth or None
+        The bandwidth used; None if all columns are categorical.
+    mismatch_ : ndarray of shape (n_categorical,) or None
+        λ of the categorical columns.
+    bandwidth_choice_ : WidthChoice or None
+        What leaving rows out has chosen; its `error` is the Brier score.
+    leave_one_out_proba_ : ndarray of shape (n_samples, n_classes)
+        Votes for every row from all others.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of columns, if X has names that are all strings.
+    certificate_ : Certificate
+        How we know that this is the answer.
+    plan_ : Plan
+        Which path the fit took.
+
+    Examples
+    --------
+    >>> from mercer import NadarayaWatsonClassifier
+    >>> model = NadarayaWatsonClassifier(bandwidth=1.0).fit([[0.0], [1.0], [5.0]], ["low", "low", "high"])
+    >>> model.predict([[2.0], [4.0]])
+    array(['low', 'high'], dtype='<U4')
+    """
+
+    _local: ClassVar[type[LocalFit]] = LocalVotes
+    _what: ClassVar[str] = "a weighted vote of the rows of the fit"
+
+    @fits_sources
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the bandwidth, and keep the rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of their votes; 1 if not given.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            refuse_no_target(self, y)
+            rows = self._read(X, reset=True)
+            y = column_or_1d(self._beside(y, X, "y"), warn=True)
+            self._refuse_lengths(rows, y)
+            self.classes_, codes = encode_labels(y)
+            votes = np.eye(len(self.classes_))[codes]
+            weight = self._row_weight(self._beside(sample_weight, X, "sample_weight"), rows.count)
+            self._commonest = int(np.argmax(weight @ votes))
+            self._learn(rows, votes, weight, lambda votes, _: np.ones(votes.shape[1]))
+            self.plan_ = self.plan_.where(X)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """The share of each class in the vote.
+
+        Parameters
+        ----------
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        proba : ndarray or tensor of shape (n_queries, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return self._answers(X)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Log of `predict_proba`, −inf for a class without votes.
+
+        Parameters
+        ----------
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        log_proba : ndarray or tensor of shape (n_queries, n_classes)
+            Columns in the order of `classes_`.
+        """
+        proba = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return namespace(proba).log(proba)
+
+    def predict(self, X: Any) -> Any:
+        """The class with most votes.
+
+        Parameters
+        ----------
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray or tensor of shape (n_queries,)
+            Class labels; a tensor for a tensor if they are numbers.
+        """
+        proba = self.predict_proba(X)
+        if is_tensor(proba):
+            return labelled(self.classes_, proba.argmax(dim=1).where(~proba[:, 0].isnan(), self._commonest))
+        best = np.where(np.isnan(proba[:, 0]), self._commonest, np.argmax(proba, axis=1))
+        return np.asarray(self.classes_[best])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like, data frame or tensor of shape (n_queries, n_features)
+            Rows to classify.
+        y : array-like or tensor of shape (n_queries,)
+            Their classes.
+        sample_weight : array-like of shape (n_queries,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            The accuracy.
+        """
+        return accuracy(self, X, y, sample_weight)
+
+    @property
+    def leave_one_out_proba_(self) -> Array:
+        """Votes for every row of the fit from all others, computed when first asked for."""
+        check_is_fitted(self)
+        return self._answers_left_out()

@@ -1,0 +1,212 @@
+"""Parzen windows as a family: a column of naive Bayes described by kernels around all of its values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, NoReturn
+
+import numpy as np
+
+from mercer._errors import BandwidthError, FamilyError
+from mercer._stored import floats, stored, values
+from mercer._typing import Array
+from mercer.density._bandwidth import Bandwidth
+from mercer.density._kernel_bayes import ClassBandwidths, Points, together
+from mercer.density._kernels import SmoothingKernel, smoothing_kernel_from
+from mercer.density._rules import Rule
+from mercer.density._windows import Windows
+from mercer.density.named_rules import rule_named
+from mercer.families import Family
+from mercer.families.links import Link
+
+
+@stored(
+    lambda own: (
+        own.bandwidth.shape == own.windows.shape
+        and all(each is None or each.points.shape[1] == 1 for each in own.windows.flat)
+    ),
+    bandwidth=floats(),
+    windows=values(),
+)
+class ParzenParameters(NamedTuple):
+    """The windows themselves, and how wide they are: of classes and columns; NaN and None where nothing was seen.
+
+    Examples
+    --------
+    >>> from mercer import NaiveBayes
+    >>> rows = [[-2.0], [-1.0], [1.0], [2.0]]
+    >>> model = NaiveBayes(Parzen(bandwidth=0.5)).fit(rows, ["low", "low", "high", "high"])
+    >>> model.parameters_["x0"].windows[0]
+    <windows around 2 points, gaussian kernels, h = 0.5, given>
+    """
+
+    bandwidth: Array
+    windows: Array
+
+
+@stored()
+@dataclass(frozen=True)
+class Parzen(Family):
+    """p(x) = Σ_j w_j K((x − x_j)/h) / (h Σ_j w_j): kernels around every value seen.
+
+    A class whose values have no spread takes the bandwidth of all classes, each about its mean; one that has not seen
+    the column takes the windows of all classes. A column that is the same in all the data says nothing.
+
+    Parameters
+    ----------
+    kernel : str or SmoothingKernel, default="gaussian"
+        What is laid around each value. Beyond the reach of any other kernel than the Gaussian and the exponential the
+        density is 0.
+    bandwidth : str, float, Rule or Bandwidth, default="silverman-scaled"
+        How wide it is: a number, a rule that chooses one from the values of each class, or its name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import NaiveBayes
+    >>> from mercer.density import Parzen
+    >>> X = np.array([[-2.1], [-1.9], [1.9], [2.1], [-0.1], [0.1]])
+    >>> model = NaiveBayes(Parzen(bandwidth=0.5)).fit(X, ["far", "far", "far", "far", "near", "near"])
+    >>> model.predict([[2.5], [0.3]])
+    array(['far', 'near'], dtype='<U4')
+    """
+
+    kernel: str | SmoothingKernel = "gaussian"
+    bandwidth: Any = "silverman-scaled"
+
+    name: ClassVar[str] = "parzen"
+    parameters_type: ClassVar[type[ParzenParameters]] = ParzenParameters
+    support: ClassVar[str] = "finite numbers"
+    statistic: ClassVar[str] = "rows"
+    exponential: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        smoothing_kernel_from(self.kernel)
+        object.__setattr__(self, "bandwidth", _for_one_column(self.bandwidth))
+
+    # What no sum of kernels has.
+
+    def _no_formula(self) -> NoReturn:
+        raise FamilyError(
+            f"{self!r} is no exponential family: it keeps every value instead of a mean of T(x). Use its fit, "
+            "log_density and sample, or describe the column by a family with parameters, such as Gaussian()."
+        )
+
+    @property
+    def link(self) -> Link:
+        self._no_formula()
+
+    def sufficient(self, x: Array) -> Array:
+        self._no_formula()
+
+    def log_base(self, x: Array) -> Array:
+        self._no_formula()
+
+    def log_partition(self, eta: Array) -> Array:
+        self._no_formula()
+
+    def natural(self, parameters: ParzenParameters) -> Array:
+        self._no_formula()
+
+    def from_natural(self, eta: Array) -> ParzenParameters:
+        self._no_formula()
+
+    def expected(self, parameters: ParzenParameters) -> Array:
+        self._no_formula()
+
+    def from_mean(self, mean: Array) -> ParzenParameters:
+        self._no_formula()
+
+    # What it has.
+
+    def outside(self, x: Array) -> Array:
+        return np.isinf(x)
+
+    def fit(self, statistic: Any, prior: Any = None) -> ParzenParameters:
+        """Windows around the values of each group and column of a statistic that keeps rows; there is no prior."""
+        if prior is not None:
+            self._no_formula()
+        return self.fit_named(statistic, None)
+
+    def fit_named(self, statistic: Any, names: Sequence[str] | None) -> ParzenParameters:
+        """`fit`, where messages call the columns by their names."""
+        groups = statistic.by_group()
+        columns = [
+            self._fit_column([_observed(rows, j) for rows in groups], None if names is None else names[j : j + 1])
+            for j in range(statistic.columns)
+        ]
+        return ParzenParameters(*(np.stack(fields, axis=1) for fields in zip(*columns, strict=True)))
+
+    def _fit_column(self, classes: list[Points], names: Sequence[str] | None) -> ParzenParameters:
+        """Windows around the values of each class, of shape (classes,)."""
+        kernel, every = smoothing_kernel_from(self.kernel), together(classes)
+        bandwidth, windows = np.full(len(classes), np.nan), np.full(len(classes), None)
+        if len(every[0]) == 0 or (isinstance(self.bandwidth, str | Rule) and (every[0] == every[0][0]).all()):
+            return ParzenParameters(bandwidth, windows)
+        chosen = ClassBandwidths(self.bandwidth, kernel, classes, names=names)
+        for c, (points, width) in enumerate(zip(classes, chosen.own(), strict=True)):
+            windows[c] = Windows(kernel, width, *_distinct(points if len(points[0]) else every))
+            bandwidth[c] = _as_number(width)
+        return ParzenParameters(bandwidth, windows)
+
+    def log_density_inside(self, x: Array, parameters: ParzenParameters) -> Array:
+        windows = np.asarray(parameters.windows, dtype=object)
+        x = np.broadcast_to(x, np.broadcast_shapes(np.shape(x), windows.shape))
+        result = np.zeros(x.shape)
+        for place, each in np.ndenumerate(windows):
+            if each is not None:
+                here = _broadcast(place, windows.shape)
+                result[here] = _log_density(each, x[here])
+        return result
+
+    def sample(self, parameters: ParzenParameters, n: int, rng: np.random.Generator) -> Array:
+        windows = np.asarray(parameters.windows, dtype=object)
+        draws = [np.full(n, np.nan) if each is None else each.sample(n, rng)[:, 0] for each in windows.flat]
+        return np.reshape(np.transpose(draws), (n, *windows.shape))
+
+
+def _observed(rows: Points, column: int) -> Points:
+    points, weight = rows
+    seen = ~np.isnan(points[:, column])
+    return points[seen][:, [column]], None if weight is None else weight[seen]
+
+
+def _broadcast(place: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """What a place in an array of this shape is in one that it is broadcast to."""
+    return (..., *(slice(None) if size == 1 else index for index, size in zip(place, shape, strict=True)))
+
+
+def _log_density(windows: Windows, x: Array) -> Array:
+    """Of values of any shape; 0 for those that are no numbers, which nobody asks for."""
+    result, asked = np.zeros(x.shape), np.isfinite(x)
+    if asked.any():
+        result[asked] = windows.log_density(x[asked][:, None])
+    return result
+
+
+def _distinct(points: Points) -> Points:
+    """The same windows with those around equal values taken together: of whole numbers there are few."""
+    (x, weight), n = points, len(points[0])
+    values, places = np.unique(x[:, 0], return_inverse=True)
+    return points if len(values) == n else (values[:, None], np.bincount(places, weight).astype(float))
+
+
+def _for_one_column(bandwidth: Any) -> Any:
+    """A bandwidth such that equal ones compare equal: numbers as numbers."""
+    if isinstance(bandwidth, str):
+        rule_named(bandwidth)
+    if isinstance(bandwidth, str | Rule):
+        return bandwidth
+    given = bandwidth if isinstance(bandwidth, Bandwidth) else Bandwidth(bandwidth)
+    if np.size(given.value) != 1:
+        raise BandwidthError(f"a Parzen family describes one column, whose bandwidth is one number; got {bandwidth!r}.")
+    if given.sensitivity == 0:
+        return _as_number(given)
+    return Bandwidth(_as_number(given), given.method, given.sensitivity)
+
+
+def _as_number(bandwidth: Bandwidth) -> float:
+    """That of one column."""
+    value = float(np.ravel(bandwidth.value)[0])
+    return float(np.sqrt(value)) if np.ndim(bandwidth.value) == 2 else value  # a matrix Σ holds squares

@@ -1,0 +1,438 @@
+"""Kernel regression by lines: local means are flat where the line that fits the values around a point best is not."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.spatial import KDTree
+from scipy.spatial.distance import cdist
+
+from mercer._memory import refuse_beyond_memory
+from mercer._stored import floats, optional, part_of, stored
+from mercer._threads import blas_for, row_blocks
+from mercer._typing import Array
+from mercer.density._bandwidth import Bandwidth
+from mercer.density._kernels import SmoothingKernel
+from mercer.density._mixed import PAIRS, MixedRows, MixedSums, shares
+from mercer.density._windows import Windows
+
+# Kernel regression: the answer from the values around a point, and what it is without a row of its own.
+
+#: sums of squared weights are taken from those of squared kernels up to this distance, in logs: beyond, digits cancel
+FAR = 1e6
+#: nobody is further away than that when the nearest is looked for, in units of the furthest point: digits would be lost
+ENDLESS = 1e6
+
+
+def _is_as_wide_as_its_queries(fit: Any) -> bool:
+    """Whether rows that are asked for have as many numbers as the points: one, where no bandwidth divides them."""
+    return fit.bandwidth is not None or fit._sums.points.numbers.shape[1] == 1
+
+
+@stored(_is_as_wide_as_its_queries, tag=None)
+class LocalFit(ABC):
+    """Rows with values and a kernel around each, whose heights at a point are weights of the values.
+
+    Parameters
+    ----------
+    kernel : SmoothingKernel
+        What is laid around each row.
+    bandwidth : Bandwidth or None
+        How wide; None if there are no numbers, only categories.
+    rows : Rows
+        What the values belong to.
+    values : array of shape (n, outputs)
+        Values.
+    weight : array of shape (n,)
+        Of each row, positive.
+    mismatch, levels : arrays of shape (q,), default=None
+        λ of each category, and how many levels it has.
+    """
+
+    #: whether values are taken from their mean, so that a constant is reproduced to the last digit
+    centred: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        kernel: SmoothingKernel,
+        bandwidth: Bandwidth | None,
+        rows: MixedRows,
+        values: Array,
+        weight: Array,
+        *,
+        mismatch: Array | None = None,
+        levels: Array | None = None,
+    ) -> None:
+        self.kernel, self.bandwidth, self.weight, self.mismatch = kernel, bandwidth, weight, mismatch
+        # differences of numbers far from 0 are exact, their quotients by the bandwidth are not
+        self.centre = _mean(rows.numbers, weight)
+        self.origin = _mean(values, weight) if self.centred else np.zeros(values.shape[1])
+        self._values = values - self.origin
+        points, factors = self._in_bandwidths(rows), None
+        if bandwidth is not None and bandwidth.sensitivity > 0:
+            factors = Windows(kernel, bandwidth, rows.numbers - self.centre, weight).sums.factors
+        # the unit of weights cancels, and the squares of weights are numbers
+        self._sums = MixedSums(kernel, points, weight / weight.max(), factors, mismatch=mismatch, levels=levels)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it was made of: all else is soon found again."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("there", "_squares", "_tree")}
+
+    @cached_property
+    def there(self) -> dict[Any, Any]:
+        """The rows where tensors are compared with them (`smoothing.tensors`), never saved."""
+        return {}
+
+    @property
+    def points(self) -> MixedRows:
+        """The rows in units of the bandwidth, around the `centre`."""
+        return self._sums.points
+
+    @property
+    def count(self) -> int:
+        return len(self.weight)
+
+    @property
+    def outputs(self) -> int:
+        return int(self._values.shape[1])
+
+    @property
+    def values(self) -> Array:
+        """As they were given."""
+        return np.asarray(self._values + self.origin)
+
+    def numbers(self) -> Array:
+        """Of the rows, as they were given but for rounding."""
+        numbers = self._sums.points.numbers
+        return numbers[:, :0] if self.bandwidth is None else self.bandwidth.coloured(numbers) + self.centre
+
+    def at(self, rows: MixedRows) -> Array:
+        """The answer for each row, of shape (m, outputs); NaN where no point is in reach."""
+        return self._answer(self._in_bandwidths(rows), None) + self.origin
+
+    def left_out(self, index: Array) -> Array:
+        """The answer for each of these rows of the fit from all others; NaN where none of these is in reach."""
+        return self._answer(self._sums.points.take(index), index) + self.origin
+
+    @abstractmethod
+    def _answer(self, queries: MixedRows, itself: Array | None) -> Array:
+        """For centred values; `itself` as in `MixedSums.means`."""
+
+    # Weights, which are a matrix.
+
+    def weights(self, rows: MixedRows) -> Array:
+        """The weight of every value in every answer, of shape (m, n): rows sum to 1, or are NaN out of reach."""
+        out = np.empty((rows.count, self.count))
+        for block, weights in self._weight_blocks(self._in_bandwidths(rows)):
+            out[block] = weights
+        return out
+
+    def _weight_blocks(self, queries: MixedRows) -> Iterator[tuple[slice, Array]]:
+        """Some queries after the other."""
+        for block in row_blocks(queries.count, max(1, PAIRS // self.count)):
+            some = queries.take(block)
+            yield block, self._weights(some, shares(self._sums.log_terms(some)))
+
+    @abstractmethod
+    def _weights(self, queries: MixedRows, of_mean: Array) -> Array:
+        """Weights of the answers, from those of the means."""
+
+    def variances(self, rows: MixedRows, noise: Array) -> Array:
+        """Σ_j ℓ_j² times the local mean of the noise, for weights ℓ, of shape (m, outputs); NaN out of reach."""
+        queries = self._in_bandwidths(rows)
+        squares = np.maximum(self._squared_weights(queries), 0.0)
+        return np.asarray(squares[:, None] * self._sums.means(queries, noise))
+
+    def _squared_weights(self, queries: MixedRows) -> Array:
+        """Sums of the squares of all weights, from squared kernels if these are kernels and no digits cancel."""
+        if self._squares is None:
+            found, vague = np.empty(queries.count), np.arange(queries.count)
+        else:
+            found, unsure = self._from_squares(queries, self._squares)
+            vague = np.flatnonzero(unsure)
+        for block, weights in self._weight_blocks(queries.take(vague)):
+            found[vague[block]] = np.square(weights).sum(axis=1)
+        return found
+
+    @abstractmethod
+    def _from_squares(self, queries: MixedRows, squares: MixedSums) -> tuple[Array, Array]:
+        """Sums of the squares of all weights, and where that is not certain."""
+
+    @cached_property
+    def _squares(self) -> MixedSums | None:
+        return self._sums.squared()
+
+    # Out of reach.
+
+    def nearest(self, rows: MixedRows) -> Array:
+        """The value of the nearest row of the fit, in units of the bandwidth, for each row.
+
+        Where there are categories, it is one of those that agree in most of them.
+        """
+        queries = self._in_bandwidths(rows)
+        if queries.codes is None:
+            _, index = self._tree.query(self._within(queries.numbers))
+        else:
+            index = self._nearest_mixed(queries, None)
+        return np.asarray(self._values[index] + self.origin)
+
+    def nearest_left_out(self, index: Array) -> Array:
+        """The value of the row nearest to each of these rows of the fit, other than itself."""
+        queries = self._sums.points.take(index)
+        if queries.codes is not None:
+            return np.asarray(self._values[self._nearest_mixed(queries, index)] + self.origin)
+        pair = np.asarray(self._tree.query(self._within(queries.numbers), k=2)[1])
+        other = np.where(pair[:, 0] == index, pair[:, 1], pair[:, 0])
+        return np.asarray(self._values[other] + self.origin)
+
+    def mean(self) -> Array:
+        """Of all values."""
+        return self.origin + _mean(self._values, self.weight)
+
+    def mean_left_out(self, index: Array) -> Array:
+        """Of all values but that of each of these rows."""
+        mean, share = self.mean(), (self.weight[index] / self.weight.sum())[:, None]
+        return np.asarray(mean - share / (1 - share) * (self._values[index] + self.origin - mean))
+
+    @cached_property
+    def _tree(self) -> KDTree:
+        return KDTree(self._within(self._sums.points.numbers))
+
+    def _within(self, numbers: Array) -> Array:
+        """In units of the furthest point, none so far away that its squared distances would not be numbers."""
+        away = np.abs(self._sums.points.numbers).max()
+        scaled = numbers / (away if away > 0 else 1.0)
+        return np.asarray(scaled / np.maximum(np.abs(scaled).max(axis=1, keepdims=True) / ENDLESS, 1.0))
+
+    def _nearest_mixed(self, queries: MixedRows, itself: Array | None) -> Array:
+        points, found = self._sums.points, np.empty(queries.count, dtype=np.intp)
+        for block in row_blocks(queries.count, max(1, PAIRS // self.count)):
+            different = _unequal(queries.take(block), points)
+            if itself is not None:
+                different[np.arange(len(different)), itself[block]] = np.inf
+            away = cdist(self._within(queries.numbers[block]), self._within(points.numbers), "sqeuclidean")
+            found[block] = np.where(different == different.min(axis=1, keepdims=True), away, np.inf).argmin(axis=1)
+        return found
+
+    def _in_bandwidths(self, rows: MixedRows) -> MixedRows:
+        if self.bandwidth is None:
+            return MixedRows(np.zeros((rows.count, 1)), rows.codes)
+        return MixedRows(self.bandwidth.whiten(rows.numbers - self.centre), rows.codes)
+
+
+@stored(
+    weight=floats("n"),
+    centre=floats("d"),
+    origin=floats("t"),
+    _values=floats("nt"),
+    kernel=part_of(SmoothingKernel),
+    bandwidth=optional(part_of(Bandwidth, d="d")),
+    mismatch=optional(floats()),
+    _sums=part_of(MixedSums, n="n", d="d"),
+)
+class LocalMeans(LocalFit):
+    """Σ_j w_j(x) y_j, w_j(x) ∝ K_h(x − x_j): Nadaraya and Watson's."""
+
+    def _answer(self, queries: MixedRows, itself: Array | None) -> Array:
+        return self._sums.means(queries, self._values, itself=itself)
+
+    def _weights(self, queries: MixedRows, of_mean: Array) -> Array:
+        return of_mean
+
+    def _from_squares(self, queries: MixedRows, squares: MixedSums) -> tuple[Array, Array]:
+        logs, twice = self._sums.log_sums(queries), squares.log_sums(queries.times(squares.narrower))
+        with np.errstate(invalid="ignore"):
+            found = np.exp(twice - 2 * logs)
+        return found, np.isfinite(logs) & ~(twice > -FAR)
+
+
+@stored(
+    weight=floats("n"),
+    centre=floats("d"),
+    origin=floats("t"),
+    _values=floats("nt"),
+    kernel=part_of(SmoothingKernel),
+    bandwidth=optional(part_of(Bandwidth, d="d")),
+    mismatch=optional(floats()),
+    _sums=part_of(MixedSums, n="n", d="d"),
+)
+class LocalVotes(LocalMeans):
+    """Local means of shares, in which the digits of the smallest count."""
+
+    centred: ClassVar[bool] = False
+
+
+def answers(fit: LocalFit, rows: MixedRows, out_of_reach: str) -> Array:
+    """The answer for each row; where no point is in reach the nearest value, the mean of all, or NaN."""
+    found = fit.at(rows)
+    lost = np.flatnonzero(np.isnan(found[:, 0]))
+    if lost.size and out_of_reach in ("nearest", "mean"):
+        found[lost] = fit.nearest(rows.take(lost)) if out_of_reach == "nearest" else fit.mean()
+    return found
+
+
+def answers_left_out(fit: LocalFit, out_of_reach: str, index: Array | None = None) -> Array:
+    """The answer for each row of the fit, or some of them, from all others; NaN if there are none."""
+    index = np.arange(fit.count) if index is None else index
+    if fit.count == 1:
+        return np.full((len(index), fit.outputs), np.nan)
+    found = fit.left_out(index)
+    lost = np.flatnonzero(np.isnan(found[:, 0]))
+    if lost.size and out_of_reach in ("nearest", "mean"):
+        found[lost] = fit.nearest_left_out(index[lost]) if out_of_reach == "nearest" else fit.mean_left_out(index[lost])
+    return found
+
+
+def left_out_error(fit: LocalFit, units: Array, out_of_reach: str, index: Array | None = None) -> float:
+    """Weighted mean over rows, or some of them, of the squared error without them, each output in its unit.
+
+    A row that has no answer is answered with the mean of the others.
+    """
+    index = np.arange(fit.count) if index is None else index
+    found = answers_left_out(fit, "nearest" if out_of_reach == "nearest" else "mean", index)
+    errors = np.square((fit.values[index] - found) / units).sum(axis=1)
+    return float(np.average(errors, weights=fit.weight[index]))
+
+
+def _unequal(queries: MixedRows, points: MixedRows) -> Array:
+    """In how many categories each pair differs."""
+    assert queries.codes is not None
+    assert points.codes is not None
+    total = np.zeros((queries.count, points.count))
+    for query, point in zip(queries.codes.T, points.codes.T, strict=True):
+        total += query[:, None] != point
+    return total
+
+
+def _mean(values: Array, weight: Array) -> Array:
+    """Weighted mean of every column, exact where a column is constant."""
+    first = values[0]
+    return np.asarray(first + (weight / weight.sum()) @ (values - first))
+
+
+#: moments of points around queries that are held together
+MOMENTS = 1 << 22
+#: a direction in which points in reach differ by less than the root of this, in units of how far away they are, has no
+#: slope: a thousandth of the digits would be left of it
+FLAT = 1e-12
+#: sums of squared weights are taken from sums of squared kernels if a line is prolonged by no more than this: beyond,
+#: digits cancel
+PROLONGED = 1e3
+
+
+@stored(
+    weight=floats("n"),
+    centre=floats("d"),
+    origin=floats("t"),
+    _values=floats("nt"),
+    kernel=part_of(SmoothingKernel),
+    bandwidth=optional(part_of(Bandwidth, d="d")),
+    mismatch=optional(floats()),
+    _sums=part_of(MixedSums, n="n", d="d"),
+)
+class LocalLines(LocalFit):
+    """The value at x of the line, or plane, that fits the values best with the weights K_h(x − x_j).
+
+    A direction in which the points in reach do not differ has the slope 0, so that the answer is their mean where there
+    is but one of them.
+    """
+
+    def slopes(self, rows: MixedRows) -> Array:
+        """∂/∂x_j of each line, of shape (m, outputs, d), in units of the columns; NaN where no point is in reach."""
+        found = np.empty((rows.count, self.outputs, self._sums.points.numbers.shape[1]))
+        for block, slope, _, _, unit in self._lines(self._in_bandwidths(rows), None):
+            found[block] = np.swapaxes(slope / unit[:, :, None], 1, 2)
+        return _uncoloured(self.bandwidth, found)
+
+    def _answer(self, queries: MixedRows, itself: Array | None) -> Array:
+        found = np.empty((queries.count, self.outputs))
+        for block, slope, mean, z, _ in self._lines(queries, itself):
+            found[block] = mean - np.einsum("md,mdk->mk", z, slope)
+        return found
+
+    def _lines(self, queries: MixedRows, itself: Array | None) -> Iterator[tuple[slice, Array, Array, Array, Array]]:
+        """Some queries after the other: slopes, means of the values, means of the points from the query, and units.
+
+        Slopes and points are in these units, one for each axis.
+        """
+        for block in self._moment_blocks(queries):
+            own = None if itself is None else itself[block]
+            S, T, _ = self._sums.local_moments(queries.take(block), self._values, itself=own)
+            inverse, z, unit = _inverse_spread(S)
+            moments = T / _total(S)
+            mean = moments[:, 0]
+            yield block, inverse @ (moments[:, 1:] / unit[:, :, None] - z[:, :, None] * mean[:, None, :]), mean, z, unit
+
+    def _moment_blocks(self, queries: MixedRows) -> list[slice]:
+        """Queries whose matrices of all pairs of columns are held together."""
+        size = (queries.numbers.shape[1] + 1) ** 2
+        if size > MOMENTS:
+            refuse_beyond_memory(
+                32.0 * size,
+                f"a matrix of all pairs of {queries.numbers.shape[1]:,} columns for each row",
+                "use fewer columns, or NadarayaWatson",
+            )
+        return row_blocks(queries.count, max(1, MOMENTS // size))
+
+    def _weights(self, queries: MixedRows, of_mean: Array) -> Array:
+        """w_j (1 − z̄ᵀ C⁺ (z_j − z̄)) for points at z_j from the query, C their covariance."""
+        S, _, _ = self._sums.local_moments(queries, self._values[:, :1])
+        inverse, z, unit = _inverse_spread(S)
+        lever = np.einsum("md,mde->me", z, inverse) / unit
+        shift = np.einsum("md,md->m", queries.numbers + z * unit, lever)
+        return np.asarray(of_mean * (1 + shift[:, None] - lever @ self._sums.points.numbers.T))
+
+    def _from_squares(self, queries: MixedRows, squares: MixedSums) -> tuple[Array, Array]:
+        found, vague = np.empty(queries.count), np.empty(queries.count, dtype=bool)
+        values = self._values[:, :1]
+        for block in self._moment_blocks(queries):
+            some = queries.take(block)
+            S, _, scale = self._sums.local_moments(some, values)
+            squared, _, twice = squares.local_moments(some.times(squares.narrower), values)
+            inverse, z, unit = _inverse_spread(S)
+            lever = np.einsum("md,mde->me", z, inverse)
+            prolonged = np.einsum("md,md->m", z, lever)
+            line = np.column_stack([1 + prolonged, -lever / unit / squares.narrower])
+            total, of_squares = _total(S)[:, 0, 0], _total(squared)
+            with np.errstate(invalid="ignore"):
+                ratio = np.exp(twice + np.log(of_squares[:, 0, 0]) - 2 * (scale + np.log(total)))
+            found[block] = ratio * np.einsum("ma,mab,mb->m", line, squared / of_squares, line)
+            vague[block] = np.isfinite(scale) & ~((twice > -FAR) & (prolonged < PROLONGED))
+        return found, vague
+
+
+def _inverse_spread(S: Array) -> tuple[Array, Array, Array]:
+    """C⁺ of the covariance of points in reach, directions without spread left out; their mean from the query; units.
+
+    C⁺ and the mean are in these units, the distances along each axis: a bandwidth may make distances so small that C⁺
+    would be beyond all floats.
+    """
+    moments = S[:, 1:] / _total(S)
+    z, squares = moments[:, :, 0], moments[:, :, 1:]
+    size = np.sqrt(np.einsum("mdd->md", squares))
+    unit = np.where(size > 0, size, 1.0)
+    C = (squares - z[:, :, None] * z[:, None, :]) / unit[:, :, None] / unit[:, None, :]
+    there: Array = np.asarray(np.isfinite(C).all(axis=(1, 2)))
+    with blas_for(C.shape[1]):
+        spread, axes = np.linalg.eigh(np.where(there[:, None, None], C, 0.0))
+        kept: Array = np.asarray(spread > FLAT)
+        halves = axes * np.where(kept, 1 / np.where(kept, spread, 1.0), 0.0)[:, None, :]
+        return halves @ np.swapaxes(axes, 1, 2), z / unit, unit
+
+
+def _total(S: Array) -> Array:
+    """Weight of all points, NaN where none is in reach."""
+    total = S[:, :1, :1]
+    return np.asarray(np.where(total > 0, total, np.nan))
+
+
+def _uncoloured(bandwidth: Bandwidth | None, slope: Array) -> Array:
+    """L⁻ᵀ b for slopes b in units of the bandwidth."""
+    if bandwidth is None:
+        return slope[:, :, :0]
+    L = bandwidth.root
+    return np.asarray(slope @ np.linalg.inv(L) if L.ndim == 2 else slope / L)

@@ -1,0 +1,433 @@
+"""Sums of smoothing kernels over points, Σ_j w_j k(x − x_j): what densities and kernel regression have in common.
+
+Coordinates are in units of the bandwidth. Points and queries are put in order in blocks, and blocks too far from each
+other to matter are never compared: what they would add is less than rounding, or, of a compact kernel, nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._jit.scalar import LOG2_E
+from mercer._stored import floats, optional, part_of, stored
+from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
+from mercer.density._fourier_sums import PAIR, FourierSums, plan
+from mercer.density._kernels import Gaussian, SmoothingKernel
+from mercer.density.sum_loops import (
+    ABSOLUTES,
+    GREATEST,
+    SIZE,
+    SQUARES,
+    AbsoluteDistances,
+    Boxes,
+    LaplaceProfile,
+    ProductDistances,
+    Shape,
+    SquareDistances,
+    WideSquareDistances,
+    add_moments,
+    add_sums,
+    halve,
+    near_blocks,
+    nearest,
+)
+
+# Points put in order, so that those close together are in one block.
+
+#: where the points lie that fill up the last block: nearest to nothing, but finite, so that 0 times it is 0
+AWAY = 1e300
+
+
+def in_blocks(points: Array, size: int) -> Array:
+    """An order of the points in which every `size` of them are close together."""
+    if points.shape[1] == 1:
+        return np.argsort(points[:, 0], kind="stable")
+    return np.asarray(halve(points, size))
+
+
+def padded(values: Array, filling: float) -> Array:
+    """Values of points in blocks, the last one filled up: (points,) -> (blocks, SIZE)."""
+    blocks = -(-len(values) // SIZE)
+    full = np.full(blocks * SIZE, filling)
+    full[: len(values)] = values
+    return full.reshape(blocks, SIZE)
+
+
+class Blocks(NamedTuple):
+    """Points in blocks, coordinate by coordinate; what fills up the last one is far away from all."""
+
+    #: (blocks, columns, SIZE)
+    points: Array
+    #: 1/λ² of each point (1/λ for sums of |u|): (blocks, SIZE), or (blocks, 0) where nobody asks for it
+    spread: Array
+    boxes: Boxes
+
+    @classmethod
+    def of(cls, points: Array, weight: Array, spread: Array | None) -> Blocks:
+        """Of points that are in order."""
+        columns = np.stack([padded(x, AWAY) for x in points.T], axis=1)
+        starts, weights = np.arange(0, len(points), SIZE), padded(weight, 0.0)
+        around = np.empty((len(starts), 0)) if spread is None else padded(spread, 1.0)
+        spreads = np.ones((len(starts), 2)) if spread is None else _extremes(spread, starts)
+        mass = weights.sum(axis=1)
+        sure = mass - weights.max(axis=1)
+        boxes = Boxes(_extremes(points, starts), spreads, mass, sure, float(mass.sum()), float(weight.min()))
+        return cls(columns, around, boxes)
+
+
+def _extremes(values: Array, starts: Array) -> Array:
+    """The least and the greatest from one start to the next: (starts, 2, …)."""
+    return np.stack([np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)], axis=1)
+
+
+# Sums of Gaussian kernels that may be a little off: by a Fourier grid where that is cheaper and accurate enough.
+
+#: dimensions in which there are grids
+MOST_COLUMNS = 3
+#: sums of less than this share of all weight are taken without a grid, if a relative error is asked for
+COMMON = 1e-5
+#: a grid goes so many bandwidths beyond the points; what is asked further away is asked without it
+MARGIN = 8.0
+#: pairs that blocks out of reach spare, of all
+SPARED = 0.5
+#: relative error of a sum by places on a grid that rounding has moved, for every bandwidth that the grid is long
+ROUNDING = 4 * float(np.finfo(float).eps)
+
+
+def has_grid(kernel: SmoothingKernel, columns: int, *, adaptive: bool) -> bool:
+    """Whether sums can be taken on a grid: its error is known of kernels that are Gaussian and of one width."""
+    return isinstance(kernel, Gaussian) and not adaptive and columns <= MOST_COLUMNS
+
+
+@stored()
+class Tolerance(NamedTuple):
+    """A sum may be off by `relative` times itself and by `share` of the weight of all points."""
+
+    relative: float = 0.0
+    share: float = 0.0
+
+    @property
+    def is_none(self) -> bool:
+        return self.relative == 0 and self.share == 0
+
+    def allows(self, error: float, sums: Array, total: float) -> Array:
+        """Where an error of a sum is small enough."""
+        return np.asarray(error <= self.relative * (sums - error) + self.share * total)
+
+
+class Sources(NamedTuple):
+    """Points of which sums are taken, and the bandwidth along each axis."""
+
+    points: Array
+    #: None means ones
+    weight: Array | None
+    widths: Array
+    #: of the box around all points
+    corners: tuple[Array, Array]
+
+    @property
+    def total(self) -> float:
+        return float(len(self.points) if self.weight is None else self.weight.sum())
+
+    def sums(self, queries: Array, tolerance: Tolerance, *, own: Any = 0.0, small: bool = False) -> tuple[Array, Array]:
+        """Σ_j w_j k(x − x_j) of every query, and of which queries it is known as well as was asked for.
+
+        `own` is how much of each sum is not to count: that of the query itself, if it is one of the points. With
+        `small` also those sums are known that may be nothing but error; their logarithms would mean nothing.
+        """
+        sums, known = np.zeros(len(queries)), np.zeros(len(queries), dtype=bool)
+        low, high = self.corners
+        inside = (np.abs(queries - (low + high) / 2) <= (high - low) / 2 + MARGIN * self.widths).all(axis=1)
+        near = queries if inside.all() else queries[inside]
+        if not len(near):
+            return sums, known
+        low, high = np.minimum(low, near.min(axis=0)), np.maximum(high, near.max(axis=0))
+        error = max(tolerance.relative * COMMON, tolerance.share)
+        spans = (high - low) / self.widths
+        if ROUNDING * spans.max() > max(tolerance.relative, tolerance.share):
+            return sums, known
+        grid = plan(len(self.points), len(near), spans, error)
+        if grid is None or grid.nanoseconds > SPARED * PAIR * len(self.points) * len(near):
+            return sums, known
+        found = FourierSums(grid, self.points, self.weight, self.widths, low)(near)
+        found -= np.broadcast_to(own, len(queries))[inside]
+        error = grid.error * self.total
+        good = tolerance.allows(error, found, self.total)
+        sums[inside], known[inside] = np.maximum(found, 0.0), good if small else good & (found > 2 * error)
+        return sums, known
+
+
+EXACT = Tolerance()
+#: queries that are compared with the same blocks, if there are many or few of them, and from when on they are many
+MANY_TOGETHER, FEW_TOGETHER, MANY = 64, 8, 1024
+#: groups of them that a thread takes at a time
+TURN = 8
+#: log₂ of the share of a sum that may be left out: rounding loses as much
+SUMS_ROUNDING = 60.0
+#: sums below this have lost digits, or are 0: they are taken again, as multiples of what is nearest
+TINY = 2.0**-800
+#: exponents so large that the rounding of their last digit decides between a term of 1 and one of 0
+VAGUE = 1e12
+
+
+@stored(
+    kernel=part_of(SmoothingKernel), points=floats("nd", finite=True), weight=floats("n"), factors=optional(floats("n"))
+)
+class KernelSums:
+    """Points in units of the bandwidth, with weights, and a kernel around each.
+
+    Parameters
+    ----------
+    kernel : SmoothingKernel
+        What is laid around each point; its constant is left out of all sums.
+    points : array of shape (n, d)
+        Where, in units of the bandwidth.
+    weight : array of shape (n,), default=None
+        How much of it; 1 if not given.
+    factors : array of shape (n,), default=None
+        How much wider than the bandwidth the kernel of each point is; its height is λ⁻ᵈ times the usual one.
+    """
+
+    def __init__(
+        self, kernel: SmoothingKernel, points: Array, weight: Array | None = None, factors: Array | None = None
+    ) -> None:
+        self.kernel, self.points, self.weight, self.factors = kernel, points, weight, factors
+
+    def log_sums(self, queries: Array, *, leave_out: bool = False, tolerance: Tolerance = EXACT) -> Array:
+        """log Σ_j w_j λ_j⁻ᵈ k((x − x_j)/λ_j) for every query; −inf only where no point is in reach.
+
+        With `leave_out` the queries are the points in their order, and none counts itself.
+        """
+        if tolerance.is_none or not has_grid(self.kernel, self.points.shape[1], adaptive=self.factors is not None):
+            return self._log_sums(queries, leave_out)
+        own = self._own(queries) if leave_out else 0.0
+        sums, known = self.sources.sums(queries, tolerance, own=own)
+        logs = np.log(np.where(known, sums, 1.0))
+        if not known.all():
+            logs[~known] = self._log_sums(queries, leave_out, np.flatnonzero(~known))
+        return np.asarray(logs)
+
+    @cached_property
+    def sources(self) -> Sources:
+        """The points as a grid takes them."""
+        corners = self.points.min(axis=0), self.points.max(axis=0)
+        return Sources(self.points, self.weight, np.ones(self.points.shape[1]), corners)
+
+    def _own(self, queries: Array) -> Array:
+        """What each query gets from the point of its number."""
+        own = np.exp(-np.square(queries - self.points).sum(axis=1) / 2)
+        return own if self.weight is None else np.asarray(own * self.weight)
+
+    def _log_sums(self, queries: Array, leave_out: bool, some: Array | None = None) -> Array:
+        return self._logs(*self._sums(queries, self._masses, leave_out, some=some))
+
+    def _logs(self, sums: Array, lifts: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(sums[:, 0]) - np.log(2) * lifts + self._ordered.log_heaviest)
+
+    def means(self, queries: Array, values: Array, *, leave_out: bool = False, some: Array | None = None) -> Array:
+        """Σ_j w_j k_j(x) y_j / Σ_j w_j k_j(x), of shape (queries, outputs); NaN where no point is in reach.
+
+        If `some` are given, only of the queries of these numbers.
+        """
+        return self.means_and_log_sums(queries, values, leave_out=leave_out, some=some)[0]
+
+    def means_and_log_sums(
+        self, queries: Array, values: Array, *, leave_out: bool = False, some: Array | None = None
+    ) -> tuple[Array, Array]:
+        """`means`, and the logarithms of what they are divided by."""
+        sums, lifts = self._sums(queries, self._sides(values), leave_out, some=some)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(sums[:, 1:] / sums[:, :1]), self._logs(sums, lifts)
+
+    def local_moments(
+        self, queries: Array, values: Array, *, leave_out: bool = False, some: Array | None = None
+    ) -> tuple[Array, Array, Array]:
+        """S = Σ_j w_j k_j z̃z̃ᵀ and T = Σ_j w_j k_j z̃y_jᵀ with z̃ = (1, x_j − x), both times e^(−scale), and the scale.
+
+        Of shapes (queries, d + 1, d + 1) and (queries, d + 1, outputs): what a local line needs. Where no point is in
+        reach the scale is −inf, and S and T are 0. If `some` are given, only of the queries of these numbers.
+        """
+        d, k = queries.shape[1], values.shape[1]
+        numbers = (k + 1) * (d + 1) + d * (d + 1) // 2
+        sums, lifts = self._sums(queries, self._sides(values), leave_out, loop=add_moments, numbers=numbers, some=some)
+        m = len(sums)
+        first = sums[:, : (k + 1) * (d + 1)].reshape(m, k + 1, d + 1)
+        S = np.empty((m, d + 1, d + 1))
+        S[:, 0] = S[:, :, 0] = first[:, 0]
+        rows, columns = np.tril_indices(d)
+        S[:, rows + 1, columns + 1] = S[:, columns + 1, rows + 1] = sums[:, (k + 1) * (d + 1) :]
+        scale = np.where(sums[:, 0] > 0, self._ordered.log_heaviest - np.log(2) * lifts, -np.inf)
+        return S, np.ascontiguousarray(first[:, 1:].transpose(0, 2, 1)), scale
+
+    @cached_property
+    def _ordered(self) -> Ordered:
+        return Ordered.of(self.kernel, self.points, self.weight, self.factors)
+
+    @cached_property
+    def _masses(self) -> Array:
+        """The first of the sides: (blocks, 1, SIZE)."""
+        return self._ordered.sides(np.ones((len(self.points), 1)))
+
+    def _sides(self, values: Array) -> Array:
+        return np.concatenate([self._masses, self._ordered.sides(values)], axis=1)
+
+    def _sums(
+        self,
+        queries: Array,
+        sides: Array,
+        leave_out: bool,
+        *,
+        loop: Any = add_sums,
+        numbers: int | None = None,
+        some: Array | None = None,
+    ) -> tuple[Array, Array]:
+        """2^lift Σ_j k_j(x) side_j, and the lifts, of all queries or some; the first side are the masses."""
+        asked = np.arange(len(queries)) if some is None else some
+        queries = queries[asked]
+        ordered, order = self._ordered, in_blocks(queries, _group(queries))
+        own = ordered.places(asked[order] if leave_out else None)
+        task = SumTask(ordered, sides, queries[order], own, loop, numbers or sides.shape[1])
+        sums, lifts = np.empty((len(queries), task.numbers)), np.empty(len(queries))
+        sums[order], lifts[order] = task.done()
+        return sums, lifts
+
+
+class Ordered(NamedTuple):
+    """Points that weigh something, in the order of their blocks."""
+
+    lowered: Lowered
+    blocks: Blocks
+    #: their numbers among all points, and how many these are
+    numbers: Array
+    n_points: int
+    #: w λ⁻ᵈ of each, as a part of the greatest, and the logarithm of that
+    masses: Array
+    log_heaviest: float
+
+    @classmethod
+    def of(cls, kernel: SmoothingKernel, points: Array, weight: Array | None, factors: Array | None) -> Ordered:
+        numbers = np.arange(len(points)) if weight is None else np.flatnonzero(weight)
+        numbers = numbers[in_blocks(points[numbers], SIZE)]
+        log_mass = np.zeros(len(numbers))
+        if weight is not None:
+            log_mass += np.log(weight[numbers])
+        if factors is not None:
+            log_mass -= points.shape[1] * np.log(factors[numbers])
+        masses, lowered = np.exp(log_mass - log_mass.max()), Lowered.of(kernel, factors is not None)
+        blocks = Blocks.of(points[numbers], masses, lowered.spread(len(numbers), factors, numbers))
+        return cls(lowered, blocks, numbers, len(points), masses, float(log_mass.max()))
+
+    def sides(self, values: Array) -> Array:
+        """Masses times values in blocks: (blocks, outputs, SIZE)."""
+        return np.stack([padded(self.masses * y[self.numbers], 0.0) for y in values.T], axis=1)
+
+    def places(self, order: Array | None) -> Array:
+        """Where in the blocks each of some points is, −1 where it weighs nothing; empty if they are not points."""
+        if order is None:
+            return np.empty(0, dtype=np.intp)
+        places = np.full(self.n_points, -1, dtype=np.intp)
+        places[self.numbers] = np.arange(len(self.numbers))
+        return places[order]
+
+
+class Lowered(NamedTuple):
+    """A kernel as compiled loops take it: its profile, of which distance, and how it falls off."""
+
+    profile: Any
+    distance: Any
+    shape: Shape
+
+    @classmethod
+    def of(cls, kernel: SmoothingKernel, adaptive: bool) -> Lowered:
+        product = kernel.form == "product"
+        squares = WideSquareDistances() if adaptive else SquareDistances()
+        if kernel.name == "gaussian":
+            return cls(kernel.lower(), squares, Shape(SQUARES, True, 0.5 * LOG2_E, False))
+        if kernel.name == "exponential" and product:
+            return cls(LaplaceProfile(), AbsoluteDistances(), Shape(ABSOLUTES, True, LOG2_E, False))
+        if kernel.name == "exponential":
+            return cls(kernel.lower(), squares, Shape(SQUARES, True, LOG2_E, True))
+        if product:
+            return cls(kernel.lower(), ProductDistances(), Shape(GREATEST, False, 0.0, False))
+        return cls(kernel.lower(), squares, Shape(SQUARES, False, 0.0, False))
+
+    def spread(self, n: int, factors: Array | None, numbers: Array) -> Array | None:
+        """What the distances from each of n points are multiplied by; None if it is never looked at."""
+        if isinstance(self.distance, SquareDistances):
+            return None
+        if factors is None:
+            return np.ones(n)
+        wider = factors[numbers]
+        return 1 / wider if isinstance(self.distance, AbsoluteDistances) else 1 / wider**2
+
+
+class SumTask(NamedTuple):
+    """Sums to be taken for queries in order."""
+
+    points: Ordered
+    sides: Array
+    queries: Array
+    own: Array
+    #: what takes the sums of some queries, and how many for each
+    loop: Any
+    numbers: int
+
+    def done(self) -> tuple[Array, Array]:
+        """Sums and lifts of all queries."""
+        lifts = np.full((len(self.queries), 1), -1.0)
+        sums = self._summed(lifts)
+        if self.points.lowered.shape.endless and (lost := np.flatnonzero(sums[:, 0] < TINY)).size:
+            sums[lost], lifts[lost] = self._among(lost)._once_more()
+        return sums, lifts[:, 0]
+
+    def _once_more(self) -> tuple[Array, Array]:
+        """Sums as multiples of the kernel of the nearest point."""
+        sums, lifts = np.zeros((len(self.queries), self.numbers)), np.empty((len(self.queries), 1))
+        self._each(lambda task, some: task._find_nearest(lifts[some]))
+        # as far away as that, rounding decides which point is nearest: all that it could be count alike
+        lifts[lifts > VAGUE] *= 1 + (8 + self.queries.shape[1]) * np.finfo(float).eps
+        some = np.flatnonzero(np.isfinite(lifts[:, 0]))  # not so where a point is alone, and is left out
+        sums[some] = self._among(some)._summed(lifts[some])
+        return sums, lifts
+
+    def _summed(self, lifts: Array) -> Array:
+        sums = np.zeros((len(self.queries), self.numbers))
+        self._each(lambda task, some: task._add(lifts[some], sums[some]))
+        return sums
+
+    def _add(self, lifts: Array, sums: Array) -> None:
+        (profile, distance, shape), blocks = self.points[:2]
+        chosen = np.empty(len(blocks.points), dtype=np.intp)
+        count = near_blocks(shape, blocks.boxes, self.queries, SUMS_ROUNDING, lifts, chosen)
+        near = chosen[:count]
+        self.loop(
+            profile, distance, blocks.points, blocks.spread, self.sides, near, self.queries, self.own, lifts, sums
+        )
+
+    def _find_nearest(self, exponents: Array) -> None:
+        (_, distance, shape), (points, spread, boxes) = self.points[:2]
+        nearest(shape, distance, points, spread, boxes.corners, boxes.spreads, self.queries, self.own, exponents)
+
+    def _among(self, some: Any) -> SumTask:
+        return self._replace(queries=self.queries[some], own=self.own[some] if len(self.own) else self.own)
+
+    def _each(self, work: Callable[[SumTask, slice], None]) -> None:
+        """Work on groups of queries, each with its part of the task."""
+        groups = row_blocks(len(self.queries), _group(self.queries))
+
+        def take_turn(turn: slice) -> None:
+            for some in groups[turn]:
+                work(self._among(some), some)
+
+        ordered_map(take_turn, row_blocks(len(groups), TURN))
+
+
+def _group(queries: Array) -> int:
+    """How many queries are taken together: few of them are far apart, so that all blocks would matter to many."""
+    return MANY_TOGETHER if len(queries) >= MANY else FEW_TOGETHER

@@ -1,0 +1,502 @@
+"""Cross-validation: each point is judged by the density of all others, which needs no refits.
+
+The density of the others at a point is p̂₋ᵢ(x_i) = Σ_{j≠i} w_j K_Σ(x_i − x_j) / Σ_{j≠i} w_j: one kernel sum for all i.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+from scipy.spatial.distance import cdist
+
+from mercer._errors import BandwidthError
+from mercer._stored import stored
+from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
+from mercer.density._bandwidth import Bandwidth, Criterion
+from mercer.density._kernels import Autocorrelation, Gaussian, SmoothingKernel
+from mercer.density._rules import SampleSpread, Shape, ShapedRule, Silverman
+from mercer.density._sums import has_grid, in_blocks
+from mercer.density._windows import Windows
+
+# ∫p̂² of a Parzen density: sums of K∗K over all pairs of points.
+
+Profile = Callable[[Array], Array]
+#: points of a block, which is compared with others within reach
+SIDE = 256
+#: of more points a table of K∗K is made, which is faster than its formula and good to 1e-8 of its height
+MANY = 1000
+#: pieces of the table; kinks at half the reach, which triangles have, are between two of them
+PIECES = 1 << 16
+#: beyond this K∗K of kernels without an end adds less than rounding
+FARTHEST = 48.0
+
+
+def mean_product(windows: Windows, *, rtol: float = 0.0) -> float:
+    """∫p̂² = Σᵢⱼ w_i w_j (K∗K)(u_i − u_j)/|L|, with weights that sum to one; kernels of one width.
+
+    `rtol` is the relative error that does no harm.
+    """
+    both = windows.kernel.autocorrelation(windows.columns)
+    if both.gaussian_width is not None:
+        wider = Windows(windows.kernel, windows.bandwidth.scaled(both.gaussian_width), windows.points, windows.weight)
+        return float(np.average(np.exp(wider.log_density(wider.points, rtol=rtol)), weights=wider.share))
+    volume = float(np.exp(windows.bandwidth.log_volume(windows.columns)))
+    return _over_pairs(both, windows.sums.points, windows.share) / volume
+
+
+def _over_pairs(both: Autocorrelation, points: Array, weight: Array | None) -> float:
+    """Σᵢⱼ w_i w_j (K∗K)(u_i − u_j): blocks of points that are close together skip those out of reach."""
+    order = in_blocks(points, SIDE)
+    points = points[order]
+    share = np.full(len(points), 1 / len(points)) if weight is None else weight[order] / weight.sum()
+    reach = min(both.reach, FARTHEST)
+    profile = both.profile if len(points) <= MANY else tabulated(both.profile, reach)
+    blocks = row_blocks(len(points), SIDE)
+    boxes = np.array([[points[block].min(axis=0), points[block].max(axis=0)] for block in blocks])
+
+    def with_later(first: int) -> float:
+        """A block with itself and with all after it, which are met once and count for both."""
+        block = blocks[first]
+        total = 0.0
+        for other in first + np.flatnonzero(_gaps(both, boxes[first], boxes[first:]) <= reach):
+            values = _values(both, profile, points[block], points[blocks[other]])
+            total += (1 if other == first else 2) * float(share[block] @ values @ share[blocks[other]])
+        return total
+
+    return float(sum(ordered_map(with_later, range(len(blocks)))))
+
+
+def _gaps(both: Autocorrelation, box: Array, boxes: Array) -> Array:
+    """Least distances between a box and others, along the axis where it is greatest for products."""
+    along = np.maximum(np.maximum(boxes[:, 0] - box[1], box[0] - boxes[:, 1]), 0)
+    return np.asarray(along.max(axis=1) if both.kernel.form == "product" else np.sqrt(np.square(along).sum(axis=1)))
+
+
+def tabulated(profile: Profile, reach: float) -> Profile:
+    """A function of r ≥ 0 that is 0 beyond its reach, by lines between many of its values."""
+    heights = profile(np.linspace(0, reach, PIECES + 1))
+    slopes = np.append(np.diff(heights), 0.0)
+    heights[-1] = 0.0
+    scale = PIECES / reach
+
+    def values(r: Array) -> Array:
+        place = np.minimum(r * scale, PIECES)
+        piece = place.astype(np.intp)
+        place -= piece
+        place *= slopes[piece]
+        place += heights[piece]
+        return place
+
+    return values
+
+
+def _values(both: Autocorrelation, profile: Profile, A: Array, B: Array) -> Array:
+    if both.kernel.form == "radial" and both.columns > 1:
+        return profile(cdist(A, B))
+    values = profile(np.abs(np.subtract.outer(A[:, 0], B[:, 0])))
+    for axis in range(1, both.columns):
+        values *= profile(np.abs(np.subtract.outer(A[:, axis], B[:, axis])))
+    return values
+
+
+# The search for the width of least criterion: a grid of multiples of a reference, then Brent, then axis by axis.
+
+#: multiples of the reference that are tried, those where much is known already, and how far a grid is extended while
+#: its edge is best
+GRID = np.geomspace(0.1, 3.0, 13)
+NEAR = np.array([0.8, 1.0, 1.25])
+LEAST, MOST = 1e-4, 1e6
+#: of the logarithm of a width: a criterion is flat to rounding within about the root of float64's precision; and where
+#: each of its values takes long, and widths are known to fewer digits anyway
+PRECISION, ENOUGH = 1e-5, 5e-4
+#: of a criterion of order 1 from one step to the next
+LEAST_GAIN = 1e-11
+#: of the logarithm of a width: so far beyond a jump, more than a logarithm is rounded by
+BEYOND = 2e-12
+NO_JUMPS = np.zeros(0)
+#: first steps of a simplex in logarithms of widths
+FIRST_STEP = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class CriterionCurve:
+    """A criterion at multiples of a reference, increasing."""
+
+    widths: Array
+    values: Array
+
+    @property
+    def best(self) -> int:
+        return int(np.argmin(self.values))
+
+
+def search_line(
+    criterion: Callable[[float], float],
+    grid: Array = GRID,
+    precision: float = PRECISION,
+    parts: int = 1,
+    jumps: Array = NO_JUMPS,
+) -> CriterionCurve:
+    """The criterion at all multiples that were tried on the way to the least one.
+
+    With each step of the grid in so many parts, for a criterion that may have several minima within a step. Of `jumps`,
+    multiples at which it may fall at once, those beside the best part are tried, too.
+    """
+    known: dict[float, float] = {}
+
+    def tried(logarithm: float) -> float:
+        width = float(np.exp(round(logarithm, 12)))
+        if width not in known:
+            known[width] = float(criterion(width))
+        return known[width]
+
+    # floats of Python, whose infinities subtract without a warning
+    steps = _extended(tried, np.log(grid).tolist())
+    places = np.arange(parts * (len(steps) - 1) + 1) / parts
+    logarithms = np.interp(places, np.arange(len(steps)), steps).tolist()
+    best = int(np.argmin([tried(at) for at in logarithms]))
+    below, at, above = logarithms[best - 1 : best + 2]
+    for jump in np.log(jumps[(jumps > 0) & (jumps <= np.exp(above))]).tolist():
+        if below <= jump:
+            tried(jump + BEYOND)
+    if tried(below) > tried(at) < tried(above):
+        # around 1, because Brent's precision is relative
+        bracket = (below - at + 1, 1.0, above - at + 1)
+        minimize_scalar(lambda x: tried(x - 1 + at), bracket=bracket, method="brent", options={"xtol": precision})
+    widths = np.array(sorted(known))
+    return CriterionCurve(widths, np.array([known[width] for width in widths.tolist()]))
+
+
+def _extended(tried: Callable[[float], float], logarithms: list[float]) -> list[float]:
+    """The grid with more on the side where its best is the edge, or where all is infinite."""
+    step = logarithms[1] - logarithms[0]
+    while True:
+        values = [tried(at) for at in logarithms]
+        best = int(np.argmin(values))
+        if np.isinf(values[best]) or best == len(values) - 1:
+            logarithms = [*logarithms, logarithms[-1] + step]
+        elif best == 0:
+            logarithms = [logarithms[0] - step, *logarithms]
+        else:
+            return logarithms
+        if logarithms[0] < np.log(LEAST) or logarithms[-1] > np.log(MOST):
+            side = "narrower" if best == 0 and np.isfinite(values[0]) else "wider"
+            raise BandwidthError(
+                f"the criterion has no minimum: it is the better the {side} the kernels, from {LEAST:g} to {MOST:g} "
+                "times a reference. Points that lie almost on top of each other, or very far away, do this; use "
+                '"silverman-scaled", or give the bandwidth as numbers.'
+            )
+
+
+def refine_by_slope(slope: Callable[[Array], tuple[float, Array]], axes: int, gain: float = LEAST_GAIN) -> Array:
+    """Logarithms of factors, one per axis, that lower a criterion from where all are 0, by its derivatives.
+
+    The criterion has to be of order 1; a step that gains less is the last.
+    """
+    options: Any = {"maxiter": 100, "ftol": gain, "gtol": 1e-7}
+    bounds = [(np.log(LEAST), np.log(MOST))] * axes
+    return np.asarray(minimize(slope, np.zeros(axes), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x)
+
+
+def refine_by_simplex(value: Callable[[Array], float], axes: int) -> Array:
+    """Like `refine_by_slope`, for criteria that jump or have no derivatives."""
+    simplex = np.vstack([np.zeros(axes), FIRST_STEP * np.eye(axes)])
+    options: Any = {"initial_simplex": simplex, "xatol": PRECISION, "fatol": np.inf, "maxfev": 200 * axes}
+    return np.asarray(minimize(value, np.zeros(axes), method="Nelder-Mead", options=options).x)
+
+
+#: of more points some are asked first, so that all need not be asked about widths far from the best
+CROSSVALIDATION_MANY = 2500
+#: pairs of points that are compared for each of many values
+MOST_PAIRS = 4e8
+#: relative error of a density in the sum over many points, where that makes it much faster
+ROUNDING = 1e-10
+#: up to so many points, under kernels of finite reach, steps of the grid are tried in so many parts
+FEW, PARTS = 100, 8
+#: of logarithms of widths, for differences of such criteria
+STEP = 1e-3
+
+
+@dataclass(frozen=True)
+class CrossValidation(ShapedRule):
+    """Some criterion is least among multiples of Silverman's bandwidth, and then, near the best, among widths of axes.
+
+    The multiples are 13 from 0.1 to 3, more where the best is the first or the last, and those that Brent's method
+    tries around the best. Kernels of finite reach have criteria with many minima, where pairs of points come within
+    reach: of up to 100 points each step between these multiples is tried in 8 parts, and a minimum that is narrower
+    may be missed. Where a kernel ends in a jump, as the uniform one, widths are tried at which the best part has jumps.
+
+    Each value of the criterion costs a kernel sum of all points with all points; there are about 20 of them (110 where
+    steps have parts), and for the axes as many again. Of more than 2500 points, so many make a choice among all widths,
+    and then all points one nearby, to three digits: about 8 sums. Those of Gaussians in up to three dimensions are then
+    taken on a grid, with a relative error of 1e-10; of other kernels all points choose a multiple of the widths that
+    some have chosen.
+
+    Parameters
+    ----------
+    shape : {"axes", "one", "matrix"}, default="axes"
+        One width for each axis; one for all; or a multiple of the covariance matrix.
+    """
+
+    method: ClassVar[str]
+    criterion: ClassVar[str]
+
+    def choose(
+        self, X: Array, weight: Array | None, kernel: SmoothingKernel, *, names: Sequence[str] | None = None
+    ) -> Bandwidth:
+        given = SampleSpread(X, weight, names)
+        self._refuse_ties(given, kernel)
+        unit = _units(given.deviations, self.shape)
+        points = SampleSpread(given.centred / unit, given.share, names)
+        reference, grid = Silverman(self.shape).choose(points.X, points.share, kernel, names=names), GRID
+        if len(points.X) > CROSSVALIDATION_MANY:
+            reference, grid = self._chosen_by_some(points, kernel, reference)
+        chosen, best, curve = self._search(points.centred, points.share, kernel, reference, grid)
+        told = self._told(curve, reference, best, unit)
+        return Bandwidth(_stretched(chosen.value, unit), method=self.method, criterion=told)
+
+    def value(
+        self, bandwidth: Bandwidth, X: Array, weight: Array | None = None, kernel: SmoothingKernel | None = None
+    ) -> float:
+        """The criterion for a bandwidth; that of the likelihood is +inf where the others leave some point none."""
+        spread = SampleSpread(X, weight)
+        return self._value(Windows(kernel or Gaussian(), bandwidth, spread.centred, spread.share))
+
+    @abstractmethod
+    def _value(self, windows: Windows) -> float:
+        """The criterion, to be minimised."""
+
+    @abstractmethod
+    def _slope(self, windows: Windows) -> tuple[float, Array]:
+        """The criterion and its derivatives by the logarithms of the widths, for the Gaussian kernel."""
+
+    @abstractmethod
+    def _falls_forever(self, share: Array, tied: Array, kernel: SmoothingKernel, columns: int) -> bool:
+        """Whether the criterion falls to −inf as widths vanish; `tied` is the weight of all that equal a point."""
+
+    @abstractmethod
+    def _in_units(self, values: Any, log_unit: float) -> Any:
+        """Values of the criterion for data multiplied by units of this log volume."""
+
+    @abstractmethod
+    def _order(self, value: float) -> float:
+        """What changes of the criterion are large or small compared with, where it has this value."""
+
+    def _chosen_by_some(
+        self, points: SampleSpread, kernel: SmoothingKernel, reference: Bandwidth
+    ) -> tuple[Bandwidth, Array]:
+        """Where all points have to look, and at which multiples: near the choice of some, narrowed for their number."""
+        rows = np.random.default_rng(0).choice(len(points.X), CROSSVALIDATION_MANY, replace=False)
+        share = None if points.share is None else points.share[rows]
+        try:
+            chosen = self._search(points.centred[rows], share, kernel, reference, GRID)[0]
+        except BandwidthError:  # these say nothing about all the others
+            return reference, GRID
+        narrowed = chosen.scaled((len(points.X) / CROSSVALIDATION_MANY) ** (-1 / (points.columns + 4)))
+        return replace(narrowed, method=f"the choice of {CROSSVALIDATION_MANY} points, narrowed"), NEAR
+
+    def _search(
+        self, points: Array, share: Array | None, kernel: SmoothingKernel, reference: Bandwidth, grid: Array
+    ) -> tuple[Bandwidth, float, CriterionCurve]:
+        """The best multiple of a reference, and from there the best widths of axes."""
+
+        def at(bandwidth: Bandwidth) -> Windows:
+            return Windows(kernel, bandwidth, points, share)
+
+        precision = PRECISION if grid is GRID else ENOUGH
+        # wherever a kernel comes to reach one more pair of points there may be another minimum
+        parts = PARTS if np.isfinite(kernel.reach) and len(points) <= FEW else 1
+        jumps = _jumps(at(reference)) if parts > 1 else NO_JUMPS
+        curve = search_line(lambda width: self._value(at(reference.scaled(width))), grid, precision, parts, jumps)
+        chosen, best = reference.scaled(curve.widths[curve.best]), float(curve.values[curve.best])
+        # that takes many values; some points have already told the axes apart
+        if np.ndim(chosen.value) == 1 and (grid is GRID or _is_cheap(points, kernel)):
+            refined = self._refined(at, chosen, best)
+            lower = self._value(at(refined))
+            chosen, best = (refined, lower) if lower < best else (chosen, best)
+        return chosen, best, curve
+
+    def _refined(self, windows: Callable[[Bandwidth], Windows], start: Bandwidth, best: float) -> Bandwidth:
+        """Each axis has its own say from where all together are best."""
+        order, axes = self._order(best), len(np.atleast_1d(start.value))
+
+        def at(logarithms: Array) -> Windows:
+            return windows(replace(start, value=start.value * np.exp(logarithms)))
+
+        def value(logarithms: Array) -> float:
+            return self._value(at(logarithms)) / order
+
+        def slope(logarithms: Array) -> tuple[float, Array]:
+            height, steepness = self._slope(at(logarithms))
+            return height / order, steepness / order
+
+        def difference(logarithms: Array) -> tuple[float, Array]:
+            steps = STEP * np.eye(axes)
+            slopes = [(value(logarithms + step) - value(logarithms - step)) / (2 * STEP) for step in steps]
+            return value(logarithms), np.array(slopes)
+
+        first = windows(start)
+        if _rounding(first) > 0:  # many values cost less than one slope
+            return at(refine_by_slope(difference, axes, 1e3 * ROUNDING)).bandwidth
+        smooth = isinstance(first.kernel, Gaussian)
+        return at(refine_by_slope(slope, axes) if smooth else refine_by_simplex(value, axes)).bandwidth
+
+    def _told(self, curve: CriterionCurve, reference: Bandwidth, best: float, unit: Array) -> Criterion:
+        log_unit = float(np.log(unit).sum())
+        values, best = self._in_units(curve.values, log_unit), float(self._in_units(best, log_unit))
+        alone = np.ndim(reference.value) == 0
+        widths = curve.widths * reference.value * unit[0] if alone else curve.widths
+        told = "bandwidth" if alone else f"times {reference.method}"
+        return Criterion(self.criterion, widths, values, told, float(widths[curve.best]), best)
+
+    def _refuse_ties(self, spread: SampleSpread, kernel: SmoothingKernel) -> None:
+        _, group, counts = np.unique(spread.X, axis=0, return_inverse=True, return_counts=True)
+        if len(counts) == len(spread.X):
+            return
+        share = _share(spread)
+        tied = np.bincount(group.ravel(), share)[group.ravel()]
+        if self._falls_forever(share, tied, kernel, spread.columns):
+            raise BandwidthError(
+                f"{int(counts[counts > 1].sum())} of {len(spread.X)} points are repeated, so that {self.method} would "
+                'choose a bandwidth of 0. Use "silverman-scaled", or give the bandwidth as numbers.'
+            )
+
+
+@stored()
+@dataclass(frozen=True)
+class LikelihoodCV(CrossValidation):
+    """The bandwidth of greatest likelihood of each point under the others: −Σ w_i log p̂₋ᵢ(x_i)/Σ w_i is least.
+
+    It is not meant for long tails, where the loneliest points ask for wide kernels. If every point is repeated,
+    likelihoods grow without bound as widths vanish: a `BandwidthError`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.density import Gaussian
+    >>> X = np.random.default_rng(1).normal(size=(200, 1))
+    >>> print(LikelihoodCV().choose(X, None, Gaussian()))
+    h = 0.3609, by likelihood-cv, −log likelihood of a point left out 1.35488
+    """
+
+    method: ClassVar[str] = "likelihood-cv"
+    criterion: ClassVar[str] = "−log likelihood of a point left out"
+
+    def _value(self, windows: Windows) -> float:
+        return -float(np.average(windows.log_density_left_out(rtol=_rounding(windows)), weights=windows.share))
+
+    def _slope(self, windows: Windows) -> tuple[float, Array]:
+        squares = _mean_squares(windows, leave_out=True)
+        return self._value(windows), np.average(1 - squares, axis=0, weights=windows.share)
+
+    def _falls_forever(self, share: Array, tied: Array, kernel: SmoothingKernel, columns: int) -> bool:
+        return bool((tied > share).all())
+
+    def _in_units(self, values: Any, log_unit: float) -> Any:
+        return values + log_unit
+
+    def _order(self, value: float) -> float:
+        return 1.0
+
+
+@stored()
+@dataclass(frozen=True)
+class LeastSquaresCV(CrossValidation):
+    """The bandwidth of least integrated square error, as far as points can tell (Rudemo 1982, Bowman 1984).
+
+    ∫p̂² − 2 Σ w_i p̂₋ᵢ(x_i)/Σ w_i is least: ∫(p̂ − p)² in expectation, up to the constant ∫p². Many repeated points
+    drive it to widths that vanish: a `BandwidthError`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.density import Gaussian
+    >>> X = np.random.default_rng(1).normal(size=(200, 1))
+    >>> print(LeastSquaresCV().choose(X, None, Gaussian()))
+    h = 0.3326, by least-squares-cv, least-squares criterion -0.313962
+    """
+
+    method: ClassVar[str] = "least-squares-cv"
+    criterion: ClassVar[str] = "least-squares criterion"
+
+    def _value(self, windows: Windows) -> float:
+        left_out = np.exp(windows.log_density_left_out(rtol=_rounding(windows)))
+        return mean_product(windows, rtol=_rounding(windows)) - 2 * float(np.average(left_out, weights=windows.share))
+
+    def _slope(self, windows: Windows) -> tuple[float, Array]:
+        # K∗K of a Gaussian is the Gaussian √2 times as wide, of which the slope is the same
+        wide = Windows(windows.kernel, windows.bandwidth.scaled(2**0.5), windows.points, windows.weight)
+        parts = [
+            (1.0, wide, wide.log_density(wide.points), False),
+            (-2.0, windows, windows.log_density_left_out(), True),
+        ]
+        value, slope = 0.0, np.zeros(windows.columns)
+        for factor, each, logs, leave_out in parts:
+            density = np.exp(logs)
+            value += factor * float(np.average(density, weights=each.share))
+            changes = density[:, None] * (_mean_squares(each, leave_out=leave_out) - 1)
+            slope += factor * np.average(changes, axis=0, weights=each.share)
+        return value, slope
+
+    def _falls_forever(self, share: Array, tied: Array, kernel: SmoothingKernel, columns: int) -> bool:
+        top = np.exp(-kernel.log_constant(columns))
+        both = (share * tied).sum() * kernel.roughness(columns)
+        return bool(both < 2 * top * (share * (tied - share) / (1 - share)).sum())
+
+    def _in_units(self, values: Any, log_unit: float) -> Any:
+        # of data of extreme scales a density to some power may be too large for float64
+        with np.errstate(over="ignore"):
+            return values * np.exp(-log_unit)
+
+    def _order(self, value: float) -> float:
+        return abs(value) or 1.0
+
+
+def _jumps(windows: Windows) -> Array:
+    """The multiples of the bandwidth at which a kernel that ends in a jump comes to reach one more pair of points."""
+    kernel, U = windows.kernel, windows.sums.points
+    if not kernel.profile(np.array([kernel.reach]))[0] > 0:
+        return NO_JUMPS
+    apart = np.abs(U[:, None] - U)[np.triu_indices(len(U), 1)]
+    return np.unique([np.sqrt(np.square(apart).sum(axis=1)), apart.max(axis=1)]) / kernel.reach
+
+
+def _mean_squares(windows: Windows, *, leave_out: bool) -> Array:
+    """Σ_j w_j k(u_i − u_j)(u_i − u_j)² / Σ_j w_j k(u_i − u_j) along each axis, in units of the bandwidth."""
+    U = windows.sums.points
+    first, second = np.hsplit(windows.sums.means(U, np.hstack([U, U**2]), leave_out=leave_out), 2)
+    return np.asarray(second - 2 * U * first + U**2)
+
+
+def _rounding(windows: Windows) -> float:
+    """The relative error that densities may have; a grid of many points has more than 0, but no digits that matter."""
+    many = len(windows.points) > CROSSVALIDATION_MANY and has_grid(windows.kernel, windows.columns, adaptive=False)
+    return ROUNDING if many else 0.0
+
+
+def _is_cheap(points: Array, kernel: SmoothingKernel) -> bool:
+    """Whether a criterion of all points has slopes, and these or a grid of little error take no more than seconds."""
+    return isinstance(kernel, Gaussian) and (points.shape[1] <= 2 or len(points) ** 2 <= MOST_PAIRS)
+
+
+def _units(deviations: Array, shape: Shape) -> Array:
+    """Powers of two near the spread of columns: divided by them, data keep their digits and densities their range."""
+    unit = np.exp2(np.round(np.log2(deviations)))
+    return np.full_like(unit, unit.max()) if shape == "one" else unit
+
+
+def _stretched(value: float | Array, unit: Array) -> float | Array:
+    """A bandwidth for data that are so many times as large."""
+    if np.ndim(value) == 2:
+        return value * np.outer(unit, unit)
+    return value * (unit if np.ndim(value) == 1 else float(unit[0]))
+
+
+def _share(spread: SampleSpread) -> Array:
+    return np.full(len(spread.X), 1 / len(spread.X)) if spread.share is None else spread.share

@@ -1,0 +1,355 @@
+"""Normal class-conditional densities with diagonal covariances: columns are independent given the class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mercer._errors import SingularCovarianceError
+from mercer._gpu import is_tensor, like, namespace, to_numpy
+from mercer._gpu import scores as tensor_loops
+from mercer._jit.product import put_product
+from mercer._stored import flags, floats, stored
+from mercer._threads import row_blocks
+from mercer._typing import Array
+from mercer.base import score_loops
+from mercer.base.gaussian_scores import GaussianScores
+from mercer.base.linear_form import LinearPiece
+from mercer.base.validation import refuse_too_wide
+from mercer.discriminant_analysis._covariance import AnyShrinkage, FixedShrinkage, Structure, singular_class
+from mercer.families import MultivariateGaussian, MultivariateGaussianParameters
+from mercer.families.gaussian import LOG_2PI, GaussianParameters
+from mercer.families.multivariate import cholesky
+from mercer.optim.em import EMNames
+from mercer.stats import ColumnMoments, ScatterMoments
+from mercer.stats.base import as_block, ratio
+from mercer.stats.patterns import rows_by_pattern
+
+# Normal class-conditional densities with full covariances, arranged so that rows are scored by products of BLAS.
+
+#: bytes of one tile of rows, or of its products: of the order of an L2 cache
+TILE = 1 << 20
+#: up to so many linear scores are summed while a row is read; for more a product of BLAS pays for copying the row
+FEW_SCORES = 4
+#: rows whose centre is no further from zero than so many deviations need no centring: it would save three digits of 16
+NEAR_ZERO = 1e3
+#: two covariances share axes, to all digits that matter, while their variances along them are within this factor
+SAFE_RATIO = 1e6
+
+
+@stored(centre=floats("d"), weights=floats("ds"), intercept=floats("s"))
+@dataclass(frozen=True)
+class LinearScores:
+    """(x − centre) · weights + intercept. Differences from a centre amid the data keep digits that x itself has not."""
+
+    centre: Array  # (columns,)
+    weights: Array  # (columns, scores)
+    intercept: Array  # (scores,)
+
+    @classmethod
+    def of(cls, centre: Array, away: Array, whitening: Array) -> Self:
+        """What differs between log N(x; c + u, Σ) of classes with one Σ: (x − c)ᵀΣ⁻¹u − ½uᵀΣ⁻¹u, c the centre.
+
+        Σ⁻¹ = W Wᵀ is given by its factor: for columns of 1e-155 the product would overflow, though weights do not.
+        """
+        white = away @ whitening
+        return cls(centre, whitening @ white.T, -0.5 * np.einsum("kr,kr->k", white, white))
+
+    @classmethod
+    def onto(cls, directions: Array, centre: Array) -> Self:
+        """The coordinates of x − centre along the columns of `directions`."""
+        return cls(centre, directions, np.zeros(directions.shape[1]))
+
+    def __call__(self, block: Array) -> Array:
+        if is_tensor(block):
+            return tensor_loops.linear_scores(block, self.centre, self.weights, self.intercept)  # type: ignore[no-any-return]
+        if len(self.intercept) <= FEW_SCORES:
+            scores: Array = score_loops.linear_scores(
+                block, self.centre, np.ascontiguousarray(self.weights.T), self.intercept
+            )
+            return scores
+        return over_tiles(block, self.centre, self.weights, len(self.intercept), self._add_intercept)
+
+    def _add_intercept(self, product: Array, out: Array) -> None:
+        np.add(product, self.intercept, out=out)
+
+
+@stored(directions=floats("dr"), inverse_deviation=floats("kr"))
+class SharedAxes(NamedTuple):
+    """Directions in which classes vary independently, and 1/deviation of each class along them."""
+
+    directions: Array  # (columns, columns)
+    inverse_deviation: Array  # (classes, columns)
+
+
+@stored(centre=floats("d"), away=floats("kd"), covariance=floats("k? d d"), seen=flags("k"))
+@dataclass(frozen=True)
+class GaussianClasses:
+    """N(mean, covariance) for each class; one covariance for each, or a single one that all classes share.
+
+    Means are kept as `centre + away`, a point amid the classes and small differences, which have digits that the means
+    of columns far from zero have not.
+    """
+
+    centre: Array  # (columns,)
+    away: Array  # (classes, columns)
+    covariance: Array  # (classes or 1, columns, columns)
+    seen: Array  # (classes,): a class without a row cannot produce any
+    words: EMNames
+    #: scores of complete rows where the covariance is shared, if they are not to follow from its inverse
+    discriminants: LinearScores | None = None
+
+    @classmethod
+    def of(cls, moments: ScatterMoments, share: Array, covariance: Array, words: EMNames) -> Self:
+        """Classes with the means of `moments`, of which each makes up a `share` of the centre: none if never seen."""
+        centre = share @ moments.mean
+        seen = moments.weight > 0
+        with np.errstate(over="ignore", invalid="ignore"):
+            away = np.where(seen[:, None], (moments.pilot - centre) + moments.offset, 0.0)
+        refuse_too_wide(np.abs(away).max(axis=0), words.columns)
+        return cls(centre, away, covariance, seen, words)
+
+    @property
+    def mean(self) -> Array:
+        return np.asarray(self.centre + self.away)
+
+    @property
+    def shared(self) -> bool:
+        """Whether scores are linear: what is quadratic in x is then the same in all classes."""
+        return len(self.covariance) == 1
+
+    @cached_property
+    def whitening(self) -> Array:
+        """W with Σ⁻¹ = W Wᵀ, so that (x − μ) W is standard normal; zero for a class never seen."""
+        result = np.zeros_like(self.covariance)
+        for c, covariance in enumerate(self.covariance):
+            if self.shared or self.seen[c]:
+                try:
+                    result[c] = np.linalg.inv(cholesky(covariance)).T
+                except SingularCovarianceError:
+                    owner = self.words.owner if self.shared else self.words.groups[c]
+                    raise singular_class(covariance, owner, self.words.columns) from None
+        return result
+
+    @cached_property
+    def precision(self) -> Array:
+        return np.asarray(self.whitening @ np.swapaxes(self.whitening, 1, 2))
+
+    @cached_property
+    def log_determinant(self) -> Array:
+        """log|Σ|; 0 for a class never seen."""
+        diagonal = np.einsum("kii->ki", self.whitening)
+        return np.asarray(-2 * np.log(np.where(diagonal > 0, diagonal, 1.0)).sum(axis=1))
+
+    @cached_property
+    def linear(self) -> LinearScores:
+        """The scores of complete rows where the covariance is shared."""
+        return self.discriminants or LinearScores.of(self.centre, self.away, self.whitening[0])
+
+    def score(self, X: Any) -> Array:
+        """log p(x|y), missing values integrated out; where the covariance is shared, up to `base`."""
+        block = as_block(X)
+        return self.completed(self.linear(block) if self.shared else self._quadratic(block), block)
+
+    def completed(self, scores: Array, block: Array) -> Array:
+        """Scores of complete rows, with those of rows with gaps (where they are NaN) put in."""
+        if (gaps := namespace(scores).isnan(scores).any(axis=1)).any():
+            scores[gaps] = like(self._marginal(to_numpy(block[gaps])), scores)
+        scores[:, ~self.seen] = -np.inf
+        return scores
+
+    def base(self, X: Any) -> Array:
+        """What log p(x|y) has in common for all classes and `score` leaves out: nothing for a row with gaps."""
+        block = as_block(X)
+        if not self.shared:
+            return np.zeros(len(block))
+        nowhere, xp = np.zeros((1, block.shape[1])), namespace(block)
+        common = self._squares_about(nowhere, block)[:, 0]
+        return xp.where(xp.isnan(common), 0.0, common)  # type: ignore[no-any-return]
+
+    def _quadratic(self, block: Array) -> Array:
+        if self.shared_axes is not None and not is_tensor(block):
+            return self._along_shared_axes(block, self.shared_axes)
+        return self._squares_about(np.einsum("kj,kjr->kr", self.away, self.whitening), block)
+
+    @cached_property
+    def shared_axes(self) -> SharedAxes | None:
+        """For two classes: axes along which both covariances are diagonal, so that one product serves both."""
+        if len(self.covariance) != 2 or not self.seen.all():
+            return None
+        first = self.whitening[0]
+        variance, rotation = np.linalg.eigh(first.T @ self.covariance[1] @ first)
+        if not variance[0] * SAFE_RATIO > variance[-1]:
+            return None
+        return SharedAxes(first @ rotation, np.stack([np.ones_like(variance), 1 / np.sqrt(variance)]))
+
+    def _along_shared_axes(self, block: Array, axes: SharedAxes) -> Array:
+        centre, shift = self.centre, self.away @ axes.directions
+        if block.dtype == float and np.abs(origin := centre @ axes.directions).max() < NEAR_ZERO:
+            centre, shift = np.zeros(0), shift + origin
+        constant = self._constants(shift.shape[1])
+
+        def finish(product: Array, out: Array) -> None:
+            out[:] = score_loops.gaussian_columns(product, shift, axes.inverse_deviation, constant)
+
+        return over_tiles(block, centre, axes.directions, len(shift), finish)
+
+    def _constants(self, d: int) -> Array:
+        return np.asarray(-0.5 * (d * LOG_2PI + self.log_determinant))
+
+    def _squares_about(self, shift: Array, block: Array) -> Array:
+        """−½‖(x − centre) W − shift‖² with the constants of the densities, for every W."""
+        constant = self._constants(shift.shape[1])
+        if is_tensor(block):
+            return tensor_loops.quadratic_scores(block, self.centre, self.whitening, shift, constant)  # type: ignore[no-any-return]
+
+        def finish(product: Array, out: Array) -> None:
+            score_loops.quadratic_scores(product, shift, constant, out)
+
+        return over_tiles(block, self.centre, np.concatenate(self.whitening, axis=1), len(shift), finish)
+
+    def _marginal(self, rows: Array) -> Array:
+        covariance = self.covariance if self.shared else self.covariance[self.seen]
+        parameters = MultivariateGaussianParameters(self.away[self.seen], covariance)
+        scores = np.empty((len(rows), len(self.away)))
+        try:
+            scores[:, self.seen] = MultivariateGaussian().log_density((rows - self.centre)[:, None, :], parameters)
+        except SingularCovarianceError:
+            _ = self.whitening  # its error names class and columns
+            raise
+        return scores
+
+    def filled(self, rows: Array, posterior: Array) -> Array:
+        """Rows with what is missing replaced by its expectation, where the covariance is shared: (rows, columns)."""
+        mean, covariance = posterior @ self.mean, self.covariance[0]
+        result = np.where(np.isnan(rows), mean, rows)
+        for seen, members in rows_by_pattern(~np.isnan(rows)):
+            regression = np.linalg.lstsq(covariance[np.ix_(seen, seen)], covariance[np.ix_(seen, ~seen)])[0]
+            result[np.ix_(members, ~seen)] += (rows - mean)[np.ix_(members, seen)] @ regression
+        return result
+
+    def sample(self, codes: Array, rng: np.random.Generator) -> Array:
+        """One row for each class code. A singular covariance can be sampled from, though it has no density."""
+        rows = rng.standard_normal((len(codes), len(self.centre)))
+        for c, covariance in enumerate(self.covariance):
+            drawn = slice(None) if self.shared else codes == c
+            rows[drawn] = rows[drawn] @ _root(covariance)
+        return np.asarray(self.mean[codes] + rows)
+
+    def linear_piece(self) -> LinearPiece:
+        """The features and weights with which complete rows are a softmax of a linear function."""
+        names = self.words.columns
+        if self.shared:
+            return LinearPiece.of_centred_columns(names, self.centre, self.linear.weights.T, self.linear.intercept)
+        return LinearPiece.of_covariances(names, self.centre, self.away, self.precision, self.log_determinant)
+
+
+def over_tiles(block: Array, centre: Array, factor: Array, width: int, finish: Callable[[Array, Array], None]) -> Array:
+    """`finish((X − centre) @ factor, out)` for tiles of rows: (rows, width). Rows with no centre need not be copied."""
+    n, d = block.shape
+    factor = np.ascontiguousarray(factor)
+    rows = max(64, min(n, TILE // (8 * max(factor.shape))))
+    tile, product, out = np.empty((rows, d)), np.empty((rows, factor.shape[1])), np.empty((n, width))
+    for part in row_blocks(n, rows):
+        size = part.stop - part.start
+        if centre.size:
+            score_loops.centre_rows(block, part.start, part.stop, centre, tile)
+        centred = tile[:size] if centre.size else block[part]
+        put_product(np.ascontiguousarray(centred), factor, product[:size])
+        finish(product[:size], out[part])
+    return out
+
+
+def _root(covariance: Array) -> Array:
+    """A matrix R with RᵀR = Σ."""
+    eigenvalues, vectors = np.linalg.eigh(covariance)
+    return np.asarray(np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T)
+
+
+@stored(mean=floats("kd"), variance=floats("k? d?"), seen=flags("k"), observed=flags("d"), gaps=flags("d"))
+@dataclass(frozen=True)
+class IndependentClasses:
+    """N(mean, variance) for each class and column; `variance` broadcasts against (classes, columns)."""
+
+    mean: Array
+    variance: Array
+    seen: Array  # (classes,): a class without a row cannot produce any
+    observed: Array  # (columns,): a column that was never observed says nothing
+    gaps: Array  # (columns,): whether a value was missing
+    words: EMNames
+
+    @classmethod
+    def of(
+        cls, moments: ColumnMoments, rows: Array, structure: Structure, shrinkage: AnyShrinkage | None, words: EMNames
+    ) -> Self:
+        """Maximum likelihood in closed form, missing values integrated out, from moments of classes of so many rows.
+
+        What a class has never observed of a column it takes from all classes together.
+        """
+        together = moments.pooled()
+        observed = together.rows[0] > 0
+        classes, columns = structure.shared, structure.shape == "spherical"
+        variance = _variance(moments, classes=classes, columns=columns)
+        variance = np.where(np.isnan(variance), _variance(together, classes=False, columns=columns), variance)
+        return cls(
+            np.where(moments.rows > 0, moments.mean, together.mean),
+            _shrunk(variance, observed, shrinkage),
+            rows > 0,
+            observed,
+            together.rows[0] < rows.sum(),
+            words,
+        )._checked()
+
+    def _checked(self) -> Self:
+        """Refuse a variance of zero, by class and column."""
+        variance = np.broadcast_to(np.where(self.observed, self.variance, 1.0), self.mean.shape)
+        flat = self.seen & (variance <= 0).any(axis=1)
+        if flat.any():
+            owner = self.words.owner if len(self.variance) == 1 else self.words.groups[int(np.argmax(flat))]
+            raise singular_class(variance[np.argmax(flat)], owner, self.words.columns)
+        return self
+
+    @cached_property
+    def _scores(self) -> GaussianScores:
+        variance = np.broadcast_to(np.where(self.seen[:, None], self.variance, 1.0), self.mean.shape)
+        return GaussianScores.of(GaussianParameters(self.mean, variance), self.observed)
+
+    def score(self, X: Any) -> Array:
+        """log p(x|y), missing values integrated out."""
+        scores = self._scores(X)
+        scores[:, ~self.seen] = -np.inf
+        return scores
+
+    def base(self, X: Any) -> Array:
+        """Nothing: `score` leaves nothing out."""
+        return np.zeros(X.shape[0])
+
+    def sample(self, codes: Array, rng: np.random.Generator) -> Array:
+        """One row for each class code; NaN in columns that were never observed."""
+        deviation = np.sqrt(np.broadcast_to(np.where(self.observed, self.variance, np.nan), self.mean.shape))
+        return np.asarray(self.mean[codes] + deviation[codes] * rng.standard_normal((len(codes), self.mean.shape[1])))
+
+    def linear_piece(self) -> LinearPiece:
+        """The features and weights with which rows are a softmax of a linear function."""
+        if len(self.variance) == 1:
+            return LinearPiece.of_shared_variance(self.words.columns, self._scores)
+        return LinearPiece.of_gaussian(self.words.columns, self._scores, gaps=self.gaps)
+
+
+def _variance(moments: ColumnMoments, *, classes: bool, columns: bool) -> Array:
+    """Variances pooled over the classes, the columns, or both; NaN where nothing was observed."""
+    axes = tuple(axis for axis, pool in enumerate((classes, columns)) if pool)
+    scatter, weight = (a.sum(axis=axes, keepdims=True) for a in (moments.scatter, moments.weight))
+    return np.where(weight > 0, ratio(scatter, weight), np.nan)
+
+
+def _shrunk(variance: Array, observed: Array, shrinkage: AnyShrinkage | None) -> Array:
+    """A fixed shrinkage evens out the variances; the others pull correlations towards zero, where they are already."""
+    if not isinstance(shrinkage, FixedShrinkage) or variance.shape[1] == 1:
+        return variance
+    evened = variance[:, observed].mean(axis=1, keepdims=True)
+    return np.asarray((1 - shrinkage.amount) * variance + shrinkage.amount * evened)

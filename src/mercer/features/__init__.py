@@ -1,1 +1,0 @@
-"""Feature maps ψ as values: what makes the columns of a linear model out of rows."""

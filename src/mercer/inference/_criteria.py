@@ -1,0 +1,168 @@
+"""How well a model fits as a whole: deviance, log likelihood, information criteria, shares of what is explained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import xlogy
+from scipy.stats import chi2, f
+
+from mercer._errors import InferenceError
+from mercer.base.diagnosis import INTERCEPT
+from mercer.families.penalties import Strengths
+from mercer.inference._covariance import Covariance
+from mercer.inference._fitted import FittedModel, MeanRows
+from mercer.inference._hypotheses import hypothesis_of, wald_test
+from mercer.linear_model.glm_figures import log_likelihood, null_deviance, profiled
+from mercer.linear_model.glm_solve import SolverLimits, solve_with_r
+from mercer.linear_model.glm_target import saturated_counts
+from mercer.matrices import DenseDesign
+from mercer.stats.quadratic import LOSS
+
+
+class Criteria(NamedTuple):
+    """Figures of a fit; NaN where a figure does not exist.
+
+    After an L2 penalty the test of all columns does not exist. With a robust covariance that test is Wald's.
+
+    The null model has nothing but the intercept (if there is one) and the offset. For the normal with the identity
+    link the log likelihoods are at the most likely variance; the criteria count coefficients, not the dispersion.
+    """
+
+    observations: float
+    parameters: float
+    residual_freedom: float
+    dispersion: float
+    deviance: float
+    null_deviance: float
+    pearson: float
+    log_likelihood: float
+    null_log_likelihood: float
+    aic: float
+    bic: float
+    #: 1 − deviance / null deviance: R² of a linear regression
+    r2_deviance: float
+    #: 1 − log likelihood / null log likelihood (McFadden), for counts and classes
+    r2_mcfadden: float
+    #: 1 − (null likelihood / likelihood)^(2/n) (Cox and Snell)
+    r2_cox_snell: float
+    #: parameters beside the intercept
+    model_freedom: float
+    #: of a linear regression, as are the next two: the share of the variance about the mean that is explained
+    r2: float
+    #: the same of variances that are estimated without bias
+    r2_adjusted: float
+    #: standard deviation of the residuals: √dispersion
+    residual_standard_error: float
+    #: all columns against none of them, where the dispersion is estimated: F with both degrees of freedom
+    f_statistic: float
+    f_p_value: float
+    #: the same where it is known: the likelihood ratio, χ² with `model_freedom`
+    chi2_statistic: float
+    chi2_p_value: float
+
+
+def criteria_of(fitted: FittedModel, covariance: Covariance) -> Criteria:
+    n, phi = fitted.n, covariance.dispersion
+    k = covariance.effective + fitted.family_parameters
+    deviance = 2 * float(fitted.weight @ fitted.rows.losses(fitted.observations.y, fitted.eta))
+    null = _null_deviance(fitted)
+    likelihood = _log_likelihood(fitted, deviance, phi)
+    null_likelihood = _null_of_family(fitted) if fitted.family_parameters else _log_likelihood(fitted, null, phi)
+    discrete = not isinstance(fitted.rows, MeanRows) or fitted.rows.family.discrete
+    intercepts = (fitted.rows.predictors - (fitted.rows.predictors > 1)) * _has_intercept(fitted)
+    left, model_freedom = n - covariance.effective, covariance.effective - intercepts
+    least_squares = isinstance(fitted.rows, MeanRows) and profiled(fitted.rows.response)
+    f_test, chi2_test = _tests(fitted, covariance, (null - deviance, 2 * (likelihood - null_likelihood)), model_freedom)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Criteria(
+            n,
+            k,
+            left,
+            phi,
+            deviance,
+            null,
+            float(fitted.weight @ fitted.rows.pearson(fitted.observations.y, fitted.eta)),
+            likelihood,
+            null_likelihood,
+            2 * k - 2 * likelihood,
+            float(np.log(n)) * k - 2 * likelihood,
+            1 - deviance / null if null > 0 else np.nan,
+            1 - likelihood / null_likelihood if discrete else np.nan,
+            float(-np.expm1(2 / n * (null_likelihood - likelihood))),
+            model_freedom,
+            1 - deviance / null if least_squares and null > 0 else np.nan,
+            1 - deviance / left / (null / (n - intercepts)) if least_squares and null > 0 and left > 0 else np.nan,
+            float(np.sqrt(phi)) if least_squares else np.nan,
+            *f_test,
+            *chi2_test,
+        )
+
+
+#: a statistic that does not exist, and its p-value
+NO_TEST = (np.nan, np.nan)
+
+
+def _tests(
+    fitted: FittedModel, covariance: Covariance, gains: tuple[float, float], freedom: float
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """F and χ² of all columns against none, each with its p-value; one of them, or none, exists.
+
+    `gains` are what the columns take off the deviance, and off −2 log likelihood.
+    """
+    if fitted.penalised or fitted.firth or freedom <= 0:
+        return NO_TEST, NO_TEST
+    if covariance.kind != "model":
+        slopes = [name for name in fitted.names if name.split(": ")[-1] != INTERCEPT]
+        try:
+            found = wald_test(fitted, covariance, hypothesis_of(fitted.names, slopes))
+        except InferenceError:  # coefficients that depend on each other
+            return NO_TEST, NO_TEST
+        test = (found.statistic, found.p_value)
+        return (NO_TEST, test) if covariance.freedom is None else (test, NO_TEST)
+    if covariance.freedom is None:
+        return NO_TEST, (gains[1], float(chi2.sf(gains[1], freedom)))
+    if not covariance.dispersion > 0:
+        return NO_TEST, NO_TEST
+    statistic = gains[0] / freedom / covariance.dispersion
+    return (statistic, float(f.sf(statistic, freedom, covariance.freedom))), NO_TEST
+
+
+def _has_intercept(fitted: FittedModel) -> int:
+    return int(fitted.observations.design.coordinates.intercept)
+
+
+def _null_deviance(fitted: FittedModel) -> float:
+    if isinstance(fitted.rows, MeanRows):
+        return null_deviance(fitted.problem)
+    shares = np.bincount(fitted.observations.y.astype(np.intp), weights=fitted.weight, minlength=fitted.rows.predictors)
+    if not fitted.observations.design.coordinates.intercept:
+        return float(2 * fitted.weight.sum() * np.log(fitted.rows.predictors))
+    return float(-2 * xlogy(shares, shares / shares.sum()).sum())
+
+
+def _null_of_family(fitted: FittedModel) -> float:
+    """With the parameters of the family that are most likely without the columns."""
+    problem = fitted.problem
+    if problem.observations.design.coordinates.intercept:
+        constant = replace(problem.observations, design=DenseDesign.of(np.empty((len(problem.observations), 0))))
+        alone = replace(problem, observations=constant, strengths=Strengths.none(1))
+        solved = solve_with_r(alone, "newton", SolverLimits(1e-8, 100))
+        null = fitted.of_family(solved.problem.response.family)
+        return null.best_of_all - float(solved.problem.at(solved.solution.value, LOSS).value)
+    null = fitted.moved(np.zeros(len(fitted.theta)))
+    return null.best_of_all - float(null.weight @ null.rows.losses(null.observations.y, null.eta))
+
+
+def _log_likelihood(fitted: FittedModel, deviance: float, dispersion: float) -> float:
+    if not isinstance(fitted.rows, MeanRows):
+        return -deviance / 2
+    if fitted.trials is not None:
+        return saturated_counts(fitted.observations.y, fitted.trials, fitted.own_weight) - deviance / 2
+    response = fitted.rows.response
+    if profiled(response):
+        dispersion = deviance / fitted.n
+    kind = "frequency" if fitted.frequency else "precision"
+    return log_likelihood(fitted.observations, response, deviance, dispersion, kind)

@@ -1,0 +1,267 @@
+"""Products with H D₁ H D₂ H D₃ in O(d log d) a row: H is Hadamard's matrix of signs, each D a diagonal of signs.
+
+A group of rows is transformed side by side, so that every step adds and subtracts whole vectors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._jit import jit, overload, wide_vectors
+from mercer._jit.scalar import EXACTLY, SINGLE_WHOLE, WHOLE
+
+# cos πt and sin πt of a tile of numbers where it lies, as polynomials that vectorise.
+#
+# An angle counted in half turns is brought near 0 by taking away a whole number, which is exact: nothing is lost
+# however many turns there are, and the last bit of that number is the sign. Good to 4e-16, absolute, and to 1e-7 in
+# float32.
+
+#: half turns from which on neighbouring floats are so far apart that no angle is left
+MOST, SINGLE_MOST = 2.0**51, np.float32(2.0**22)
+ZERO, LAST = np.float32(0), np.int32(31)
+#: cos πr in r² at Chebyshev points of |r| ≤ ½
+C0, C1, C2, C3, C4, C5, C6, C7, C8 = (
+    1.0,
+    -4.934802200544676,
+    4.058712126416497,
+    -1.335262768843447,
+    0.23533063012953284,
+    -0.025806888737002202,
+    0.0019295562724817132,
+    -0.00010456655338748738,
+    4.149564353942586e-06,
+)
+#: (sin πr)/r likewise
+S0, S1, S2, S3, S4, S5, S6, S7 = (
+    3.1415926535897927,
+    -5.1677127800497855,
+    2.5501640398618677,
+    -0.599264528825224,
+    0.08214587881631043,
+    -0.0073703643265304155,
+    0.0004659870158043378,
+    -2.113362735205297e-05,
+)
+F0, F1, F2, F3, F4, F5 = (
+    np.float32(c)
+    for c in (
+        0.999999999779154,
+        -4.934802136928946,
+        4.058709154763134,
+        -1.3352119493905503,
+        0.2349370685950865,
+        -0.024395932097550446,
+    )
+)
+G0, G1, G2, G3, G4 = (
+    np.float32(c)
+    for c in (
+        3.1415926400772034,
+        -5.167710076668315,
+        2.550077386528912,
+        -0.5982904112834275,
+        0.07765591227601387,
+    )
+)
+
+
+@jit(**EXACTLY)
+def near_zero(t):  # type: ignore[no-untyped-def]
+    """r and the bit of the sign, (−1)ⁿ, for t = n + r with |r| ≤ ½; 0 where t has no digits left, NaN for no number."""
+    kept = t if abs(t) < MOST else 0.0 * t
+    shifted = kept + WHOLE
+    return kept - (shifted - WHOLE), np.float64(shifted).view(np.int64) << 63
+
+
+@jit(**EXACTLY)
+def near_zero_single(t):  # type: ignore[no-untyped-def]
+    kept = t if abs(t) < SINGLE_MOST else ZERO * t
+    shifted = kept + SINGLE_WHOLE
+    return kept - (shifted - SINGLE_WHOLE), np.int32(np.float32(shifted).view(np.int32) << LAST)
+
+
+@jit(**EXACTLY)
+def signed(value, sign):  # type: ignore[no-untyped-def]
+    return np.int64(np.float64(value).view(np.int64) ^ sign).view(np.float64)
+
+
+@jit(**EXACTLY)
+def signed_single(value, sign):  # type: ignore[no-untyped-def]
+    return np.int32(np.float32(value).view(np.int32) ^ sign).view(np.float32)
+
+
+@jit(**EXACTLY)
+def cos_turns(t):  # type: ignore[no-untyped-def]
+    r, sign = near_zero(t)
+    z = r * r
+    p = C8 * z + C7
+    p = p * z + C6
+    p = p * z + C5
+    p = p * z + C4
+    p = p * z + C3
+    p = p * z + C2
+    p = p * z + C1
+    return signed(p * z + C0, sign)
+
+
+@jit(**EXACTLY)
+def sin_turns(t):  # type: ignore[no-untyped-def]
+    r, sign = near_zero(t)
+    z = r * r
+    p = S7 * z + S6
+    p = p * z + S5
+    p = p * z + S4
+    p = p * z + S3
+    p = p * z + S2
+    p = p * z + S1
+    return signed((p * z + S0) * r, sign)
+
+
+@jit(**EXACTLY)
+def cos_turns_single(t):  # type: ignore[no-untyped-def]
+    r, sign = near_zero_single(t)
+    z = r * r
+    p = F5 * z + F4
+    p = p * z + F3
+    p = p * z + F2
+    p = p * z + F1
+    return signed_single(p * z + F0, sign)
+
+
+@jit(**EXACTLY)
+def sin_turns_single(t):  # type: ignore[no-untyped-def]
+    r, sign = near_zero_single(t)
+    z = r * r
+    p = G4 * z + G3
+    p = p * z + G2
+    p = p * z + G1
+    return signed_single((p * z + G0) * r, sign)
+
+
+def cos_half_turns(t: Any) -> Any:
+    """cos πt in the precision of t."""
+    return cos_turns_single(t) if isinstance(t, np.float32) else cos_turns(t)
+
+
+def sin_half_turns(t: Any) -> Any:
+    """sin πt in the precision of t."""
+    return sin_turns_single(t) if isinstance(t, np.float32) else sin_turns(t)
+
+
+@overload(cos_half_turns)
+def _cos(t):  # type: ignore[no-untyped-def]
+    return (lambda t: cos_turns_single(t)) if str(t) == "float32" else (lambda t: cos_turns(t))
+
+
+@overload(sin_half_turns)
+def _sin(t):  # type: ignore[no-untyped-def]
+    return (lambda t: sin_turns_single(t)) if str(t) == "float32" else (lambda t: sin_turns(t))
+
+
+@jit
+def cosines(tile, offset, scale):  # type: ignore[no-untyped-def]
+    """Put scale · cos π(t + b) in the place of every t, with a b for every column."""
+    wide_vectors()
+    for i in range(tile.shape[0]):
+        for j in range(tile.shape[1]):
+            tile[i, j] = scale * cos_half_turns(tile[i, j] + offset[j])
+
+
+@jit
+def pairs(angles, out, scale):  # type: ignore[no-untyped-def]
+    """scale · cos πt of every t into the first half of a row, and scale · sin πt into the second."""
+    wide_vectors()
+    half = angles.shape[1]
+    for i in range(angles.shape[0]):
+        row, first, second = angles[i], out[i, :half], out[i, half:]
+        for j in range(half):
+            first[j] = scale * cos_half_turns(row[j])
+        for j in range(half):
+            second[j] = scale * sin_half_turns(row[j])
+
+
+#: rows side by side: two vectors of float64, one of float32
+GROUP = 16
+#: the least length
+LEAST = 8
+
+
+@jit
+def eights(flat, signs):  # type: ignore[no-untyped-def]
+    """D, and the first three steps, whose distances are constants: known not to overlap, they vectorise."""
+    wide_vectors()
+    for start in range(0, len(flat), LEAST * GROUP):
+        part, at = flat[start : start + LEAST * GROUP], start // GROUP
+        p, q, r, s = signs[at], signs[at + 1], signs[at + 2], signs[at + 3]
+        t, u, v, w = signs[at + 4], signs[at + 5], signs[at + 6], signs[at + 7]
+        for j in range(GROUP):
+            a, b, c, d = p * part[j], q * part[j + GROUP], r * part[j + 2 * GROUP], s * part[j + 3 * GROUP]
+            e, f = t * part[j + 4 * GROUP], u * part[j + 5 * GROUP]
+            g, h = v * part[j + 6 * GROUP], w * part[j + 7 * GROUP]
+            a, b, c, d, e, f, g, h = a + b, a - b, c + d, c - d, e + f, e - f, g + h, g - h
+            a, b, c, d, e, f, g, h = a + c, b + d, a - c, b - d, e + g, f + h, e - g, f - h
+            part[j], part[j + GROUP], part[j + 2 * GROUP], part[j + 3 * GROUP] = a + e, b + f, c + g, d + h
+            part[j + 4 * GROUP], part[j + 5 * GROUP] = a - e, b - f
+            part[j + 6 * GROUP], part[j + 7 * GROUP] = c - g, d - h
+
+
+@jit
+def four(a, b, c, d):  # type: ignore[no-untyped-def]
+    """Two steps at once."""
+    wide_vectors()
+    for j in range(len(a)):
+        e, f, g, h = a[j] + b[j], a[j] - b[j], c[j] + d[j], c[j] - d[j]
+        a[j], b[j], c[j], d[j] = e + g, f + h, e - g, f - h
+
+
+@jit
+def two(a, b):  # type: ignore[no-untyped-def]
+    wide_vectors()
+    for j in range(len(a)):
+        a[j], b[j] = a[j] + b[j], a[j] - b[j]
+
+
+@jit
+def transform(flat, signs):  # type: ignore[no-untyped-def]
+    """H D of GROUP vectors side by side, in place; their length is a power of two, `LEAST` or more."""
+    eights(flat, signs)
+    step, end = LEAST * GROUP, len(flat)
+    while 4 * step <= end:
+        for i in range(0, end, 4 * step):
+            j, k, m = i + step, i + 2 * step, i + 3 * step
+            four(flat[i:j], flat[j:k], flat[k:m], flat[m : m + step])
+        step *= 4
+    if step < end:
+        two(flat[:step], flat[step:])
+
+
+@jit
+def put_rows(flat, scales, out):  # type: ignore[no-untyped-def]
+    """Rows from vectors side by side, some at a time so that what is read stays near."""
+    rows, count = out.shape
+    for first in range(0, count, GROUP):
+        for i in range(rows):
+            for k in range(first, min(first + GROUP, count)):
+                out[i, k] = flat[k * GROUP + i] * scales[k]
+
+
+@jit
+def products(X, signs, scales, out):  # type: ignore[no-untyped-def]
+    """out = X W for W = [H D₁ H D₂ H D₃ …]ᵀ · scales, one block of signs (3, length) after the other."""
+    rows, columns = X.shape
+    count, length = out.shape[1], signs.shape[2]
+    given, flat = np.zeros(length * GROUP, X.dtype), np.empty(length * GROUP, X.dtype)
+    for first in range(0, rows, GROUP):
+        last = min(first + GROUP, rows)
+        for i in range(last - first):
+            for k in range(columns):
+                given[k * GROUP + i] = X[first + i, k]
+        for block in range(signs.shape[0]):
+            flat[:] = given
+            for k in range(2, -1, -1):
+                transform(flat, signs[block, k])
+            start = block * length
+            end = min(start + length, count)
+            put_rows(flat, scales[start:end], out[first:last, start:end])

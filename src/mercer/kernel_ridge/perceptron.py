@@ -1,0 +1,388 @@
+"""The perceptron with a kernel: what `kernelize` returns for `Perceptron` and `LinearThreshold`."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state, compute_class_weight
+
+from mercer._errors import DataError, FitInterrupted, KernelError, NoRepresenterError, NotConvergedWarning
+from mercer._stored import part_of, stored
+from mercer._threads import blas_for
+from mercer._typing import Array
+from mercer._warn import warn
+from mercer.base import DECIDES_ONLY, traits
+from mercer.base.fitted_fields import FITTED, FITTED_ROWS
+from mercer.base.kernel_rows import checked_rows, refuse_no_kernel, row_weight
+from mercer.base.progress import Progress, watched
+from mercer.base.sources import fits_sources
+from mercer.base.validation import Plan, is_sparse, old_state_on_failure, refuse_no_target, refuse_one_class
+from mercer.data.labels import encode_labels
+from mercer.kernel_approximation.function import KernelFunction
+from mercer.kernel_ridge._kernelize import KernelModel
+from mercer.kernel_ridge.perceptron_solver import KernelPocket, KernelUnit, kept_rows
+from mercer.kernels import Gram, kernel_from
+from mercer.kernels.inputs import count, take
+from mercer.linear_model import LinearThreshold, Perceptron
+from mercer.linear_model.perceptron import LARGEST_SEED, SPARSE_INTERCEPT_RATE, seed_of
+from mercer.optim.certificate import Certificate, Solution
+from mercer.optim.learning_rules import Rate
+from mercer.optim.row_order_loops import shuffle
+from mercer.optim.span.kernel_rows import KernelRows
+from mercer.optim.stochastic import shuffled
+
+# How perceptrons learn in the span of their rows: the lectures' rule, and scikit-learn's.
+
+
+class KernelLesson(NamedTuple):
+    """Rows by their kernel matrix, and for each unit which of them it is to answer to."""
+
+    rows: KernelRows
+    codes: Array
+    classes: Array
+    weight: Array
+    sparse: bool
+
+    @property
+    def targets(self) -> list[Array]:
+        """±1, for the second of two classes or for each of several."""
+        wanted = [1] if len(self.classes) == 2 else range(len(self.classes))
+        return [np.where(self.codes == k, 1.0, -1.0) for k in wanted]
+
+
+class KernelLearnt(NamedTuple):
+    """α and intercept of each unit, the passes made, mistakes left, and what to say of those."""
+
+    alpha: Array
+    intercept: Array
+    passes: int
+    mistakes: float
+    caution: str | None
+
+
+class KernelPerceptronRule(ABC):
+    """How the perceptron that it was made from learns."""
+
+    @abstractmethod
+    def learn(self, lesson: KernelLesson, progress: Progress | None) -> KernelLearnt:
+        """Pass after pass over the rows."""
+
+
+@dataclass(frozen=True)
+class OfLinearThreshold(KernelPerceptronRule):
+    """The lectures' rule: until no row is on the wrong side; the best so far is kept."""
+
+    model: LinearThreshold
+
+    def learn(self, lesson: KernelLesson, progress: Progress | None) -> KernelLearnt:
+        model, incremental = self.model, self.model.mode == "incremental"
+        units = [
+            KernelUnit(lesson.rows, y, lesson.weight, float(model.fit_intercept), zero_is_positive=True)
+            for y in lesson.targets
+        ]
+        pockets = [KernelPocket(unit, average=model.average) for unit in units]
+        rate = Rate(1.0 if model.rate == "auto" else float(model.rate), model.decay or 0.0)
+        rng = np.random.default_rng(check_random_state(model.random_state).randint(np.iinfo(np.int32).max))
+        passes, done = 0, False
+        try:
+            while passes < model.max_iter and not done:
+                if incremental:
+                    self._pass(lesson, units, rate, passes, rng)
+                # a step over all rows shows at the next look at them
+                done = self._looked(pockets) and model.tol is not None
+                if not incremental and not done:
+                    for unit in units:
+                        unit.step_over(rate.after(passes))
+                passes += 1
+                _tell(progress, passes, units)
+            if not done and not incremental:
+                done = self._looked(pockets)
+        except KeyboardInterrupt:
+            stopped = self._learnt(units, pockets, passes)
+            raise FitInterrupted("stopped by the user; the best function found so far is kept.", stopped) from None
+        return self._learnt(units, pockets, passes)
+
+    def _pass(
+        self, lesson: KernelLesson, units: list[KernelUnit], rate: Rate, passes: int, rng: np.random.Generator
+    ) -> None:
+        n = len(lesson.codes)
+        order = shuffled(n, rng) if self.model.shuffle else np.arange(n)
+        for unit in units:
+            unit.pass_over(order, rate, passes)
+
+    def _looked(self, pockets: list[KernelPocket]) -> bool:
+        perfect = [pocket.look() for pocket in pockets]  # a look at each
+        return all(perfect)
+
+    def _learnt(self, units: list[KernelUnit], pockets: list[KernelPocket], passes: int) -> KernelLearnt:
+        if self.model.tol is None:  # all passes were asked for, and where they led
+            last = [unit.function(average=self.model.average) for unit in units]
+            found = [(alpha, intercept) for alpha, intercept, _ in last]
+            counts = [unit.wrong(scores=scores).sum() for unit, (_, _, scores) in zip(units, last, strict=True)]
+        else:
+            found = [(pocket.alpha, pocket.intercept) for pocket in pockets]
+            counts = [pocket.mistakes for pocket in pockets]
+        mistakes = float(sum(counts))
+        caution = None
+        if self.model.tol is not None and mistakes > 0:
+            caution = (
+                f"the perceptron has found no function without mistakes: {mistakes:g} are left after {passes} passes. "
+                f"Allow more of them (max_iter={10 * passes}), or use a kernel of more features: a narrower RBF, say."
+            )
+        alpha = np.column_stack([alpha for alpha, _ in found])
+        return KernelLearnt(alpha, np.array([intercept for _, intercept in found]), max(1, passes), mistakes, caution)
+
+
+@dataclass(frozen=True)
+class OfPerceptron(KernelPerceptronRule):
+    """scikit-learn's: until the sum of the mistakes' scores stops falling, for each unit by itself."""
+
+    model: Perceptron
+
+    def learn(self, lesson: KernelLesson, progress: Progress | None) -> KernelLearnt:
+        model = self.model
+        weights = compute_class_weight(model.class_weight, classes=lesson.classes, y=lesson.classes[lesson.codes])
+        intercept_rate = (SPARSE_INTERCEPT_RATE if lesson.sparse else 1.0) * bool(model.fit_intercept)
+        units = []
+        for k, y in enumerate(lesson.targets):
+            negative, positive = weights if len(lesson.classes) == 2 else (1.0, weights[k])
+            importance = lesson.weight * np.where(y > 0, positive, negative)
+            units.append(KernelUnit(lesson.rows, y, importance, intercept_rate, zero_is_positive=False))
+        passes: list[int] = []
+        try:
+            for unit, seed in zip(units, self._seeds(len(lesson.classes)), strict=True):
+                passes.append(0)
+                for _ in self._passes_of(unit, seed):
+                    passes[-1] += 1
+                    _tell(progress, sum(passes), units)
+        except KeyboardInterrupt:
+            stopped = self._learnt(units, passes)
+            raise FitInterrupted("stopped by the user; what was learnt so far is kept.", stopped) from None
+        return self._learnt(units, passes)
+
+    def _learnt(self, units: list[KernelUnit], passes: list[int]) -> KernelLearnt:
+        mistakes = float(sum(unit.wrong().sum() for unit in units))
+        most, caution = max([1, *passes]), None
+        if self.model.tol is not None and most == self.model.max_iter:
+            caution = (
+                "Maximum number of iteration reached before convergence. Consider increasing max_iter to improve the "
+                "fit."
+            )
+        alpha, intercept = np.column_stack([unit.alpha for unit in units]), np.array([u.intercept for u in units])
+        return KernelLearnt(alpha, intercept, most, mistakes, caution)
+
+    def _seeds(self, classes: int) -> list[int]:
+        """Drawn in scikit-learn's order."""
+        rng = check_random_state(self.model.random_state)
+        if classes == 2:
+            rng.randint(1, LARGEST_SEED)
+            return [int(rng.randint(LARGEST_SEED))]
+        return [seed_of(seed) for seed in rng.randint(LARGEST_SEED, size=classes)]
+
+    def _passes_of(self, unit: KernelUnit, seed: int) -> Iterator[None]:
+        """Teach a unit, with a stop after each pass."""
+        model, n = self.model, len(unit.y)
+        order, best, idle = np.arange(n, dtype=np.int32), math.inf, 0
+        for passes in range(1, model.max_iter + 1):
+            if model.shuffle:
+                shuffle(order, seed)
+            loss = unit.pass_over(order, Rate(float(model.eta0), 0.0), passes) / n
+            idle = idle + 1 if model.tol is not None and loss > best - model.tol else 0
+            best = min(best, loss)
+            yield
+            if idle >= model.n_iter_no_change:
+                break
+
+
+def _tell(progress: Progress | None, passes: int, units: list[KernelUnit]) -> None:
+    if progress is not None:
+        mistakes = sum(int(unit.wrong().sum()) for unit in units)
+        progress(passes, mistakes / len(units[0].y), mistakes)
+
+
+def rule_of(model: Any) -> KernelPerceptronRule:
+    """How a perceptron learns; a typed error where that has no kernel form."""
+    if isinstance(model, LinearThreshold):
+        return OfLinearThreshold(model)
+    if model.penalty is not None:
+        raise NoRepresenterError(
+            f"Perceptron(penalty={model.penalty!r}) has no kernel form here: the penalty changes w after every row, "
+            "not only after mistakes, and L1 along axes that a kernel does not have. Leave it out, or kernelize "
+            "LogisticRegression, whose penalty is a norm."
+        )
+    if model.early_stopping:
+        raise DataError("early_stopping is not for a perceptron with a kernel; leave it out, and set max_iter instead.")
+    return OfPerceptron(model)
+
+
+def kernelize_perceptron(model: Any, kernel: Any, approximate: Any) -> KernelPerceptron:
+    """Return a `Perceptron` or a `LinearThreshold` with a kernel, for `kernelize`."""
+    if getattr(model, "rule", "perceptron") != "perceptron":
+        raise NoRepresenterError(
+            f"of the learning rules only the perceptron has a kernel form here, not {model.rule!r}; kernelize Ridge "
+            "for lms, LogisticRegression for logistic."
+        )
+    rule_of(model)
+    if approximate is not None:
+        raise KernelError(
+            f"{type(model).__name__} has no approximate form: it looks at rows one by one, and compares them with "
+            "those it got wrong only. Put Nystroem(…) before the model in a Pipeline, or give approximate=None."
+        )
+    return KernelPerceptron(model, kernel)
+
+
+@traits(
+    "classification",
+    no_counterpart=DECIDES_ONLY,
+    export="mercer.export.kernels.kernel_perceptron",
+    cost="mercer.cost.work.perceptron",
+    objective="mercer.kernel_ridge.objectives.refuse_second_kernel",
+)
+@stored(**FITTED | FITTED_ROWS, kernel_=part_of(), _function=part_of(KernelFunction, n="n", d="d"))
+class KernelPerceptron(KernelModel):
+    """A perceptron in the features of a kernel: αᵢ counts the mistakes made about row i.
+
+    On `Linear()` it makes the steps of the model itself, one by one.
+
+    Parameters
+    ----------
+    model : Perceptron or LinearThreshold(rule="perceptron")
+        Whose rule, rate, order of rows and limits are taken. It is never fitted.
+    kernel : str, Kernel or callable
+        What compares two rows; `kernel__gamma` sets a parameter of a `Kernel`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        α: what the mistakes about each row have added, for the second of two classes or for each.
+    intercept_ : float or ndarray of shape (n_classes,)
+        b; 0 if there is none.
+    X_fit_ : ndarray, sparse matrix or list
+        The rows.
+    kernel_ : Kernel
+        As used.
+    n_iter_ : int
+        Passes over the rows; of several classes, the most that one took.
+    certificate_ : Certificate
+        How many rows are on the wrong side: 0 proves that the classes are separable in the features of the kernel.
+    plan_ : Plan
+        Which path the fit took.
+    n_features_in_ : int
+        Number of columns seen in the fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, where they had any.
+
+    Examples
+    --------
+    >>> from mercer import LinearThreshold, kernelize
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    >>> kernelize(LinearThreshold(), "rbf").fit(X, y).predict(X)
+    array([0, 1, 1, 0])
+    """
+
+    @fits_sources
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows, pass after pass.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence
+            Training rows, as the kernel compares them.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with old_state_on_failure(self):
+            caution = self._learn(X, y, sample_weight)
+        if caution is not None:
+            warn(NotConvergedWarning(caution))
+        return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> str | None:
+        refuse_no_target(self, y, "response")
+        self.model._validate_params()
+        rule, kernel = rule_of(self.model), kernel_from(self.kernel)
+        X, y = checked_rows(self, kernel, X, y, reset=True)
+        refuse_no_kernel(kernel, X)
+        weight = row_weight(sample_weight, np.empty((len(y), 1)))
+        weight = np.ones(len(y)) if weight is None else weight
+        seen = np.flatnonzero(weight)
+        self.classes_, codes = encode_labels(np.asarray(y)[seen])
+        refuse_one_class(self.classes_)
+        rows = kept_rows(Gram(kernel, X if len(seen) == len(y) else take(X, seen)))
+        lesson = KernelLesson(rows, codes, self.classes_, weight[seen], is_sparse(X))
+        self.plan_ = Plan(f"perceptron in the span of {len(seen)} rows", "float64", 1, 1)
+        with watched(self, verbose=self.model.verbose, X=X, y=y, sentence=_of_pass) as watch:
+            try:
+                with blas_for(1):  # once, not for every mistake
+                    learnt = rule.learn(lesson, watch.progress)
+            except FitInterrupted as stop:
+                self._store(stop.solution, kernel, X, seen)
+                stop.solution = Solution(self.dual_coef_, self.certificate_, ())
+                raise
+        self._store(learnt, kernel, X, seen)
+        return learnt.caution
+
+    def _store(self, learnt: KernelLearnt, kernel: Any, X: Any, seen: Array) -> None:
+        alpha = np.zeros((count(X), learnt.alpha.shape[1]))
+        alpha[seen] = learnt.alpha
+        self._publish(KernelFunction(kernel, X, alpha, learnt.intercept), flat=learnt.alpha.shape[1] == 1)
+        self.n_iter_ = learnt.passes
+        sentence = "rows on the wrong side; none proves the classes separable in the features of the kernel"
+        self.certificate_ = Certificate("separation", learnt.mistakes, 0.0, sentence)
+
+    def predict(self, X: Any) -> Array:
+        """The class of every row, as the model it was made from decides.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence
+            Rows to classify, as the kernel compares them.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        u = self.predict_linear(X)
+        if u.ndim == 2:
+            return np.asarray(self.classes_[u.argmax(axis=1)])
+        second = u >= 0 if isinstance(self.model, LinearThreshold) else u > 0
+        return np.asarray(self.classes_[second.astype(np.intp)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows given to their class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence
+            Rows to classify, as the kernel compares them.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        score : float
+            1 at best.
+        """
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+
+
+def _of_pass(number: int, _share: float, mistakes: float) -> str:
+    return f"{number} passes, {mistakes:g} mistakes left"

@@ -1,0 +1,687 @@
+"""Coefficients along a path of penalties, with scikit-learn's functions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions, validate_parameter_constraints
+
+from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyError
+from mercer._threads import blas_for
+from mercer._typing import Array
+from mercer._warn import warn
+from mercer.base.validation import is_sparse, refuse_non_finite, refuse_spoilt_start
+from mercer.families.penalties import Strengths
+from mercer.optim.certificate import Certificate, Solution
+from mercer.optim.columns import CONSTANT
+from mercer.optim.duality import least_squares_gap
+from mercer.optim.krylov import TOLERANCE
+from mercer.optim.lasso import MOST_SWEEPS, LassoFit, WorkingRegression, solve_path
+from mercer.optim.least_squares import by_conjugate_gradients, least_squares, worth_a_square
+from mercer.optim.least_squares_rows import LeastSquaresRows
+from mercer.optim.linear_fit import NOT_FINITE, LinearFit
+from mercer.optim.streamed_rows import StreamedRows
+from mercer.report.wording import counted
+from mercer.stats.normal_equations import CrossProducts
+
+# Least squares with absolute values in the penalty, in scikit-learn's units: a mean of losses and an alpha.
+
+WORKING_SETS = "coordinate descent on working sets"
+#: a fit aims closer than it is asked to, where that is not beyond rounding: scikit-learn, too, is closer by its other
+#: criterion, that coefficients have come to rest, and a model is compared with others
+CLOSER, ROUNDING = 1e-4, 1e-12
+
+NOT_CONVERGED = (
+    "Objective did not converge. You might want to increase the number of iterations, check the scale of the features "
+    "or consider increasing regularisation. Duality gap: {gap:.6e}, tolerance: {tolerance:.3e}"
+)
+NO_L1 = (
+    "\nLinear regression models with a zero l1 penalization strength are more efficiently fitted using one of the "
+    "solvers implemented in sklearn.linear_model.Ridge/RidgeCV instead."
+)
+TOO_LARGE = (
+    "Coordinate descent iterations resulted in non-finite parameter values. The input data may contain large values "
+    "and need to be preprocessed. Squares of some are too large for float64: the largest are in column {column} (up to "
+    "{largest:.2g}); divide it, or y, by a number."
+)
+
+
+class PathPoint(NamedTuple):
+    """The model at one alpha."""
+
+    coefficients: Array
+    intercept: float
+    gap: float  # of the mean of losses, as scikit-learn gives it
+    sweeps: int
+    certificate: Certificate
+    path: str
+
+
+@dataclass(frozen=True, eq=False)
+class PathTerms:
+    """What is minimised, and how closely."""
+
+    l1_ratio: float
+    intercept: bool
+    positive: bool
+    tolerance: float
+    most_sweeps: int | None
+    gram: Array | None = None
+    screening: bool = True
+    closely: bool = False
+
+    @property
+    def aim(self) -> float:
+        """The gap that the solver is to reach."""
+        return min(self.tolerance, max(CLOSER * self.tolerance, ROUNDING)) if self.closely else self.tolerance
+
+    def strengths(self, columns: int) -> Strengths:
+        l1, l2, mean = np.zeros((3, columns))
+        l1[:], l2[:] = self.l1_ratio, 1 - self.l1_ratio
+        return Strengths(l1, l2, mean)
+
+
+@dataclass(frozen=True, eq=False)
+class PathTask:
+    """Rows and one target; the losses are divided by `total`, the sum of the weights unless said otherwise."""
+
+    X: Any
+    y: Array
+    weight: Array | None
+    total: float
+
+    @classmethod
+    def of(cls, X: Any, y: Array, weight: Array | None) -> PathTask:
+        total = float(len(y) if weight is None else weight.sum())
+        return cls(X, np.asarray(y, dtype=np.float64), weight, total)
+
+    def regression(self, *, intercept: bool) -> WorkingRegression:
+        return WorkingRegression.of(self.X, self.y, self.weight, np.zeros(self.X.shape[1]), intercept=intercept)
+
+
+def points(task: PathTask, alphas: Array, terms: PathTerms, start: Array | None = None) -> list[PathPoint]:
+    """The models at the alphas, in their order; a `FitInterrupted` has those found as its `solution`."""
+    alphas = np.asarray(alphas, dtype=np.float64)
+    if start is not None:
+        refuse_spoilt_start(start)
+    with naming_the_largest(task.X):
+        if not terms.positive and (terms.l1_ratio == 0 or not alphas.any()):
+            return [_without_l1(task, float(alpha), terms) for alpha in alphas]
+        return _with_l1(task, alphas, terms, start)
+
+
+@contextmanager
+def naming_the_largest(X: Any) -> Iterator[None]:
+    """scikit-learn's words for numbers that grow beyond all bounds, and the column that is to blame."""
+    try:
+        yield
+    except NonFiniteError:
+        largest = np.asarray(abs(X).max(axis=0).toarray() if is_sparse(X) else np.abs(X).max(axis=0)).ravel()
+        column = int(np.argmax(largest))
+        raise NonFiniteError(TOO_LARGE.format(column=column, largest=largest[column])) from None
+
+
+def _with_l1(task: PathTask, alphas: Array, terms: PathTerms, start: Array | None) -> list[PathPoint]:
+    def point(solution: Solution) -> PathPoint:
+        fit: LassoFit = solution.value
+        tolerance = solution.certificate.tolerance * (terms.tolerance / terms.aim if terms.aim else 1.0)
+        # rounding may leave less than nothing; NaN stays NaN in this order
+        certificate = replace(solution.certificate, value=max(solution.certificate.value, 0.0), tolerance=tolerance)
+        gap = certificate.value / task.total
+        return PathPoint(fit.coefficients, fit.intercept, gap, fit.sweeps, certificate, WORKING_SETS)
+
+    try:
+        solutions = solve_path(
+            task.X,
+            task.y,
+            terms.strengths(task.X.shape[1]),
+            alphas * task.total,
+            weight=task.weight,
+            fit_intercept=terms.intercept,
+            positive=terms.positive,
+            start=start,
+            tolerance=terms.aim,
+            most_sweeps=MOST_SWEEPS if terms.most_sweeps is None else terms.most_sweeps,
+            screening=terms.screening,
+            gram=terms.gram,
+        )
+    except FitInterrupted as stop:
+        raise FitInterrupted(str(stop), [point(solution) for solution in stop.solution]) from None
+    return [point(solution) for solution in solutions]
+
+
+def _without_l1(task: PathTask, alpha: float, terms: PathTerms) -> PathPoint:
+    """What has no absolute values has a closed form."""
+    X = task.X.tocsr() if is_sparse(task.X) else task.X
+    rows = LeastSquaresRows(X, task.y[:, None], task.weight)
+    penalty = np.array([alpha * task.total])
+    if worth_a_square(rows):
+        solution = least_squares(rows, penalty, intercept=terms.intercept)
+    else:
+        solution = by_conjugate_gradients(rows, penalty, intercept=terms.intercept, tolerance=TOLERANCE)
+    w, b = solution.value.coefficients[:, 0], float(solution.value.intercept[0])
+    gap = _gap(task, w, alpha, terms) / task.total
+    return PathPoint(w, b, gap, 1, solution.certificate, solution.value.path)
+
+
+def _gap(task: PathTask, coefficients: Array, alpha: float, terms: PathTerms) -> float:
+    regression = task.regression(intercept=terms.intercept)
+    w = regression.working(coefficients)
+    residual = regression.residuals(regression.columns.combination(regression.columns.all_ids(), w[None]))
+    c, squares = regression.slopes(residual)[0], float(regression.squares(residual)[0])
+    penalty = regression.penalty(terms.strengths(len(w))).times(alpha * task.total)
+    return max(least_squares_gap(penalty, w, c, squares), 0.0) * regression.unit**2
+
+
+def warn_of(found: list[PathPoint], alphas: Array, total: float) -> None:
+    """A warning in scikit-learn's words if one of the models is not as close to the optimum as it should be."""
+    failed = [(point, alpha) for point, alpha in zip(found, alphas, strict=True) if not point.certificate.holds]
+    if not failed:
+        return
+    worst, alpha = max(failed, key=lambda pair: pair[0].gap)
+    message = NOT_CONVERGED.format(gap=worst.gap * total, tolerance=worst.certificate.tolerance)
+    if alpha * total < np.finfo(np.float64).eps:
+        message += NO_L1
+    several = f"\nThis is the worst of {len(failed)} of {len(found)} penalties." if len(found) > 1 else ""
+    remedy = f"\nIt made {worst.sweeps} iterations: raise max_iter, or tol if such a gap is small enough."
+    warn(message + several + remedy, ConvergenceWarning)
+
+
+# Penalties to try: from the smallest that leaves every coefficient at zero down to a portion of it.
+
+#: below it a penalty is taken for none
+SMALLEST = float(np.finfo(np.float64).resolution)
+
+
+def steepest(task: PathTask, *, intercept: bool, positive: bool) -> float:
+    """The largest slope of the mean loss at coefficients of zero, which is the penalty that keeps them there."""
+    with naming_the_largest(task.X):
+        regression = task.regression(intercept=intercept)
+    slopes = regression.slopes(regression.target[None])[0] * regression.columns.scale * regression.unit
+    slopes = slopes[regression.lengths > 0]
+    pulls = np.maximum(slopes, 0.0) if positive else np.abs(slopes)
+    return float(pulls.max(initial=0.0) / task.total)
+
+
+def alpha_grid(largest: float, l1_ratio: float, eps: float, count: int) -> Array:
+    """So many penalties, evenly spaced by their logarithms."""
+    if l1_ratio == 0:
+        raise PenaltyError(
+            "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid by providing your "
+            "estimator with the appropriate `alphas=` argument."
+        )
+    largest /= l1_ratio
+    if largest <= SMALLEST:
+        return np.full(count, SMALLEST)
+    return np.asarray(np.geomspace(largest, largest * eps, num=count))
+
+
+def descending(alphas: Any) -> Array:
+    """Penalties that were given, the largest first."""
+    values = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
+    if len(values) and not values[-1] >= 0:
+        raise PenaltyError(f"alphas must not be negative, but one is {values[-1]:g}; 0 penalises nothing.")
+    return values
+
+
+# A Gram matrix that the user has computed: whether it is one of these data, and can be used.
+
+
+def usable_gram(precompute: Any, task: PathTask, *, intercept: bool) -> Array | None:
+    """The matrix, unless there is none to be used.
+
+    True, False and "auto" are no matrix: the solver keeps the products it needs. One in single precision has fewer
+    digits than the fit.
+    """
+    if isinstance(precompute, bool | np.bool_ | str) or is_sparse(task.X):
+        return None
+    gram = np.asarray(precompute)
+    columns = task.X.shape[1]
+    if gram.shape != (columns, columns):
+        raise DataError(
+            f"The Gram matrix given as `precompute` has shape {gram.shape}, but X has {columns} columns; give X.T @ X, "
+            "or precompute=False."
+        )
+    centre = np.average(task.X, axis=0, weights=task.weight)
+    if intercept and not np.allclose(centre, 0.0):
+        warn(
+            "Gram matrix was provided but X was centered to fit intercept: recomputing Gram matrix.",
+            UserWarning,
+        )
+        return None
+    _refuse_another(gram, task, centre if intercept else np.zeros(columns))
+    return gram if gram.dtype == np.float64 else None
+
+
+def _refuse_another(gram: Array, task: PathTask, centre: Array) -> None:
+    """Raise if an element is not what it should be."""
+    first = task.X.shape[1] // 2
+    second = min(first + 1, task.X.shape[1] - 1)
+    left, right = (task.X[:, j].astype(np.float64) - centre[j] for j in (first, second))
+    expected = left @ right if task.weight is None else (task.weight * left) @ right
+    precise = gram.dtype == task.X.dtype == np.float64
+    if not np.isclose(expected, gram[first, second], rtol=1e-7 if precise else 1e-4, atol=1e-5):
+        raise DataError(
+            "Gram matrix passed in via 'precompute' parameter did not pass validation when a single element was "
+            f"checked - please check that it was computed properly. For element ({first},{second}) we computed "
+            f"{expected} but the user-supplied value was {gram[first, second]}. It is to be the sum over rows of "
+            "weight times x times x, where the weights sum to the number of rows."
+        )
+
+
+# One penalty, any number of targets: each is a model of its own.
+
+#: rows that tell most columns that vary
+FEW = 8
+RANDOM = f"{WORKING_SETS} (in cyclic order: selection='random' has the same optimum)"
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateFit:
+    """The solution for all targets, and each by itself."""
+
+    solution: Solution  # of a `LinearFit`
+    each: list[PathPoint]
+
+
+def fit(
+    rows: LeastSquaresRows, alpha: float, terms: PathTerms, *, precompute: Any = False, start: Any = None
+) -> CoordinateFit:
+    """Fit every target; a `FitInterrupted` has a `Fitted` as its `solution`, with zeros where it did not get to."""
+    X, weight = columnwise(rows.X), normalised(rows.weight)
+    tasks = [PathTask.of(X, y, weight) for y in rows.Y.T]
+    terms = replace(terms, closely=True, gram=usable_gram(precompute, tasks[0], intercept=terms.intercept))
+    starts = starts_of(start, rows)
+    constant = constant_columns(X, weight) if terms.intercept else ()
+    return each_target(tasks, alpha, terms, starts, partial(together, constant=constant))
+
+
+def each_target(
+    tasks: Sequence[PathTask],
+    alpha: float,
+    terms: PathTerms,
+    starts: Sequence[Array | None],
+    finished: Callable[[list[PathPoint]], CoordinateFit],
+) -> CoordinateFit:
+    """What `finished` makes of the models of all targets, also of those that were found when the user stopped."""
+    found: list[PathPoint] = []
+    for task, begin in zip(tasks, starts, strict=True):
+        try:
+            found.extend(points(task, np.array([alpha]), terms, begin))
+        except FitInterrupted as stop:
+            found.append(stop.solution[-1])
+            found.extend(_untouched(task) for task in tasks[len(found) :])
+            raise FitInterrupted(str(stop), finished(found)) from None
+    warn_of(found, np.full(len(found), alpha), tasks[0].total)
+    return finished(found)
+
+
+def columnwise(X: Any) -> Any:
+    """As the solver reads it: floating-point numbers, sparse ones by column."""
+    if is_sparse(X):
+        return X.tocsc()
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+
+
+def normalised(weight: Array | None) -> Array | None:
+    """Weights that sum to the number of rows, as scikit-learn's Gram matrices have them."""
+    return None if weight is None else np.asarray(weight * (len(weight) / weight.sum()))
+
+
+def constant_columns(X: Any, weight: Array | None) -> tuple[int, ...]:
+    """Columns that do not vary among rows that have a weight."""
+    weighted = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
+    if is_sparse(X):
+        some = X if len(weighted) == X.shape[0] else X.tocsr()[weighted]
+        constant = np.flatnonzero(some.max(axis=0).toarray().ravel() == some.min(axis=0).toarray().ravel())
+        return tuple(int(j) for j in constant)
+    few = X[weighted[:FEW]]
+    suspects = np.flatnonzero((few == few[0]).all(axis=0))
+    return tuple(int(j) for j in suspects if (X[weighted, j] == few[0, j]).all())
+
+
+def starts_of(start: Any, rows: LeastSquaresRows) -> list[Array | None]:
+    """Coefficients of the last fit for each target, where it is to begin with them."""
+    if start is None:
+        return [None] * rows.targets
+    begin = np.atleast_2d(np.asarray(start, dtype=np.float64))
+    if begin.shape != (rows.targets, rows.shape[1]):
+        raise DataError(
+            f"warm_start=True, but coef_ has shape {np.shape(start)} and the new data have "
+            f"{counted(rows.targets, 'target')} and {rows.shape[1]} columns; set warm_start=False."
+        )
+    return list(begin)
+
+
+def _untouched(task: PathTask) -> PathPoint:
+    """A target that was not got to."""
+    certificate = Certificate("duality gap", np.inf, 0.0, "stopped by the user before this target")
+    return PathPoint(np.zeros(task.X.shape[1]), float(task.y.mean()), np.inf, 0, certificate, WORKING_SETS)
+
+
+def together(found: list[PathPoint], constant: tuple[int, ...]) -> CoordinateFit:
+    """All targets."""
+    coefficients = np.column_stack([point.coefficients for point in found])
+    intercept = np.array([point.intercept for point in found])
+    linear = LinearFit(coefficients, intercept, found[0].path, constant=constant)
+    worst = max(found, key=lambda point: point.certificate.value - point.certificate.tolerance)
+    return CoordinateFit(Solution(linear, worst.certificate, ()), found)
+
+
+# Absolute values in the penalty, of rows that are read once: a small matrix has the same squares as all of them.
+#
+# With the Gram matrix G = V Λ Vᵀ of columns about their means, A = Λ^½ Vᵀ and z = Λ^−½ Vᵀ Xᵀy, it is
+# ‖y − X w‖² = ‖z − A w‖² + rest for every w: what is minimised, and the proof that it is, are those of A and z.
+
+#: eigenvalues, columns of unit length, below this portion are rounding
+COORDINATE_STREAMED_ROUNDING = float(np.finfo(float).eps)
+
+
+def fit_streamed(rows: StreamedRows, alpha: float, terms: PathTerms, *, start: Any = None) -> CoordinateFit:
+    """`fit` of a source; a `FitInterrupted` has a `Fitted` as its `solution`."""
+    sums = rows.sums
+    if not sums.finite:
+        raise NonFiniteError(NOT_FINITE)
+    products = sums.products(centred=terms.intercept)
+    squares = np.diagonal(products.gram)
+    constant = np.flatnonzero(squares <= sums.weight * np.square(CONSTANT * sums.mean[0]))
+    A, Z = _small(products)
+    if terms.intercept:
+        A[:, constant] = 0.0  # but for rounding they are
+    tasks = [PathTask(A, z, None, sums.weight) for z in Z.T]
+    plain = replace(terms, closely=True, intercept=False)
+    known = tuple(constant.tolist()) if terms.intercept else ()
+    return each_target(tasks, alpha, plain, starts_of(start, rows), lambda found: _placed(found, rows, known, terms))
+
+
+def _placed(found: list[PathPoint], rows: StreamedRows, constant: tuple[int, ...], terms: PathTerms) -> CoordinateFit:
+    """With the intercept, which a matrix about its means has not."""
+    x, y = rows.sums.mean if terms.intercept else (np.zeros(rows.shape[1]), np.zeros(rows.targets))
+    moved = [
+        point._replace(intercept=float(level - x @ point.coefficients)) for point, level in zip(found, y, strict=True)
+    ]
+    return together(moved, constant)
+
+
+def _small(products: CrossProducts) -> tuple[Array, Array]:
+    """A and z, with a row more in which y has what no column explains."""
+    gram, moment, squares = products
+    unit = np.sqrt(np.diagonal(gram))
+    unit[unit == 0] = 1.0
+    with blas_for(len(unit)):
+        values, axes = np.linalg.eigh(gram / unit / unit[:, None])
+    root = np.sqrt(np.maximum(values, 0.0))
+    felt = values > len(values) * COORDINATE_STREAMED_ROUNDING * values.max(initial=0.0)
+    along = axes.T @ (moment / unit[:, None])
+    z = np.divide(along, root[:, None], out=np.zeros_like(along), where=felt[:, None])
+    A = np.where(felt, root, 0.0)[:, None] * axes.T * unit
+    rest = np.sqrt(np.maximum(squares - np.square(z).sum(axis=0), 0.0))
+    return np.vstack([A, np.zeros(len(unit))]), np.vstack([z, rest])
+
+
+CONSTRAINTS: dict[str, Any] = {
+    "X": ["array-like", "sparse matrix"],
+    "y": ["array-like", "sparse matrix"],
+    "l1_ratio": [Interval(Real, 0.0, 1.0, closed="both")],
+    "eps": [Interval(Real, 0.0, None, closed="neither")],
+    "n_alphas": [Interval(Integral, 1, None, closed="left"), Hidden(StrOptions({"deprecated"}))],
+    "alphas": [Interval(Integral, 1, None, closed="left"), "array-like", None, Hidden(StrOptions({"warn"}))],
+    "precompute": [StrOptions({"auto"}), "boolean", "array-like"],
+    "Xy": ["array-like", None],
+    "copy_X": ["boolean"],
+    "coef_init": ["array-like", None],
+    "verbose": ["verbose"],
+    "return_n_iter": ["boolean"],
+    "positive": ["boolean"],
+    "check_input": ["boolean"],
+}
+#: what scikit-learn's functions take besides
+OPTIONS = (
+    "tol",
+    "max_iter",
+    "selection",
+    "random_state",
+    "do_screening",
+    "sample_weight",
+    "X_offset",
+    "X_scale",
+)
+
+
+def lasso_path(
+    X: Any,
+    y: Any,
+    *,
+    eps: float = 1e-3,
+    n_alphas: Any = "deprecated",
+    alphas: Any = "warn",
+    precompute: Any = "auto",
+    Xy: Any = None,
+    copy_X: bool = True,
+    coef_init: Any = None,
+    verbose: Any = False,
+    return_n_iter: bool = False,
+    positive: bool = False,
+    **params: Any,
+) -> tuple[Any, ...]:
+    """Lasso coefficients along a path of penalties; scikit-learn's, each with a proof of optimality.
+
+    Minimises ‖y − X w‖² / 2n + alpha ‖w‖₁ for each alpha. There is no intercept.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows; a dense array is not copied, be it in C or in Fortran order.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Targets. Several are fitted together, by scikit-learn: a column is used for all or for none.
+    eps : float, default=1e-3
+        The smallest alpha, as a portion of the largest.
+    n_alphas : int, default=100
+        Deprecated: give `alphas` a number.
+    alphas : int or array-like, default=100
+        Penalties, or how many of them to choose.
+    precompute : "auto", bool or array-like of shape (n_features, n_features), default="auto"
+        A Gram matrix that is known. True and False have no effect: products are computed where they are needed.
+    Xy : array-like of shape (n_features,), default=None
+        Has no effect: it costs little to compute.
+    copy_X : bool, default=True
+        Has no effect: X is never changed.
+    coef_init : array-like of shape (n_features,), default=None
+        Coefficients to begin with.
+    verbose : bool or int, default=False
+        Whether to write a dot, or above 1 a line, for each penalty.
+    return_n_iter : bool, default=False
+        Whether to return the numbers of iterations, too.
+    positive : bool, default=False
+        Whether to forbid negative coefficients. Only for one target.
+    **params : dict
+        `tol` (1e-4), `max_iter` (1000), `selection` and `random_state` as for `Lasso`; `sample_weight`.
+
+    Returns
+    -------
+    alphas : ndarray of shape (n_alphas,)
+        Penalties, the largest first.
+    coefs : ndarray of shape (n_features, n_alphas) or (n_targets, n_features, n_alphas)
+        Coefficients.
+    dual_gaps : ndarray of shape (n_alphas,)
+        Upper bounds of how much lower the objective can be.
+    n_iters : list of int
+        Numbers of iterations, if `return_n_iter`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import lasso_path
+    >>> X = np.array([[1, 2, 3.1], [2.3, 5.4, 4.3]]).T
+    >>> alphas, coefs, gaps = lasso_path(X, np.array([1, 2, 3.1]), alphas=[5.0, 1.0, 0.5], tol=1e-10)
+    >>> coefs.round(4)
+    array([[0.    , 0.    , 0.4692],
+           [0.2159, 0.4426, 0.2367]])
+    """
+    given = {name: value for name, value in locals().items() if name in CONSTRAINTS}
+    validate_parameter_constraints(CONSTRAINTS, given, caller_name="lasso_path")
+    return enet_path(
+        X,
+        y,
+        l1_ratio=1.0,
+        eps=eps,
+        n_alphas=n_alphas,
+        alphas=alphas,
+        precompute=precompute,
+        Xy=Xy,
+        copy_X=copy_X,
+        coef_init=coef_init,
+        verbose=verbose,
+        return_n_iter=return_n_iter,
+        positive=positive,
+        **params,
+    )
+
+
+def enet_path(
+    X: Any,
+    y: Any,
+    *,
+    l1_ratio: float = 0.5,
+    eps: float = 1e-3,
+    n_alphas: Any = "deprecated",
+    alphas: Any = "warn",
+    precompute: Any = "auto",
+    Xy: Any = None,
+    copy_X: bool = True,
+    coef_init: Any = None,
+    verbose: Any = False,
+    return_n_iter: bool = False,
+    positive: bool = False,
+    check_input: bool = True,
+    **params: Any,
+) -> tuple[Any, ...]:
+    """Elastic net coefficients along a path of penalties; scikit-learn's, each with a proof of optimality.
+
+    Minimises ‖y − X w‖² / 2n + alpha (l1_ratio ‖w‖₁ + (1 − l1_ratio) ‖w‖² / 2) for each alpha. There is no intercept.
+
+    Parameters
+    ----------
+    X, y, eps, n_alphas, alphas, precompute, Xy, copy_X, coef_init, verbose, return_n_iter, positive, **params
+        As for `lasso_path`.
+    l1_ratio : float, default=0.5
+        The share of the absolute values in the penalty, from 0 to 1.
+    check_input : bool, default=True
+        Whether to check and convert X and y.
+
+    Returns
+    -------
+    alphas, coefs, dual_gaps, n_iters
+        As for `lasso_path`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import enet_path
+    >>> alphas, coefs, gaps = enet_path(np.eye(3), np.arange(3.0), alphas=[0.1, 0.2], l1_ratio=0.5)
+    >>> alphas
+    array([0.2, 0.1])
+    >>> coefs.round(3)
+    array([[0.   , 0.   ],
+           [0.538, 0.739],
+           [1.308, 1.609]])
+    """
+    given = {name: value for name, value in locals().items() if name in CONSTRAINTS}
+    validate_parameter_constraints(CONSTRAINTS, given, caller_name="enet_path")
+    if unknown := params.keys() - set(OPTIONS):
+        raise DataError(f"Unexpected parameters in params: {sorted(unknown)}. Known are {', '.join(OPTIONS)}.")
+    if np.ndim(y) != 1:
+        return _of_several_targets(**given, **params)
+    if check_input:
+        X, y = _checked(X, y)
+    task = PathTask.of(X, y, None)
+    if (weight := params.get("sample_weight")) is not None:
+        task = PathTask(X, task.y, np.asarray(weight, dtype=np.float64), task.total)
+    centred = params.get("X_offset") is not None and hasattr(X, "indptr")
+    try:
+        gram = usable_gram(precompute, task, intercept=False)
+        terms = _terms(params, l1_ratio=l1_ratio, intercept=centred, positive=positive, gram=gram)
+        chosen = _alphas(task, terms, n_alphas, alphas, eps)
+        found = points(task, chosen, terms, None if coef_init is None else np.asarray(coef_init, dtype=np.float64))
+    except NonFiniteError:
+        refuse_non_finite(X, [f"x{j}" for j in range(X.shape[1])], "enet_path")
+        raise
+    warn_of(found, chosen, task.total)
+    _tell(found, verbose)
+    coefs = np.column_stack([point.coefficients for point in found]).astype(X.dtype, copy=False)
+    result = (chosen, coefs, np.array([point.gap for point in found]))
+    return (*result, [point.sweeps for point in found]) if return_n_iter else result
+
+
+def _of_several_targets(**given: Any) -> tuple[Any, ...]:
+    from sklearn.linear_model import enet_path as of_scikit_learn
+
+    result: tuple[Any, ...] = of_scikit_learn(**given)
+    return result
+
+
+def _checked(X: Any, y: Any) -> tuple[Any, Any]:
+    X = check_array(X, accept_sparse="csc", dtype=[np.float64, np.float32], ensure_all_finite=False)
+    y = check_array(y, dtype=X.dtype.type, ensure_2d=False, input_name="y")
+    if len(y) != X.shape[0]:
+        raise DataError(
+            f"Found input variables with inconsistent numbers of samples: {[X.shape[0], len(y)]}. Give one target for "
+            "each row of X."
+        )
+    return X, y
+
+
+def _terms(params: dict[str, Any], **options: Any) -> PathTerms:
+    if params.get("selection", "cyclic") not in ("random", "cyclic"):
+        raise DataError("selection should be either random or cyclic. Either leads to the same optimum.")
+    return PathTerms(
+        tolerance=params.get("tol", 1e-4),
+        most_sweeps=params.get("max_iter", 1000),
+        screening=params.get("do_screening", True),
+        **options,
+    )
+
+
+def _alphas(task: PathTask, terms: PathTerms, n_alphas: Any, alphas: Any, eps: float) -> Array:
+    """Penalties, the largest first, from both of scikit-learn's parameters."""
+    count = 100
+    if n_alphas != "deprecated":
+        warn(
+            "'n_alphas' was deprecated in 1.9 and will be removed in 1.11. 'alphas' now accepts an integer value which "
+            "removes the need to pass 'n_alphas'. The default value of 'alphas' will change from None to 100 in 1.11. "
+            "Pass an explicit value to 'alphas' and leave 'n_alphas' to its default value to silence this warning.",
+            FutureWarning,
+        )
+        count = n_alphas
+    if alphas is None:
+        warn(
+            "'alphas=None' is deprecated and will be removed in 1.11, at which point the default value will be set to "
+            "100. Set 'alphas=100' to silence this warning.",
+            FutureWarning,
+        )
+    elif isinstance(alphas, Integral):
+        count = int(alphas)
+    elif not isinstance(alphas, str):
+        return descending(alphas)
+    largest = steepest(task, intercept=terms.intercept, positive=terms.positive)
+    return alpha_grid(largest, terms.l1_ratio, eps, count)
+
+
+def _tell(found: list[PathPoint], verbose: Any) -> None:
+    """After the fact: the penalties are not solved one after the other."""
+    for i, point in enumerate(found if verbose else ()):
+        if verbose > 2:
+            sys.stdout.write(f"{point.certificate}\n")
+        elif verbose > 1:
+            sys.stdout.write(f"Path: {i:03d} out of {len(found):03d}\n")
+        else:
+            sys.stderr.write(".")

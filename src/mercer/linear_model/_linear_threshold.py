@@ -1,0 +1,509 @@
+"""Linear threshold units by the four learning rules of lecture 2: perceptron, LMS, logistic and sigmoid."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import log_expit, logsumexp
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+
+from mercer._errors import DataError, FitInterrupted
+from mercer._gpu import is_tensor, like, namespace, to_numpy
+from mercer._stored import floats, part_of, stored
+from mercer._threads import thread_count
+from mercer._typing import Array
+from mercer.base import DECIDES_ONLY, Candidate, Question, traits
+from mercer.base.agreement import announced_classes, refuse_labels_of_other_type, refuse_new_classes, regrown
+from mercer.base.fitted_fields import FITTED_CLASSES
+from mercer.base.linear import LinearClassifier
+from mercer.base.progress import CallbackSupportMixin, watched, with_callbacks
+from mercer.base.sources import fits_sources, reader_of, refuse_offset, streamed_plan
+from mercer.base.validation import (
+    NO_WEIGHT,
+    Plan,
+    checked,
+    checked_weight,
+    forget_fit,
+    labelled,
+    old_state_on_failure,
+    refuse_no_target,
+    refuse_not_finite,
+    refuse_one_class,
+)
+from mercer.data.labels import codes_of, encode_labels
+from mercer.data.sources.base import Chunk, Source
+from mercer.engines.folding import fold
+from mercer.engines.passes import current_run
+from mercer.linear_model._learning import learn
+from mercer.linear_model._learning_history import History
+from mercer.optim.certificate import Certificate, Solution
+from mercer.optim.learning_rules import RULES, Lesson, RuleErrors, Units
+
+# Rules that learn row after row, from a source: one pass in the order of its rows, and a look at what came of it.
+#
+# What was learnt depends on the order of rows, and so on how they are cut into chunks: it is that of `partial_fit` with
+# one chunk after the other.
+
+STOPPED = "stopped by the user; the weights learnt so far are kept."
+SENTENCE = "rows on the wrong side of a hyperplane after one pass; none would prove the classes separable"
+
+
+def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any], *, zero_is_positive: bool) -> None:
+    """One pass in which `learn` has every chunk in turn, and one that counts the mistakes that are left.
+
+    What a score of 0 says is for the model to decide, whose `predict` has to agree.
+    """
+    refuse_offset(model, source.head())
+    forget_fit(model)
+    vars(model).pop("_units", None)
+    try:
+        for chunk in _weighted(source):
+            learn(chunk)
+        if not hasattr(model, "coef_"):
+            raise DataError(NO_WEIGHT)
+        model.n_iter_ = 1
+        wrong = fold(partial(_mistakes, _scorer(model), zero_is_positive), source, operator.add)
+    except KeyboardInterrupt:
+        if not hasattr(model, "coef_"):  # nothing was learnt, and the old model stays
+            raise
+        # that of the last chunk speaks of its rows alone
+        model.certificate_ = Certificate("separation", np.inf, 0.0, "was not looked at: there was no time for it")
+        raise FitInterrupted(STOPPED, Solution(model.coef_, model.certificate_, ())) from None
+    model.certificate_ = Certificate("separation", wrong, 0.0, SENTENCE)
+    path = f"{model.plan_.path}, in one pass"
+    model.plan_ = streamed_plan(path, model.plan_.dtype)
+
+
+def labels_of(source: Source) -> Array:
+    """All labels, in ascending order: one pass."""
+    return fold(_labels, source, _all_labels)
+
+
+def _weighted(source: Source) -> Iterator[Chunk]:
+    """Chunks of which some row has a weight."""
+    current_run().passes += 1
+    for chunk in source:
+        if chunk.weight is None or np.any(chunk.weight):
+            yield chunk
+
+
+def _mistakes(reader: Any, zero_is_positive: bool, chunk: Chunk) -> float:
+    """How often a unit has a row that has a weight on the wrong side."""
+    scores = reader.decision_function(chunk.X)
+    codes = codes_of(chunk.y, reader.classes_)
+    positive = scores >= 0 if zero_is_positive else scores > 0
+    if scores.ndim == 1:
+        wrong = positive != (codes > 0)
+    else:
+        wrong = (positive != (codes[:, None] == np.arange(scores.shape[1]))).any(axis=1)
+    return float(wrong.sum() if chunk.weight is None else wrong[chunk.weight > 0].sum())
+
+
+def _scorer(model: Any) -> Any:
+    """The model with no more than it takes to score chunks: small, so that it can be sent anywhere."""
+    reader = reader_of(model)
+    reader.coef_, reader.intercept_, reader.classes_ = model.coef_, model.intercept_, model.classes_
+    return reader
+
+
+def _labels(chunk: Chunk) -> Array:
+    return encode_labels(chunk.y)[0]
+
+
+def _all_labels(mine: Array, theirs: Array) -> Array:
+    refuse_labels_of_other_type(theirs, mine)
+    return np.union1d(mine, theirs)
+
+
+#: what else there is to do where all rows are of one class
+OR_BY_PARTS = ", or learn with partial_fit, which may start with one"
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    if RULES[estimator.rule].has_probabilities:
+        return True
+    raise AttributeError(
+        f'the {estimator.rule} rule learns a boundary and no probabilities; use rule="logistic" or rule="sigmoid".'
+    )
+
+
+#: rows up to which learning rules take part in a comparison: where no hyperplane separates the classes, they pass over
+#: the rows until they give up, and the perceptron checks, for each class, whether there is none
+RULE_ROWS = {"perceptron": 5_000, "lms": 50_000}
+#: passes until then: more of them cost most of a comparison's time, and decide no better on rows that were held out
+MOST_PASSES = 200
+
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield decisions learnt without probabilities (lecture 2's third way), up to so many rows.
+
+    To find out whether a hyperplane exists takes time in the square of the rows, for each class.
+    """
+    if question.has_texts:
+        yield Candidate(LinearThreshold("perceptron", max_iter=MOST_PASSES), 40)
+        return
+    for place, (rule, rows) in enumerate(RULE_ROWS.items(), start=40):
+        model = LinearThreshold(rule, max_iter=MOST_PASSES)
+        yield Candidate(model, place, "array", scale=True, most_rows=int(rows / question.outputs**0.5))
+
+
+@traits(
+    "classification",
+    kind="direct",
+    no_counterpart=DECIDES_ONLY,
+    label=lambda model: f"LinearThreshold({model.rule!r})",
+    candidates=_candidates,
+    export="mercer.export.linear.threshold",
+    kernelize="mercer.kernel_ridge.perceptron.kernelize_perceptron",
+)
+@stored(**FITTED_CLASSES, _units=part_of(Units, u="u"), coef_=floats("ud"), intercept_=floats("u"))
+class LinearThreshold(CallbackSupportMixin, LinearClassifier):
+    """Linear threshold units: class 1 where w·x + w₀ ≥ 0, learnt by one of the lectures' four rules.
+
+    Each rule moves the weights by w ← w + α e x, row after row or by the sum over all rows:
+
+    - "perceptron": e = y − s(u), with the step function s of u = w·x + w₀. Finds a hyperplane without mistakes if there
+      is one, and else stops with the proof that there is none.
+    - "lms": e = t − u with t = ±1 (Widrow and Hoff): least squares. Rows far on the correct side count as errors too,
+      and the only corner of class 1 of a Boolean function may come to lie exactly on the threshold.
+    - "logistic": e = y − σ(u): the gradient of the likelihood of logistic regression.
+    - "sigmoid": e = σ(u) (1 − σ(u)) (y − σ(u)): least squares of the probabilities.
+
+    More than two classes are learnt by one unit each, against all others; the largest u decides.
+
+    Parameters
+    ----------
+    rule : {"perceptron", "lms", "logistic", "sigmoid"}, default="perceptron"
+        The learning rule.
+    mode : {"batch", "incremental"}, default="batch"
+        Whether a step is made for all rows together or after each row.
+    rate : float or "auto", default="auto"
+        The learning rate α. "auto" is half of what is known to be safe, 2/λmax(XᵀX) for a step of "lms" over all rows;
+        1 for the perceptron.
+    decay : float, default=None
+        After t passes over the rows, fractions included, the rate is rate / (1 + decay · t). None is 0, a constant
+        rate; with rate="auto" in incremental mode it is 0.1, without which the weights would circle around the optimum.
+    average : bool, default=False
+        Whether to publish the mean of the weights after each step instead of the last ones.
+    fit_intercept : bool, default=True
+        Whether there is a w₀.
+    max_iter : int, default=1000
+        Passes over the rows after which to give up.
+    tol : float or None, default=1e-3
+        How small the gradient has to become: the largest cosine between a column and the errors. The perceptron stops
+        at a proof, whatever the number. With None, `max_iter` passes are made without looking for a reason to stop.
+    shuffle : bool, default=True
+        Whether rows are taken in another random order in each pass, in incremental mode.
+    random_state : int, RandomState instance or None, default=0
+        Determines these orders.
+    proof_size : float, default=1e8
+        Rows × columns² × units up to which a perceptron that makes no progress decides by linear programming whether a
+        separating hyperplane exists. Beyond, it makes `max_iter` passes. 0 means never.
+    verbose : int, default=0
+        Whether to show progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the unit that answers to the second of two classes, or of one unit per class.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Their w₀.
+    n_iter_ : int
+        Passes over the rows in the last `fit` or `partial_fit`.
+    trace_ : History
+        Loss, error, mistakes and weights of each of them; `trace_.frame()` and `trace_.plot()` show them.
+    separations_ : tuple of Separation or None
+        For each unit of a perceptron that found no hyperplane: whether there is one, with the proof.
+    certificate_ : Certificate
+        Why learning stopped: no mistakes, no separating hyperplane, or no gradient.
+    plan_ : Plan
+        Which path the fit took.
+
+    Examples
+    --------
+    >>> from mercer import LinearThreshold
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> LinearThreshold().fit(X, [0, 0, 0, 1]).predict(X)
+    array([0, 0, 0, 1])
+    >>> print(LinearThreshold().fit(X, [0, 1, 1, 0]).certificate_.kind)
+    no separation
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "rule": [StrOptions(set(RULES))],
+        "mode": [StrOptions({"batch", "incremental"})],
+        "rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "decay": [Interval(Real, 0, None, closed="left"), None],
+        "average": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "shuffle": ["boolean"],
+        "random_state": ["random_state"],
+        "proof_size": [Interval(Real, 0, None, closed="left")],
+        "verbose": ["verbose"],
+    }
+
+    _units: Units
+    #: whether the classes were announced, so that no others may come
+    _classes_fixed: bool = False
+
+    def __init__(
+        self,
+        rule: str = "perceptron",
+        *,
+        mode: str = "batch",
+        rate: float | str = "auto",
+        decay: float | None = None,
+        average: bool = False,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        proof_size: float = 1e8,
+        verbose: int = 0,
+    ) -> None:
+        self.rule = rule
+        self.mode = mode
+        self.rate = rate
+        self.decay = decay
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.proof_size = proof_size
+        self.verbose = verbose
+
+    # Learning.
+
+    @fits_sources
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows, forgetting what was learnt before.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame of shape (n_samples, n_features), or Source
+            Training rows. From a source, mode="incremental" learns in one pass; mode="batch" needs all rows together.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, which multiply their errors; 1 if not given.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            self._classes_fixed = False
+            X, y, weight = self._checked(X, y, sample_weight, reset=True)
+            self.classes_, codes = encode_labels(y)
+            refuse_one_class(self.classes_, OR_BY_PARTS)
+            lesson = self._lesson(X, codes, weight)
+            self._units = self._placed(np.zeros((lesson.units, X.shape[1])), np.zeros(lesson.units), lesson)
+            self._learn(lesson, X, y, tolerance=self.tol, most_passes=self.max_iter)
+        return self
+
+    def _fit_source(self, source: Source) -> Any:
+        if self.mode == "batch":
+            return NotImplemented
+        records: list[tuple[float, History]] = []
+
+        def learn_from(chunk: Chunk) -> None:
+            self.partial_fit(chunk.X, chunk.y, sample_weight=chunk.weight)
+            records.append((float(chunk.n_rows if chunk.weight is None else chunk.weight.sum()), self.trace_))
+
+        self._classes_fixed = False
+        learn_in_order(self, source, learn_from, zero_is_positive=True)
+        refuse_one_class(self.classes_, OR_BY_PARTS)
+        self.trace_ = History.of_parts(records)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Make one pass over more rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class labels. New ones are welcome, unless `classes` were announced: their units start from zero.
+        classes : array-like of shape (n_classes,), default=None
+            Every class that can ever appear.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, which multiply their errors; 1 if not given.
+
+        Returns
+        -------
+        self : object
+            The model.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            first = not hasattr(self, "classes_")
+            X, y, weight = self._checked(X, y, sample_weight, reset=first)
+            known = None if first else self.classes_
+            self.classes_ = self._all_classes(encode_labels(y)[0], classes, known)
+            lesson = self._lesson(X, codes_of(y, self.classes_), weight)
+            self._units = self._placed_again(lesson, known)
+            self._learn(lesson, X, y, tolerance=None, most_passes=1)
+        return self
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Any, Array | None]:
+        refuse_no_target(self, y, "class")
+        X, y = checked(self, X, y, reset=reset, dtype=[np.float64, np.float32])
+        weight = checked_weight(sample_weight, X)
+        if weight is not None and (there := weight > 0).sum() < len(weight):
+            X, y, weight = X[there], y[there], weight[there]
+        return X, y, weight
+
+    def _lesson(self, X: Any, codes: Array, weight: Array | None) -> Lesson:
+        return Lesson(X, codes, len(self.classes_), weight, self.fit_intercept)
+
+    def _placed(self, coefficients: Array, intercept: Array, lesson: Lesson) -> Units:
+        return Units.of(coefficients, intercept, by_column=lesson.entries is not None)
+
+    def _placed_again(self, lesson: Lesson, known: Array | None) -> Units:
+        """The units as they were left, where classes and storage are the same; else in their new places."""
+        if known is None:
+            return self._placed(np.zeros((lesson.units, lesson.n_columns)), np.zeros(lesson.units), lesson)
+        units = self._units
+        same_order = units.w.flags.c_contiguous if lesson.entries is not None else units.w.flags.f_contiguous
+        if len(known) == len(self.classes_) and same_order:
+            return units.copy()
+        weights = (units.w.T, units.bias[:, None], units.w_sum.T, units.bias_sum[:, None])
+        w, bias, w_sum, bias_sum = (regrown(part, known, self.classes_) for part in weights)
+        again = self._placed(w, bias[:, 0], lesson)
+        again.w_sum[...], again.bias_sum[...] = w_sum.T, bias_sum[:, 0]
+        again.steps, again.passes = units.steps, units.passes
+        return again
+
+    def _all_classes(self, labels: Array, announced: Any, known: Array | None) -> Array:
+        if announced is not None:
+            known, self._classes_fixed = announced_classes(announced, known), True
+        if known is None:
+            return labels
+        if self._classes_fixed:
+            refuse_new_classes(labels, known)
+            return known
+        refuse_labels_of_other_type(labels, known)
+        return np.union1d(known, labels)
+
+    @with_callbacks
+    def _learn(self, lesson: Lesson, X: Any, y: Any, *, tolerance: float | None, most_passes: int) -> None:
+        rule, incremental = RULES[self.rule], self.mode == "incremental"
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        how = RuleErrors(
+            incremental,
+            None if self.rate == "auto" else float(self.rate),
+            self.decay,
+            self.average,
+            rng if incremental and self.shuffle else None,
+            float(self.proof_size),
+        )
+        order = "row after row" if incremental else "all rows at once"
+        self.plan_ = Plan(f"{self.rule} rule, {order}", str(X.dtype), 1, 1 if incremental else thread_count())
+        with watched(self, verbose=self.verbose, X=X, y=y) as watch:
+            try:
+                self._store(
+                    learn(
+                        lesson,
+                        rule,
+                        how,
+                        self._units,
+                        tolerance=tolerance,
+                        most_passes=most_passes,
+                        progress=watch.progress,
+                        blame=lambda: refuse_not_finite(self, X),
+                    )
+                )
+            except FitInterrupted as stop:
+                self._store(stop.solution)
+                if not watch.stopped:
+                    raise
+
+    def _store(self, solution: Solution) -> None:
+        learnt = solution.value
+        self.coef_, self.intercept_ = learnt.coefficients, learnt.intercept
+        self.trace_, self.separations_ = learnt.history, learnt.separations
+        self.n_iter_ = max(1, len(learnt.history))
+        self.certificate_ = solution.certificate
+
+    # Predicting.
+
+    def predict(self, X: Any) -> Array:
+        """The class of every row: of two, the second where u = w·x + w₀ ≥ 0; of more, the one with the largest u.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        u: Any = self.decision_function(X)
+        best = u.argmax(axis=1) if u.ndim == 2 else (u >= 0) * (len(self.classes_) - 1)
+        return labelled(self.classes_, best) if is_tensor(u) else np.asarray(self.classes_[best])
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """σ(u) of every row and class; for more than two classes these are divided by their sum.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        logs = self.predict_log_proba(X)
+        return namespace(logs).exp(logs)  # type: ignore[no-any-return]
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        u = self.decision_function(X)
+        return like(self._log_probabilities(to_numpy(u)), u)  # type: ignore[no-any-return]
+
+    def _log_probabilities(self, u: Array) -> Array:
+        if len(self.classes_) == 1:
+            return np.zeros((len(u), 1))
+        if u.ndim == 1:
+            return np.column_stack([log_expit(-u), log_expit(u)])
+        each = log_expit(u)
+        return np.asarray(each - logsumexp(each, axis=1, keepdims=True))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

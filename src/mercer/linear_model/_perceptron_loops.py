@@ -1,0 +1,143 @@
+"""One pass of scikit-learn's perceptron, operation by operation, so that its numbers come out to the last bit.
+
+Nothing is reordered or fused, and where the data are float32 the same intermediate results are rounded to it. What is
+peculiar is kept: the norms that enter the objective are those of the coordinates that the last update touched, and the
+L1 penalty is Tsuruoka's cumulative one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._jit import jit
+from mercer.optim.row_order_loops import fetch_later, span
+
+EXACTLY: dict[str, Any] = {"fastmath": False}
+#: places in the state: intercept, common factor of the weights, their squared and absolute norms, what the L1 penalty
+#: may have taken from each by now, and of the last pass the objective and the loss
+INTERCEPT, SCALE, SQUARED, ABSOLUTE, TAKEN, OBJECTIVE, LOSS = range(7)
+
+
+class PerceptronTerms(NamedTuple):
+    """What does not change from pass to pass."""
+
+    eta: float
+    alpha: float
+    l1_ratio: float
+    penalty: int  # 0 none, 1 L1, 2 L2, 3 both
+    positive_weight: float
+    negative_weight: float
+    intercept_rate: float  # 0 without an intercept
+
+
+@jit(**EXACTLY)
+def unscale(w, state):  # type: ignore[no-untyped-def]
+    """Multiply the weights by their common factor."""
+    scale = w.dtype.type(state[SCALE])
+    for j in range(w.shape[0]):
+        w[j] *= scale
+    state[SCALE] = 1.0
+
+
+@jit(forceinline=True, **EXACTLY)
+def product(w, indices, values, begin, end):  # type: ignore[no-untyped-def]
+    """Of the weights with the entries of a row, one after the other."""
+    total = 0.0
+    if indices.shape[0] == 0:
+        for j in range(end - begin):
+            total += w[j] * values[begin + j]
+    else:
+        for entry in range(begin, end):
+            total += w[indices[entry]] * values[entry]
+    return total
+
+
+@jit(forceinline=True, **EXACTLY)
+def add(w, indices, values, begin, end, step):  # type: ignore[no-untyped-def]
+    """Add `step` times the entries of a row to the weights."""
+    if indices.shape[0] == 0:
+        for j in range(end - begin):
+            w[j] = w[j] + np.float64(values[begin + j]) * step
+    else:
+        for entry in range(begin, end):
+            j = indices[entry]
+            w[j] = w[j] + np.float64(values[entry]) * step
+
+
+@jit(forceinline=True, **EXACTLY)
+def norms(w, indices, begin, end):  # type: ignore[no-untyped-def]
+    """Σ w² and Σ |w| over the columns of a row."""
+    squares = absolutes = 0.0
+    for entry in range(begin, end):
+        j = np.int64(entry - begin) if indices.shape[0] == 0 else np.int64(indices[entry])
+        squares += w[j] * w[j]
+        absolutes += abs(w[j])
+    return squares, absolutes
+
+
+@jit(forceinline=True, **EXACTLY)
+def truncate(w, indices, begin, end, state, q):  # type: ignore[no-untyped-def]
+    """Take from the weights of a row what the L1 penalty is due since they were last seen, down to zero."""
+    taken, factor = state[TAKEN], state[SCALE]
+    for entry in range(begin, end):
+        j = np.int64(entry - begin) if indices.shape[0] == 0 else np.int64(indices[entry])
+        before = np.float64(w[j])
+        if factor * before > 0.0:
+            w[j] = max(0.0, before - (taken + q[j]) / factor)
+        elif factor * before < 0.0:
+            w[j] = min(0.0, before + (taken - q[j]) / factor)
+        q[j] += factor * (w[j] - before)
+
+
+@jit(**EXACTLY)
+def learn(indptr, indices, values, y, weight, held_out, order, terms, smallest_scale, w, state, q):  # type: ignore[no-untyped-def]
+    """One pass over the rows in their order, but for those held out; w, `state` and q are updated.
+
+    Rows of numbers come without `indptr` and `indices`. An empty `weight` means ones, and an empty `held_out` that all
+    rows are learnt: what is looked up for each row of a shuffled order should be little. q is what the L1 penalty has
+    taken from each weight so far.
+    """
+    kind = w.dtype.type
+    n, d = order.shape[0], w.shape[0]
+    weighted, some_held_out = weight.shape[0] > 0, held_out.shape[0] > 0
+    state[OBJECTIVE] = state[LOSS] = 0.0
+    for t in range(n):
+        fetch_later(indptr, indices, values, order, n, t, d)
+        i = order[t]
+        if some_held_out and held_out[i]:
+            continue
+        begin, end = span(indptr, i, d)
+        importance = weight[i] if weighted else kind(1.0)
+        p = kind(product(w, indices, values, begin, end) * state[SCALE]) + state[INTERCEPT]
+        z = p * y[i]
+        loss = 0.0 - z if z <= 0.0 else 0.0
+        state[LOSS] += loss
+        state[OBJECTIVE] += loss
+        if terms.penalty > 0:
+            norm = np.float64(kind(np.sqrt(state[SQUARED])))
+            half_square, absolute = 0.5 * (norm * norm), np.float64(kind(state[ABSOLUTE]))
+            state[OBJECTIVE] += terms.alpha * ((1.0 - terms.l1_ratio) * half_square + terms.l1_ratio * absolute)
+        if terms.penalty >= 2:
+            c = kind(max(0.0, 1.0 - ((1.0 - terms.l1_ratio) * terms.eta * terms.alpha)))
+            state[SCALE] *= c
+            state[SQUARED] *= c * c
+            state[ABSOLUTE] *= c
+            if state[SCALE] < smallest_scale:
+                unscale(w, state)
+        if z <= 0.0:
+            update = (
+                terms.eta * y[i] * (kind(terms.positive_weight if y[i] > 0.0 else terms.negative_weight) * importance)
+            )
+            if update != 0.0:
+                scale = kind(state[SCALE])
+                add(w, indices, values, begin, end, np.float64(kind(update) / scale))
+                if terms.penalty > 0:
+                    squares, absolutes = norms(w, indices, begin, end)
+                    state[SQUARED] = squares * (scale * scale)
+                    state[ABSOLUTE] = absolutes * scale
+                state[INTERCEPT] += update * terms.intercept_rate
+        if terms.penalty == 1 or terms.penalty == 3:
+            state[TAKEN] += terms.l1_ratio * terms.eta * terms.alpha
+            truncate(w, indices, begin, end, state, q)

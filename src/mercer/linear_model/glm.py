@@ -1,0 +1,1040 @@
+"""Generalised linear models: any response family, any link, any penalty, one estimator (lectures 1 and 3)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from mercer._errors import (
+    DataError,
+    DeviceError,
+    LinkError,
+    MercerWarning,
+    NonFiniteError,
+    SeparationWarning,
+    UnsuitableSolverError,
+)
+from mercer._gpu import is_tensor, like, namespace
+from mercer._stored import either, floats, optional, part_of, real, stored
+from mercer._threads import thread_count
+from mercer._typing import Array
+from mercer._warn import warn
+from mercer.base import Candidate, Half, ModelKind, Question, traits
+from mercer.base.diagnosis import INTERCEPT, Diagnosis
+from mercer.base.fitted_fields import FITTED, FITTED_ROWS
+from mercer.base.kernel_rows import checked_rows, kernel_plan, of_rows, refuse_no_kernel, responses
+from mercer.base.progress import CallbackSupportMixin, watched, with_callbacks
+from mercer.base.sources import fits_sources, naming_the_place, observe, reader_of, streamed_plan
+from mercer.base.validation import (
+    Plan,
+    best_class,
+    checked_table,
+    checked_tensor,
+    checked_weight,
+    column_names,
+    in_main_memory,
+    in_memory,
+    old_state_on_failure,
+    refuse_no_target,
+    refuse_non_finite,
+    refuse_not_finite,
+    refuse_other_device,
+    refuse_unrepresentable,
+    tensor_plan,
+)
+from mercer.data.kinds import Kind
+from mercer.data.sources.base import Chunk, Source
+from mercer.data.table import Table
+from mercer.families import (
+    L2,
+    LOG,
+    Categorical,
+    Distribution,
+    Family,
+    Link,
+    Penalty,
+    Tweedie,
+    family_from,
+    link_from,
+    penalty_from,
+    response_family_from,
+)
+from mercer.families.penalties import Strengths
+from mercer.families.response import Response
+from mercer.kernel_approximation.approximate import APPROXIMATE, features_for
+from mercer.kernel_approximation.function import FourierFunction, Function, KernelFunction
+from mercer.kernels import Kernel, KernelHolder, kernel_from
+from mercer.linear_model.glm_figures import UNKNOWN, Figures, no_overdispersion, overdispersion
+from mercer.linear_model.glm_regressors import deviance_explained
+from mercer.linear_model.glm_response import ClassResponse, MeanResponse, ResponseKind
+from mercer.linear_model.glm_solve import (
+    Settled,
+    Solved,
+    SolveInterrupted,
+    SolverLimits,
+    estimates_r,
+    keeping_solved,
+    unfinished,
+)
+from mercer.linear_model.glm_target import (
+    ResponseTrials,
+    family_of_shares,
+    is_grouped,
+    is_label_family,
+    read_target,
+    read_trials,
+    refuse_classes,
+    refuse_grouped,
+)
+from mercer.linear_model.kernel_fit import (
+    KERNEL_SOLVERS,
+    KernelData,
+    KernelFit,
+    KernelFitInterrupted,
+    KernelProblemSpec,
+    fit_kernel,
+    not_converged,
+    strength_of,
+)
+from mercer.matrices import (
+    DenseDesign,
+    Design,
+    Encoded,
+    Observations,
+    TensorDesign,
+    TensorObservations,
+    Terms,
+    design_of,
+)
+from mercer.matrices.streamed import Responses, Survey, SurveyParts, SurveySample
+from mercer.optim import streamed_proximal
+from mercer.optim.choose import SOLVERS, SolverChoice
+from mercer.optim.span.freedom import used_degrees
+from mercer.optim.span.losses import constant
+
+# What comes beside X and y into a GLM: offsets and exposures, checked; and what to say of an X that is not finite.
+
+
+def read_offset(offset: Any, exposure: Any, link: Link, n_rows: int) -> Array | None:
+    """What is added to η: the offset, and with a log link the logarithm of the exposure."""
+    added = None if offset is None else _one_per_row(offset, "offset", n_rows)
+    if exposure is None:
+        return added
+    if link != LOG:
+        raise DataError(
+            f"exposure multiplies the mean, which with {link!r} is no offset of the linear predictor; use link='log', "
+            "or give what is to be added as `offset`."
+        )
+    exposure = _one_per_row(exposure, "exposure", n_rows)
+    if not (positive := exposure > 0).all():
+        row = int(np.argmin(positive))
+        raise DataError(f"exposure must be above 0, but is {exposure[row]:g} in row {row}; drop rows without exposure.")
+    return np.asarray(np.log(exposure) if added is None else added + np.log(exposure))
+
+
+def _one_per_row(given: Any, name: str, n_rows: int) -> Array:
+    values = np.array(np.broadcast_to(np.asarray(given, dtype=np.float64), (n_rows,)) if np.ndim(given) == 0 else given)
+    values = values.astype(np.float64, copy=False)
+    if values.shape != (n_rows,):
+        raise DataError(
+            f"{name} has shape {values.shape}, but X has {n_rows} rows; give one number for each row, or one for all."
+        )
+    if not (finite := np.isfinite(values)).all():
+        row = int(np.argmin(finite))
+        raise NonFiniteError(f"{name} is {values[row]} in row {row}; give a finite number, or drop the row.")
+    return values
+
+
+def refuse_spoilt_table(table: Table | Encoded, names: list[str], *, estimator: str) -> None:
+    """Find the first number of a table that is missing or infinite and raise an error that names it."""
+    if isinstance(table, Encoded):
+        refuse_non_finite(table, names, estimator)
+        return
+    numeric = [column for column, kind in enumerate(table.kinds) if kind.numeric]
+    X = table.matrix() if len(numeric) == table.n_columns else table.numbers(numeric)
+    refuse_non_finite(X, [names[column] for column in numeric], estimator)
+
+
+# A GLM whose rows are a tensor: what comes beside them is read in main memory, and put where they are.
+
+#: solvers that multiply rows and never look at them
+WITH_TENSORS = ("auto", "direct", "newton", "lbfgs")
+
+
+def fits_tensors(model: Any, family: Family, columns: int) -> bool:
+    """Whether what is asked for is done where tensors are: no absolute values, and no family that is estimated."""
+    penalty = penalty_from(model.penalty)
+    smooth = penalty is None or penalty.strengths(columns).smooth
+    return smooth and not estimates_r(family) and model.solver in WITH_TENSORS
+
+
+def read_tensors(model: Any, X: Any, y: Any, *beside: Any) -> tuple[Any, ...]:
+    """X on its device; y, sample_weight, offset and exposure in main memory."""
+    X = checked_tensor(model, X, reset=True)
+    for values, name in zip((y, *beside), ("y", "sample_weight", "offset", "exposure"), strict=True):
+        refuse_other_device(values, X, name)
+    shown = np.broadcast_to(0.0, X.shape)  # stands for X where y is looked at
+    return X, checked_table(model, shown, in_memory(y), reset=False)[1], *map(in_memory, beside)
+
+
+def tensor_terms(X: Any, weight: Any, *, intercept: bool) -> tuple[TensorDesign, Terms]:
+    """`design_of` for a tensor, all columns of which are numbers."""
+    design = TensorDesign.of(X, intercept=intercept, weight=weight)
+    return design, Terms(X.shape[1], None, {}, design.coordinates)
+
+
+def tensor_predictors(model: Any, X: Any) -> Any:
+    """Xβ + b on the device of X."""
+    terms: Terms = model._terms
+    if terms.categories:
+        raise DeviceError(
+            "GLM was fitted to columns of categories, which no tensor holds; give a data frame with the columns of the "
+            "fit."
+        )
+    return TensorDesign(checked_tensor(model, X, reset=False), terms.coordinates).times(model._w)
+
+
+# A GLM of a source: which of them stream, and how chunks are read for them.
+
+#: solvers that see rows through their sums alone
+STREAMING = ("auto", "newton", "lbfgs", "proximal")
+
+
+class SourceForm(ABC):
+    """The part of `GLM` that fits it to a source."""
+
+    fit_intercept: bool
+    family: Any
+    link: Any
+    penalty: Any
+    warm_start: bool
+    plan_: Plan
+    _kind: Any
+    _terms: Terms
+
+    @abstractmethod
+    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]: ...
+
+    @abstractmethod
+    def _kind_of(self, family: Family, link: Link, classes: Array | None) -> Any: ...
+
+    @abstractmethod
+    def _penalised(self, observations: Any, penalty: Penalty | None) -> Any: ...
+
+    @abstractmethod
+    def _minimise(self, problem: Any, before: dict[str, Any]) -> tuple[MercerWarning, ...]: ...
+
+    def _fit_source(self, source: Source) -> Any:
+        family = response_family_from(self.family)
+        if not streams(self, family):
+            return NotImplemented
+        cautions = self._learn_from(source, family)
+        if cautions is None:
+            return NotImplemented
+        for caution in cautions:
+            warn(caution)
+        return self
+
+    @with_callbacks
+    def _learn_from(self, source: Source, family: Family) -> tuple[MercerWarning, ...] | None:
+        """None where there are too many columns for the penalty."""
+        before = dict(vars(self)) if self.warm_start else {}
+        penalty, link, first = penalty_from(self.penalty), link_from(self.link, family), source.head()
+        table, _ = self._checked(first.X, first.y)
+        reader = reader_of(self)
+        with naming_the_place(source, reader, partial(numbers_of, family, link)):
+            observations: Any = observe(
+                source,
+                partial(seen_of, reader, family, link),
+                partial(responses_of, family),
+                labels=is_label_family(family),
+                intercept=self.fit_intercept,
+                names=names_of(table),
+                drop_first=penalty is None and self.fit_intercept,
+            )
+            self._terms = observations.terms
+            self._kind = self._kind_of(family, link, observations.responses.classes)
+            problem = self._penalised(observations, penalty)
+            if not (problem.strengths.smooth or streamed_proximal.suits(problem)):
+                return None
+            self.plan_ = streamed_plan("", dtype_of(observations.sample.design))
+            cautions = self._minimise(problem, before)
+        self.plan_ = streamed_plan(self.plan_.path, self.plan_.dtype)
+        return cautions
+
+
+def streams(model: Any, family: Family) -> bool:
+    """Whether what is asked for needs no rows together: no kernel, and no family that is estimated."""
+    refuse_grouped(family, "fits to a source")
+    return not estimates_r(family) and model.kernel is None and model.solver in STREAMING
+
+
+def seen_of(reader: Any, family: Family, link: Link, chunk: Chunk) -> SurveySample:
+    """The rows of a chunk, checked like all others."""
+    table, y = checked_table(reader, chunk.X, chunk.y, reset=False, codes=True)
+    weight = checked_weight(chunk.weight, y, part=True)
+    values = np.asarray(y) if is_label_family(family) else read_target(family, y, weight).values
+    return SurveySample(_columns(table), values, weight, read_offset(chunk.offset, None, link, len(values)))
+
+
+def numbers_of(family: Family, link: Link, reader: Any, chunk: Chunk) -> Any:
+    """The numbers of a chunk, to be looked at."""
+    X = seen_of(reader, family, link, chunk).X
+    if not isinstance(X, Table):
+        return X
+    SurveyParts.of(X)  # looks at categories
+    return np.column_stack([_numbers(X, j) for j in range(X.n_columns)])
+
+
+def _numbers(table: Table, j: int) -> Any:
+    return np.zeros(table.n_rows) if table.kinds[j] is Kind.CATEGORY else table.numbers([j])[:, 0]
+
+
+def _columns(table: Any) -> Any:
+    """A matrix where all columns are numbers, which is multiplied faster than they are one by one."""
+    if isinstance(table, Encoded):
+        return table
+    if table.library == "scipy":
+        return table.native.tocsr()
+    return table if any(kind is Kind.CATEGORY for kind in table.kinds) else table.numbers()
+
+
+def names_of(table: Any) -> tuple[str, ...] | None:
+    """Of the columns, where they have any."""
+    if isinstance(table, Encoded):
+        return None if table.given_names is None else tuple(table.given_names)
+    return None if table.library == "scipy" else table.column_names
+
+
+def responses_of(family: Family, survey: Survey) -> Responses:
+    """As numbers, or as codes of the labels that were found; labels without any weight are none."""
+    if not is_label_family(family):
+        return Responses()
+    labels = survey.labels
+    if survey.weighted and len(labels) > 1:
+        labels = labels[survey.label_weights > 0]
+    refuse_classes(family, labels)
+    return Responses(labels)
+
+
+def dtype_of(design: Design) -> str:
+    """Of the numbers that a design reads."""
+    return str(design.X.dtype) if isinstance(design, DenseDesign) else "float64"
+
+
+# `GLM(kernel=…)`: the same families, links and L2 penalty, fitted to functions in the span of the rows.
+
+#: attributes of a fit with a kernel, and of one without
+OWN = ("dual_coef_", "X_fit_", "kernel_", "approximation_", "_function")
+OTHERS = ("coef_", "coefficient_names_", "_terms", "_w")
+
+
+class KernelForm(ABC):
+    """The part of `GLM` that fits functions of a kernel."""
+
+    kernel: Any
+    approximate: Any
+    penalty: Any
+    link: Any
+    solver: str
+    fit_intercept: bool
+    warm_start: bool
+    weight_kind: str
+    verbose: int
+    _kind: ResponseKind
+    _function: Function
+
+    @property
+    @abstractmethod
+    def _limits(self) -> SolverLimits: ...
+
+    @abstractmethod
+    def _kind_of(self, family: Family, link: Link, classes: Array | None) -> ResponseKind: ...
+
+    def _learn_function(
+        self, family: Family, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any
+    ) -> tuple[MercerWarning, ...]:
+        before = getattr(self, "_function", None) if self.warm_start else None
+        kernel = kernel_from(self.kernel)
+        X, y = self._checked_rows(kernel, X, y)
+        given = {"sample_weight": sample_weight, "offset": offset, "exposure": exposure}
+        sample_weight, offset, exposure = (of_rows(values, X, name) for name, values in given.items())
+        machine, data = self._machine(family, kernel, y, checked_weight(sample_weight, y), offset, exposure)
+        machine = replace(machine, map=features_for(self, kernel, data.counted(X)))
+        outputs = getattr(machine.kind.response, "columns", 1)  # type: ignore[attr-defined]
+        same = before is not None and before.alpha.shape == (len(y), outputs)
+        with watched(self, verbose=self.verbose, X=X, y=y) as watch:
+            try:
+                fit = fit_kernel(machine, X, data, start=before if same else None, progress=watch.progress)
+            except KernelFitInterrupted as stop:
+                self._store_function(stop.fit, kernel, X)
+                if watch.stopped:
+                    return ()
+                raise
+        self._store_function(fit, kernel, X)
+        return not_converged(fit, self._limits)
+
+    def _checked_rows(self, kernel: Kernel, X: Any, y: Any) -> tuple[Any, Any]:
+        refuse_no_target(self, y, "response")
+        X = checked_rows(self, kernel, X, reset=True)
+        y = responses(y, X)
+        refuse_no_kernel(kernel, X)
+        return X, y
+
+    def _machine(
+        self, family: Family, kernel: Kernel, y: Any, weight: Array | None, offset: Any, exposure: Any
+    ) -> tuple[KernelProblemSpec, KernelData]:
+        if self.solver not in KERNEL_SOLVERS:
+            raise UnsuitableSolverError(
+                f"solver={self.solver!r} has no kernel form; use 'newton' (K in memory), 'newton-cg' (K by tiles), or "
+                "'auto'."
+            )
+        link = link_from(self.link, family)
+        target = read_target(family, y, weight)
+        kind = self._kind_of(family, link, target.classes)
+        data = KernelData(target.values, weight, read_offset(offset, exposure, link, len(y)))
+        kind.problem(constant(data.y, weight, data.offset), Strengths.none(1))  # refuses offsets of classes
+        strength = strength_of(penalty_from(self.penalty))
+        return KernelProblemSpec(kernel, kind, strength, self.fit_intercept, self._limits, self.solver), data
+
+    def _store_function(self, fit: KernelFit, kernel: Kernel, X: Any) -> None:
+        for name in OTHERS:
+            self.__dict__.pop(name, None)
+        one = isinstance(fit.kind, MeanResponse)
+        self._kind, self._function, function = fit.kind, fit.function, fit.function
+        self.kernel_, self.X_fit_ = kernel, function.rows
+        self.dual_coef_ = function.alpha[:, 0] if one else function.alpha
+        self.intercept_ = float(function.intercept[0]) if one else self._kind.linear(function.intercept[None])[0]
+        self.family_ = fit.kind.family
+        problem, w = fit.as_column()
+        solved = Solved(problem, replace(fit.solution, value=w), SolverChoice("newton", "a kernel"))
+        used = used_degrees(fit.problem(), fit.solution.value.values) if one else np.nan
+        told = fit.kind.figures(solved, used, self.weight_kind)
+        self.deviance_, self.null_deviance_ = told.deviance, told.null_deviance
+        self.dispersion_, self.df_residual_ = told.dispersion, told.df_residual
+        self.log_likelihood_ = told.log_likelihood
+        self.n_iter_ = max(1, len(fit.solution.trace) - 1)
+        self.certificate_ = fit.solution.certificate
+        self.__dict__.pop("approximation_", None)
+        if fit.approximation is not None:
+            self.approximation_ = fit.approximation
+        self.plan_ = kernel_plan(fit.path, X, exact=fit.is_exact)
+        self.diagnosis_ = Diagnosis((*overdispersion(self.family_, told), *no_overdispersion(self.family_)))
+
+
+# What a fitted GLM says of new rows.
+
+
+def _has_labels(model: Predictions) -> bool:
+    """Whether the model is a classifier."""
+    try:
+        labels = is_label_family(response_family_from(model.family))
+    except ValueError as unknown:  # `hasattr` is to say no, and `fit` to complain
+        raise AttributeError(str(unknown)) from None
+    if not labels:
+        raise AttributeError(f"family={model.family!r} has no classes; bernoulli and categorical have.")
+    return True
+
+
+class Predictions:
+    """The predicting half of `GLM`, from what `fit` has stored."""
+
+    family: Any
+    family_: Family
+    link_: Link
+    dispersion_: float
+    classes_: Array
+    dual_coef_: Array
+    _terms: Terms
+    _kind: ResponseKind
+    _w: Array
+    _function: Function
+
+    def predict_linear(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
+        """The linear predictor Xβ + b + offset of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        eta : ndarray of shape (n_samples,), for "categorical" (n_samples, n_classes)
+            Linear predictors.
+        """
+        eta = self._predictors(X, offset, exposure)
+        return self._kind.linear(eta)
+
+    def _predictors(self, X: Any, offset: Any, exposure: Any) -> Array:
+        check_is_fitted(self)
+        eta = self._of_columns(X) if hasattr(self, "_terms") else self._of_kernel(X)
+        added = read_offset(in_memory(offset), in_memory(exposure), self.link_, len(eta))
+        return eta if added is None else eta + like(added, eta)
+
+    def _of_columns(self, X: Any) -> Array:
+        if is_tensor(X):
+            return self._of_tensor(X)  # type: ignore[no-any-return]
+        table, _ = checked_table(self, X, reset=False, codes=True)
+        with np.errstate(over="ignore", invalid="ignore"):
+            eta = self._terms.design(table).times(self._w)
+        if not np.isfinite(eta).all():
+            refuse_spoilt_table(table, column_names(self), estimator="GLM")
+            row = int(np.argmin(np.isfinite(eta) if eta.ndim == 1 else np.isfinite(eta).all(axis=1)))
+            raise NonFiniteError(f"the linear predictor of row {row} is beyond float64; divide the largest columns.")
+        return eta
+
+    def _of_tensor(self, X: Any) -> Any:
+        eta = tensor_predictors(self, X)
+        if not bool(eta.isfinite().all()):
+            refuse_not_finite(self, X)
+        return eta
+
+    def _of_kernel(self, X: Any) -> Any:
+        values = self._function.values(checked_rows(self, self._function.kernel, X, reset=False))
+        return values if self.dual_coef_.ndim == 2 else values[:, 0]
+
+    def _mean(self, X: Any, offset: Any, exposure: Any) -> Array:
+        eta = self._predictors(X, offset, exposure)
+        return self._kind.mean(eta)
+
+    def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
+        """The mean response of every row, or its most probable class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Means, or class labels.
+        """
+        mean = self._mean(X, offset, exposure)
+        if not hasattr(self, "classes_"):
+            return mean
+        return best_class(mean if mean.ndim == 2 else mean - 0.5, self.classes_)  # type: ignore[no-any-return]
+
+    @available_if(_has_labels)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
+        """p(y|x) for every row and class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        mean = self._mean(X, offset, exposure)
+        return mean if mean.ndim == 2 else namespace(mean).column_stack([1 - mean, mean])
+
+    @available_if(_has_labels)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
+        """log p(y|x) for every row and class, also where p itself is too small for a number.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        eta = self._predictors(X, offset, exposure)
+        return self._kind.log_probabilities(eta)
+
+    def predict_distribution(self, X: Any, offset: Any = None, exposure: Any = None) -> Distribution:
+        """The fitted p(y|x) itself: its density, distribution function, quantiles, samples.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        distribution : families.Distribution
+            Of every row; of labels, those of their codes 0, 1, … in `classes_`.
+        """
+        eta = self._predictors(X, offset, exposure)
+        return self._kind.distribution(eta, self.dispersion_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> float:
+        """D², the share of the deviance of a constant mean that is explained; for labels, the accuracy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,)
+            Their responses.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        score : float
+            1 at best.
+        """
+        if is_label_family(response_family_from(self.family)):
+            predicted = in_memory(self.predict(X, offset, exposure))
+            return float(accuracy_score(in_memory(y), predicted, sample_weight=in_memory(sample_weight)))
+        eta = in_memory(self._predictors(X, offset, exposure))
+        trials = read_trials(response_family_from(self.family), in_memory(y))
+        values = read_target(self.family_, column_or_1d(trials.y)).values
+        check_consistent_length(eta, values)
+        weight = trials.weighted(checked_weight(in_memory(sample_weight), values))
+        return deviance_explained(Response(self.family_, self.link_), values, eta, weight)
+
+
+def _kind_of(model: GLM) -> ModelKind:
+    return "discriminative" if model.kernel is None else "kernel"
+
+
+def _half_of(model: GLM) -> Half:
+    """Return the half of a pair that a model of classes is; a model of numbers is none."""
+    if family_from(model.family).name not in ("bernoulli", "categorical"):
+        return ""
+    return "linear" if model.kernel is None else "kernelized"
+
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield models with a log link for counts and for positive amounts, also of a kernel.
+
+    Amounts some of which are 0 have a Tweedie model.
+    """
+    if question.task == "counts":
+        models = [GLM(family, penalty=L2()) for family in ("poisson", "negative_binomial")]
+    elif question.task == "amounts":
+        models = [GLM("gamma" if question.positive else Tweedie(1.5), link="log", penalty=L2())]
+    else:
+        return
+    yield from (Candidate(model, 30) for model in models)
+    if question.has_texts or not question.positive:
+        return
+    from mercer.base.kernel_choice import default_kernel, most_rows_of_factors
+
+    shared: dict[str, Any] = {"penalty": L2(0.1), "kernel": default_kernel(question)}
+    machine = GLM("poisson", **shared) if question.task == "counts" else GLM("gamma", link="log", **shared)
+    most = most_rows_of_factors(question)
+    yield Candidate(machine, 70, "array", scale=question.is_sparse, most_rows=most)
+
+
+def _levels(model: GLM) -> dict[str, tuple[Any, ...]]:
+    """Return the levels of the columns of categories."""
+    names, terms = column_names(model), getattr(model, "_terms", None)
+    return {names[position]: tuple(each.levels) for position, each in getattr(terms, "categories", {}).items()}
+
+
+@traits(
+    "regression",
+    "classification",
+    "counts",
+    "amounts",
+    kind=_kind_of,
+    half=_half_of,
+    set_by_task="family",
+    levels=_levels,
+    candidates=_candidates,
+    export="mercer.export.linear.glm",
+    summary="mercer.inference.reading.read_glm",
+    kernelize=lambda model, kernel, approximate: model.set_params(kernel=kernel, approximate=approximate),
+)
+@stored(
+    lambda model: (
+        not hasattr(model, "_terms") or model._w is None or len(model._w) == model._terms.coordinates.n_columns
+    ),
+    **FITTED | FITTED_ROWS,
+    _w=optional(either(floats("."), floats(".u"))),
+    _terms=part_of(Terms, d="d"),
+    _kind=part_of(ResponseKind),
+    family_=part_of(Family),
+    link_=part_of(Link),
+    _function=part_of(KernelFunction, FourierFunction, n="n", d="d"),
+    coef_=optional(either(floats("w"), floats("kw"))),
+    intercept_=either(real(), floats("k")),
+)
+class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Predictions, BaseEstimator):
+    """A generalised linear model: E y = g⁻¹(Xβ + b + offset), y distributed as the family says.
+
+    The coefficients minimise Σ weight · ½ deviance + penalty: they are the maximum likelihood estimate, or with a
+    penalty the mode of the posterior under the prior that it stands for. With a kernel, Xβ is a function Σ αᵢ k(x, xᵢ)
+    of the rows, and αᵀKα is what an L2 penalty has for ‖β‖².
+
+    Parameters
+    ----------
+    family : str or Family, default="gaussian"
+        Distribution of the response: "gaussian", "bernoulli", "categorical", "poisson", "gamma", "inverse_gaussian",
+        "negative_binomial" (with r estimated; give `NegativeBinomial(r)` where it is known), "binomial" with y of two
+        columns, successes and failures, `Binomial(trials)` with y counting successes among as many trials, one number
+        or an array of one for each row, or `Tweedie(power)`. With "bernoulli" and "categorical" the model is a
+        classifier of labels of any type. Where trials differ from row to row, `predict` gives shares.
+    link : str or Link, default="canonical"
+        "identity", "log", "logit", "probit", "cloglog", "cauchit", "inverse", "inverse_squared" or "sqrt".
+    penalty : None, str or Penalty, default=None
+        A negative log prior of the coefficients: "l2" or `L2(strength, mean)` is normal, "l1" Laplace, "elasticnet" a
+        mixture; strength and mean are one number or one per coefficient. The intercept is free. A kernel needs "l2", of
+        one strength above 0.
+    kernel : None, str, Kernel or callable, default=None
+        What compares two rows, in the place of their columns: "rbf", `RBF(gamma=0.1)`, a function k(x, z). Rows are
+        then numbers, or whatever the kernel compares.
+    approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
+        With a kernel: features that stand in for it, for up to millions of rows. A transformer brings its own
+        parameters; a name means about 2√n features. "auto" is exact where that takes only seconds. `approximation_`
+        says how much accuracy is lost.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    solver : {"auto", "direct", "newton", "newton-cg", "lbfgs", "gradient", "online", "proximal"}, default="auto"
+        How the optimum is found; `plan_` says what "auto" chose, and why. "gradient" and "online" are the lectures'
+        batch and stochastic gradient descent, which need many steps and a larger `tol`. With a kernel, "newton" has
+        the kernel matrix in memory, "newton-cg" makes its products tile by tile.
+    tol : float, default=1e-8
+        Distance to the optimum, in standard errors, at which the fit has converged.
+    max_iter : int, default=100
+        Steps after which to give up.
+    weight_kind : {"frequency", "precision"}, default="frequency"
+        What `sample_weight` means: so many equal rows, or one row that is so many times as precise. It changes degrees
+        of freedom, the dispersion and the log likelihood, never the coefficients.
+    on_separation : {"warn", "firth", "ridge", "error"}, default="warn"
+        What to do where a hyperplane separates the responses, so that some coefficients are infinite.
+    reference : label, default=None
+        For "categorical": the class whose coefficients are 0. None is symmetric: coefficients of each feature sum to 0.
+    warm_start : bool, default=False
+        Whether a fit begins at the coefficients of the last one.
+    verbose : int, default=0
+        Whether to show the progress of the solver.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_coefficients,), for "categorical" (n_classes, n_coefficients)
+        Coefficients, one for each of `coefficient_names_`.
+    intercept_ : float, for "categorical" ndarray of shape (n_classes,)
+        Intercept; 0 if there is none.
+    dual_coef_ : ndarray of shape (n_samples,), for "categorical" (n_samples, n_predictors)
+        With a kernel, α; then there are no `coef_` and `coefficient_names_`.
+    X_fit_, kernel_ : rows, Kernel
+        With a kernel, what new rows are compared with, and how: with Nyström features the landmarks, with Fourier
+        features nothing (None, and `dual_coef_` has the coefficients of the features).
+    approximation_ : Approximation
+        How far features that stand for the kernel are from it, if they do.
+    coefficient_names_ : list of str
+        What each coefficient belongs to: a column, or a level of one. Without a penalty the first level of a category
+        is the reference level, and has no coefficient.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, where the family has them.
+    family_, link_ : Family, Link
+        As used, with parameters of the family that were estimated.
+    dispersion_ : float
+        φ in Var y = φ V(μ): Pearson's χ² over `df_residual_`, or 1 where the family knows it.
+    deviance_, null_deviance_ : float
+        Twice the loss, of the model and of one with nothing but an intercept (and the offset).
+    df_residual_ : float
+        Degrees of freedom: number of observations less the effective number of coefficients. Under an L2 penalty each
+        coefficient counts as far as it is determined by the data rather than by the prior, under L1 if it is not 0.
+        With a kernel the effective number is the trace of the smoother, estimated beyond 1000 rows; NaN for
+        "categorical".
+    log_likelihood_ : float
+        At the estimates; NaN where the family has no density in closed form.
+    n_iter_ : int
+        Steps of the solver.
+    certificate_ : Certificate
+        How we know that this is the optimum.
+    plan_ : Plan
+        Which path the fit took.
+    diagnosis_ : Diagnosis
+        What a reader of the coefficients should know: collinear columns, separation, over-dispersion.
+    n_features_in_ : int
+        Number of columns seen in the fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, where they had any.
+
+    Notes
+    -----
+    The objective is convex, so that the certificate is about the minimum of all coefficients, for these links:
+
+    - gaussian: identity
+    - bernoulli: identity, log, logit, probit, cloglog, sqrt
+    - binomial: identity, log, logit, probit, cloglog, sqrt
+    - categorical: softmax
+    - poisson: identity, log, sqrt
+    - gamma: log, inverse
+    - inverse_gaussian: inverse, inverse_squared
+    - negative_binomial: log, and its canonical link
+    - Tweedie(p) with 1 ≤ p ≤ 2: log; with any p: μᵏ for 1 − p ≤ k ≤ 2 − p (k = 1 − p for p ≤ 0)
+
+    With other links, and where r is estimated, several minima may exist. The fit then begins at up to 30 starts, fewer
+    the larger the data are (one with a kernel), and keeps the lowest end; the kind of the certificate is "stationary
+    point", it is about points nearby, and `certificate_.is_global` is False.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import GLM
+    >>> hours, visitors = np.array([[1.0], [2.0], [3.0], [4.0]]), [2, 5, 7, 16]
+    >>> model = GLM("poisson").fit(hours, visitors)
+    >>> model.coef_.round(3), round(model.intercept_, 3)
+    (array([0.655]), 0.123)
+    >>> model.predict_distribution([[2.0]]).quantile(0.9)
+    array([7.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "family": [str, Family],
+        "link": [str, Link],
+        "penalty": [str, Penalty, None],
+        "kernel": [str, Kernel, callable, None],
+        "approximate": APPROXIMATE,
+        "fit_intercept": ["boolean"],
+        "solver": [StrOptions({"auto", *SOLVERS})],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "weight_kind": [StrOptions({"frequency", "precision"})],
+        "on_separation": [StrOptions({"warn", "firth", "ridge", "error"})],
+        "reference": "no_validation",
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        family: Any = "gaussian",
+        link: Any = "canonical",
+        penalty: Any = None,
+        *,
+        kernel: Any = None,
+        approximate: Any = None,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        weight_kind: str = "frequency",
+        on_separation: str = "warn",
+        reference: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.family = family
+        self.link = link
+        self.penalty = penalty
+        self.kernel = kernel
+        self.approximate = approximate
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.weight_kind = weight_kind
+        self.on_separation = on_separation
+        self.reference = reference
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    _kind: ResponseKind
+    _terms: Terms
+
+    # Learning.
+
+    @fits_sources
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame, tensor of shape (n_samples, n_features), or Source
+            Training rows; columns of text or categories have a coefficient for each level. A tensor of torch stays on
+            its device. A source is read piece by piece, and has its target, weights and offsets with it.
+        y : array-like of shape (n_samples,), for "binomial" (n_samples, 2)
+            Responses; labels of any type for "bernoulli" and "categorical"; for "binomial" successes and failures.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+        offset : array-like of shape (n_samples,), default=None
+            Added to the linear predictor, with the coefficient 1.
+        exposure : array-like of shape (n_samples,), default=None
+            Multiplies the mean: its logarithm is an offset. For link="log" only.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            cautions = self._learn(X, y, sample_weight, offset, exposure)
+        for caution in cautions:
+            warn(caution)
+        return self
+
+    @with_callbacks
+    def _learn(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> tuple[MercerWarning, ...]:
+        family = response_family_from(self.family)
+        if self.kernel is not None:
+            refuse_grouped(family, "GLM(kernel=…)")
+            return self._learn_function(family, X, y, sample_weight, offset, exposure)
+        before = dict(vars(self)) if self.warm_start else {}
+        if is_tensor(X) and (is_grouped(family) or not fits_tensors(self, family, X.shape[-1] if X.ndim else 0)):
+            given = {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset, "exposure": exposure}
+            X, y, sample_weight, offset, exposure = in_main_memory("GLM", **given)
+        trials = read_trials(family, y)
+        y = trials.y
+        table: Any
+        if is_tensor(X) and y is not None:
+            table, y, sample_weight, offset, exposure = read_tensors(self, X, y, sample_weight, offset, exposure)
+        else:
+            table, y = self._checked(X, y)
+        weight = trials.weighted(checked_weight(sample_weight, y))
+        problem = self._described(trials, table, y, weight, offset, exposure)
+        try:
+            return self._minimise(problem, before, X, y)
+        except NonFiniteError:
+            if is_tensor(table):
+                refuse_not_finite(self, table)
+            else:
+                refuse_spoilt_table(table, column_names(self), estimator="GLM")
+            raise
+
+    def _minimise(
+        self, problem: Any, before: dict[str, Any], X: Any = None, y: Any = None
+    ) -> tuple[MercerWarning, ...]:
+        """Fit, and keep what was found also where the user stops it."""
+        with watched(self, verbose=self.verbose, X=X, y=y) as watch:
+            try:
+                solved = self._kind.solve(problem, self.solver, self._limits, self._start(before), watch.progress)
+                with keeping_solved(solved):
+                    settled = self._kind.settle(solved, self._names, self.on_separation, self._limits, watch.progress)
+                    self._store(settled)
+            except SolveInterrupted as stop:
+                # whoever stops a fit should not have to wait for another pass over the source
+                figures = UNKNOWN if problem.observations.streamed else None
+                self._store(Settled(stop.solved, len(self._names)), figures)
+                if watch.stopped:
+                    return ()
+                raise
+        separated = any(isinstance(caution, SeparationWarning) for caution in settled.cautions)
+        return settled.cautions if separated else (*settled.cautions, *unfinished(settled.solved, self._limits))
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
+        refuse_no_target(self, y, "response")
+        return checked_table(self, X, y, reset=True, codes=True)
+
+    def _described(
+        self, trials: ResponseTrials, table: Any, y: Any, weight: Array | None, offset: Any, exposure: Any
+    ) -> Any:
+        """What there is to minimise."""
+        penalty, link = penalty_from(self.penalty), link_from(self.link, trials.family)
+        target = read_target(trials.family, y, weight)
+        self._kind = self._kind_of(trials.family, link, target.classes, trials.number)
+        # without a penalty, a level for each category and an intercept would be one coefficient too many
+        drop_first = penalty is None and self.fit_intercept
+        design: Any
+        if is_tensor(table):
+            design, self._terms = tensor_terms(table, weight, intercept=self.fit_intercept)
+            self.plan_ = tensor_plan("", table)
+        else:
+            design, self._terms = design_of(table, intercept=self.fit_intercept, drop_first=drop_first, weight=weight)
+            self.plan_ = Plan("", dtype_of(design), len(design.blocks()), thread_count())
+        of_rows = TensorObservations.of if isinstance(design, TensorDesign) else Observations
+        observations = of_rows(design, target.values, weight, read_offset(offset, exposure, link, len(y)))
+        return self._penalised(observations, penalty)
+
+    def _penalised(self, observations: Observations, penalty: Penalty | None) -> Any:
+        columns = len(self._terms.names)
+        given = Strengths.none(columns) if penalty is None else penalty.strengths(columns)
+        return self._kind.problem(observations, observations.design.coordinates.strengths(given))
+
+    def _kind_of(self, family: Family, link: Link, classes: Array | None, trials: Array | None = None) -> ResponseKind:
+        self.link_ = link
+        self.__dict__.pop("classes_", None)  # of another family
+        if classes is not None:
+            self.classes_ = classes
+        if not isinstance(family, Categorical):
+            return MeanResponse(Response(family, link), trials)
+        if link != family.response_link:
+            raise LinkError(f"a categorical response has the softmax for a link, not {link!r}; leave `link` out.")
+        return ClassResponse.of(self.classes_, self.reference)
+
+    @property
+    def _limits(self) -> SolverLimits:
+        return SolverLimits(self.tol, self.max_iter)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """Of the working coefficients."""
+        return (*self._terms.names, INTERCEPT) if self.fit_intercept else self._terms.names
+
+    def _start(self, before: dict[str, Any]) -> Array | None:
+        """The coefficients of the last fit, if they were those of the same columns and classes."""
+        same = before.get("coefficient_names_") == list(self._terms.names) and before["_kind"].like(self._kind)
+        if not same:
+            return None
+        return self._kind.from_user(before["coef_"], before["intercept_"], self._terms.coordinates)
+
+    def _store(self, settled: Settled, figures: Figures | None = None) -> None:
+        solved = settled.solved
+        for name in OWN:
+            self.__dict__.pop(name, None)
+        figures = figures or self._kind.figures(solved, settled.coefficients, self.weight_kind)
+        spread = self._kind.overdispersion(figures)
+        self._kind, self._w = self._kind.fitted(solved), solved.solution.value
+        self.coefficient_names_ = list(self._terms.names)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.coef_, self.intercept_ = self._kind.to_user(self._w, self._terms.coordinates)
+        refuse_unrepresentable(np.atleast_2d(self.coef_), self.coefficient_names_)
+        self.family_ = self._kind.family
+        self.deviance_, self.null_deviance_ = figures.deviance, figures.null_deviance
+        self.dispersion_, self.df_residual_, self.log_likelihood_ = (
+            figures.dispersion,
+            figures.df_residual,
+            figures.log_likelihood,
+        )
+        self.n_iter_ = max(1, len(solved.solution.trace) - 1)
+        self.certificate_ = solved.solution.certificate
+        self.plan_ = replace(self.plan_, path=str(solved.choice))
+        self.diagnosis_ = Diagnosis((*settled.findings, *spread, *no_overdispersion(self.family_)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.string = tags.input_tags.categorical = self.kernel is None
+        tags.target_tags.required = True
+        try:
+            family = family_of_shares(response_family_from(self.family))
+        except ValueError:  # for `fit` to complain about
+            return tags
+        if is_label_family(family):
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_class=isinstance(family, Categorical))
+        else:
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+            tags.target_tags.positive_only = bool(family.outside(np.array([-1.0])).any())
+        return tags

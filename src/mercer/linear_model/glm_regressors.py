@@ -1,0 +1,773 @@
+"""Log-normal regression: least squares of log y, with the mean of y predicted."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.linalg import LinAlgWarning
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from mercer._errors import DataError, NonFiniteError, SupportError
+from mercer._gpu import is_tensor, to_numpy
+from mercer._stored import stored
+from mercer._threads import thread_count
+from mercer._typing import Array
+from mercer._warn import warn
+from mercer.base import Candidate, Question, traits
+from mercer.base.fitted_fields import FITTED_LINEAR
+from mercer.base.linear import linear_predictor
+from mercer.base.progress import watched
+from mercer.base.sources import fits_sources, naming_the_place, observe, reader_of, refuse_offset, streamed_plan
+from mercer.base.validation import (
+    Plan,
+    beside,
+    checked,
+    checked_tensor,
+    checked_tensor_weight,
+    checked_weight,
+    column_names,
+    in_memory,
+    in_precision,
+    is_sparse,
+    old_state_on_failure,
+    publish,
+    refuse_no_target,
+    refuse_not_finite,
+    refuse_unrepresentable,
+    tensor_plan,
+)
+from mercer.data.sources.base import Chunk, Source
+from mercer.families import IDENTITY, LOG, Gamma, Gaussian, Poisson, Tweedie
+from mercer.families.penalties import L2
+from mercer.families.response import Response
+from mercer.linear_model._dependence import find_dependence
+from mercer.linear_model.glm_solve import (
+    Solved,
+    SolveInterrupted,
+    SolverLimits,
+    certificate_as_published,
+    curvature_along,
+    keeping_solved,
+    solve,
+)
+from mercer.linear_model.glm_target import read_numbers
+from mercer.matrices import Coordinates, Observations, TensorDesign, TensorObservations, design_of
+from mercer.matrices.streamed import Responses, Survey, SurveySample
+from mercer.optim.problem import Problem
+
+# What the drop-ins for scikit-learn's GLM regressors have in common.
+#
+# Their objective, 1/(2 Σw) Σ w deviance + α/2 ‖β‖², is ours divided by Σw.
+
+#: standard errors that the coefficients may be left away from the optimum per unit of `tol`: the slopes that
+#: scikit-learn's default of 1e-4 allows are those of a tenth of a standard error for a million rows
+PER_TOL, LOOSEST = 100.0, 1e-2
+#: … and where X has fewer entries than this, so that more steps cost nothing
+LOOSEST_OF_FEW, FEW_ENTRIES = 1e-8, 1_000_000
+#: rounding alone may leave a gradient of this many standard errors
+TIGHTEST = 1e-12
+
+
+class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
+    """Ridge-penalised GLM with the parameters that scikit-learn's have."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "alpha": [Interval(Real, 0.0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "solver": [StrOptions({"lbfgs", "newton-cholesky"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
+    coef_: Array
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        solver: str = "lbfgs",
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    @abstractmethod
+    def _response(self) -> Response:
+        """Family and link."""
+
+    @abstractmethod
+    def _loss_name(self) -> str:
+        """What scikit-learn calls the loss."""
+
+    @abstractmethod
+    def _out_of_range(self, y: Array) -> Array:
+        """Where a response cannot come from the family; fractions of counts are allowed, as in scikit-learn."""
+
+    @fits_sources
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, tensor of shape (n_samples, n_features), or Source
+            Training rows. A tensor of torch stays on its device; a source is read piece by piece, and has its target
+            with it.
+        y : array-like of shape (n_samples,)
+            Responses.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            self._learn(X, y, sample_weight)
+        return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if is_tensor(X) and y is not None:
+            X, values, weight = self._tensors(X, y, sample_weight)
+        else:
+            X, y = self._checked_rows(X, y, reset=True)
+            values, weight = self._checked_target(y), checked_weight(sample_weight, X)
+        problem = self._problem(X, values, weight)
+        blocks = len(problem.observations.blocks())
+        plan = tensor_plan("", X, blocks=blocks) if is_tensor(X) else Plan("", str(X.dtype), blocks, thread_count())
+        self.plan_ = plan
+        try:
+            self._minimise(problem, X, y)
+        except NonFiniteError:
+            refuse_not_finite(self, X)
+            raise
+
+    def _minimise(self, problem: Problem, X: Any = None, y: Any = None) -> None:
+        """Fit to a problem, and keep what was found also where the user stops it."""
+        try:
+            with watched(self, verbose=self.verbose, X=X, y=y) as watch:
+                solved = solve(
+                    problem, self._solver(), self._limits(problem), start=self._start(problem), progress=watch.progress
+                )
+            with keeping_solved(solved):
+                solved = self._resolved(solved)
+        except SolveInterrupted as stop:
+            self._store(stop.solved)
+            raise
+        self._store(solved)
+        self._warn_if_unfinished()
+
+    def _fit_source(self, source: Source) -> None:
+        first = source.head()
+        refuse_offset(self, first)
+        X, _ = self._checked_rows(first.X, first.y, reset=True)
+        reader = reader_of(self)
+        self.plan_ = streamed_plan("", X.dtype)
+        with naming_the_place(source, reader, _numbers_of):
+            observations: Any = observe(
+                source, partial(_seen, reader), _as_they_are, labels=False, intercept=self.fit_intercept
+            )
+            self._minimise(self._penalised(observations, X.shape[1]))
+        self.plan_ = streamed_plan(self.plan_.path, X.dtype)
+
+    def _checked_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+        refuse_no_target(self, y, "response")
+        taken: tuple[Any, Any] = checked(
+            self,
+            X,
+            y,
+            reset=reset,
+            codes=True,
+            accept_sparse=["csc", "csr"],
+            dtype=[np.float64, np.float32],
+            y_numeric=True,
+        )
+        return taken
+
+    def _tensors(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """X, responses and weights on the device of X."""
+        import torch
+
+        X = checked_tensor(self, X, reset=True)
+        values = beside(y, X, "y", dtype=torch.float64)
+        if values.ndim != 1 or not bool(values.isfinite().all()) or self._out_of_range(to_numpy(values.min())).any():
+            checked(self, np.broadcast_to(0.0, X.shape), in_memory(y), reset=False, y_numeric=True)
+            self._checked_target(to_numpy(values.reshape(-1)))  # finds out what is wrong, and says it
+            values = values.reshape(-1)
+        return X, values, checked_tensor_weight(sample_weight, X)
+
+    def _checked_target(self, y: Any) -> Array:
+        values = read_numbers(y)
+        if (wrong := self._out_of_range(values)).any():
+            row = int(np.argmax(wrong))
+            raise SupportError(
+                f"Some value(s) of y are out of the valid range of the loss {self._loss_name()!r}. It is "
+                f"{values[row]:g} in row {row}; correct or drop the row, or choose a family that allows it."
+            )
+        return values
+
+    def _problem(self, X: Any, y: Array, weight: Array | None) -> Problem:
+        observations: Observations
+        if is_tensor(X):
+            observations = TensorObservations.of(
+                TensorDesign.of(X, intercept=self.fit_intercept, weight=weight), y, weight
+            )
+        else:
+            observations = Observations(design_of(X, intercept=self.fit_intercept, weight=weight)[0], y, weight)
+        return self._penalised(observations, X.shape[1])
+
+    def _penalised(self, observations: Observations, columns: int) -> Problem:
+        penalty = L2(self.alpha * observations.total_weight).strengths(columns)
+        return Problem(observations, self._response(), observations.design.coordinates.strengths(penalty))
+
+    def _solver(self) -> str:
+        return "newton" if self.solver == "newton-cholesky" else "auto"
+
+    def _limits(self, problem: Problem) -> SolverLimits:
+        few = len(problem.observations) * (problem.n_columns - self.fit_intercept) < FEW_ENTRIES
+        tolerance = min(self.tol, LOOSEST_OF_FEW) if few else self._allowed
+        return SolverLimits(max(TIGHTEST, tolerance), self.max_iter)
+
+    @property
+    def _allowed(self) -> float:
+        """The standard errors from the optimum that `tol` allows."""
+        return min(PER_TOL * self.tol, LOOSEST)
+
+    def _start(self, problem: Problem) -> Array | None:
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return None
+        if self.coef_.shape != (expected := (self.n_features_in_,)):
+            raise DataError(
+                f"Initialization coef is of shape {self.coef_.shape}, expected shape {expected}. Set warm_start=False "
+                "to fit other columns."
+            )
+        return problem.observations.design.coordinates.from_user(
+            np.asarray(self.coef_, dtype=float), float(self.intercept_) if self.fit_intercept else 0.0
+        )
+
+    def _resolved(self, solved: Solved) -> Solved:
+        """With the smallest coefficients, where columns depend on each other and others fit as well.
+
+        They are those of scikit-learn's lbfgs, and of its newton-cholesky, which warns on its way there.
+        """
+        observations, strengths = solved.problem.observations, solved.problem.strengths
+        dependence = find_dependence(observations, strengths)
+        if dependence is None:
+            return solved
+        if self.solver == "newton-cholesky":
+            self._warn_of_dependence(dependence.columns())
+        value = dependence.smallest(solved.solution.value, observations.design.coordinates)
+        return solved.with_value(value)
+
+    def _warn_of_dependence(self, columns: list[int]) -> None:
+        names = [*column_names(self), "the intercept"]
+        warn(
+            "The inner solver of NewtonCholeskySolver stumbled upon a singular or very ill-conditioned Hessian matrix: "
+            f"the columns {', '.join(names[column] for column in columns[:10])} are collinear. Leave some out, or "
+            "increase alpha.",
+            LinAlgWarning,
+        )
+
+    def _store(self, solved: Solved) -> None:
+        coordinates: Coordinates = solved.problem.observations.design.coordinates
+        with np.errstate(over="ignore", invalid="ignore"):
+            coefficients, intercept = coordinates.to_user(solved.solution.value)
+        refuse_unrepresentable(coefficients[None], column_names(self))
+        self.plan_ = replace(self.plan_, path=str(solved.choice))
+        publish(self, coef_=coefficients)
+        self.intercept_ = self.coef_.dtype.type(intercept) if self.fit_intercept else 0.0
+        self.n_iter_ = max(1, len(solved.solution.trace) - 1)
+        change = coordinates.from_user(
+            self.coef_.astype(np.float64) - coefficients, float(self.intercept_) - float(intercept)
+        )
+        self.certificate_ = solved.solution.certificate
+        if change.any():
+            squares = curvature_along(solved.problem, solved.solution.value, change)
+            self.certificate_ = certificate_as_published(solved.problem, solved.solution, squares, self.coef_.dtype)
+
+    def _warn_if_unfinished(self) -> None:
+        """Where scikit-learn does: not of a distance that `tol` allows, once rounding lets no step be taken."""
+        stopped = self.n_iter_ >= self.max_iter
+        if not self.certificate_.holds and (stopped or not self.certificate_.value <= self._allowed):
+            warn(
+                f"{self.solver} failed to converge after {self.n_iter_} iteration(s): {self.certificate_}. Increase "
+                "the number of iterations (max_iter) or scale the data.",
+                ConvergenceWarning,
+            )
+
+    def _linear_predictor(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return linear_predictor(self, X)
+
+    def predict(self, X: Any) -> Array:
+        """The mean response of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or tensor of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+            Predicted means.
+        """
+        eta = self._linear_predictor(X)
+        if is_tensor(eta):
+            return self._response().mean(eta)
+        return in_precision(self._response().mean(eta.astype(np.float64, copy=False)), eta.dtype)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """D²: the share of the deviance of a constant mean that is explained.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or tensor of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,)
+            Their responses.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+
+        Returns
+        -------
+        score : float
+            1 at best, and below 0 for a model that is worse than a constant.
+        """
+        eta = in_memory(self._linear_predictor(X))
+        values = self._checked_target(column_or_1d(in_memory(y), warn=True))
+        if len(values) != len(eta):
+            raise DataError(
+                f"Found input variables with inconsistent numbers of samples: {[len(eta), len(values)]}. Give one "
+                "response for each row of X."
+            )
+        return deviance_explained(self._response(), values, eta, checked_weight(in_memory(sample_weight), eta))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.positive_only = bool(self._out_of_range(np.array([-1.0])).any())
+        return tags
+
+
+def _seen(reader: GLMRegressor, chunk: Chunk) -> SurveySample:
+    X, y = reader._checked_rows(chunk.X, chunk.y, reset=False)
+    X = X.tocsr() if is_sparse(X) else X
+    return SurveySample(X, reader._checked_target(y), checked_weight(chunk.weight, X, part=True), None)
+
+
+def _numbers_of(reader: GLMRegressor, chunk: Chunk) -> Any:
+    return _seen(reader, chunk).X
+
+
+def _as_they_are(survey: Survey) -> Responses:
+    return Responses()
+
+
+def deviance_explained(response: Response, y: Array, eta: Array, weight: Array | None) -> float:
+    """1 − deviance / deviance of the mean of y."""
+    level = response.predictor(np.average(y, weights=weight))
+    null = response.loss(y, np.full(len(y), level), weight)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(1 - response.loss(y, np.asarray(eta, dtype=float), weight) / np.float64(null))
+
+
+# Poisson regression: counts with a log link.
+
+
+@traits(
+    "regression",
+    "counts",
+    export="mercer.export.linear.glm_regression",
+    summary="mercer.inference.reading.read_glm_regressor",
+    objective="mercer.kernel_ridge.objectives.OfRegressor",
+)
+@stored(**FITTED_LINEAR)
+class PoissonRegressor(GLMRegressor):
+    """Ridge-penalised Poisson regression with a log link: scikit-learn's `PoissonRegressor`, solved by Newton's method.
+
+    It minimises 1/(2 Σw) Σ w deviance + α/2 ‖β‖². For other links, penalties, offsets, exposures and inference
+    see `GLM("poisson")`.
+
+    Parameters
+    ----------
+    alpha : float, default=1
+        Strength of the penalty; with 0 there is none.
+    fit_intercept : bool, default=True
+        Whether there is an intercept; it is not penalised.
+    solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
+        Both find the same optimum by Newton's method, or by L-BFGS where there are very many columns and "lbfgs"
+        was asked for; `plan_` says which. Without a penalty, "newton-cholesky" warns of collinear columns.
+    max_iter : int, default=100
+        Steps after which to give up.
+    tol : float, default=1e-4
+        The fit has converged when it is within 100 · tol standard errors of the optimum, and never farther than 1e-2;
+        for small data within 1e-8, where that costs nothing.
+    warm_start : bool, default=False
+        Whether a fit begins at the coefficients of the last one.
+    verbose : int, default=0
+        Whether to show the progress of the solver.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients.
+    intercept_ : float
+        Intercept; 0 if there is none.
+    n_iter_ : int
+        Steps of the solver.
+    certificate_ : Certificate
+        How we know that this is the optimum.
+    plan_ : Plan
+        Which path the fit took.
+    n_features_in_ : int
+        Number of columns seen in the fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, where they had any.
+
+    Examples
+    --------
+    >>> from mercer import PoissonRegressor
+    >>> model = PoissonRegressor().fit([[1, 2], [2, 3], [3, 4], [4, 3]], [12, 17, 22, 21])
+    >>> model.coef_.round(3)
+    array([0.121, 0.158])
+    >>> model.predict([[1, 1], [3, 4]]).round(2)
+    array([10.68, 21.88])
+    """
+
+    def _response(self) -> Response:
+        return Response(Poisson(), LOG)
+
+    def _loss_name(self) -> str:
+        return "HalfPoissonLoss"
+
+    def _out_of_range(self, y: Array) -> Array:
+        return np.asarray(y < 0)
+
+
+# Gamma regression: amounts above 0 with a log link.
+
+
+@traits(
+    "regression",
+    "amounts",
+    export="mercer.export.linear.glm_regression",
+    summary="mercer.inference.reading.read_glm_regressor",
+    objective="mercer.kernel_ridge.objectives.OfRegressor",
+)
+@stored(**FITTED_LINEAR)
+class GammaRegressor(GLMRegressor):
+    """Ridge-penalised gamma regression with a log link: scikit-learn's `GammaRegressor`, solved by Newton's method.
+
+    It minimises 1/(2 Σw) Σ w deviance + α/2 ‖β‖². For other links, penalties, offsets, exposures and inference
+    see `GLM("gamma", link="log")`.
+
+    Parameters
+    ----------
+    alpha : float, default=1
+        Strength of the penalty; with 0 there is none.
+    fit_intercept : bool, default=True
+        Whether there is an intercept; it is not penalised.
+    solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
+        Both find the same optimum by Newton's method, or by L-BFGS where there are very many columns and "lbfgs"
+        was asked for; `plan_` says which. Without a penalty, "newton-cholesky" warns of collinear columns.
+    max_iter : int, default=100
+        Steps after which to give up.
+    tol : float, default=1e-4
+        The fit has converged when it is within 100 · tol standard errors of the optimum, and never farther than 1e-2;
+        for small data within 1e-8, where that costs nothing.
+    warm_start : bool, default=False
+        Whether a fit begins at the coefficients of the last one.
+    verbose : int, default=0
+        Whether to show the progress of the solver.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients.
+    intercept_ : float
+        Intercept; 0 if there is none.
+    n_iter_ : int
+        Steps of the solver.
+    certificate_ : Certificate
+        How we know that this is the optimum.
+    plan_ : Plan
+        Which path the fit took.
+    n_features_in_ : int
+        Number of columns seen in the fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, where they had any.
+
+    Examples
+    --------
+    >>> from mercer import GammaRegressor
+    >>> model = GammaRegressor().fit([[1, 2], [2, 3], [3, 4], [4, 3]], [19, 26, 33, 30])
+    >>> model.coef_.round(3)
+    array([0.073, 0.067])
+    >>> model.predict([[1, 0], [2, 8]]).round(2)
+    array([19.49, 35.78])
+    """
+
+    def _response(self) -> Response:
+        return Response(Gamma(), LOG)
+
+    def _loss_name(self) -> str:
+        return "HalfGammaLoss"
+
+    def _out_of_range(self, y: Array) -> Array:
+        return np.asarray(y <= 0)
+
+
+# Tweedie regression: variance proportional to a power of the mean.
+
+
+@traits(
+    "regression",
+    "amounts",
+    export="mercer.export.linear.glm_regression",
+    summary="mercer.inference.reading.read_glm_regressor",
+    objective="mercer.kernel_ridge.objectives.OfRegressor",
+)
+@stored(**FITTED_LINEAR)
+class TweedieRegressor(GLMRegressor):
+    """Ridge-penalised regression with variance φ μᵖ: scikit-learn's `TweedieRegressor`, solved by Newton's method.
+
+    It minimises 1/(2 Σw) Σ w deviance + α/2 ‖β‖². For other links, penalties, offsets, exposures and inference
+    see `GLM(Tweedie(power))`.
+
+    Parameters
+    ----------
+    power : float, default=0
+        p: 0 normal, 1 Poisson, between 1 and 2 compound Poisson-gamma, 2 gamma, 3 inverse Gaussian. There is no such
+        distribution between 0 and 1.
+    alpha : float, default=1
+        Strength of the penalty; with 0 there is none.
+    fit_intercept : bool, default=True
+        Whether there is an intercept; it is not penalised.
+    link : {"auto", "identity", "log"}, default="auto"
+        "auto" is the identity for powers up to 0 and else the logarithm.
+    solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
+        Both find the same optimum by Newton's method, or by L-BFGS where there are very many columns and "lbfgs"
+        was asked for; `plan_` says which. Without a penalty, "newton-cholesky" warns of collinear columns.
+    max_iter : int, default=100
+        Steps after which to give up.
+    tol : float, default=1e-4
+        The fit has converged when it is within 100 · tol standard errors of the optimum, and never farther than 1e-2;
+        for small data within 1e-8, where that costs nothing.
+    warm_start : bool, default=False
+        Whether a fit begins at the coefficients of the last one.
+    verbose : int, default=0
+        Whether to show the progress of the solver.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients.
+    intercept_ : float
+        Intercept; 0 if there is none.
+    n_iter_ : int
+        Steps of the solver.
+    certificate_ : Certificate
+        How we know that this is the optimum.
+    plan_ : Plan
+        Which path the fit took.
+    n_features_in_ : int
+        Number of columns seen in the fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, where they had any.
+
+    Examples
+    --------
+    >>> from mercer import TweedieRegressor
+    >>> model = TweedieRegressor().fit([[1, 2], [2, 3], [3, 4], [4, 3]], [2, 3.5, 5, 5.5])
+    >>> model.coef_.round(3)
+    array([0.6, 0.3])
+    >>> model.predict([[1, 1], [3, 4]]).round(3)
+    array([2.5, 4.6])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **GLMRegressor._parameter_constraints,
+        "power": [Interval(Real, None, None, closed="neither")],
+        "link": [StrOptions({"auto", "identity", "log"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        power: float = 0.0,
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        link: str = "auto",
+        solver: str = "lbfgs",
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            alpha=alpha,
+            fit_intercept=fit_intercept,
+            solver=solver,
+            max_iter=max_iter,
+            tol=tol,
+            warm_start=warm_start,
+            verbose=verbose,
+        )
+        self.power = power
+        self.link = link
+
+    def _is_log(self) -> bool:
+        return self.link == "log" or (self.link == "auto" and self.power > 0)
+
+    def _response(self) -> Response:
+        return Response(Tweedie(self.power), LOG if self._is_log() else IDENTITY)
+
+    def _loss_name(self) -> str:
+        return "HalfTweedieLoss" if self._is_log() else "HalfTweedieLossIdentity"
+
+    def _out_of_range(self, y: Array) -> Array:
+        if self.power <= 0:
+            return np.zeros(np.shape(y), dtype=bool)
+        return np.asarray(y < 0 if self.power < 2 else y <= 0)
+
+
+#: penalties that a comparison tries, safest first
+STRENGTHS = (1e-3, 1e-5, 1e-4, 1e-2, 0.1)
+
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a model of positive amounts."""
+    if question.task == "amounts" and question.positive:
+        yield Candidate(LogNormalRegressor(), 30.5, search=("alpha", STRENGTHS))
+
+
+@traits(
+    "regression",
+    "amounts",
+    candidates=_candidates,
+    export="mercer.export.linear.glm_regression",
+    summary="mercer.inference.reading.refuse_log_target",
+    objective="mercer.kernel_ridge.objectives.OfRegressor",
+)
+@stored(**FITTED_LINEAR)
+class LogNormalRegressor(GLMRegressor):
+    """Ridge-penalised least squares of log y, whose predictions are means of y: E y = exp(Xβ + b).
+
+    It minimises 1/(2 Σw) Σ w (log y − Xβ − a)² + α/2 ‖β‖². exp(Xβ + a) would be the median of y given X. The mean is
+    larger by a factor s = Σ w exp(r) / Σ w, where r are the residuals of log y (Duan 1983, "smearing"), which needs no
+    normal distribution of r; `intercept_` is b = a + log s.
+
+    Parameters
+    ----------
+    alpha : float, default=1
+        Strength of the penalty; with 0 there is none.
+    fit_intercept : bool, default=True
+        Whether a is fitted; it is not penalised. Otherwise a is 0.
+    solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
+        Both find the same optimum by Newton's method, or by L-BFGS where there are very many columns and "lbfgs"
+        was asked for; `plan_` says which. Without a penalty, "newton-cholesky" warns of collinear columns.
+    max_iter : int, default=100
+        Maximum number of steps.
+    tol : float, default=1e-4
+        The fit has converged when it is within 100 · tol standard errors of the optimum, and never farther than 1e-2;
+        for small data within 1e-8, where that costs nothing.
+    warm_start : bool, default=False
+        Whether a fit begins at the coefficients of the last one.
+    verbose : int, default=0
+        Whether to show the progress of the solver.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients: a unit more of a column multiplies the mean by exp(coefficient).
+    intercept_ : float
+        Intercept of the logarithm of the mean, log s included.
+    smearing_ : float
+        s, the ratio of the mean to the median of y given X.
+    n_iter_ : int
+        Steps of the solver.
+    certificate_ : Certificate
+        Evidence that this is the optimum.
+    plan_ : Plan
+        Which path the fit took.
+    n_features_in_ : int
+        Number of columns seen in the fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, where they had any.
+
+    See Also
+    --------
+    GammaRegressor : The same mean, with a gamma distribution of y.
+
+    Examples
+    --------
+    >>> from mercer import LogNormalRegressor
+    >>> model = LogNormalRegressor(alpha=0).fit([[0.0], [0.0], [1.0], [1.0]], [8.0, 2.0, 16.0, 4.0])
+    >>> model.predict([[0.0], [1.0]]).round(6)
+    array([ 5., 10.])
+    >>> round(float(model.smearing_), 6)
+    1.25
+    """
+
+    smearing_: float
+
+    def _response(self) -> Response:
+        return Response(Gamma(), LOG)
+
+    def _loss_name(self) -> str:
+        return "HalfSquaredError of log y"
+
+    def _out_of_range(self, y: Array) -> Array:
+        return np.asarray(y <= 0)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if is_tensor(X):
+            X, y, sample_weight = in_memory(X), in_memory(y), in_memory(sample_weight)
+        super()._learn(X, y, sample_weight)
+
+    def _fit_source(self, source: Source) -> None:
+        raise DataError(
+            "LogNormalRegressor needs all rows in memory, because its residuals have to be transformed back. Use "
+            "GammaRegressor for a source, which has the same mean."
+        )
+
+    def _problem(self, X: Any, y: Array, weight: Array | None) -> Problem:
+        return super()._problem(X, np.log(y), weight)
+
+    def _penalised(self, observations: Observations, columns: int) -> Problem:
+        return replace(super()._penalised(observations, columns), response=Response(Gaussian(), IDENTITY))
+
+    def _start(self, problem: Problem) -> Array | None:
+        start = super()._start(problem)
+        if start is not None and self.fit_intercept:
+            start[-1] -= np.log(self.smearing_)
+        return start
+
+    def _store(self, solved: Solved) -> None:
+        super()._store(solved)
+        design, log_y, weight, _ = solved.problem.observations.batch(slice(None))
+        residuals = log_y - design.times(solved.solution.value)
+        self.smearing_ = float(np.average(np.exp(residuals), weights=weight))
+        self.intercept_ = float(self.intercept_) + float(np.log(self.smearing_))

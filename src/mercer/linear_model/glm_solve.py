@@ -1,0 +1,444 @@
+"""After the solver: what stands between its answer and the coefficients of the model.
+
+Dependent columns leave the coefficients open: of all that fit as well the smallest are taken. Separated responses have
+none that are finite: what to do about it is the user's choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from mercer._errors import (
+    CollinearWarning,
+    FitInterrupted,
+    MercerWarning,
+    NonFiniteError,
+    NotConvergedWarning,
+    SeparationError,
+    SeparationWarning,
+    UnsuitableSolverError,
+)
+from mercer._suggest import listed
+from mercer._typing import Array
+from mercer.base.diagnosis import Finding
+from mercer.base.progress import Progress
+from mercer.families import Family, NegativeBinomial, Poisson
+from mercer.families.response import Response
+from mercer.linear_model._dependence import MOST_COLUMNS, find_dependence
+from mercer.linear_model.separation import examine, weak_prior
+from mercer.optim import firth, several_starts
+from mercer.optim.certificate import STATIONARY, Certificate, Solution
+from mercer.optim.choose import AnyProblem, SolverChoice, choose
+from mercer.optim.curvature import Curvature
+from mercer.optim.least_squares import LinearSolution
+from mercer.optim.problem import Problem, Smooth, feasible_start, look
+from mercer.stats.quadratic import LOSS
+
+# From a problem to its solution: which solver, from where, and what to say if it did not get there.
+
+#: standard errors from a minimum at which one of several starts is known to lead there
+ROUGH = 1e-3
+
+
+class SolverLimits(NamedTuple):
+    """When to stop."""
+
+    tolerance: float
+    most_steps: int
+
+
+class Solved(NamedTuple):
+    """A problem, with its response as it was estimated, and the solution by the solver chosen."""
+
+    problem: Any  # a Problem or a SoftmaxProblem
+    solution: Solution
+    choice: SolverChoice
+
+    def with_value(self, w: Array) -> Solved:
+        """The same with other coefficients that are as good."""
+        return self._replace(solution=replace(self.solution, value=w))
+
+
+class SolveInterrupted(FitInterrupted):
+    """Ctrl-C, with what had been solved."""
+
+    def __init__(self, message: str, solved: Solved) -> None:
+        super().__init__(message, solved.solution)
+        self.solved = solved
+
+
+@contextmanager
+def keeping_solved(solved: Solved) -> Iterator[None]:
+    """On Ctrl-C after the search, `SolveInterrupted` with its solution: only what is computed from it is missing."""
+    try:
+        yield
+    except FitInterrupted:
+        raise
+    except KeyboardInterrupt:
+        raise SolveInterrupted("stopped by the user after the search; its coefficients are kept.", solved) from None
+
+
+def solve(
+    problem: AnyProblem,
+    solver: str,
+    limits: SolverLimits,
+    *,
+    start: Array | None = None,
+    progress: Progress | None = None,
+    explore: bool = True,
+) -> Solved:
+    """Minimise a problem by the solver asked for, or the one that suits it.
+
+    One that is not convex is minimised from several starts, unless the one given is enough (`explore`).
+    """
+    choice = choose(problem, solver)
+
+    def descend(rows: AnyProblem, begin: Array | None, rough: bool = False) -> Solution:
+        tolerance, shown = (max(ROUGH, limits.tolerance), None) if rough else (limits.tolerance, progress)
+        return choice.solve(rows, begin, tolerance=tolerance, most_steps=limits.most_steps, progress=shown)
+
+    if isinstance(problem, Problem):
+        start = _begin(problem, start)
+    try:
+        if isinstance(problem, Problem) and explore and not problem.is_convex:
+            solution = several_starts.solve(problem, descend, [*([] if start is None else [start]), problem.start()])
+        else:
+            solution = descend(problem, start)
+    except FitInterrupted as stop:
+        raise SolveInterrupted(str(stop), Solved(problem, stop.solution, choice)) from None
+    if not np.isfinite(solution.certificate.value):
+        raise NonFiniteError(
+            "the objective is not finite: the data are not, or their sums are too large for float64; divide the "
+            "largest columns, or the responses, by a number."
+        )
+    return Solved(problem, solution, choice)
+
+
+def _begin(problem: Problem, start: Array | None) -> Array | None:
+    """The start that was given, unless some row has no mean there, or a constant mean for all rows would be better.
+
+    That far from the optimum there may be neither slope nor curvature to lead back.
+    """
+    if start is not None:
+        value, plain = (look(problem, w, LOSS).value for w in (start, problem.start()))
+        if np.isfinite(value) and not value > plain:
+            return start
+    return None if problem.response.unbounded else feasible_start(problem)
+
+
+def certificate_as_published(problem: Any, solution: Solution, squares: float, dtype: Any) -> Certificate:
+    """Return the certificate of coefficients that were rounded to `dtype`; `squares` is Δᵀ H Δ for what that changed.
+
+    By half of it the objective rises, as far as its curvature H tells.
+    """
+    if solution.certificate.kind == "closed form":  # of which portion of y is left
+        size = np.sqrt(2 * look(problem, np.zeros(problem.n_columns), LOSS).value)
+        share = float(np.sqrt(squares) / (size or 1.0))
+        return solution.certificate.after_rounding(dtype, lambda left: left + share)
+    value = float(solution.trace[-1])
+    if solution.certificate.kind == "duality gap":
+        far = np.sqrt(0.5 * squares / max(abs(value), np.finfo(float).tiny))
+        return solution.certificate.after_rounding(dtype, lambda gap: (np.sqrt(gap) + far) ** 2)
+    far = np.sqrt(squares) / problem.unit(value)
+    return solution.certificate.after_rounding(dtype, lambda length: length + far)
+
+
+def curvature_along(problem: Smooth, w: Array, change: Array) -> float:
+    """Return Δᵀ H Δ for a change of the coefficients and the Hessian at `w`."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return max(float(np.vdot(change, problem.hessian_product(w)(change))), 0.0)
+
+
+def unfinished(solved: Solved, limits: SolverLimits) -> tuple[NotConvergedWarning, ...]:
+    """Which condition failed, the evidence, and one thing to do; nothing if the certificate holds."""
+    certificate = solved.solution.certificate
+    if certificate.holds:
+        return ()
+    message = f"the {solved.choice.solver} solver has not converged: {certificate}. {_remedy(solved, limits)}"
+    return (NotConvergedWarning(message),)
+
+
+def _remedy(solved: Solved, limits: SolverLimits) -> str:
+    steps = len(solved.solution.trace) - 1
+    if steps >= limits.most_steps:
+        return f"It was stopped after {steps} steps; allow more of them (max_iter={10 * limits.most_steps})."
+    return (
+        "No step lowers the objective any further in float64; divide columns of very different size by their spread, "
+        f"or ask for less (tol={10 * solved.solution.certificate.value:.0e})."
+    )
+
+
+# The r of a negative binomial response, found together with the coefficients by maximum likelihood.
+#
+# For means μ the slope of the log likelihood in θ = 1/r is
+#
+#     G(θ) = r² Σ w (d − log(1+d) − c(y+r) + c(r)),      d = (y−μ)/(r+μ),      c(z) = ψ(z) − log z,
+#
+# with the digamma function ψ. Nothing in it cancels, neither for counts of any size nor near the Poisson limit θ = 0,
+# where it is Σ w ((y−μ)² − y)/2. The coefficients and r are fitted in turn: they are orthogonal parameters, so that a
+# few rounds suffice.
+
+#: a named tuple with a `solution`
+F = TypeVar("F", bound=Any)
+
+#: counts that vary no more than a Poisson's get this r, of no consequence at any mean that float64 can tell apart
+NO_DISPERSION = 1e12
+#: log θ is known when a round moves it by less
+CLOSE = 1e-10
+MOST_ROUNDS = 100
+#: from here on the digamma function is the first terms of its asymptotic series, to rounding
+ASYMPTOTIC = 20.0
+#: deviations below this have a logarithm that cancels, and a series
+SMALL = 0.05
+
+
+def estimates_r(family: Family) -> bool:
+    """Whether r is to be found together with the coefficients, for which rows are needed together."""
+    return isinstance(family, NegativeBinomial) and family.r is None
+
+
+def solve_with_r(
+    problem: Problem, solver: str, limits: SolverLimits, *, start: Array | None = None, progress: Progress | None = None
+) -> Solved:
+    """Coefficients and r at the maximum of the likelihood."""
+
+    def fitted(family: Family, last: Solved | None) -> Solved:
+        current = replace(problem, response=Response(family, problem.response.link))
+        begin = start if last is None else last.solution.value
+        # from the second family on, which is no longer a Poisson, rounds go on from the last one's minimum
+        explore = last is None or isinstance(last.problem.response.family, Poisson)
+        return solve(current, solver, limits, start=begin, progress=progress, explore=explore)
+
+    return in_turn(fitted, lambda solved: best_theta(solved.problem, solved.solution.value), "coefficients")
+
+
+def in_turn(fitted: Callable[[Family, F | None], F], theta_of: Callable[[F], float], what: str) -> F:
+    """Fits of a Poisson and then of negative binomials, whose r the fit before makes most likely, until r stays.
+
+    Parameters
+    ----------
+    fitted : callable
+        Takes a family and the last fit, and gives a fit with its `solution`.
+    theta_of : callable
+        The most likely 1/r for the means of a fit.
+    what : str
+        What is fitted, for the certificate.
+    """
+    fit = fitted(Poisson(), None)
+    theta, change, trace = 0.0, np.inf, fit.solution.trace
+    for _ in range(MOST_ROUNDS):
+        before, theta = theta, theta_of(fit)
+        fit = fitted(NegativeBinomial(r=1 / max(theta, 1 / NO_DISPERSION)), fit)
+        trace += fit.solution.trace[1:]
+        change = abs(np.log(theta / before)) if before > 0 and theta > 0 else abs(theta - before)
+        if change <= CLOSE:
+            break
+    certificate = fit.solution.certificate
+    if change > CLOSE:
+        sentence = f"change of log r in the last of {MOST_ROUNDS} rounds of {what} and r in turn"
+        certificate = Certificate(STATIONARY, float(change), CLOSE, sentence)
+    else:
+        sentence = (
+            f"at the r that was found, {certificate.sentence}; {what} and r, each likeliest for the other, were found "
+            "in turn, and others may be likelier together"
+        )
+        certificate = replace(certificate, kind=STATIONARY, sentence=sentence)
+    return fit._replace(solution=replace(fit.solution, trace=trace, certificate=certificate))  # type: ignore[no-any-return]
+
+
+def best_theta(problem: Problem, w: Array) -> float:
+    """Maximum likelihood θ = 1/r for the means at `w`; 0 where the counts vary no more than a Poisson's."""
+    from scipy.optimize import brentq
+
+    observations = problem.observations
+    eta = observations.design.times(w)
+    eta = eta if observations.offset is None else eta + observations.offset
+    y, mean, weight = observations.y, problem.response.mean(eta), observations.weight
+    if not np.isfinite(mean).all():
+        raise NonFiniteError("means overflow on the way to r: divide the largest counts by a number, or give r.")
+    slope = _slope(y, mean, weight)
+    seen = y if weight is None else y[weight > 0]
+    if not seen.any() or not slope(0.0) > 0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while slope(high) > 0:
+        low, high = high, 4 * high
+    while low == 0 and slope(high / 4) <= 0:
+        high /= 4
+    low = low or high / 4
+    return float(np.exp(brentq(lambda t: slope(np.exp(t)), np.log(low), np.log(high), xtol=1e-13)))
+
+
+def _slope(y: Array, mu: Array, weight: Array | None) -> Callable[[float], float]:
+    """G, a function of θ."""
+    w = np.ones(len(y)) if weight is None else weight
+    counts, places = np.unique(y, return_inverse=True)
+    weights = np.bincount(places, w)
+
+    def slope(theta: float) -> float:
+        if theta == 0:
+            with np.errstate(over="ignore"):  # its sign is what counts
+                return 0.5 * float(w @ (np.square(y - mu) - y))
+        r = 1 / theta
+        return r * r * (float(w @ _beyond_log(y, mu, r)) - float(weights @ _beyond_digamma(counts, r)))
+
+    return slope
+
+
+def _beyond_log(y: Array, mu: Array, r: float) -> Array:
+    """d − log(1+d) for d = (y−μ)/(r+μ), by its series d²/2 − d³/3 + … where the difference cancels."""
+    d = (y - mu) / (r + mu)
+    small = np.clip(d, -SMALL, SMALL)
+    k = np.arange(13)
+    series = np.square(small) * np.polynomial.polynomial.polyval(small, (-1.0) ** k / (k + 2))
+    # 1 + d may round to 0
+    return np.where(np.abs(d) < SMALL, series, d - np.log(r + y) + np.log(r + mu))
+
+
+def _beyond_digamma(x: Array, r: float) -> Array:
+    """c(x+r) − c(r) for c(z) = ψ(z) − log z."""
+    from scipy.special import digamma
+
+    if r < ASYMPTOTIC:
+        return np.asarray(digamma(x + r) - np.log(x + r) - (digamma(r) - np.log(r)))
+    # of −1/2z, the first term of the series, the difference is written out
+    return np.asarray(x / (2 * r * (x + r)) + _later_terms(x + r) - _later_terms(r))
+
+
+def _later_terms(z: Array | float) -> Array:
+    inverse = np.square(1 / z)
+    return np.asarray(inverse * np.polynomial.polynomial.polyval(inverse, [-1 / 12, 1 / 120, -1 / 252, 1 / 240]))
+
+
+#: what the remedies are called in `plan_`
+FIRTH = SolverChoice("firth", "the responses are separated")
+#: steps that Fisher scoring may take, which converges more slowly than Newton's method
+MOST_FIRTH_STEPS = 1000
+
+
+class Settled(NamedTuple):
+    """The answer that was settled on, how many coefficients it has used up, what was found, and what to warn of."""
+
+    solved: Solved
+    coefficients: float
+    findings: tuple[Finding, ...] = ()
+    cautions: tuple[MercerWarning, ...] = ()
+
+
+def settle(
+    solved: Solved, names: Sequence[str], on_separation: str, limits: SolverLimits, progress: Progress | None
+) -> Settled:
+    """Make the coefficients unique and finite, or say that they are not."""
+    settled = _unique(solved, names)
+    finding = examine(settled.solved.problem, settled.solved.solution, names)
+    if finding is None:
+        return settled
+    remedy = _firth if on_separation == "firth" else _ridge
+    return separated(settled, finding, on_separation, lambda: remedy(settled.solved, limits, progress))
+
+
+def separated(settled: Settled, finding: Finding, on_separation: str, remedy: Callable[[], Solved]) -> Settled:
+    """What the user chose to do about separated responses."""
+    findings, message = (*settled.findings, finding), f"{finding.sentence} {finding.remedy}"
+    if on_separation == "error":
+        raise SeparationError(message)
+    if on_separation == "warn":
+        return settled._replace(findings=findings, cautions=(*settled.cautions, SeparationWarning(message)))
+    return settled._replace(solved=remedy(), findings=findings)
+
+
+def _firth(solved: Solved, limits: SolverLimits, progress: Progress | None) -> Solved:
+    if solved.problem.observations.streamed:
+        raise UnsuitableSolverError(
+            "the responses look separated, and Firth's penalised likelihood needs all rows together, not those of a "
+            'source; use on_separation="ridge", or a penalty.'
+        )
+    problem = replace(solved.problem, observations=solved.problem.observations.in_memory())
+    try:
+        solution = firth.solve(problem, tolerance=limits.tolerance, most_steps=MOST_FIRTH_STEPS)
+    except FitInterrupted as stop:
+        raise SolveInterrupted(str(stop), Solved(problem, stop.solution, FIRTH)) from None
+    return Solved(problem, solution, FIRTH)
+
+
+def _ridge(solved: Solved, limits: SolverLimits, progress: Progress | None) -> Solved:
+    problem = replace(solved.problem, strengths=weak_prior(solved.problem.observations))
+    return solve(problem, "auto", limits, progress=progress)
+
+
+def _unique(solved: Solved, names: Sequence[str]) -> Settled:
+    problem, solution = solved.problem, solved.solution
+    if isinstance(solution, LinearSolution):
+        return _unique_least_squares(solved, solution, names)
+    dependence = find_dependence(problem.observations, problem.strengths)
+    if dependence is None:
+        return wide(solved, names) or Settled(solved, used_coefficients(problem, solution.value))
+    value = dependence.smallest(solution.value, problem.observations.design.coordinates)
+    used = used_coefficients(problem, value, dependence.rank_lost)
+    return Settled(solved.with_value(value), used, *dependent(names, dependence.columns(), dependence.constant))
+
+
+def wide(solved: Solved, names: Sequence[str]) -> Settled | None:
+    """Too many columns to look for dependences, which there must be where rows are fewer."""
+    observations, strengths = solved.problem.observations, solved.problem.strengths
+    rows = observations.heavy
+    free = np.flatnonzero((strengths.l1 == 0) & (strengths.l2 == 0))
+    if rows >= len(free):
+        return None
+    return Settled(solved, rows, *dependent(names, free.tolist()))
+
+
+def _unique_least_squares(solved: Solved, solution: LinearSolution, names: Sequence[str]) -> Settled:
+    """The closed form has the smallest coefficients already, and knows the dependent columns."""
+    fit, columns = solution.fit, len(solution.fit.coefficients)
+    if solved.problem.strengths.any or fit.rank is None or fit.rank == columns:
+        return Settled(solved, used_coefficients(solved.problem, solution.value))
+    collinear = fit.collinear
+    if not collinear and fit.rank < columns - len(fit.constant):
+        # with fewer rows than columns, any of them may be said to depend on the others
+        collinear = tuple(set(range(columns)) - set(fit.constant))
+    return Settled(solved, len(solution.value) - columns + fit.rank, *dependent(names, collinear, fit.constant))
+
+
+def used_coefficients(problem: Problem, w: Array, rank_lost: int = 0) -> float:
+    """How many coefficients the data have determined.
+
+    One that an L1 penalty holds at its mean does not count; those under an L2 penalty count together as
+    tr H (H + L2)⁻¹.
+    """
+    strengths = problem.strengths
+    loose = (strengths.l1 == 0) | (w != strengths.mean)
+    if not strengths.l2.any() or len(w) > MOST_COLUMNS:
+        return float(np.count_nonzero(loose) - rank_lost)
+    with np.errstate(over="ignore", invalid="ignore"):
+        hessian = problem.at(w).hessian[np.ix_(loose, loose)]
+    if not np.isfinite(hessian).all():  # the penalty is nothing beside it
+        return float(np.count_nonzero(loose) - rank_lost)
+    curvature = Curvature.of(hessian)
+    return curvature.rank - curvature.share(strengths.l2[loose])
+
+
+def dependent(
+    names: Sequence[str], columns: Sequence[int], constant_columns: Sequence[int] = ()
+) -> tuple[tuple[Finding, ...], tuple[CollinearWarning, ...]]:
+    """Which coefficients are not unique, for the diagnosis and as warnings: those of columns that depend on others."""
+    constant = tuple(names[column] for column in constant_columns)
+    still = set(constant_columns)
+    collinear = tuple(names[column] for column in columns if column not in still)
+    findings = []
+    if constant:
+        sentence = f"There is no variation in {listed(list(constant))}: nothing tells the coefficient, and 0 is given."
+        findings.append(Finding("constant", "warning", sentence, "Leave the columns out.", constant))
+    if collinear:
+        sentence = (
+            f"The columns of {listed(list(collinear))} depend on each other, so that their coefficients are not "
+            "unique: of all that fit equally well, the smallest are given."
+        )
+        remedy = "Leave columns out, or use a penalty, e.g. penalty=L2(1e-3)."
+        findings.append(Finding("collinear", "warning", sentence, remedy, collinear))
+    return tuple(findings), tuple(CollinearWarning(f"{finding.sentence} {finding.remedy}") for finding in findings)

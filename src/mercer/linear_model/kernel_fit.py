@@ -1,0 +1,441 @@
+"""A model with a kernel instead of features: from rows and responses to f(x) + b = Σ αᵢ k(x, xᵢ) + b."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer._errors import FitInterrupted, NoRepresenterError, NotConvergedWarning, PenaltyError
+from mercer._gpu import is_tensor, to_numpy
+from mercer._typing import Array
+from mercer.base.progress import Progress
+from mercer.families import IDENTITY, Family, Gaussian
+from mercer.families import ElasticNet as Mixed
+from mercer.families.penalties import L2, Penalty, Strengths
+from mercer.families.response import Response
+from mercer.kernel_approximation.approximate import Approximation, Map, approximation
+from mercer.kernel_approximation.fourier import FourierMap
+from mercer.kernel_approximation.function import Function, KernelFunction, feature_function, tensor_design
+from mercer.kernel_approximation.nystroem_map import NystroemMap
+from mercer.kernels import Gram, Kernel, Linear
+from mercer.kernels.inputs import count, take
+from mercer.linear_model.glm_response import ClassResponse, MeanResponse, ResponseKind
+from mercer.linear_model.glm_solve import SolverLimits, best_theta, estimates_r, in_turn
+from mercer.matrices import Coordinates, DenseDesign, Observations
+from mercer.matrices.mapped import MappedDesign
+from mercer.matrices.mapped_tensors import LandmarkTensors, MappedTensors
+from mercer.optim.certificate import Solution
+from mercer.optim.span import mapped_newton
+from mercer.optim.span.losses import ArrayLosses, ClassRowLosses, ResponseLosses
+from mercer.optim.span.mapped_newton import MappedFit, MappedProblem
+from mercer.optim.span.newton import KernelExpansion, KernelProblem, solve
+from mercer.optim.span.products import KernelProducts, products_of
+from mercer.optim.span.ridge import DualFit, kernel_ridge, proof
+from mercer.optim.span.system import RidgeSystem
+from mercer.optim.span.tensor_losses import OnDevice
+
+# Models with a kernel instead of features, as records: what is to be fitted, to what, and what came of it.
+
+THEOREM = (
+    "By the representer theorem the optimum lies in the span of the rows only if the penalty is an increasing function "
+    "of the norm ‖w‖"
+)
+INSTEAD = "Write the features out, e.g. with kernel.feature_map(columns) or Nystroem"
+
+
+@dataclass(frozen=True, eq=False)
+class KernelData:
+    """Responses of the rows: numbers, codes, or a column for each target."""
+
+    y: Array
+    weight: Array | None = None
+    offset: Array | None = None
+
+    @property
+    def total(self) -> float:
+        """Weight of all rows."""
+        return float(len(self.y) if self.weight is None else self.weight.sum())
+
+    @property
+    def seen(self) -> Array:
+        """Rows of weight above 0, by their numbers."""
+        return np.arange(len(self.y)) if self.weight is None else np.flatnonzero(self.weight)
+
+    def counted(self, X: Any) -> Any:
+        """Of the rows X those of weight above 0."""
+        return X if len(self.seen) == len(self.y) else take(X, self.seen)
+
+    def take(self, rows: Array) -> KernelData:
+        weight, offset = (None if part is None else part[rows] for part in (self.weight, self.offset))
+        return KernelData(self.y[rows], weight, offset)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelProblemSpec:
+    """A norm-regularised model: responses of some kind, and λ/2 ‖f‖², one λ or one for each target."""
+
+    kernel: Kernel
+    kind: ResponseKind
+    strength: Array | float
+    intercept: bool
+    limits: SolverLimits
+    solver: str = "auto"
+    #: features that stand for the kernel, if it is not to be exact
+    map: Map | None = None
+
+
+class KernelFit(NamedTuple):
+    """A fitted function, its proof, and the kind of response with what was estimated of it."""
+
+    function: Function
+    solution: Solution
+    kind: ResponseKind
+    path: str
+    #: what was minimised over rows of weight above 0, and their responses
+    problem: Callable[[], KernelProblem | MappedProblem]
+    data: KernelData
+    intercept: bool
+    approximation: Approximation | None = None
+    #: whether the kernel itself was used, not features that stand for it
+    is_exact: bool = True
+
+    def as_column(self) -> tuple[Any, Array]:
+        """A GLM with f itself for a column, and its coefficient of 1: what figures of any GLM are computed from."""
+        eta, intercept, data = self.solution.value.values, self.intercept, self.data
+        outputs = eta.shape[1]
+        design = DenseDesign(eta, Coordinates.plain(outputs, intercept=intercept))
+        problem = self.kind.problem(
+            Observations(design, data.y, data.weight, data.offset), Strengths.none(outputs + intercept)
+        )
+        ones = np.eye(outputs + intercept, outputs)
+        return problem, ones if isinstance(self.kind, ClassResponse) else ones[:, 0]
+
+
+class KernelFitInterrupted(FitInterrupted):
+    """Ctrl-C, with the fit so far."""
+
+    def __init__(self, message: str, fit: KernelFit) -> None:
+        super().__init__(message, fit.solution)
+        self.fit = fit
+
+
+def refuse_no_penalty(strength: Array | float) -> None:
+    """`PenaltyError` unless every λ is above 0."""
+    given = np.atleast_1d(np.asarray(strength, dtype=float))
+    if (wrong := ~(np.isfinite(given) & (given > 0))).any():
+        raise PenaltyError(
+            f"a model with a kernel needs a penalty above 0, but its strength is {given[np.argmax(wrong)]:g}. Without "
+            "one, nothing ties the function to the span of the rows: where the kernel matrix is singular there is no "
+            "unique optimum, and else every row is fitted exactly. Give a small one, such as 1e-6."
+        )
+
+
+def not_converged(fit: KernelFit, limits: SolverLimits) -> tuple[NotConvergedWarning, ...]:
+    """Which condition failed, the evidence, and one thing to do; nothing if the certificate holds."""
+    certificate = fit.solution.certificate
+    if certificate.holds:
+        return ()
+    if len(fit.solution.trace) > limits.most_steps:
+        remedy = (
+            f"It was stopped after {limits.most_steps} steps; allow more of them (max_iter={10 * limits.most_steps})."
+        )
+    elif isinstance(design := getattr(fit.problem(), "design", None), MappedTensors) and design.is_single:
+        remedy = (
+            f"Rounding of float32, in which {len(design.X):,} rows and their kernels are computed, leaves no way on, "
+            "and predictions may be off by as much: give float64 tensors, X.double(), or have fewer landmarks "
+            "(approximate=Nystroem(n_components=…)), or raise the penalty."
+        )
+    else:
+        remedy = (
+            "Rounding leaves no way on: bring the columns to mean 0 and spread 1, e.g. with StandardScaler, raise the "
+            "penalty, or ask for less (a larger tol)."
+        )
+    return (NotConvergedWarning(f"the fit with {fit.function.kernel!r} has not converged: {certificate}. {remedy}"),)
+
+
+def strength_of(penalty: Penalty | None) -> float:
+    """λ of a GLM's penalty; a typed error unless it is that of a norm."""
+    if penalty is None:
+        return 0.0
+    strengths = penalty.strengths(1) if np.ndim(penalty.strength) == np.ndim(penalty.mean) == 0 else None
+    if not isinstance(penalty, L2 | Mixed) or (strengths is not None and strengths.l1.any()):
+        raise NoRepresenterError(
+            f"{penalty!r} has no kernel form. {THEOREM}, and Σ|w| depends on the axes that w is written in. {INSTEAD}, "
+            "and fit a GLM to those, or use penalty='l2'."
+        )
+    if strengths is None or strengths.mean.any():
+        raise PenaltyError(
+            f"with a kernel the coefficients of features are never seen, so that {penalty!r} cannot have a strength or "
+            "a mean for each; give L2(strength) with one number. A strength for a column is a scale of it."
+        )
+    return float(strengths.l2[0])
+
+
+# Least squares with a kernel and an intercept that is not penalised, by the equations of kernel ridge regression.
+
+
+def least_squares(
+    kernel: Kernel, X: Any, Y: Array, weight: Array | None, strengths: Array, *, intercept: bool
+) -> tuple[Solution, str]:
+    """min Σ weight (y − f − b)²/2 + λ/2 ‖f‖² for each target, and how it was found.
+
+    (K + λW⁻¹) α = y − b with Σ α = 0: the equations are solved for y and for a target of ones, by which b is found.
+
+    Raises
+    ------
+    FitInterrupted
+        On Ctrl-C, with the solution so far.
+    """
+    unit = powers_of_2(Y)  # sums of the largest numbers are none
+    level = np.average(Y / unit, axis=0, weights=weight) if intercept else np.zeros(Y.shape[1])
+    scale = powers_of_2(Y / unit - level)
+    centred = (Y / unit - level) / scale
+    distinct, of = np.unique(strengths, return_inverse=True)
+    ones = np.ones((len(Y), len(distinct))) if intercept else np.zeros((len(Y), 0))
+    system = RidgeSystem.of(kernel, X, np.hstack([centred, ones]), weight)
+    alphas = np.concatenate([strengths, distinct]) if intercept else strengths
+
+    def told(fit: DualFit) -> Solution:
+        alpha, b = fit.coefficients[:, : Y.shape[1]], np.zeros(Y.shape[1])
+        if intercept:
+            of_ones = fit.coefficients[:, Y.shape[1] :]
+            b = alpha.sum(axis=0) / of_ones.sum(axis=0)[of]
+            alpha = alpha - of_ones[:, of] * b
+        bent = alpha if weight is None else alpha / weight[:, None]
+        found = RidgeSystem(system.K, system.rough, centred - b, weight)
+        error, _ = found.left_over(found.scaled(bent), strengths)
+        values = ((centred - strengths * bent) * scale + level) * unit
+        return Solution(KernelExpansion(alpha * scale * unit, (b * scale + level) * unit, values), proof(error), ())
+
+    try:
+        solution = kernel_ridge(system, alphas)
+    except FitInterrupted as stop:
+        raise FitInterrupted(str(stop), told(stop.solution.value)) from None
+    return told(solution.value), str(solution.value.path)
+
+
+def powers_of_2(Y: Array) -> Array:
+    """About as large as each column, so that nothing is rounded by it; 1 where there is nothing."""
+    size = np.abs(Y).max(axis=0, initial=0.0)
+    return np.asarray(np.exp2(np.floor(np.log2(np.where(size > 0, size, 1.0)))))
+
+
+#: root mean square error of predictions, in standard deviations of the noise, that makes no practical difference
+PREDICTIONS = 1e-5
+#: rows times features from which on digits that make no difference cost time
+MANY = 1e8
+#: … of tensors of float32 that are too many for float64
+SINGLE_PREDICTIONS = 5e-5
+#: noise, as a portion of the targets of least squares, below which errors are compared with these
+NOISE = 0.01
+#: how closely an exact twin is fitted to a sample
+TWIN = SolverLimits(1e-4, 30)
+#: which solvers of GLMs have a kernel form, and whether K is in memory
+KERNEL_SOLVERS = {"auto": None, "newton": True, "newton-cg": False}
+
+
+def fit_kernel(
+    machine: KernelProblemSpec, X: Any, data: KernelData, *, start: Any = None, progress: Progress | None = None
+) -> KernelFit:
+    """Fit a machine to rows; those of weight 0 are left out.
+
+    The start is a `KernelFunction` of as many rows, or with features in its place a `MappedFit`.
+    """
+    refuse_no_penalty(machine.strength)
+    seen, rows = data.seen, data.counted(X)
+    fitting = _Fitting(machine, X, rows, data.take(seen), seen, progress)
+    if machine.map is not None:
+        fit = fitting.fit(start if isinstance(start, MappedFit) else None)
+        try:
+            return fit._replace(approximation=_approximation(machine, rows, fitting.data))
+        except KeyboardInterrupt:
+            message = "stopped by the user; the fit is finished, but nobody knows how good its features are."
+            raise KernelFitInterrupted(message, fit) from None
+    if start is None or is_tensor(rows):  # whose coefficients are of other coordinates
+        return fitting.fit(None)
+    return fitting.fit(KernelExpansion(start.alpha[seen], start.intercept, np.zeros(0)))
+
+
+def _approximation(machine: KernelProblemSpec, X: Any, data: KernelData) -> Approximation:
+    """The machine and its exact twin, fitted to some rows with a penalty that weighs as much beside them."""
+
+    features = machine.map
+    assert features is not None
+
+    def values(rows: Any, numbers: Array, others: Any) -> tuple[Array, Array]:
+        some = data.take(numbers)
+        share = some.total / data.total
+        twin = replace(machine, strength=share * np.asarray(machine.strength), limits=TWIN, solver="auto", map=None)
+        exact = fit_on_some(twin, rows, some).function.values(others)
+        # of few rows the products of all features are fewer numbers than the features
+        on_features = fit_on_some(replace(twin, kernel=Linear()), np.asarray(features(rows), float), some)
+        return exact, on_features.function.values(np.asarray(features(others), float))
+
+    outputs = int(getattr(machine.kind.response, "columns", 1))  # type: ignore[attr-defined]
+    return approximation(features, machine.kernel, X, values, outputs)
+
+
+def fit_on_some(machine: KernelProblemSpec, X: Any, data: KernelData) -> KernelFit:
+    """`fit_kernel` without a look at how far an approximation is from the exact model."""
+    return _Fitting(machine, X, data.counted(X), data.take(data.seen), data.seen, None).fit(None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitting:
+    """A machine and rows, of which those of weight above 0 count."""
+
+    machine: KernelProblemSpec
+    X: Any
+    rows: Any
+    data: KernelData
+    seen: Array
+    progress: Progress | None
+
+    @cached_property
+    def products(self) -> KernelProducts:
+        return products_of(Gram(self.machine.kernel, self.rows), in_memory=KERNEL_SOLVERS[self.machine.solver])
+
+    @property
+    def _by_features(self) -> bool:
+        """Whether it is coefficients of features that are found: those of tensors are kernels with rows."""
+        return self.machine.map is not None or is_tensor(self.rows)
+
+    @cached_property
+    def design(self) -> MappedDesign | MappedTensors:
+        """The rows as features see them."""
+        map = self.machine.map
+        if is_tensor(self.rows):
+            return tensor_design(self.machine.kernel, map, self.rows, intercept=self.machine.intercept)
+        assert isinstance(map, NystroemMap | FourierMap)
+        return MappedDesign(map.tiles(self.rows), map.back, self.machine.intercept)
+
+    def fit(self, start: Any) -> KernelFit:
+        kind = self.machine.kind
+        if isinstance(kind, ClassResponse):
+            losses = ClassRowLosses(kind.response, self.data.y.astype(np.int64), self.data.weight)
+            return self._solved(kind, losses, start)
+        assert isinstance(kind, MeanResponse)
+        family = kind.response.family
+        if isinstance(family, Gaussian) and kind.response.link == IDENTITY and self.machine.solver == "auto":
+            if self._by_features:
+                return self._least_squares_on_features(kind, start)
+            return self._least_squares(kind)
+        if estimates_r(family):
+            return self._with_r(kind.response, start)
+        return self._solved(kind, self._losses(kind.response), start)
+
+    def _losses(self, response: Response) -> ResponseLosses:
+        return ResponseLosses(response, self.data.y[:, None].astype(float), self.data.weight, self.data.offset)
+
+    @property
+    def _targets(self) -> Array:
+        """What functions of the rows are to come close to by least squares: (rows, targets)."""
+        Y = np.asarray(self.data.y.reshape(len(self.data.y), -1), dtype=float)
+        return Y if self.data.offset is None else Y - self.data.offset[:, None]
+
+    def _least_squares_on_features(self, kind: MeanResponse, start: MappedFit | None) -> KernelFit:
+        """Every target in a unit of its own, so that none is large beside the errors of another one."""
+        Y = self._targets
+        unit = powers_of_2(Y)
+        begin = None if start is None else start._replace(w=start.w / unit)
+        problem = self._problem(ResponseLosses(kind.response, Y / unit, self.data.weight))
+        problem = replace(problem, least_noise=NOISE * float(np.sqrt(np.mean((Y / unit) ** 2))))
+        return self._on_features(kind, problem, begin, unit)
+
+    def _problem(self, losses: ArrayLosses) -> MappedProblem:
+        strengths = np.broadcast_to(np.asarray(self.machine.strength, dtype=float).ravel(), losses.outputs)
+        if isinstance(self.design, MappedTensors):
+            assert isinstance(losses, ResponseLosses | ClassRowLosses)
+            return MappedProblem(self.design, OnDevice.beside(losses, self.rows), np.array(strengths))
+        return MappedProblem(self.design, losses, np.array(strengths))
+
+    def _on_features(
+        self, kind: ResponseKind, problem: MappedProblem, start: MappedFit | None, unit: Array | float = 1.0
+    ) -> KernelFit:
+        tolerance, most_steps = self.machine.limits
+        # with many rows, such small fractions of a standard error make no difference to predictions
+        if self._in_single or len(self.seen) * self.design.n_features > MANY:
+            negligible = SINGLE_PREDICTIONS if self._in_single else PREDICTIONS
+            tolerance = max(tolerance, negligible * np.sqrt(self.data.total))
+        begin = None if start is None else start.w
+        try:
+            solution = mapped_newton.solve(
+                problem, begin, tolerance=tolerance, most_steps=most_steps, progress=self.progress
+            )
+        except FitInterrupted as stop:
+            raise KernelFitInterrupted(str(stop), self._of_features(kind, problem, stop.solution, unit)) from None
+        return self._of_features(kind, problem, solution, unit)
+
+    @property
+    def _in_single(self) -> bool:
+        return isinstance(self.design, MappedTensors) and self.design.is_single
+
+    def _of_features(
+        self, kind: ResponseKind, problem: MappedProblem, solution: Solution, unit: Array | float
+    ) -> KernelFit:
+        machine, r = self.machine, self.design.n_features
+        found = MappedFit(solution.value.w * unit, to_numpy(solution.value.values) * unit)
+        intercept = found.w[-1] if machine.intercept else np.zeros(found.w.shape[1])
+        function: Function
+        if isinstance(self.design, LandmarkTensors):
+            alpha = self.design.of_landmarks(found.w[:r])
+            function = KernelFunction(machine.kernel, to_numpy(self.design.landmarks), alpha, intercept)
+        else:
+            assert isinstance(machine.map, NystroemMap | FourierMap)
+            function = feature_function(machine.kernel, machine.map, found.w[:r], intercept)
+        path = f"Newton's method on {r} features of {len(self.seen)} rows"
+        solution = replace(solution, value=found)
+        exact = machine.map is None
+        return KernelFit(function, solution, kind, path, lambda: problem, self.data, machine.intercept, is_exact=exact)
+
+    def _solved(self, kind: ResponseKind, losses: ArrayLosses, start: Any) -> KernelFit:
+        if self._by_features:
+            return self._on_features(kind, self._problem(losses), start)
+        problem = KernelProblem(self.products, losses, float(self.machine.strength), self.machine.intercept)
+        tolerance, most_steps = self.machine.limits
+        path = f"Newton's method in the span of {len(self.seen)} rows, by {self.products.name}"
+        try:
+            solution = solve(problem, start, tolerance=tolerance, most_steps=most_steps, progress=self.progress)
+        except FitInterrupted as stop:
+            raise KernelFitInterrupted(str(stop), self._as_fit(kind, lambda: problem, stop.solution, path)) from None
+        return self._as_fit(kind, lambda: problem, solution, path)
+
+    def _least_squares(self, kind: MeanResponse) -> KernelFit:
+        """Every target and its λ, in closed form."""
+        data, intercept = self.data, self.machine.intercept
+        Y = self._targets
+        strengths = np.array(np.broadcast_to(np.asarray(self.machine.strength, dtype=float), Y.shape[1]))
+
+        def problem() -> KernelProblem:
+            losses = ResponseLosses(kind.response, Y, data.weight)
+            return KernelProblem(self.products, losses, float(strengths[0]), intercept)
+
+        span = f"least squares in the span of {len(self.seen)} rows"
+        try:
+            found = least_squares(self.machine.kernel, self.rows, Y, data.weight, strengths, intercept=intercept)
+        except FitInterrupted as stop:
+            raise KernelFitInterrupted(str(stop), self._as_fit(kind, problem, stop.solution, span)) from None
+        return self._as_fit(kind, problem, found[0], f"{span}, by {found[1]}")
+
+    def _as_fit(
+        self, kind: ResponseKind, problem: Callable[[], KernelProblem], solution: Solution, path: str
+    ) -> KernelFit:
+        found: KernelExpansion = solution.value
+        alpha = np.zeros((count(self.X), found.alpha.shape[1]))
+        alpha[self.seen] = found.alpha
+        function = KernelFunction(self.machine.kernel, self.X, alpha, found.intercept)
+        return KernelFit(function, solution, kind, path, problem, self.data, self.machine.intercept)
+
+    def _with_r(self, response: Response, start: Any) -> KernelFit:
+        """f and the r of a negative binomial in turn, as `solve_with_r` does with coefficients."""
+
+        def fitted(family: Family, last: KernelFit | None) -> KernelFit:
+            current = Response(family, response.link)
+            begin = start if last is None else last.solution.value
+            return self._solved(MeanResponse(current), self._losses(current), begin)
+
+        return in_turn(fitted, lambda fit: best_theta(*fit.as_column()), "the function")

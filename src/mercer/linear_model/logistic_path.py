@@ -1,0 +1,629 @@
+"""Logistic regression of one data set at one penalty after another: what `LogisticRegression` and its CV share.
+
+scikit-learn's objective, C Σ w · loss + l1_ratio ‖β‖₁ + (1 − l1_ratio)/2 ‖β‖², is ours times C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import compute_class_weight
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+
+from mercer._errors import DataError, FitInterrupted
+from mercer._gpu import is_tensor, like, to_numpy
+from mercer._stored import stored
+from mercer._typing import Array
+from mercer._warn import warn
+from mercer.base.diagnosis import Diagnosis, Finding
+from mercer.base.progress import CallbackSupportMixin, Progress
+from mercer.base.validation import (
+    checked,
+    checked_weight,
+    is_sparse,
+    refuse_no_target,
+    refuse_not_finite,
+    refuse_one_class_of_solver,
+    refuse_other_device,
+    warn_of_many_classes,
+)
+from mercer.data.labels import encode_labels
+from mercer.data.sources.base import Chunk
+from mercer.families import LOGIT, Bernoulli
+from mercer.families.penalties import ElasticNet, Strengths
+from mercer.families.response import Response, SoftmaxResponse
+from mercer.linear_model._dependence import Dependence, find_dependence
+from mercer.linear_model.glm_solve import SolverLimits, certificate_as_published, curvature_along, dependent
+from mercer.linear_model.separation import examine, examine_classes
+from mercer.matrices import (
+    Coordinates,
+    DenseDesign,
+    Design,
+    Encoded,
+    MixedDesign,
+    Observations,
+    SparseDesign,
+    TensorDesign,
+    TensorObservations,
+    design_of,
+)
+from mercer.matrices.coordinates import that_count
+from mercer.matrices.streamed import SurveySample
+from mercer.optim import lbfgs, newton, proximal_newton, row_space, scaling, softmax, softmax_lasso, streamed_proximal
+from mercer.optim.certificate import Certificate, Solution
+from mercer.optim.newton import ALWAYS_HESSIAN
+from mercer.optim.problem import Problem, Slope
+from mercer.optim.softmax import SoftmaxProblem
+from mercer.stats.quadratic import HESSIAN
+
+# The two problems of logistic regression, and which solver suits them.
+
+#: columns up to which Hessians are worth their while, and rows per column from which on those of a sample are
+NEWTON_COLUMNS, ROWS_PER_COLUMN = 300, 500
+NEWTON = "Newton's method"
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryProblem(Problem):
+    """`Problem` that remembers where it was looked at last."""
+
+    seen: list[Array] = field(default_factory=list)
+    by_matrix: ClassVar[bool] = False
+
+    def at(self, w: Array, order: int = HESSIAN) -> Slope:
+        self.seen[:] = [w]
+        return Problem.at(self, w, order)
+
+    def working(self, w: Array) -> Array:
+        """Coefficients of a point."""
+        return w
+
+    def point(self, working: Array) -> Array:
+        """The point of coefficients, which come as a column."""
+        return working[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class MultinomialProblem(SoftmaxProblem):
+    """`SoftmaxProblem` that remembers where it was looked at last."""
+
+    seen: list[Array] = field(default_factory=list)
+
+    def at(self, v: Array, order: int = HESSIAN) -> Slope:
+        self.seen[:] = [v]
+        return SoftmaxProblem.at(self, v, order)
+
+    @property
+    def by_matrix(self) -> bool:
+        """Whether its solver begins at coefficients, not at a point."""
+        return not self.strengths.smooth
+
+    def working(self, v: Array) -> Array:
+        return self.matrix(v)
+
+    def point(self, working: Array) -> Array:
+        return self.vector(working)
+
+
+def solver_for(problem: Problem | SoftmaxProblem) -> tuple[Any, str]:
+    """The module that solves a problem best, and what it is called."""
+    if not problem.strengths.smooth and problem.observations.streamed:
+        return streamed_proximal, "proximal Newton"
+    if isinstance(problem, SoftmaxProblem):
+        if not problem.strengths.smooth:
+            return softmax_lasso, "L-BFGS-B"
+        if softmax.by_newton(problem):
+            return softmax, NEWTON
+        return softmax, row_space.NAME if row_space.suits(problem) else "L-BFGS"
+    if not problem.strengths.smooth:
+        return proximal_newton, "proximal Newton"
+    if row_space.suits(problem):
+        return row_space, row_space.NAME
+    n, p = len(problem.observations), problem.n_columns
+    if p <= NEWTON_COLUMNS or (p <= scaling.MOST_WHITENED and n >= ROWS_PER_COLUMN * p):
+        return newton, NEWTON
+    return lbfgs, "L-BFGS"
+
+
+#: rounding alone may leave a gradient of this many standard errors, for a weight of one
+TIGHTEST = 1e-11
+#: Newton's method, which is quick at the end, goes on until the coefficients are this many standard errors off
+LOOSEST, LOOSEST_OF_FEW = 1e-2, 1e-6
+
+
+class Coefficients(NamedTuple):
+    """Of each class, or of the second of two, in the units of the data."""
+
+    coef: Array  # (classes, columns)
+    intercept: Array  # (classes,)
+
+    def joined(self, *, intercept: bool) -> Array:
+        """Side by side, as scikit-learn has them in paths."""
+        return np.hstack([self.coef, self.intercept[:, None]]) if intercept else self.coef
+
+
+@dataclass(frozen=True)
+class LogisticPoint:
+    """The fit at one penalty."""
+
+    coefficients: Coefficients
+    solution: Solution  # in working coordinates
+    path: str
+    problem: Any
+
+    @property
+    def penalised(self) -> bool:
+        return bool(self.problem.strengths.any)
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.solution.trace) - 1
+
+    @property
+    def certificate(self) -> Certificate:
+        return self.solution.certificate
+
+    def certificate_as_published(self, coef: Array, intercept: Array) -> Certificate:
+        """Return the certificate of the coefficients as they were published, which float32 rows have rounded."""
+        problem = self.problem
+        change = problem.observations.design.coordinates.from_user(
+            (coef.astype(np.float64) - self.coefficients.coef).T,
+            intercept.astype(np.float64) - self.coefficients.intercept,
+        )
+        if not change.any():
+            return self.certificate
+        value = np.asarray(self.solution.value)
+        squares = curvature_along(problem, problem.point(value) if value.ndim == 2 else value, problem.point(change))
+        if len(coef) > 1:  # what all classes share is known to the penalty alone
+            squares += len(coef) * float(problem.strengths.l2 @ np.square(change.mean(axis=1)))
+        return certificate_as_published(problem, self.solution, squares, coef.dtype)
+
+
+class PathInterrupted(FitInterrupted):
+    """Ctrl-C, with the fit so far."""
+
+    def __init__(self, message: str, point: LogisticPoint) -> None:
+        super().__init__(message, point.solution)
+        self.point = point
+
+
+@stored()
+class PathPenalty(NamedTuple):
+    """How much, and by which norm."""
+
+    C: float
+    l1_ratio: float
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticPath:
+    """Rows with their classes, and what is asked of the coefficients but for the penalty's strength."""
+
+    observations: Observations  # y are codes
+    n_classes: int
+    #: how much the intercept is penalised, compared with a coefficient: not at all but for liblinear
+    intercept_scaling: float | None
+    limits: SolverLimits
+
+    @classmethod
+    def of(cls, model: Any, X: Any, codes: Array, weight: Array | None) -> Self:
+        """Rows in memory, or on a device, for a model that has its `classes_`."""
+        design = _design(X, weight, intercept=model.fit_intercept, shifted=model.solver != "liblinear")
+        of_rows: Any = TensorObservations.of if isinstance(design, TensorDesign) else Observations
+        return cls.over(model, of_rows(design, codes, weight))
+
+    @classmethod
+    def over(cls, model: Any, observations: Observations) -> Self:
+        """What the parameters of such a model ask of observations."""
+        scaling = model.intercept_scaling if model.solver == "liblinear" else None
+        return cls(observations, len(model.classes_), scaling, SolverLimits(model.tol, model.max_iter))
+
+    def weighted(self, weight: Array) -> Self:
+        """The same rows with other weights."""
+        return replace(self, observations=replace(self.observations, weight=weight))
+
+    @property
+    def _coordinates(self) -> Coordinates:
+        return self.observations.design.coordinates
+
+    @property
+    def _total(self) -> float:
+        return self.observations.total_weight
+
+    def at(
+        self,
+        C: float,
+        l1_ratio: float,
+        start: Coefficients | None = None,
+        *,
+        progress: Progress | None = None,
+        told: Callable[[Coefficients], None] | None = None,
+    ) -> LogisticPoint:
+        """The fit at one penalty, from the coefficients of another; `told` gets the coefficients after each step."""
+        problem = self.problem(C, l1_ratio)
+        if told is not None:
+            progress = self._telling(problem, told)
+        return self._solved(problem, self._begin(problem, start), progress)
+
+    def problem(self, C: float, l1_ratio: float) -> Any:
+        """What is minimised at one penalty."""
+        strengths = self._strengths(C, l1_ratio)
+        if self.n_classes == 2:
+            return BinaryProblem(self._second, Response(Bernoulli(), LOGIT), strengths)
+        return MultinomialProblem(self.observations, SoftmaxResponse(self.n_classes), strengths)
+
+    def _telling(self, problem: Any, told: Callable[[Coefficients], None]) -> Progress:
+        """The point that a solver looked at last is that of its step."""
+        return lambda number, value, length: told(self.coefficients(problem.working(problem.seen[-1])))
+
+    def start(self) -> Coefficients:
+        """Where a fit begins that is told nothing."""
+        problem = self.problem(1.0, 0.0)
+        return self.coefficients(problem.working(problem.start()))
+
+    def _strengths(self, C: float, l1_ratio: float) -> Strengths:
+        columns = len(self._coordinates.shift)
+        strengths = self._coordinates.strengths(ElasticNet(1 / C, l1_ratio=l1_ratio).strengths(columns))
+        if self.intercept_scaling is not None and self._coordinates.intercept:
+            strengths.l1[-1] = l1_ratio / C / self.intercept_scaling
+            strengths.l2[-1] = (1 - l1_ratio) / C / self.intercept_scaling**2
+        return strengths
+
+    @cached_property
+    def _second(self) -> Observations:
+        """With 1 for the second of two classes and 0 for the first."""
+        return self.observations.responses_as(np.float64)
+
+    def _begin(self, problem: Any, start: Coefficients | None) -> Array | None:
+        if start is None:
+            if self.limits.most_steps > 0:
+                return None
+            # scikit-learn begins at zero, which only a fit without a step can tell
+            coef = np.zeros((1 if self.n_classes == 2 else self.n_classes, len(self._coordinates.shift)))
+            start = Coefficients(coef, np.zeros(len(coef)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            working = self._coordinates.from_user(start.coef.T, start.intercept)
+        if not np.isfinite(working).all():  # of columns of 1e308, say
+            return None
+        return working if problem.by_matrix else np.asarray(problem.point(working))
+
+    def _solved(self, problem: Any, start: Array | None, progress: Progress | None) -> LogisticPoint:
+        solver, path = solver_for(problem)
+        tolerance = self._tolerance(problem, path)
+        try:
+            solution = solver.solve(
+                problem, start, tolerance=tolerance, most_steps=self.limits.most_steps, progress=progress
+            )
+        except FitInterrupted as stop:
+            raise PathInterrupted(str(stop), self._point(stop.solution, problem, path)) from None
+        return self._point(solution, problem, path)
+
+    def _tolerance(self, problem: Any, path: str) -> float:
+        """Of distances in standard errors, for one of gradients per row."""
+        root = np.sqrt(self._total) / problem.unit(0.0)
+        tolerance = self.limits.tolerance * root
+        if path == NEWTON:
+            tolerance = min(tolerance, LOOSEST if len(self.observations) >= ALWAYS_HESSIAN else LOOSEST_OF_FEW)
+        return float(max(tolerance, TIGHTEST * root))
+
+    def _point(self, solution: Solution, problem: Any, path: str) -> LogisticPoint:
+        return LogisticPoint(self.coefficients(solution.value), solution, path, problem)
+
+    def coefficients(self, working: Array) -> Coefficients:
+        """In the units of the data."""
+        with np.errstate(over="ignore", invalid="ignore"):  # a column of 1e-310 has a coefficient without float
+            coef, intercept = self._coordinates.to_user(working)
+        if self.n_classes > 2:  # a constant for all classes changes no probability, and centred ones are easier to read
+            intercept = intercept - intercept.mean()
+        return Coefficients(np.atleast_2d(coef.T), np.atleast_1d(intercept))
+
+
+def _design(X: Any, weight: Any, *, intercept: bool, shifted: bool) -> Design:
+    """Where the intercept is penalised it must stay the user's: columns are not shifted."""
+    movable = shifted or not intercept
+    if isinstance(X, Encoded) or (is_sparse(X) and movable):
+        return design_of(X, intercept=intercept, weight=weight)[0]
+    if is_sparse(X):
+        scaled = SparseDesign.of(that_count(X.tocsr(), weight)).coordinates
+        return MixedDesign.of(sparse=SparseDesign.within(X, scaled), intercept=True)
+    matrix = TensorDesign if is_tensor(X) else DenseDesign
+    if movable:
+        return matrix.of(X, intercept=intercept, weight=weight)
+    plain = matrix.of(X, intercept=False, weight=weight).coordinates
+    return matrix(X, replace(plain, intercept=True))
+
+
+# What `LogisticRegression` and `LogisticRegressionCV` understand by their parameters: scikit-learn's rules.
+
+SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
+#: whose sparse matrices have 32-bit indices in scikit-learn
+SMALL_INDICES = ("liblinear", "sag", "saga")
+#: scikit-learn refuses larger values for liblinear
+LIBLINEAR_LARGEST = 1e30
+
+CONSTRAINTS: dict[str, Any] = {
+    "penalty": [StrOptions({"l1", "l2", "elasticnet"}), None, Hidden(StrOptions({"deprecated"}))],
+    "C": [Interval(Real, 0, None, closed="right")],
+    "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
+    "dual": ["boolean"],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "fit_intercept": ["boolean"],
+    "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "random_state": ["random_state"],
+    "solver": [StrOptions(set(SOLVERS))],
+    "max_iter": [Interval(Integral, 0, None, closed="left")],
+    "verbose": ["verbose"],
+    "warm_start": ["boolean"],
+    "n_jobs": [None, Integral],
+}
+
+
+def refuse_unsuitable(solver: str, penalty: str | None, dual: bool) -> None:
+    """Raise scikit-learn's errors for a solver that it cannot combine with a penalty."""
+    if solver not in ("liblinear", "saga") and penalty not in ("l2", None):
+        raise DataError(
+            f"Solver {solver} supports only 'l2' or None penalties, got {penalty} penalty. Use solver='saga'."
+        )
+    if solver != "liblinear" and dual:
+        raise DataError(f"Solver {solver} supports only dual=False, got dual={dual}. Leave dual out.")
+    if penalty == "elasticnet" and solver != "saga":
+        raise DataError(f"Only 'saga' solver supports elasticnet penalty, got solver={solver}. Use solver='saga'.")
+    if solver == "liblinear" and penalty is None:
+        raise DataError(
+            "C=np.inf as well as penalty=None is not supported for the liblinear solver. Use another solver."
+        )
+
+
+def classes_and_codes(y: Any, solver: str) -> tuple[Array, Array]:
+    """The labels and their codes; there must be two of them, or more if the solver takes them."""
+    classes, codes = encode_labels(y)
+    refuse_few_classes(classes, solver)
+    warn_of_many_classes(classes, len(codes))
+    return classes, codes
+
+
+def refuse_few_classes(classes: Array, solver: str) -> None:
+    """There must be two classes, or more if the solver takes them."""
+    refuse_one_class_of_solver(classes)
+    if solver == "liblinear" and len(classes) > 2:
+        raise DataError(
+            "The 'liblinear' solver does not support multiclass classification (n_classes >= 3). Either use another "
+            "solver or wrap the estimator in a OneVsRestClassifier to keep applying a one-versus-rest scheme."
+        )
+
+
+def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any, *, reset: bool = True) -> tuple[Any, Any]:
+    """X as floats, in any order, and y; what is not finite is found by the fit."""
+    refuse_no_target(estimator, y, "class")
+    X, y = checked(
+        estimator,
+        X,
+        y,
+        reset=reset,
+        codes=solver != "liblinear",  # whose penalised intercept allows no shift of columns
+        dtype=dtype,
+        accept_large_sparse=solver not in SMALL_INDICES,
+    )
+    if solver == "liblinear":
+        _refuse_huge(X, estimator)
+    return X, y
+
+
+def seen_of(reader: Any, chunk: Chunk) -> SurveySample:
+    """The rows of a chunk, checked like all others."""
+    X, y = checked_rows(reader, chunk.X, chunk.y, reader.solver, [np.float64, np.float32], reset=False)
+    return SurveySample(X, y, checked_weight(chunk.weight, X, part=True), None)
+
+
+def numbers_of(reader: Any, chunk: Chunk) -> Any:
+    """X of a chunk, to be looked at."""
+    seen = seen_of(reader, chunk)
+    encode_labels(seen.y)  # looks at labels
+    return seen.X
+
+
+def _refuse_huge(X: Any, estimator: Any) -> None:
+    largest = X.max() if X.shape[0] else 0.0
+    if not np.isfinite(largest):
+        refuse_not_finite(estimator, X)
+    if largest > LIBLINEAR_LARGEST:
+        raise DataError(
+            "Using the 'liblinear' solver while X contains a maximum value > 1e30 results in a frozen fit. Please "
+            "choose another solver or rescale the input X. Here the other solvers can handle such values."
+        )
+
+
+def row_weights(sample_weight: Any, X: Any, class_weight: Any, classes: Array, codes: Array) -> Array | None:
+    """Weights of rows times those of their classes; None if all are 1."""
+    return _times_class_weights(checked_weight(sample_weight, X), class_weight, classes, codes)
+
+
+def tensor_row_weights(sample_weight: Any, X: Any, class_weight: Any, classes: Array, codes: Any) -> Any:
+    """`row_weights` where X is a tensor: found in main memory, unless there are none, and put beside it."""
+    import torch
+
+    if sample_weight is None and class_weight is None:
+        return None
+    refuse_other_device(sample_weight, X, "sample_weight")
+    given = None if sample_weight is None else to_numpy(sample_weight)
+    weight = row_weights(given, range(len(X)), class_weight, classes, to_numpy(codes))
+    return None if weight is None else like(weight, X, dtype=torch.float64)
+
+
+def _times_class_weights(weight: Array | None, class_weight: Any, classes: Array, codes: Array) -> Array | None:
+    of_class = class_weights(class_weight, classes, np.bincount(codes, weight, minlength=len(classes)))
+    if of_class is not None:
+        weight = of_class[codes] if weight is None else weight * of_class[codes]
+    return weight
+
+
+def class_weights(class_weight: Any, classes: Array, counts: Array) -> Array | None:
+    """One for each class, whose rows weigh `counts`; None if all are 1."""
+    of_class = _class_weights(class_weight, classes, counts)
+    if of_class is not None and not (of_class @ counts) > 0:
+        raise DataError("the weights of the classes leave no row a weight, so that there is nothing to learn from.")
+    return of_class
+
+
+def _class_weights(class_weight: Any, classes: Array, counts: Array) -> Array | None:
+    if class_weight is None or len(class_weight) == 0:
+        return None
+    if class_weight == "balanced":
+        with np.errstate(divide="ignore"):
+            return np.where(counts > 0, counts.sum() / (len(classes) * counts), 0.0)
+    try:
+        return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes), dtype=float)
+    except ValueError as wrong:
+        raise DataError(f"{wrong}. Give the classes of y as keys; those without a weight have 1.") from None
+
+
+def warn_if_unfinished(point: LogisticPoint, solver: str, max_iter: int) -> None:
+    """scikit-learn's sentence for the solver asked for, the evidence, and one thing to do."""
+    if point.certificate.holds or point.n_iter < max_iter:
+        return
+    n = point.n_iter
+    sentence = {
+        "lbfgs": f"lbfgs failed to converge after {n} iteration(s)",
+        "newton-cg": f"newton-cg failed to converge after {n} iteration(s). Increase the number of iterations",
+        "newton-cholesky": f"Newton solver did not converge after {n} iterations",
+        "liblinear": "Liblinear failed to converge, increase the number of iterations",
+    }.get(solver, "The max_iter was reached which means the coef_ did not converge")
+    warn(
+        f"{sentence}. {point.certificate}. Increase the number of iterations (max_iter={max_iter}); scaling the data "
+        "is not needed.",
+        ConvergenceWarning,
+    )
+
+
+# scikit-learn's callbacks of logistic regressions: a task per step, which can see the coefficients.
+
+Told = Callable[[Coefficients], None]
+
+
+class LogisticCallbacks(CallbackSupportMixin):
+    """Takes callbacks, with scikit-learn's warning where its solver would ignore them."""
+
+    solver: str
+
+    def set_callbacks(self, *callbacks: Any) -> Self:
+        """Have a fit watched by scikit-learn's callbacks.
+
+        Parameters
+        ----------
+        *callbacks : callback instances
+            They see the coefficients of `LogisticRegression` after every step. `LogisticRegressionCV` takes them and
+            calls none, as in scikit-learn 1.9.
+
+        Returns
+        -------
+        self : object
+            The model itself.
+        """
+        if self.solver != "lbfgs":
+            warn(
+                f"Callbacks are only supported in {type(self).__name__} for solver='lbfgs'. This estimator has "
+                f"solver='{self.solver}', callbacks will be ignored during the solving of the regression.",
+                UserWarning,
+            )
+        super().set_callbacks(*callbacks)
+        return self
+
+
+@contextmanager
+def told_of_steps(estimator: Any, X: Any, y: Any, sample_weight: Any, start: Coefficients) -> Iterator[Told | None]:
+    """The fit as a task, with a subtask for each step; in scikit-learn only lbfgs tells of its steps.
+
+    As there, each step begins where the last one ended, so that one more is begun than is made, and one at least is.
+    """
+    root = estimator._init_callback_context(max_subtasks=max(estimator.max_iter, 1) + 1)
+    about: dict[str, Any] = {"estimator": estimator, "X": X, "y": y}
+    about["metadata"] = None if sample_weight is None else {"sample_weight": sample_weight}
+    root.call_on_fit_task_begin(**about)
+    if estimator.solver != "lbfgs":
+        yield None
+    else:
+        steps = _CallbackSteps(root, about, start)
+        yield steps.told
+        steps.close()
+    root.call_on_fit_task_end(**about, reconstruction_attributes={})
+
+
+class _CallbackSteps:
+    def __init__(self, root: Any, about: dict[str, Any], start: Coefficients) -> None:
+        self._root, self._about, self._last, self._made = root, about, start, 0
+        self._task = self._begun()
+
+    def _begun(self) -> Any:
+        task = self._root.subcontext(task_name="lbfgs-iter")
+        task.call_on_fit_task_begin(**self._about, reconstruction_attributes=self._attributes())
+        return task
+
+    def _attributes(self) -> dict[str, Any]:
+        return {"coef_": self._last.coef, "intercept_": self._last.intercept}
+
+    def told(self, coefficients: Coefficients) -> None:
+        """A step has led to these coefficients."""
+        self._last = coefficients
+        self._made += 1
+        self._task.call_on_fit_task_end(**self._about, reconstruction_attributes=self._attributes())
+        self._task = self._begun()
+
+    def close(self) -> None:
+        if not self._made:
+            self.told(self._last)
+        self._task.call_on_fit_task_end(estimator=self._about["estimator"])
+
+
+# What a logistic regression without a penalty has to say about its data: collinear columns, and separated classes.
+
+REMEDY = "Leave the columns out, or give C a finite value, under which there is one answer."
+
+
+def settled(
+    path: LogisticPath, point: LogisticPoint, names: Sequence[str], classes: Sequence[str]
+) -> tuple[LogisticPoint, Diagnosis]:
+    """The fit with the smallest of all coefficients that are as good, as scikit-learn's lbfgs has, and findings.
+
+    On Ctrl-C, a `PathInterrupted` has the fit as it was.
+    """
+    if path.intercept_scaling is not None or point.penalised:
+        return point, Diagnosis()
+    try:
+        return _examined(path, point, names, classes)
+    except KeyboardInterrupt:
+        raise PathInterrupted("stopped by the user after the search; its coefficients are kept.", point) from None
+
+
+def _examined(
+    path: LogisticPath, point: LogisticPoint, names: Sequence[str], classes: Sequence[str]
+) -> tuple[LogisticPoint, Diagnosis]:
+    terms = [*names, "the intercept"] if path.observations.design.coordinates.intercept else list(names)
+    dependence = find_dependence(path.observations, Strengths.none(len(terms)))
+    separation = _separation(path, point, terms, classes)
+    findings: list[Finding] = [] if separation is None else [replace(separation, remedy=REMEDY)]
+    if dependence is not None:
+        found, _ = dependent(terms, dependence.columns(), dependence.constant)
+        findings += [replace(finding, remedy=REMEDY) for finding in found]
+        point = _smallest(path, point, dependence)
+    return point, Diagnosis(tuple(findings))
+
+
+def _smallest(path: LogisticPath, point: LogisticPoint, dependence: Dependence) -> LogisticPoint:
+    value = dependence.smallest(point.solution.value, path.observations.design.coordinates)
+    return replace(point, solution=replace(point.solution, value=value), coefficients=path.coefficients(value))
+
+
+def _separation(
+    path: LogisticPath, point: LogisticPoint, names: Sequence[str], classes: Sequence[str]
+) -> Finding | None:
+    if len(classes) == 2:
+        return examine(path.problem(np.inf, 0.0), point.solution, names)
+    return examine_classes(path.observations, SoftmaxResponse(len(classes)), point.solution, names, classes)

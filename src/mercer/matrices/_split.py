@@ -1,0 +1,183 @@
+"""Numbers, a sparse matrix, categorical columns and an intercept, side by side."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.matrices._base import Design, Tile
+from mercer.matrices.categorical import CodesDesign
+from mercer.matrices.coordinates import Coordinates
+from mercer.matrices.dense import DenseDesign
+from mercer.matrices.sparse import SparseDesign
+
+
+@dataclass(frozen=True, eq=False)
+class MixedDesign(Design):
+    """Parts without an intercept of their own, whose coefficients lie at `places` of the whole.
+
+    Examples
+    --------
+    >>> from mercer.matrices.categorical import CodesDesign
+    >>> colour = CodesDesign.of([np.array([0, 1, 1])], [2])
+    >>> MixedDesign.of(codes=colour, intercept=True).dense()
+    array([[1., 0., 1.],
+           [0., 1., 1.],
+           [0., 1., 1.]])
+    """
+
+    numbers: DenseDesign | None
+    sparse: SparseDesign | None
+    codes: CodesDesign | None
+    #: of the parts that there are, in the order above
+    places: tuple[Array, ...]
+    coordinates: Coordinates
+
+    @classmethod
+    def of(
+        cls,
+        numbers: DenseDesign | None = None,
+        sparse: SparseDesign | None = None,
+        codes: CodesDesign | None = None,
+        *,
+        places: tuple[Array, ...] | None = None,
+        intercept: bool,
+    ) -> Self:
+        """With the parts one after the other, unless `places` says otherwise."""
+        parts: list[Design] = [part for part in (numbers, sparse, codes) if part is not None]
+        if places is None:
+            sizes = [part.n_columns for part in parts]
+            places = tuple(np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1]))
+        shift, scale = np.zeros((2, sum(map(len, places))))
+        for part, where in zip(parts, places, strict=True):
+            shift[where], scale[where] = part.coordinates.shift, part.coordinates.scale
+        return cls(numbers, sparse, codes, places, Coordinates(shift, scale, intercept))
+
+    def _parts(self) -> list[Design]:
+        return [part for part in (self.numbers, self.sparse, self.codes) if part is not None]
+
+    @property
+    def n_rows(self) -> int:
+        return self._parts()[0].n_rows
+
+    @property
+    def most_rows(self) -> int:
+        return min(part.most_rows for part in self._parts())
+
+    def rows(self, rows: slice) -> Self:
+        return replace(
+            self,
+            numbers=self.numbers and self.numbers.rows(rows),
+            sparse=self.sparse and self.sparse.rows(rows),
+            codes=self.codes and self.codes.rows(rows),
+        )
+
+    def take(self, rows: Array) -> Self:
+        return replace(
+            self,
+            numbers=self.numbers and self.numbers.take(rows),
+            sparse=self.sparse and self.sparse.take(rows),
+            codes=self.codes and self.codes.take(rows),
+        )
+
+    def tile(self) -> MixedTile:
+        return MixedTile(self)
+
+    def placed(self) -> list[tuple[Design, Array | slice]]:
+        """The parts, and where the coefficients of each are."""
+        return list(zip(self._parts(), map(_as_slice, self.places), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class MixedTile(Tile):
+    """Numbers are read in tiles of their own, which are smaller than those that codes are worth."""
+
+    design: MixedDesign
+
+    def times(self, w: Array) -> Array:
+        product = np.zeros((self.design.n_rows, *w.shape[1:]))
+        if self.design.coordinates.intercept:
+            product += w[-1]
+        for part, where in self.design.placed():
+            for rows, tile in part.tiles():
+                product[rows] += tile.times(w[where])
+        return product
+
+    def transposed_times(self, r: Array) -> Array:
+        product = np.empty((self.design.n_columns, *r.shape[1:]))
+        if self.design.coordinates.intercept:
+            product[-1] = r.sum(axis=0)
+        for part, where in self.design.placed():
+            product[where] = _transposed_times(part, r)
+        return product
+
+    def gram(self, h: Array) -> Array:
+        numbers, sparse, codes = self.design.numbers, self.design.sparse, self.design.codes
+        whole = np.zeros((self.design.n_columns, self.design.n_columns))
+        placed = self.design.placed()
+        if numbers is not None:
+            _add_numbers(whole, numbers, placed, h)
+        if sparse is not None and codes is not None:
+            (_, rows), (_, columns) = placed[-2:]
+            _add(whole, rows, columns, sparse.tile().gram_with(codes.tile(), h))
+        for part, where in placed[numbers is not None :]:
+            _add(whole, where, where, part.tile().gram(h))
+        if self.design.coordinates.intercept:
+            whole[-1] = whole[:, -1] = self._border(h, whole.diagonal(), placed)
+        return whole
+
+    def _border(self, h: Array, diagonal: Array, placed: list[tuple[Design, Array | slice]]) -> Array:
+        """Xᵀ h: the last row of Xᵀ diag(h) X."""
+        border = np.append(np.zeros(self.design.n_columns - 1), h.sum())
+        for part, where in placed:
+            if part is self.design.codes:  # ones are their own squares
+                border[where] = diagonal[where]
+            else:
+                border[where] = _transposed_times(part, h)
+        return border
+
+    def dense(self) -> Array:
+        matrix = np.ones((self.design.n_rows, self.design.n_columns))
+        for part, where in self.design.placed():
+            matrix[:, where] = part.dense()
+        return matrix
+
+
+def _transposed_times(part: Design, r: Array) -> Array:
+    total: Array = functools.reduce(operator.iadd, (tile.transposed_times(r[rows]) for rows, tile in part.tiles()))
+    return total
+
+
+def _add_numbers(whole: Array, numbers: DenseDesign, placed: list[tuple[Design, Array | slice]], h: Array) -> None:
+    """The products of numbers with numbers and with the other parts."""
+    (_, mine), *others = placed
+    for rows, tile in numbers.tiles():
+        if others:
+            weighted = tile.dense() * h[rows, None]
+            for part, where in others:
+                _add(whole, where, mine, part.rows(rows).tile().transposed_times(weighted))
+        _add(whole, mine, mine, tile.gram(h[rows]))
+
+
+def _add(whole: Array, rows: Array | slice, columns: Array | slice, block: Array) -> None:
+    """Add a block, and its mirror image where it is not one of the diagonal."""
+    _corner(whole, rows, columns, block)
+    if rows is not columns:
+        _corner(whole, columns, rows, block.T)
+
+
+def _corner(whole: Array, rows: Array | slice, columns: Array | slice, block: Array) -> None:
+    if isinstance(rows, np.ndarray) and isinstance(columns, np.ndarray):
+        whole[rows[:, None], columns] += block
+    else:
+        whole[rows, columns] += block
+
+
+def _as_slice(where: Array) -> Array | slice:
+    """Positions that follow one another as a slice, which is added to without a copy."""
+    return slice(where[0], where[-1] + 1) if len(where) and where[-1] - where[0] + 1 == len(where) else where

@@ -1,0 +1,244 @@
+"""Categorical columns as a design: one-hot columns that are never formed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mercer._errors import NonFiniteError, UnseenCategoryError
+from mercer._stored import stored
+from mercer._suggest import did_you_mean, quoted
+from mercer._threads import ordered_map
+from mercer._typing import Array
+from mercer.data.coding import Coded
+from mercer.data.kinds import Kind
+from mercer.data.table import Table
+from mercer.matrices import _code_loops as loops
+from mercer.matrices._base import Design, Tile
+from mercer.matrices.coordinates import Coordinates
+
+# A categorical column: its levels, and new values as positions among them.
+
+
+def category_places(table: Table) -> list[int]:
+    """Which columns of a table are categories."""
+    return [j for j, kind in enumerate(table.kinds) if kind is Kind.CATEGORY]
+
+
+def in_order(seen: Sequence[Any], declared: Sequence[Any] | None) -> tuple[Any, ...]:
+    """Levels that were seen, in the order that is declared, or else sorted (mixed types: as they print)."""
+    if declared is not None:
+        among = set(seen)
+        return tuple(level for level in declared if level in among)
+    try:
+        return tuple(sorted(seen))
+    except TypeError:
+        return tuple(sorted(seen, key=str))
+
+
+@stored(tag="DesignCategory")
+@dataclass(frozen=True)
+class Category:
+    """Levels that occurred, each with a coefficient; where `drop_first`, all but the first, which has 0."""
+
+    column: str
+    levels: tuple[Any, ...]
+    drop_first: bool
+
+    @classmethod
+    def of(cls, column: str, coded: Coded, declared: Array | None, *, drop_first: bool) -> Self:
+        """With the levels that occur; see `in_order`."""
+        counts = np.zeros(len(coded.labels) + 1, dtype=np.int64)
+        loops.count(np.require(coded.codes, np.int32, ["C", "W"]), counts)
+        if counts[-1]:
+            raise _missing(column, coded)
+        occurring = coded.labels[counts[:-1] > 0].tolist()
+        return cls(column, in_order(occurring, None if declared is None else declared.tolist()), drop_first)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One for each coefficient."""
+        return tuple(f"{self.column}[{level}]" for level in self.levels[self.drop_first :])
+
+    def codes(self, coded: Coded) -> Array:
+        """Positions of values among the levels; each must be one of them."""
+        if coded.codes.min(initial=0) < 0:
+            raise _missing(self.column, coded)
+        place = {level: position for position, level in enumerate(self.levels)}
+        places = np.array([place.get(label, -1) for label in coded.labels.tolist()], dtype=np.int32)
+        if np.array_equal(places, np.arange(len(places))):
+            return coded.codes
+        codes = places[coded.codes]
+        if (places < 0).any() and (unseen := codes < 0).any():
+            raise self._unseen_level(coded.labels.tolist()[coded.codes[np.argmax(unseen)]])
+        return np.asarray(codes)
+
+    def _unseen_level(self, level: Any) -> UnseenCategoryError:
+        return UnseenCategoryError(
+            f"Column {self.column!r} holds {quoted(level)}, which was never seen when the model was fitted and so has "
+            f"no coefficient. {did_you_mean(str(level), map(str, self.levels))} Correct it, leave those rows out, or "
+            "fit again on rows that show every level."
+        )
+
+
+def _missing(column: str, coded: Coded) -> NonFiniteError:
+    return NonFiniteError(
+        f"Input X contains NaN. Column {column!r} has a missing value in row {int(np.argmax(coded.codes < 0))}; give "
+        'missing values a level of their own, e.g. "unknown", or leave those rows out.'
+    )
+
+
+#: rows of a block
+BLOCK_ROWS, MOST_BLOCK_ROWS = 1 << 16, 1 << 22
+#: cells that columns may have together to be read as one: histograms of pairs stay in the L2 cache
+MOST_CELLS = 320
+#: … and no more than rows for each cell
+ROWS_PER_CELL = 64
+
+
+class CodeCells(NamedTuple):
+    """Groups of columns read as one; see `mercer.matrices._code_loops`."""
+
+    #: where the cells of each group begin among all, and the end
+    begins: Array
+    #: the coefficients of cell c are members[first[c] : first[c + 1]]
+    first: Array
+    members: Array
+
+
+@dataclass(frozen=True, eq=False)
+class CodesDesign(Design):
+    """Several categorical columns, each a run of one-hot columns side by side.
+
+    A code of −1, and where the first level is dropped a code of 0, is a row of zeros. Columns of few levels are read
+    together, as one column of all their combinations.
+
+    Examples
+    --------
+    >>> design = CodesDesign.of([np.array([0, 1, 2, 1]), np.array([1, 0, -1, 1])], [3, 2])
+    >>> design.dense()
+    array([[1., 0., 0., 0., 1.],
+           [0., 1., 0., 1., 0.],
+           [0., 0., 1., 0., 0.],
+           [0., 1., 0., 0., 1.]])
+    >>> design.transposed_times(np.array([1.0, 2.0, 3.0, 4.0]))
+    array([1., 6., 3., 2., 5.])
+    """
+
+    #: (groups, all rows)
+    cell_of_row: Array
+    cells: CodeCells
+    coordinates: Coordinates
+    start: int
+    stop: int
+
+    @classmethod
+    def of(cls, codes: Sequence[Array], levels: Sequence[int], *, drop_first: bool = False) -> Self:
+        """From a code (−1 … levels − 1) per row, for each column."""
+        whole = [np.require(column, np.int32, ["C", "W"]) for column in codes]
+        lowest = [-int(column.min(initial=0) < 0) for column in whole]
+        n_rows = len(codes[0])
+        groups = _groups(np.subtract(levels, lowest), n_rows)
+        cell_of_row = np.zeros((len(groups), n_rows), dtype=np.uint32)
+
+        def fill(group: int) -> None:
+            for column in groups[group]:
+                largest = loops.join(cell_of_row[group], whole[column], lowest[column], levels[column])
+                if largest >= levels[column] - lowest[column] and n_rows:
+                    raise IndexError(f"a code of column {column} lies outside −1 … {levels[column] - 1}.")
+
+        ordered_map(fill, range(len(groups)))
+        total = int(np.sum(levels)) - drop_first * len(levels)
+        cells = _cells(groups, levels, lowest, drop_first=drop_first)
+        return cls(cell_of_row, cells, Coordinates.plain(total, intercept=False), 0, n_rows)
+
+    @property
+    def n_rows(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def most_rows(self) -> int:
+        # as many as it takes for the work on rows to outweigh that on histograms of all pairs of cells
+        cells = int(self.cells.begins[-1])
+        return max(BLOCK_ROWS, cells, min(cells**2 // 2, MOST_BLOCK_ROWS))
+
+    def rows(self, rows: slice) -> Self:
+        start, stop, _ = rows.indices(self.n_rows)
+        return replace(self, start=self.start + start, stop=self.start + stop)
+
+    def take(self, rows: Array) -> Self:
+        taken = np.ascontiguousarray(self.cell_of_row[:, self.start : self.stop][:, rows])
+        return replace(self, cell_of_row=taken, start=0, stop=taken.shape[1])
+
+    def tile(self) -> CodesTile:
+        return CodesTile(self.cell_of_row, self.cells, self.start, self.stop, self.n_columns)
+
+
+@dataclass(frozen=True, eq=False)
+class CodesTile(Tile):
+    cell_of_row: Array
+    cells: CodeCells
+    start: int
+    stop: int
+    n_columns: int
+
+    @property
+    def _rows(self) -> tuple[Any, ...]:
+        return self.cell_of_row, self.cells.begins, self.start, self.stop
+
+    def times(self, w: Array) -> Array:
+        _, first, members = self.cells
+        table = loops.of_cells(first, members, np.ascontiguousarray(w[:, None] if w.ndim == 1 else w))
+        if w.ndim == 1:
+            return np.asarray(loops.times(*self._rows, table[:, 0]))
+        return np.asarray(loops.times_matrix(*self._rows, table))
+
+    def transposed_times(self, r: Array) -> Array:
+        _, first, members = self.cells
+        r = np.ascontiguousarray(r)
+        if r.ndim == 1 or r.shape[1] == 1:
+            table = loops.transposed_times(*self._rows, r.ravel())[:, None]
+        else:
+            table = loops.transposed_times_matrix(*self._rows, r)
+        total = loops.of_coefficients(first, members, table, self.n_columns)
+        return np.asarray(total.reshape(-1, *r.shape[1:]))
+
+    def gram(self, h: Array) -> Array:
+        _, first, members = self.cells
+        return np.asarray(loops.gram(*self._rows, np.ascontiguousarray(h), first, members, self.n_columns))
+
+    def dense(self) -> Array:
+        _, first, members = self.cells
+        matrix = np.zeros((self.stop - self.start, self.n_columns))
+        loops.expand(*self._rows, first, members, matrix)
+        return matrix
+
+
+def _groups(sizes: Array, n_rows: int) -> list[list[int]]:
+    """Columns to be read as one, from those of the fewest codes on."""
+    most = min(MOST_CELLS, n_rows // ROWS_PER_CELL)
+    groups: list[list[int]] = []
+    cells = most + 1
+    for column in np.argsort(sizes, kind="stable").tolist():
+        cells *= int(sizes[column])
+        if cells > most:
+            groups.append([])
+            cells = int(sizes[column])
+        groups[-1].append(column)
+    return groups
+
+
+def _cells(groups: list[list[int]], levels: Sequence[int], lowest: list[int], *, drop_first: bool) -> CodeCells:
+    """What each cell stands for."""
+    begins = np.cumsum([0, *(np.array(levels) - drop_first)])
+    combined = []
+    for group in groups:
+        # coefficient of each code from the lowest on, −1 for none
+        places = [np.append([-1] * (drop_first - lowest[c]), np.arange(begins[c], begins[c + 1])) for c in group]
+        combined.append(np.stack(np.meshgrid(*places, indexing="ij"), axis=-1).reshape(-1, len(group)))
+    members = np.concatenate([cells[cells >= 0] for cells in combined]).astype(np.int64)
+    sizes = np.concatenate([(cells >= 0).sum(axis=1) for cells in combined])
+    return CodeCells(np.cumsum([0, *map(len, combined)]), np.cumsum(np.append(0, sizes)), members)

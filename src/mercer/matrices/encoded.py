@@ -1,0 +1,669 @@
+"""Encoded rows as a design: numbers stay numbers, codes stay codes, counts stay sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+
+from mercer._errors import DataError, TooLargeError
+from mercer._memory import available_bytes, gigabytes
+from mercer._typing import Array
+from mercer.matrices._base import Design
+from mercer.matrices._split import MixedDesign
+from mercer.matrices.categorical import CodesDesign
+from mercer.matrices.coordinates import Coordinates
+from mercer.matrices.dense import DenseDesign
+from mercer.matrices.sparse import SparseDesign, far_columns
+
+# Columns in the form they were found in: numbers, codes of levels, a sparse matrix.
+
+#: columns beyond which positions need 64 bits
+INT32 = np.iinfo(np.int32).max
+#: row, column and value of an entry
+Entry = tuple[int, int, Any]
+
+
+class StoredEntries(NamedTuple):
+    """Entries that are not zero, row by row, as a CSR matrix has them."""
+
+    indptr: Array
+    indices: Array
+    values: Array
+
+
+@dataclass(frozen=True, eq=False)
+class NumberPart:
+    """Columns of numbers: float64 of shape (rows, columns)."""
+
+    X: Array
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.X.shape[1])
+
+    def checked(self) -> Self:
+        """With the type and shape that are promised."""
+        X = np.asarray(self.X, dtype=np.float64)
+        if X.ndim != 2:
+            raise DataError(f"numbers must be a matrix, but have the shape {X.shape}; use X.reshape(len(X), -1).")
+        return self if X is self.X else type(self)(X)
+
+    def rows(self, rows: Any) -> Self:
+        return type(self)(self.X[rows])
+
+    def fill(self, dense: Array) -> None:
+        """Write the columns into zeros of the same shape."""
+        dense[:] = self.X
+
+    def times(self, w: Array) -> Array:
+        return np.asarray(self.X @ w)
+
+    def transposed_times(self, r: Array) -> Array:
+        return np.asarray(self.X.T @ r)
+
+    def squared(self) -> Self:
+        return type(self)(np.square(self.X))
+
+    @property
+    def width(self) -> int:
+        """Entries that a row may have."""
+        return self.n_columns
+
+    def write(self, indices: Array, values: Array) -> None:
+        """Column and value of the entries of each row; a value of 0 is no entry."""
+        indices[:] = np.arange(self.n_columns)
+        values[:] = self.X
+
+    def first_where(self, bad: Callable[[Array], Array]) -> Entry | None:
+        found = np.argwhere(bad(self.X))
+        return (int(found[0, 0]), int(found[0, 1]), self.X[tuple(found[0])]) if len(found) else None
+
+    def __str__(self) -> str:
+        return f"{self.n_columns} of numbers"
+
+
+@dataclass(frozen=True, eq=False)
+class CodePart:
+    """A column of 0 and 1 for each level: int32 codes, one per row; −1 is a row of zeros."""
+
+    codes: Array
+    n_levels: int
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.codes)
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_levels
+
+    def checked(self) -> Self:
+        """With the type and range that are promised."""
+        codes = np.asarray(self.codes)
+        if codes.ndim != 1 or codes.dtype.kind not in "iu":
+            raise DataError(f"codes must be a vector of integers, not of {codes.dtype} with the shape {codes.shape}.")
+        if len(codes) and (codes.min() < -1 or codes.max() >= self.n_levels):
+            row = int(np.argmax((codes < -1) | (codes >= self.n_levels)))
+            raise DataError(
+                f"the code {codes[row]} of row {row} lies outside −1 … {self.n_levels - 1}; codes count levels from "
+                "0 on, and −1 is none of them."
+            )
+        codes = codes.astype(np.int32, copy=False)
+        return self if codes is self.codes else type(self)(codes, self.n_levels)
+
+    def rows(self, rows: Any) -> Self:
+        return type(self)(self.codes[rows], self.n_levels)
+
+    def fill(self, dense: Array) -> None:
+        rows = np.flatnonzero(self.codes >= 0)
+        dense[rows, self.codes[rows]] = 1.0
+
+    def times(self, w: Array) -> Array:
+        if not self.n_levels:
+            return np.zeros((self.n_rows, *w.shape[1:]))
+        product = np.take(w, self.codes, axis=0, mode="clip")
+        if len(none := np.flatnonzero(self.codes < 0)):
+            product[none] = 0.0
+        return product
+
+    def transposed_times(self, r: Array) -> Array:
+        places, product = self.codes + np.int64(1), np.empty((self.n_levels, *r.shape[1:]))
+        for column, total in zip(np.atleast_2d(r.T), np.atleast_2d(product.T), strict=True):
+            total[:] = np.bincount(places, weights=column, minlength=self.n_levels + 1)[1:]
+        return product
+
+    def squared(self) -> Self:
+        return self  # 0 and 1 are their own squares
+
+    @property
+    def width(self) -> int:
+        return int(self.n_levels > 0)
+
+    def write(self, indices: Array, values: Array) -> None:
+        if self.n_levels:
+            indices[:, 0] = self.codes
+            values[:, 0] = self.codes >= 0
+
+    def first_where(self, bad: Callable[[Array], Array]) -> Entry | None:
+        return None  # nothing is wrong with 0 and 1
+
+    def __str__(self) -> str:
+        return f"{self.n_columns} of levels"
+
+
+@dataclass(frozen=True, eq=False)
+class SparsePart:
+    """Columns of a SciPy matrix in CSR format."""
+
+    matrix: Any
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.matrix.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.matrix.shape[1])
+
+    def checked(self) -> Self:
+        """With the format that is promised; places that are stored twice are added up."""
+        matrix = self.matrix.tocsr()
+        if matrix.dtype.kind not in "fiub":
+            raise DataError(f"a sparse matrix of type {matrix.dtype} holds no real numbers; convert it to float64.")
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy() if matrix is self.matrix else matrix
+            matrix.sum_duplicates()
+        return self if matrix is self.matrix else type(self)(matrix)
+
+    def rows(self, rows: Any) -> Self:
+        return type(self)(self.matrix[rows])
+
+    def fill(self, dense: Array) -> None:
+        matrix = self.matrix
+        dense[np.repeat(np.arange(self.n_rows), np.diff(matrix.indptr)), matrix.indices] = matrix.data
+
+    def times(self, w: Array) -> Array:
+        return np.asarray(self.matrix @ w)
+
+    def transposed_times(self, r: Array) -> Array:
+        return np.asarray(self.matrix.T @ r)
+
+    def squared(self) -> Self:
+        return type(self)(self.matrix.multiply(self.matrix).tocsr())
+
+    def first_where(self, bad: Callable[[Array], Array]) -> Entry | None:
+        if not (found := bad(self.matrix.data)).any():
+            return None
+        place = int(np.argmax(found))
+        row = int(np.searchsorted(self.matrix.indptr, place, side="right")) - 1
+        return row, int(self.matrix.indices[place]), self.matrix.data[place]
+
+    def __str__(self) -> str:
+        return f"{self.n_columns} sparse"
+
+
+Part = NumberPart | CodePart | SparsePart
+
+
+def part_of(columns: Any) -> Part:
+    """A matrix of numbers, sparse or not, as a part."""
+    return SparsePart(columns) if sparse.issparse(columns) else NumberPart(np.asarray(columns, dtype=np.float64))
+
+
+def stacked(parts: Sequence[Any]) -> Part:
+    """The same columns of some rows, and of those below them."""
+    match parts[0]:
+        case NumberPart():
+            return NumberPart(np.concatenate([part.X for part in parts]))
+        case CodePart(n_levels=n_levels):
+            return CodePart(np.concatenate([part.codes for part in parts]), n_levels)
+        case _:
+            return SparsePart(sparse.vstack([part.matrix for part in parts], format="csr"))
+
+
+def all_stored(parts: Sequence[Part], begins: Array, n_rows: int) -> StoredEntries:
+    """What parts side by side store, where the columns of each begin at `begins`."""
+    groups = [list(group) for _, group in groupby(range(len(parts)), lambda j: isinstance(parts[j], SparsePart))]
+    stored = []
+    for group in groups:
+        many = [(part, int(begins[j])) for j in group if not isinstance(part := parts[j], SparsePart)]
+        stored += [_written(many, n_rows)] if many else [_shifted(parts[j], int(begins[j])) for j in group]
+    return stored[0] if len(stored) == 1 else _interleaved(stored, n_rows)
+
+
+def _shifted(part: Any, begin: int) -> StoredEntries:
+    matrix = part.matrix
+    return StoredEntries(matrix.indptr, matrix.indices.astype(np.int64) + begin, matrix.data)
+
+
+def _written(parts: Sequence[tuple[NumberPart | CodePart, int]], n_rows: int) -> StoredEntries:
+    """Entries of numbers and codes, of which each row has as many as any other, but for zeros."""
+    ends = np.cumsum([part.width for part, _ in parts])
+    last, begin_of_last = parts[-1]
+    small = begin_of_last + last.n_columns <= INT32
+    indices = np.empty((n_rows, ends[-1]), dtype=np.int32 if small else np.int64)
+    values = np.empty(indices.shape)
+    for (part, begin), end in zip(parts, ends, strict=True):
+        mine = indices[:, end - part.width : end]
+        part.write(mine, values[:, end - part.width : end])
+        mine += begin
+    present = values != 0
+    if present.all():
+        return StoredEntries(np.arange(n_rows + 1, dtype=np.int64) * indices.shape[1], indices.ravel(), values.ravel())
+    return StoredEntries(np.append(0, np.cumsum(present.sum(axis=1))), indices[present], values[present])
+
+
+def _interleaved(parts: list[StoredEntries], n_rows: int) -> StoredEntries:
+    """The entries of each row of one after those of the one before."""
+    counts = [np.diff(part.indptr).astype(np.int64) for part in parts]
+    indptr = np.append(0, np.cumsum(np.sum([np.zeros(n_rows, dtype=np.int64), *counts], axis=0)))
+    indices, values = np.empty(indptr[-1], dtype=np.int64), np.empty(indptr[-1])
+    start = indptr[:-1].copy()
+    for part, count in zip(parts, counts, strict=True):
+        places = np.repeat(start - part.indptr[:-1], count) + np.arange(len(part.indices))
+        indices[places] = part.indices
+        values[places] = part.values
+        start += count
+    return StoredEntries(indptr, indices, values)
+
+
+# A matrix made of parts, each in the form it was found in: categories stay codes, counts stay sparse.
+
+#: of columns: a sequence of str, or an array of such objects
+Names = Sequence[str] | Array
+
+#: of the memory that is left, what the whole matrix of numbers may take
+SHARE = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Rows × columns of float64, made of parts side by side; made by `Encoded.of`.
+
+    Linear models of mercer read the parts as they are. Whoever asks for an array (`np.asarray`, scikit-learn's
+    estimators) gets all columns written out, unless they would take more than half of the memory that is left.
+    Rows are chosen as those of an array: `X[5:9]`, `X[[3, 1]]`, `X[mask]`.
+
+    Parameters
+    ----------
+    parts : tuple of NumberPart, CodePart and SparsePart
+        Columns from left to right.
+    n_rows : int
+        Number of rows, which all parts have.
+    given_names : sequence or array of str, optional
+        A name for each column.
+
+    Examples
+    --------
+    >>> X = Encoded.of([NumberPart(np.array([[31.0], [40.0], [28.0]])), CodePart(np.array([1, 0, -1]), 2)])
+    >>> X
+    Encoded(3 rows × 3 columns: 1 of numbers, 2 of levels)
+    >>> X.toarray()
+    array([[31.,  0.,  1.],
+           [40.,  1.,  0.],
+           [28.,  0.,  0.]])
+    >>> X[1:].shape
+    (2, 3)
+    """
+
+    parts: tuple[Part, ...]
+    n_rows: int
+    given_names: Names | None = None
+
+    #: operators with arrays are ours to define
+    __array_ufunc__ = None
+    ndim = 2
+    dtype = np.dtype(np.float64)
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], *, names: Names | None = None, n_rows: int | None = None) -> Self:
+        """Parts side by side, after a look at their types, sizes and codes.
+
+        Parameters
+        ----------
+        parts : sequence of NumberPart, CodePart and SparsePart
+            Columns from left to right.
+        names : sequence or array of str, optional
+            A name for each column; x0, x1, … if not given. It is kept as it is, not copied.
+        n_rows : int, optional
+            Number of rows, to be given where there may be no parts.
+
+        Returns
+        -------
+        Encoded
+        """
+        whole = tuple(part.checked() for part in parts)
+        rows = {part.n_rows for part in whole} | ({n_rows} if n_rows is not None else set())
+        if len(rows) != 1:
+            raise DataError(f"the parts have {sorted(rows)} rows; give parts with one and the same number of rows.")
+        encoded = cls(whole, rows.pop(), names)
+        if names is not None and len(names) != encoded.shape[1]:
+            raise DataError(f"{len(names)} names do not fit {encoded.shape[1]} columns; give one for each.")
+        return encoded
+
+    @classmethod
+    def hstack(cls, blocks: Sequence[Any]) -> Self:
+        """Matrices side by side: encoded, sparse, or of numbers.
+
+        Parameters
+        ----------
+        blocks : sequence of Encoded, sparse matrices and arrays of shape (n_rows, …)
+            From left to right.
+
+        Returns
+        -------
+        Encoded
+            With names where every block has some.
+        """
+        wrapped = [block if isinstance(block, Encoded) else cls.of([part_of(block)]) for block in blocks]
+        if not wrapped:
+            raise DataError("there is nothing to put side by side; give at least one block.")
+        given = [block.given_names for block in wrapped]
+        named = [some for some in given if some is not None]
+        names = [name for some in named for name in some] if len(named) == len(given) else None
+        return cls.of([part for block in wrapped for part in block.parts], names=names, n_rows=wrapped[0].n_rows)
+
+    @classmethod
+    def vstack(cls, blocks: Sequence[Self]) -> Self:
+        """Rows of one encoder below each other, as `TableFeatures` makes them of one chunk of a source after another.
+
+        Parameters
+        ----------
+        blocks : sequence of Encoded
+            With the same columns in the same parts, from the top down.
+
+        Returns
+        -------
+        Encoded
+            With the names of the first.
+        """
+        alike = zip(*(block.parts for block in blocks), strict=True)
+        return cls.of(
+            [stacked(same) for same in alike],
+            names=blocks[0].given_names,
+            n_rows=sum(block.n_rows for block in blocks),
+        )
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns)."""
+        return self.n_rows, int(self.begins[-1])
+
+    @cached_property
+    def begins(self) -> Array:
+        """Where the columns of each part begin, and where the last ends."""
+        return np.cumsum([0, *(part.n_columns for part in self.parts)], dtype=np.int64)
+
+    @property
+    def names(self) -> Names:
+        """A name for each column."""
+        return [f"x{j}" for j in range(self.shape[1])] if self.given_names is None else self.given_names
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the parts take as they are."""
+        held = []
+        for part in self.parts:
+            match part:
+                case NumberPart(X):
+                    held.append(X.nbytes)
+                case CodePart(codes):
+                    held.append(codes.nbytes)
+                case SparsePart(matrix):
+                    held.append(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
+        return sum(held)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        parts = ", ".join(map(str, self.parts)) or "none"
+        return f"Encoded({self.n_rows} rows × {self.shape[1]} columns: {parts})"
+
+    def __iter__(self) -> Iterator[Array]:
+        """Row by row, as vectors."""
+        return (self[row] for row in range(self.n_rows))
+
+    def __getitem__(self, key: Any) -> Any:
+        """Some rows, encoded as before; a single row, or rows of some columns, as an array."""
+        if isinstance(key, tuple) and len(key) > 2:
+            raise IndexError(f"{len(key)} indices are too many for rows and columns.")
+        rows, columns = (*key, slice(None))[:2] if isinstance(key, tuple) else (key, slice(None))
+        if columns is not Ellipsis and not (isinstance(columns, slice) and columns == slice(None)):
+            return self._entries(rows, columns)
+        if rows is Ellipsis:
+            return self
+        if isinstance(rows, int | np.integer):
+            if not -self.n_rows <= rows < self.n_rows:
+                raise IndexError(f"row {rows} is out of bounds: there are {self.n_rows}.")
+            return self._rows(slice(rows % self.n_rows, rows % self.n_rows + 1)).toarray()[0]
+        return self._rows(rows if isinstance(rows, slice) else self._positions(rows))
+
+    def _rows(self, rows: Any) -> Self:
+        n_rows = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
+        return type(self)(tuple(part.rows(rows) for part in self.parts), n_rows, self.given_names)
+
+    def _positions(self, rows: Any) -> Array:
+        """Positions of rows, which are given as such or as a mask."""
+        rows = np.asarray(rows)
+        if rows.dtype == bool and rows.shape != (self.n_rows,):
+            raise IndexError(f"a mask of shape {rows.shape} does not fit {self.n_rows} rows.")
+        if rows.ndim != 1 or (rows.dtype.kind not in "biu" and len(rows)):
+            raise IndexError("rows are chosen by a slice, a vector of positions, or a mask.")
+        if rows.dtype == bool:
+            return np.flatnonzero(rows)
+        if len(rows) and not (-self.n_rows <= rows.min() and rows.max() < self.n_rows):
+            raise IndexError(f"a position lies outside the {self.n_rows} rows.")
+        positions: Array = rows.astype(np.int64, copy=False)
+        return positions
+
+    def _entries(self, rows: Any, columns: Any) -> Any:
+        chosen = sparse.csr_array(self.tocsr())[rows, columns]
+        return chosen.toarray() if hasattr(chosen, "toarray") else chosen
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """All columns written out; `TooLargeError` where they would take more than half of the memory left."""
+        if copy is False:
+            raise ValueError("the columns are not kept as an array, so that there is none without a copy.")
+        return self.toarray().astype(np.float64 if dtype is None else dtype, copy=False)
+
+    def toarray(self) -> Array:
+        """All columns written out.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+            float64. `TooLargeError` where it would take more than half of the memory that is left.
+        """
+        self._refuse_large()
+        dense = np.zeros(self.shape)
+        for part, begin, end in zip(self.parts, self.begins, self.begins[1:], strict=False):
+            part.fill(dense[:, begin:end])
+        return dense
+
+    def _refuse_large(self) -> None:
+        needed = 8.0 * self.shape[0] * self.shape[1]
+        if needed > SHARE * (left := available_bytes()):
+            raise TooLargeError(
+                f"{self.shape[0]:,} rows × {self.shape[1]:,} columns written out as numbers would take "
+                f"{gigabytes(needed)}, more than half of the {gigabytes(left)} of memory that are left. Linear models "
+                "of mercer (GLM, LogisticRegression, Ridge, …) read them as they are; others may take `X.tocsr()`; or "
+                "encode fewer levels, with max_levels, min_frequency or hashed."
+            )
+
+    def tocsr(self) -> Any:
+        """As a sparse matrix.
+
+        Returns
+        -------
+        csr_matrix of shape (n_rows, n_columns)
+            float64; zeros among the numbers are not stored.
+        """
+        indptr, indices, values = all_stored(self.parts, self.begins, self.n_rows)
+        values = values.astype(np.float64, copy=False)
+        matrix = sparse.csr_matrix((values, indices, indptr), shape=self.shape)  # with small indices if they fit
+        matrix.has_canonical_format = True
+        return matrix
+
+    def __matmul__(self, w: Any) -> Array:
+        """X w, without writing anything out."""
+        w = np.asarray(w)
+        if w.ndim not in (1, 2) or len(w) != self.shape[1]:
+            raise ValueError(f"coefficients of shape {w.shape} do not fit {self.shape[1]} columns.")
+        product = np.zeros((self.n_rows, *w.shape[1:]))
+        for part, begin, end in zip(self.parts, self.begins, self.begins[1:], strict=False):
+            product += part.times(w[begin:end])
+        return product
+
+    @property
+    def T(self) -> Transposed:
+        """The transposed matrix, for products with it."""
+        return Transposed(self)
+
+    def squared(self) -> Self:
+        """The square of every number."""
+        return replace(self, parts=tuple(part.squared() for part in self.parts))
+
+    def first_where(self, bad: Callable[[Array], Array]) -> Entry | None:
+        """Row, column and value of the first entry that is `bad`; of sparse parts only what is stored is asked."""
+        found = []
+        for part, begin in zip(self.parts, self.begins, strict=False):
+            if (entry := part.first_where(bad)) is not None:
+                found.append((entry[0], entry[1] + int(begin), entry[2]))
+        return min(found, key=lambda entry: entry[:2]) if found else None
+
+
+@dataclass(frozen=True, eq=False)
+class Transposed:
+    """Columns × rows, known by its products."""
+
+    of: Encoded
+
+    #: operators with arrays are ours to define
+    __array_ufunc__ = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(columns, rows)."""
+        return self.of.shape[::-1]
+
+    def __matmul__(self, r: Any) -> Array:
+        """Xᵀ r, without writing anything out."""
+        r = np.asarray(r)
+        if r.ndim not in (1, 2) or len(r) != self.of.n_rows:
+            raise ValueError(f"numbers of shape {r.shape} do not fit {self.of.n_rows} rows.")
+        products = [part.transposed_times(r) for part in self.of.parts]
+        return np.concatenate([np.zeros((0, *r.shape[1:])), *products])
+
+
+def encoded_design(X: Encoded, known: Coordinates | None, *, intercept: bool = False) -> Design:
+    """In known coordinates, or in ones chosen by the data; coefficients come in the order of the columns."""
+    kinds = [type(part) for part in X.parts if part.n_columns]
+    if all(kind is NumberPart for kind in kinds):
+        numbers = numbers_of(X)
+        return DenseDesign(numbers, Coordinates.of(numbers, intercept=intercept) if known is None else known)
+    codes = _places(X, CodePart)
+    if known is not None and not _plain(known, codes):
+        return sparse_design(X.tocsr(), known)  # a fit to the columns written out has shifted and scaled them
+    if all(kind is SparsePart for kind in kinds):
+        return sparse_design(_counts(X), known, intercept=intercept)
+    places = _places(X, NumberPart), _places(X, SparsePart), codes
+    return _side_by_side(
+        numbers_of(X),
+        _counts(X) if len(places[1]) else None,
+        _codes(X) if len(codes) else None,
+        places,
+        known,
+        intercept=intercept if known is None else known.intercept,
+    )
+
+
+def sparse_design(X: Any, known: Coordinates | None, *, intercept: bool = False) -> Design:
+    """A sparse matrix, and where there is an intercept a column of ones beside it."""
+    intercept = intercept if known is None else known.intercept
+    if not intercept:
+        return _part_of_matrix(X, known)
+    nothing = np.zeros(0, dtype=np.int64)
+    places = nothing, np.arange(X.shape[1]), nothing
+    return _side_by_side(np.empty((X.shape[0], 0)), X.tocsr(), None, places, known, intercept=True)
+
+
+def _side_by_side(
+    numbers: Array,
+    matrix: Any,
+    codes: CodesDesign | None,
+    places: tuple[Array, Array, Array],
+    known: Coordinates | None,
+    *,
+    intercept: bool,
+) -> MixedDesign:
+    """Numbers, a sparse matrix and codes, each at their places.
+
+    Columns of the matrix that are far from zero are written out beside the numbers, so that their shift is taken out of
+    the numbers themselves: taken out of products, it would take their digits with it.
+    """
+    of_numbers, of_matrix, of_codes = places
+    if intercept and matrix is not None and len(far := far_columns(matrix, known and known.at(of_matrix))):
+        numbers = np.hstack([numbers, matrix[:, far].toarray()])
+        near = np.delete(np.arange(len(of_matrix)), far)
+        matrix = matrix[:, near]
+        of_numbers, of_matrix = np.append(of_numbers, of_matrix[far]), of_matrix[near]
+    return MixedDesign.of(
+        _part_of_numbers(numbers, known and known.at(of_numbers), intercept=intercept) if len(of_numbers) else None,
+        _part_of_matrix(matrix, known and known.at(of_matrix)) if len(of_matrix) else None,
+        codes,
+        places=tuple(where for where in (of_numbers, of_matrix, of_codes) if len(where)),
+        intercept=intercept,
+    )
+
+
+def _places(X: Encoded, kind: type) -> Array:
+    """Where the columns of parts of some kind are."""
+    runs = [np.arange(*X.begins[j : j + 2]) for j, part in enumerate(X.parts) if isinstance(part, kind)]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *runs])
+
+
+def number_places(X: Encoded) -> Array:
+    """Where the columns of numbers are."""
+    return _places(X, NumberPart)
+
+
+def _plain(known: Coordinates, places: Array) -> bool:
+    """Whether columns are neither shifted nor scaled."""
+    return not known.shift[places].any() and bool((known.scale[places] == 1).all())
+
+
+def numbers_of(X: Encoded) -> Array:
+    """The columns of numbers, side by side."""
+    found = [part.X for part in X.parts if isinstance(part, NumberPart) and part.n_columns]
+    return found[0] if len(found) == 1 else np.hstack([np.empty((X.n_rows, 0)), *found])
+
+
+def _part_of_numbers(numbers: Array, known: Coordinates | None, *, intercept: bool) -> DenseDesign:
+    if known is None:
+        known = replace(Coordinates.of(numbers, intercept=intercept), intercept=False)
+    return DenseDesign(numbers, known)
+
+
+def _counts(X: Encoded) -> Any:
+    found = [part.matrix for part in X.parts if isinstance(part, SparsePart)]
+    return found[0] if len(found) == 1 else sparse.hstack(found, format="csr")
+
+
+def _part_of_matrix(X: Any, known: Coordinates | None) -> SparseDesign:
+    return SparseDesign.of(X) if known is None else SparseDesign.within(X, known)
+
+
+def _codes(X: Encoded) -> CodesDesign:
+    found = [part for part in X.parts if isinstance(part, CodePart) and part.n_levels]
+    return CodesDesign.of([part.codes for part in found], [part.n_levels for part in found])

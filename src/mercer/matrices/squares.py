@@ -1,0 +1,54 @@
+"""The diagonal of Xᵀ diag(h) X, where the whole would be too large."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.matrices import sparse_loops as loops
+from mercer.matrices._base import Design, Tile
+from mercer.matrices._split import MixedTile
+from mercer.matrices.categorical import CodesTile
+from mercer.matrices.sparse import SparseTile
+from mercer.matrices.tensor import TensorDesign, TensorTile
+
+
+def column_squares(design: Design, h: Array) -> Array:
+    """Σ h x² of each column, in working coordinates; a place of a sparse matrix that is stored twice counts twice.
+
+    Examples
+    --------
+    >>> from mercer.matrices import DenseDesign
+    >>> design = DenseDesign.of(np.array([[1.0], [1.0], [-1.0], [-1.0]]))
+    >>> column_squares(design, np.ones(4))
+    array([4., 4.])
+    """
+    h = design.beside(h) if isinstance(design, TensorDesign) else h
+    return design._summed(lambda tile, rows: _of_tile(tile, h[rows]), np.zeros(design.n_columns))
+
+
+def _of_tile(tile: Tile, h: Array) -> Array:
+    if isinstance(tile, SparseTile):
+        scale, h = tile.coordinates.scale, np.ascontiguousarray(h)
+        total = loops.squares(*tile.entries, tile.start, tile.stop, h, len(scale))
+        if tile.coordinates.shifted:
+            shift = tile.coordinates.shift
+            total = np.maximum(total + shift * (shift * h.sum() - 2 * tile.entries_times(h)), 0.0)
+        return np.asarray(total / scale / scale)
+    if isinstance(tile, CodesTile):  # ones are their own squares
+        return tile.transposed_times(h)
+    if isinstance(tile, TensorTile):
+        return tile.squares(h)
+    if isinstance(tile, MixedTile):
+        return _of_parts(tile, h)
+    return np.asarray(np.square(tile.dense()).T @ h)
+
+
+def _of_parts(tile: MixedTile, h: Array) -> Array:
+    total = np.zeros(tile.design.n_columns)
+    if tile.design.coordinates.intercept:
+        total[-1] = h.sum()
+    for part, where in tile.design.placed():
+        for rows, of_part in part.tiles():
+            total[where] += _of_tile(of_part, h[rows])
+    return total

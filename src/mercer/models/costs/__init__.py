@@ -1,1 +1,0 @@
-"""What a fit will cost, before it starts."""

@@ -1,1 +1,0 @@
-"""Estimators of a density: histograms and Parzen windows."""

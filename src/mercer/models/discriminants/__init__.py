@@ -1,1 +1,0 @@
-"""Normal classes: linear, quadratic and Gaussian discriminant analysis."""

@@ -1,1 +1,0 @@
-"""Classifiers that model p(x, y), learnt by counting: naive Bayes in all its forms, and what they share."""

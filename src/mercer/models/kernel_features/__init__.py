@@ -1,1 +1,0 @@
-"""Features that stand for a kernel: Nyström and random Fourier features."""

@@ -1,1 +1,0 @@
-"""Linear regressions: least squares, with and without penalties of squares and absolute values."""

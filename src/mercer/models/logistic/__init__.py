@@ -1,1 +1,0 @@
-"""Logistic regression and the choice of its penalty by cross-validation."""

@@ -1,1 +1,0 @@
-"""Classes with an order."""

@@ -1,1 +1,0 @@
-"""Answers by the rows around a point, weighted by a kernel: Nadaraya–Watson and local lines."""

@@ -1,1 +1,0 @@
-"""`fit(source)`: rows that are read piece by piece."""

@@ -1,1 +1,0 @@
-"""Support vector machines, with kernels and linear ones."""

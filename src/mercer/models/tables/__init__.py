@@ -1,1 +1,0 @@
-"""Features of tables: columns of any kind as numbers, codes and words."""

@@ -1,1 +1,0 @@
-"""Estimators that make a matrix of documents."""

@@ -1,0 +1,184 @@
+"""Which family describes which columns: from what was asked for, and for the rest from the columns' types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from mercer._errors import ColumnMismatchError, ColumnTypeError, DataError, FamilyError, MercerWarning
+from mercer._warn import warn
+from mercer.base.validation import position_of
+from mercer.data.infer import MAX_CODES, look_at
+from mercer.data.kinds import Kind
+from mercer.data.schema import Schema
+from mercer.data.table import Table
+from mercer.density import Parzen
+from mercer.families import (
+    Categorical,
+    Family,
+    Gaussian,
+    Histogram,
+    Multinomial,
+    MultivariateGaussian,
+    NegativeBinomial,
+    family_from,
+)
+from mercer.naive_bayes.parts import (
+    CategoryPart,
+    CountsPart,
+    GaussianVectorPart,
+    ModelPart,
+    NumbersPart,
+    VectorPart,
+    WindowsPart,
+)
+from mercer.report.wording import counted
+
+FAMILY_OF: dict[Kind, Family] = {
+    Kind.NUMBER: Gaussian(),
+    Kind.INTEGER: Gaussian(),
+    Kind.BOOLEAN: Categorical(),
+    Kind.CATEGORY: Categorical(),
+    Kind.COUNTS: Multinomial(),
+    Kind.CODE: Categorical(),
+    Kind.BINARY: Categorical(),
+    # counts in the wild vary more than a Poisson allows, whose few large values would then decide every row
+    Kind.COUNT: NegativeBinomial(),
+}
+
+#: rows that tell text from categories
+SOME_ROWS = 1000
+
+
+class ColumnChoice(NamedTuple):
+    """A family and the columns it describes: together if it is a family of vectors, else each by itself."""
+
+    columns: tuple[int, ...]
+    family: Family
+    #: levels that a schema has seen in the whole table
+    levels: tuple[Any, ...] | None = None
+
+
+def choose_parts(table: Table, families: Any, *, unseen: Any) -> tuple[ModelPart, ...]:
+    """Parts that cover every column of the table once; of an array, those that a schema describes."""
+    choices = _together([*_each(table, _choices(table, families))])
+    return tuple(_part(table, choice, unseen) for choice in choices)
+
+
+def _choices(table: Table, families: Any) -> list[ColumnChoice]:
+    if isinstance(families, Schema):
+        names = table.names if table.named else [name for name in families.names if name in table.positions]
+        described = [(table.positions[name], families[name]) for name in names or table.names]
+        return [ColumnChoice((j,), FAMILY_OF[column.stored or column.kind], column.levels) for j, column in described]
+    if isinstance(families, Mapping):
+        asked = [ColumnChoice(_columns(table, key), _family(family)) for key, family in families.items()]
+        _refuse_twice(table, asked)
+        return [*asked, *_by_type(table, except_for={column for choice in asked for column in choice.columns})]
+    if isinstance(families, str) and families == "auto":
+        return _by_type(table, except_for=set())
+    return [ColumnChoice(tuple(range(table.n_columns)), _family(families))]
+
+
+def _family(asked: Any) -> Family:
+    """`family_from`, which lives below the room of Parzen windows and cannot know them by their name."""
+    if isinstance(asked, str) and asked == Parzen.name:
+        return Parzen()
+    try:
+        return family_from(asked)
+    except FamilyError as refusal:
+        raise FamilyError(f"{refusal} There is {Parzen.name!r}, too.") from None
+
+
+def needs_all_rows(asked: Any) -> bool:
+    """Whether a family has to see all rows together: windows keep them, a histogram places its bins by them."""
+    family = None if isinstance(asked, Schema) or asked == "auto" else _family(asked)
+    return isinstance(family, Parzen) or (isinstance(family, Histogram) and not family.resolved)
+
+
+def _by_type(table: Table, *, except_for: set[int]) -> list[ColumnChoice]:
+    """By type alone, never by the values that a batch happens to hold, so that batches agree."""
+    columns = [j for j in range(table.n_columns) if j not in except_for]
+    _warn_of_text(table, [j for j in columns if table.kinds[j] is Kind.CATEGORY])
+    return [ColumnChoice((j,), FAMILY_OF[table.kinds[j]]) for j in columns]
+
+
+def _warn_of_text(table: Table, columns: list[int]) -> None:
+    """Texts differ from row to row: as categories they tell nothing about any other row."""
+    some = table.rows(slice(0, SOME_ROWS))
+    if texts := [table.names[j] for j in columns if look_at(some, j, MAX_CODES).kind is Kind.TEXT]:
+        more = f", like those of {counted(len(texts) - 1, 'more column')}," if len(texts) > 1 else ""
+        different = len(some.coded(table.position(texts[0])).labels)
+        warn(
+            f"Column {texts[0]!r} holds free text, {different} different values in {some.n_rows} rows, which{more} "
+            "NaiveBayes takes for a category each, so that they say nothing about other rows. Make features of their "
+            "words with TableFeatures() first, or leave the column out; families="
+            f"{{{texts[0]!r}: 'categorical'}} says that it is meant so.",
+            MercerWarning,
+        )
+
+
+def _columns(table: Table, key: Any) -> tuple[int, ...]:
+    keys = key if isinstance(key, tuple) else (key,)
+    if not keys:
+        raise ColumnMismatchError("families gives a family to (), to no column; name the columns it describes.")
+    return tuple(position_of(one, table.names, "families") for one in keys)
+
+
+def _refuse_twice(table: Table, choices: list[ColumnChoice]) -> None:
+    named = [column for choice in choices for column in choice.columns]
+    if twice := {column for column in named if named.count(column) > 1}:
+        raise DataError(f"families describes column {table.names[min(twice)]!r} twice; name it once.")
+
+
+def _each(table: Table, choices: list[ColumnChoice]) -> Iterator[ColumnChoice]:
+    """Columns of scalar families one by one, checked and with the edges of their histograms."""
+    for choice in choices:
+        columns, family, levels = choice
+        if family.statistic != "levels":
+            _refuse_text(table, columns, family)
+        if family.vector:
+            yield choice
+            continue
+        for column in columns:
+            placed = family.with_edges_from(table.numbers([column])) if isinstance(family, Histogram) else family
+            yield ColumnChoice((column,), placed, levels)
+
+
+def _refuse_text(table: Table, columns: tuple[int, ...], family: Family) -> None:
+    for column in columns:
+        if not table.kinds[column].numeric:
+            raise ColumnTypeError(
+                f"Column {table.names[column]!r} holds text or categories, but the {family.name} family describes "
+                f"{family.support}. Describe it by Categorical(), or convert it to numbers."
+            )
+
+
+def _together(choices: list[ColumnChoice]) -> list[ColumnChoice]:
+    """Columns of equal scalar families as one block, and the counts of a sparse matrix as one row.
+
+    In the order of their first columns, so that models merge whatever the order in which families were named.
+    """
+    blocks: dict[Any, ColumnChoice] = {}
+    for choice in sorted(choices, key=lambda choice: choice.columns):
+        alone = choice.family.statistic == "levels" or len(choice.columns) > 1
+        key = choice.columns if alone else choice.family
+        before = blocks.get(key, choice._replace(columns=()))
+        blocks[key] = before._replace(columns=(*before.columns, *choice.columns))
+    return sorted(blocks.values(), key=lambda choice: min(choice.columns))
+
+
+def _part(table: Table, choice: ColumnChoice, unseen: Any) -> ModelPart:
+    columns, family, levels = choice
+    names = tuple(table.names[column] for column in columns)
+    match family:
+        case Categorical():
+            return CategoryPart(columns, names, family, unseen, levels)
+        case Multinomial():
+            return CountsPart(columns, names, family, table.library == "scipy")
+        case MultivariateGaussian():
+            return GaussianVectorPart(columns, names, family)
+        case Parzen():
+            return WindowsPart(columns, names, family)
+        case _ if family.vector:
+            return VectorPart(columns, names, family)
+    return NumbersPart(columns, names, family)

@@ -1,0 +1,1 @@
+"""Optimisation: problems, solvers, and certificates of their solutions."""

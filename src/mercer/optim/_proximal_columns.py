@@ -1,0 +1,304 @@
+"""The columns of a design, one by one: what coordinate descent asks of it.
+
+Numbers stay where they are; a sparse matrix, and the ones of categorical columns, are copied once column by column:
+as many entries as the data have, never a dense column of a wide design. Many entries are copied as float32, which makes
+sweeps twice as fast: a quadratic model need only be near the losses, whose slopes come from the design itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from mercer._threads import ordered_map, row_blocks
+from mercer._typing import Array
+from mercer.matrices import CodesDesign, DenseDesign, Design, MixedDesign, SparseDesign
+from mercer.matrices.sparse import Entries
+from mercer.optim import _weighted_descent_loops as loops
+from mercer.optim._column_loops import squares_of_sparse
+from mercer.optim.columns import SMALL, DenseColumns
+from mercer.optim.duality import GapPenalty
+
+#: stored entries from which on sweeps wait for memory
+MANY = 1 << 20
+#: blocks that a sparse matrix is turned in, whatever the number of threads
+BLOCKS = 4
+
+
+class DesignColumns:
+    """Parts side by side, each with its places among the columns; an intercept is a part of its own.
+
+    `exact` is for designs whose columns float32 cannot tell apart.
+    """
+
+    def __init__(self, design: Design, *, exact: bool = False) -> None:
+        self.n_rows, self.n_columns = design.n_rows, design.n_columns
+        places = np.arange(len(design.coordinates.shift))
+        parts = design.placed() if isinstance(design, MixedDesign) else [(design, places)]
+        many = sum(map(_stored_entries, (part for part, _ in parts))) >= MANY
+        #: of stored entries, and of what a sweep keeps of each row
+        self.dtype = np.dtype(np.float32 if many and not exact else np.float64)
+        self._parts: list[Part] = []
+        self._part, self._place = np.zeros((2, self.n_columns), dtype=np.intp)
+        for part, where in parts:
+            self._add(_columns(part, self.dtype), places[where])
+            if isinstance(part, SparseDesign) and part.coordinates.shifted:
+                shifted = np.flatnonzero(part.coordinates.shift)
+                self._add(_shifted_columns(part, shifted), places[where][shifted])
+        if design.coordinates.intercept:
+            self._add(
+                NumberColumns(DenseColumns(np.ones((self.n_rows, 1)), np.zeros(1), np.ones(1))),
+                np.array([self.n_columns - 1]),
+            )
+
+    def _add(self, part: Part, where: Array) -> None:
+        self._part[where], self._place[where] = len(self._parts), np.arange(len(where))
+        self._parts.append(part)
+
+    def _split(self, ids: Array) -> list[tuple[Part, Array, Array]]:
+        """The parts that these columns are of: which of them, and their places there."""
+        of_part = self._part[ids]
+        whiches = (np.flatnonzero(of_part == number) for number in range(len(self._parts)))
+        return [
+            (part, which, self._place[ids[which]])
+            for part, which in zip(self._parts, whiches, strict=True)
+            if len(which)
+        ]
+
+    def all_ids(self) -> Array:
+        return np.arange(self.n_columns)
+
+    def numbers(self, ids: Array) -> tuple[int, int]:
+        """How many of these columns have a number in every row, and how many entries the others have stored."""
+        dense = stored = 0
+        for part, _, places in self._split(ids):
+            if isinstance(part, StoredColumns):
+                stored += part.count(places)
+            else:
+                dense += len(places)
+        return dense, stored
+
+    def gram(self, rows: Array, columns: Array, h: Array) -> Array:
+        """Σ h x x' of two sets of columns."""
+        out = np.empty((len(rows), len(columns)))
+        left = self._split(rows)
+        right = left if np.array_equal(rows, columns) else self._split(columns)
+        for part, which, mine in left:
+            for other, whose, theirs in right:
+                out[which[:, None], whose] = _pairs(part, mine, other, theirs, h)
+        return out
+
+    def squares(self, ids: Array, h: Array) -> Array:
+        """Σ h x² of columns."""
+        out = np.empty(len(ids))
+        for part, which, places in self._split(ids):
+            out[which] = part.squares(places, h)
+        return out
+
+    def times(self, ids: Array, d: Array) -> Array:
+        """Σ d x."""
+        rows = np.zeros(self.n_rows, dtype=self.dtype)
+        for part, which, places in self._split(ids):
+            rows += part.times(places, d[which])
+        return rows
+
+    def products(self, ids: Array, rows: Array) -> Array:
+        """Of columns with a vector of rows."""
+        out = np.empty(len(ids))
+        for part, which, places in self._split(ids):
+            out[which] = part.products(places, rows)
+        return out
+
+    def curved(self, ids: Array, h: Array, d: Array) -> Array:
+        """Xᵀ diag(h) X d of these columns."""
+        rows = self.times(ids, d)
+        rows *= h
+        return self.products(ids, rows)
+
+    def sweep(self, ids: Array, c: Array, h: Array, curvature: Array, penalty: GapPenalty, w: Array, v: Array) -> float:
+        """One sweep of coordinate descent; see `mercer.optim._weighted_descent_loops`."""
+        decrease = 0.0
+        for part, which, places in self._split(ids):
+            own = w[which]
+            decrease += part.sweep(places, c[which], h, curvature[which], penalty.l1[which], penalty.l2[which], own, v)
+            w[which] = own
+        return decrease
+
+
+class NumberColumns:
+    """Columns that have a number in every row."""
+
+    def __init__(self, columns: DenseColumns) -> None:
+        self._columns = columns
+
+    def gathered(self, ids: Array) -> Iterator[tuple[slice, Array]]:
+        """Columns as rows, a few at a time."""
+        for few in self._columns.chunks(ids):
+            yield few, self._columns.gather(ids[few])
+
+    def gram(self, rows: Array, columns: Array, h: Array) -> Array:
+        return self._columns.gram(rows, columns, h)
+
+    def squares(self, ids: Array, h: Array) -> Array:
+        return self._columns.squares(ids, h)
+
+    def products(self, ids: Array, rows: Array) -> Array:
+        return np.concatenate([tile @ rows for _, tile in self.gathered(ids)])
+
+    def times(self, ids: Array, d: Array) -> Array:
+        return np.asarray(self._columns.combination(ids, d[None])[0])
+
+    def sweep(
+        self, ids: Array, c: Array, h: Array, curvature: Array, l1: Array, l2: Array, w: Array, v: Array
+    ) -> float:
+        return sum(
+            float(loops.dense_sweep(tile, c[few], h, curvature[few], l1[few], l2[few], w[few], v))
+            for few, tile in self.gathered(ids)
+        )
+
+
+class StoredColumns:
+    """The entries of a sparse matrix by columns, in working coordinates."""
+
+    def __init__(self, by_rows: Entries, first: int, n_rows: int, scale: Array, dtype: Any) -> None:
+        self.n_rows = n_rows
+        self._entries = _turned(by_rows, first, n_rows, scale, dtype)
+        if loops.stored_twice(self._entries.indptr, self._entries.indices):
+            matrix = self._matrix()
+            matrix.sum_duplicates()
+            self._entries = Entries.of(matrix)
+
+    def _matrix(self) -> Any:
+        return sparse.csc_array(self._entries.for_scipy(), shape=(self.n_rows, len(self._entries.indptr) - 1))
+
+    def of(self, ids: Array) -> Any:
+        """Columns as a matrix of float64."""
+        return self._matrix()[:, ids].astype(np.float64)
+
+    def count(self, ids: Array) -> int:
+        indptr = self._entries.indptr
+        return int((indptr[ids + 1] - indptr[ids]).sum())
+
+    def _blocks(self, ids: Array) -> list[slice]:
+        """Columns that have about as many entries as others."""
+        indptr = self._entries.indptr
+        ends = (indptr[ids + 1] - indptr[ids]).cumsum()
+        if not len(ids) or ends[-1] <= SMALL:
+            return [slice(0, len(ids))]
+        cuts = np.searchsorted(ends, ends[-1] * np.arange(1, BLOCKS) / BLOCKS)
+        return [slice(a, b) for a, b in zip((0, *cuts), (*cuts, len(ids)), strict=True)]
+
+    def squares(self, ids: Array, h: Array) -> Array:
+        return self._of_each(squares_of_sparse, ids, h)
+
+    def products(self, ids: Array, q: Array) -> Array:
+        """Of columns with a vector of rows."""
+        return self._of_each(loops.products, ids, q)
+
+    def _of_each(self, loop: Any, ids: Array, rows: Array) -> Array:
+        out = np.empty(len(ids))
+        ordered_map(lambda block: loop(*self._entries, ids, rows, block.start, block.stop, out), self._blocks(ids))
+        return out
+
+    def times(self, ids: Array, d: Array) -> Array:
+        """Σ d x."""
+
+        def of_block(block: slice) -> Array:
+            out = np.zeros(self.n_rows, dtype=self._entries.values.dtype)
+            loops.combine(*self._entries, ids, d, block.start, block.stop, out)
+            return out
+
+        total: Array = functools.reduce(operator.iadd, ordered_map(of_block, self._blocks(ids)))
+        return total
+
+    def sweep(self, ids: Array, *known: Array) -> float:
+        return float(loops.sparse_sweep(*self._entries, ids, *known))
+
+
+Part = NumberColumns | StoredColumns
+
+
+def _stored_entries(design: Design) -> int:
+    if isinstance(design, SparseDesign):
+        return int(design.entries.indptr[design.stop] - design.entries.indptr[design.start])
+    return design.n_rows * len(design.cells.begins) if isinstance(design, CodesDesign) else 0
+
+
+def _columns(design: Design, dtype: Any) -> Part:
+    coordinates = design.coordinates
+    if isinstance(design, DenseDesign):
+        X = design.X if design.X.dtype in (np.float32, np.float64) else design.X.astype(np.float64)
+        return NumberColumns(DenseColumns(X, coordinates.shift, coordinates.scale))
+    if isinstance(design, SparseDesign):
+        return StoredColumns(design.entries, design.start, design.n_rows, coordinates.scale, dtype)
+    assert isinstance(design, CodesDesign)
+    return StoredColumns(_ones(design), 0, design.n_rows, coordinates.scale, dtype)
+
+
+def _shifted_columns(design: SparseDesign, ids: Array) -> NumberColumns:
+    """Columns of a sparse matrix that are not about zero: written out, since no entry stands for their zeros."""
+    rows = sparse.csr_array(design.entries.for_scipy(), shape=(len(design.entries.indptr) - 1, design.n_columns))
+    X = np.ascontiguousarray(rows[design.start : design.stop][:, ids].toarray(), dtype=np.float64)
+    return NumberColumns(DenseColumns(X, design.coordinates.shift[ids], design.coordinates.scale[ids]))
+
+
+def _ones(design: CodesDesign) -> Entries:
+    """The one-hot columns of categories, row by row."""
+    begins, first, members = design.cells
+    cells = (design.cell_of_row[:, design.start : design.stop] + begins[:-1, None]).T.astype(np.int64)
+    counts = (first[cells + 1] - first[cells]).ravel()
+    ends = np.cumsum(counts)
+    within = np.arange(counts.sum()) - np.repeat(ends - counts, counts)
+    columns = members[np.repeat(first[cells].ravel(), counts) + within].astype(np.uint32)
+    per_row = counts.reshape(cells.shape).sum(axis=1)
+    return Entries(np.append(0, np.cumsum(per_row)).astype(np.uint64), columns, np.ones(len(columns)))
+
+
+def _turned(by_rows: Entries, first: int, n_rows: int, scale: Array, dtype: Any) -> Entries:
+    """Entries by columns instead, each divided by the scale of its column: blocks of rows one after the other."""
+    indptr, indices, values = by_rows
+    blocks = row_blocks(n_rows, max(1, -(-n_rows // BLOCKS)))
+    counts = np.zeros((len(blocks), len(scale)), dtype=np.uint64)
+
+    def count(number: int) -> None:
+        loops.count(indptr, indices, first + blocks[number].start, first + blocks[number].stop, counts[number])
+
+    ordered_map(count, range(len(blocks)))
+    ends = np.cumsum(counts.T.ravel(), dtype=np.uint64)
+    places = np.ascontiguousarray((ends - counts.T.ravel()).reshape(len(scale), -1).T)
+    size = int(ends[-1]) if len(ends) else 0
+    rows = np.empty(size, dtype=np.uint32 if n_rows < 2**31 else np.uint64)
+    turned = np.empty(size, dtype=dtype)
+
+    def fill(number: int) -> None:
+        start, stop = first + blocks[number].start, first + blocks[number].stop
+        loops.turn(indptr, indices, values, start, stop, first, scale, places[number], rows, turned)
+
+    by_column = np.append(np.uint64(0), counts.sum(axis=0, dtype=np.uint64).cumsum(dtype=np.uint64))
+    ordered_map(fill, range(len(blocks)))
+    return Entries(by_column, rows, turned)
+
+
+def _pairs(left: Part, mine: Array, right: Part, theirs: Array, h: Array) -> Array:
+    """Σ h x x' of columns of two parts."""
+    if isinstance(left, StoredColumns):
+        if isinstance(right, NumberColumns):
+            return _pairs(right, theirs, left, mine, h).T
+        weighted = left.of(mine).multiply(h[:, None]).tocsc()
+        return np.asarray((weighted.T @ right.of(theirs)).toarray())
+    if left is right:
+        return left.gram(mine, theirs, h)
+    out = np.empty((len(mine), len(theirs)))
+    for few, tile in left.gathered(mine):
+        weighted = tile * h
+        if isinstance(right, StoredColumns):
+            out[few] = np.asarray(right.of(theirs).T @ weighted.T).T
+        else:
+            for others, columns in right.gathered(theirs):
+                out[few, others] = weighted @ columns.T
+    return out

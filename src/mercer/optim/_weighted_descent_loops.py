@@ -1,0 +1,124 @@
+"""Coordinate descent on a quadratic model of weighted losses, whose slopes are known at the start.
+
+A model is  c · (w₀ − w) + ½ Σ h (X (w − w₀))² + penalty: `c` are the slopes downhill at the start w₀, and the vector
+v = −h X (w − w₀) is what the steps since then have changed in each row. As v begins at 0, it may be of float32: what is
+rounded is a portion of the step, not of the slope.
+
+Sums over stored entries are not vectorised: gathering several places into one register takes longer than reading them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer._jit import IN_ORDER, jit
+from mercer.optim._descent_loops import lowest
+
+ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+
+
+@jit(forceinline=True, **IN_ORDER)
+def gathered(indices, values, v, begin, end):  # type: ignore[no-untyped-def]
+    """Σ values · v[indices] of the entries begin…end, as four sums that do not wait for each other."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = end - (end - begin) % FOUR
+    entry = begin
+    while entry < whole:
+        a += values[entry] * v[indices[entry]]
+        b += values[entry + ONE] * v[indices[entry + ONE]]
+        c += values[entry + TWO] * v[indices[entry + TWO]]
+        d += values[entry + THREE] * v[indices[entry + THREE]]
+        entry += FOUR
+    while entry < end:
+        a += values[entry] * v[indices[entry]]
+        entry += ONE
+    return (a + b) + (c + d)
+
+
+@jit(**IN_ORDER)
+def sparse_sweep(indptr, indices, values, ids, c, h, curvature, l1, l2, w, v):  # type: ignore[no-untyped-def]
+    """One sweep over the columns `ids` of a CSC matrix; returns the decrease of the model."""
+    decrease = 0.0
+    for t in range(ids.shape[0]):
+        bend = curvature[t] + l2[t]
+        if bend <= 0.0:
+            continue
+        begin, end = indptr[ids[t]], indptr[ids[t] + 1]
+        slope = gathered(indices, values, v, begin, end)
+        step = lowest(c[t] + slope + curvature[t] * w[t], curvature[t], l1[t], l2[t], False) - w[t]
+        if step != 0.0:
+            decrease += 0.5 * bend * step * step
+            w[t] += step
+            in_rows = v.dtype.type(step)
+            for entry in range(begin, end):
+                i = indices[entry]
+                v[i] -= in_rows * h[i] * values[entry]
+    return decrease
+
+
+@jit
+def dense_sweep(columns, c, h, curvature, l1, l2, w, v):  # type: ignore[no-untyped-def]
+    """The same for columns that come as rows."""
+    decrease = 0.0
+    for t in range(columns.shape[0]):
+        bend = curvature[t] + l2[t]
+        if bend <= 0.0:
+            continue
+        slope = 0.0
+        for i in range(columns.shape[1]):
+            slope += columns[t, i] * v[i]
+        step = lowest(c[t] + slope + curvature[t] * w[t], curvature[t], l1[t], l2[t], False) - w[t]
+        if step != 0.0:
+            decrease += 0.5 * bend * step * step
+            w[t] += step
+            for i in range(columns.shape[1]):
+                v[i] -= step * h[i] * columns[t, i]
+    return decrease
+
+
+@jit(**IN_ORDER)
+def combine(indptr, indices, values, ids, d, start, stop, out):  # type: ignore[no-untyped-def]
+    """Add Σ_t d[t] x_ids[t] to `out`, t in start…stop."""
+    for t in range(start, stop):
+        step = out.dtype.type(d[t])
+        for entry in range(indptr[ids[t]], indptr[ids[t] + 1]):
+            out[indices[entry]] += step * values[entry]
+
+
+@jit(**IN_ORDER)
+def products(indptr, indices, values, ids, q, start, stop, out):  # type: ignore[no-untyped-def]
+    """out[t] = x_ids[t] · q, t in start…stop."""
+    for t in range(start, stop):
+        out[t] = gathered(indices, values, q, indptr[ids[t]], indptr[ids[t] + 1])
+
+
+@jit
+def count(indptr, indices, start, stop, counts):  # type: ignore[no-untyped-def]
+    """Add the stored entries of the rows start…stop to those of each column."""
+    for entry in range(indptr[start], indptr[stop]):
+        counts[indices[entry]] += ONE
+
+
+@jit
+def stored_twice(indptr, rows):  # type: ignore[no-untyped-def]
+    """Whether a row stands twice in a column, given entries by columns, in the order of their rows."""
+    for j in range(indptr.shape[0] - 1):
+        for entry in range(indptr[j] + ONE, indptr[j + 1]):
+            if rows[entry] == rows[entry - ONE]:
+                return True
+    return False
+
+
+@jit
+def turn(indptr, indices, values, start, stop, first, scale, places, rows, turned):  # type: ignore[no-untyped-def]
+    """Put the entries of the rows start…stop of a CSR matrix, divided by the scales of columns, at their places.
+
+    `places` has the next place of each column, and is used up. Rows are counted from `first` on.
+    """
+    for i in range(start, stop):
+        for entry in range(indptr[i], indptr[i + 1]):
+            j = indices[entry]
+            place = places[j]
+            places[j] = place + ONE
+            rows[place] = i - first
+            turned[place] = values[entry] / scale[j]

@@ -1,0 +1,460 @@
+"""Coordinate descent that keeps the slope of each row: for more columns than a Gram matrix is worth.
+
+Sweeps are accelerated by Anderson's method; a leap that does not lower the objective is not made. Where there are more
+columns than rows and all of them have a squared penalty, the minimum for the present signs is a linear system of as
+many unknowns as there are rows (Woodbury's identity), which is solved from time to time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import solve_triangular
+
+from mercer._jit.product import square
+from mercer._threads import blas_for
+from mercer._typing import Array
+from mercer.kernels.row_loops import add_rows
+from mercer.optim import _descent_loops as descent_loops
+from mercer.optim import _triangle_loops as triangle_loops
+from mercer.optim._anderson import Anderson
+from mercer.optim.columns import COPIED, DenseColumns, MatrixColumns
+from mercer.optim.duality import GapPenalty, least_squares_gap
+
+# The Cholesky factor of a part of a large symmetric matrix, as rows and columns come and go.
+
+#: columns that are appended at once
+PANEL = 128
+#: a column is linearly dependent on others if this portion of it, or less, is not
+DEPENDENT = 1e-12
+#: where more than this share has to leave, it is cheaper to begin anew
+MOST_LEAVING = 1 / 3
+
+
+class ColumnFactor:
+    """UᵀU = G[ids, ids] + diag(ridge[ids]), where `ids` are asked for, less those that depend on others."""
+
+    def __init__(self) -> None:
+        self._U = np.zeros((0, 0))
+        self._ridge = np.zeros(0)
+        self.ids = np.zeros(0, dtype=np.intp)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def changes(self, ids: Array, ridge: Array) -> int:
+        """How many columns would have to come or go."""
+        if not self._is_current(ridge):
+            return len(ids)
+        return int(np.setxor1d(ids, self.ids, assume_unique=True).size)
+
+    def _is_current(self, ridge: Array) -> bool:
+        return np.array_equal(self._ridge, ridge[self.ids])
+
+    def drop(self, keep: Array, ridge: Array) -> None:
+        """Keep only columns that are in the mask `keep`."""
+        kept = keep[self.ids]
+        if not self._is_current(ridge) or np.count_nonzero(~kept) > MOST_LEAVING * len(kept):
+            self.ids = self.ids[:0]
+        elif not kept.all():
+            triangle_loops.leave(self._U, len(self), kept)
+            self.ids = self.ids[kept]
+        self._ridge = ridge[self.ids]
+
+    def extend(self, G: Array, ids: Array, ridge: Array) -> None:
+        """Append columns that are not there yet."""
+        new = np.setdiff1d(ids, self.ids, assume_unique=True)
+        for first in range(0, len(new), PANEL):
+            self._append(G, new[first : first + PANEL], ridge)
+
+    def _append(self, G: Array, new: Array, ridge: Array) -> None:
+        a, m = len(self), len(new)
+        self._reserve(a + m)
+        border = self._forward(G[np.ix_(self.ids, new)])
+        corner = G[np.ix_(new, new)]
+        corner[np.diag_indices(m)] += ridge[new]
+        pivots = DEPENDENT * corner.diagonal()
+        corner -= border.T @ border
+        try:
+            if (corner.diagonal() <= pivots).any():
+                raise np.linalg.LinAlgError
+            with blas_for(PANEL):
+                lower = np.linalg.cholesky(corner)
+            if (np.square(lower.diagonal()) <= pivots).any():
+                raise np.linalg.LinAlgError
+        except np.linalg.LinAlgError:
+            if m > 1:  # one of them is to blame
+                for half in np.array_split(new, 2):
+                    self._append(G, half, ridge)
+            return
+        self._U[:a, a : a + m] = border
+        self._U[a : a + m, a : a + m] = lower.T
+        self.ids = np.append(self.ids, new)
+        self._ridge = np.append(self._ridge, ridge[new])
+
+    def _reserve(self, size: int) -> None:
+        if size > len(self._U):
+            larger = np.zeros((2 * size, 2 * size))
+            larger[: len(self), : len(self)] = self._U[: len(self), : len(self)]
+            self._U = larger
+
+    def _forward(self, B: Array) -> Array:
+        """U⁻ᵀ B, in panels, so that most of it is a product of matrices."""
+        a, U = len(B), self._U
+        for first in range(0, a, PANEL):
+            last = min(first + PANEL, a)
+            # on one thread: those of SciPy's BLAS would wait for NumPy's, which go on spinning after a product
+            with blas_for(PANEL):
+                B[first:last] = solve_triangular(U[first:last, first:last], B[first:last], trans=1, check_finite=False)
+            B[last:] -= U[first:last, last:a].T @ B[first:last]
+        return B
+
+    def solve(self, b: Array) -> Array:
+        """(UᵀU)⁻¹ b."""
+        x = np.array(b)
+        triangle_loops.solve(self._U, len(self), x)
+        return x
+
+
+# A quadratic with a penalty: ½ wᵀ G w − bᵀ w + Σ l1 |w| + ½ l2 w².
+#
+# Sweeps of coordinate descent find out which coefficients are zero; among those that are not, and while their signs
+# stay, the objective is a quadratic whose minimum is a linear system. Its factor is kept from one penalty to the next.
+
+#: products that take no longer than one step from here: so many are spent on sweeps first, and never more sweeps
+CHEAP, MOST_CHEAP = 1 << 16, 100
+#: sweeps before the linear system is tried, which has to pay for itself
+FEWEST_SWEEPS = 2
+#: what a product of matrices gains over a sweep, per number
+GAIN = 12
+#: times that coefficients may reach zero on the way to the solution of a linear system
+MOST_FACES = 50
+#: a change of the objective by this portion is none
+LEVEL = 1e-9
+#: a slope of this portion of the length of the residual is rounding
+ROUNDING = 1e-13
+#: a fall of the objective by this portion of what it was is rounding
+EPSILON = 1e-16
+#: … and this portion of it is that of coefficients which have come to rest
+AT_REST = 1e-8
+
+
+class PenalisedQuadratic:
+    """Coefficients w, their slopes downhill c = b − G w, and 2 × the quadratic, which is not negative: Σ h r².
+
+    G may grow: its first rows and columns count, as many as there are coefficients.
+    """
+
+    def __init__(self, G: Array) -> None:
+        self.G = G
+        self._factor = ColumnFactor()
+        self.w, self.c, self.squares = np.zeros(0), np.zeros(0), 0.0
+
+    def load(self, w: Array, c: Array, squares: float) -> None:
+        """Begin at coefficients with these slopes."""
+        self.w, self.c, self.squares = np.array(w), np.array(c), squares
+
+    def gap(self, penalty: GapPenalty) -> float:
+        """Upper bound of what the objective can still fall by."""
+        return least_squares_gap(penalty, self.w, self.c, self.squares)
+
+    def solve(self, penalty: GapPenalty, target: float, most: int) -> int:
+        """Move until the gap is at most `target`; returns the number of steps made."""
+        nothing = EPSILON * (self.squares + penalty.value(self.w))
+        steps, sweeps = self._cheap_sweeps(penalty, target, nothing, most), 0
+        if len(self._factor) and steps < most and not self._there(penalty, target):
+            self._newton(penalty, extend=False)  # what was not zero before is likely not to be now
+            steps += 1
+        while steps < most and not self._there(penalty, target):
+            active = np.flatnonzero((self.w != 0) | (penalty.pull(self.c) > penalty.l1))
+            decrease = self._sweep(active, penalty)
+            steps, sweeps = steps + 1, sweeps + 1
+            slow = decrease <= nothing or sweeps >= self._patience(penalty)
+            if slow and steps < most and not self._there(penalty, target):
+                decrease += self._newton(penalty, extend=True)
+                steps, sweeps = steps + 1, 0
+            if decrease <= nothing:
+                break  # as low as floating-point numbers go
+        return steps
+
+    def _cheap_sweeps(self, penalty: GapPenalty, target: float, nothing: float, most: int) -> int:
+        """Sweeps that cost less than looking where they lead; they end when coefficients have come to rest."""
+        size = len(self.w)
+        few = min(CHEAP // max(1, size * size), MOST_CHEAP, most // 10)
+        known = self.G, size, *penalty, self.w, self.c, self.squares
+        sweeps, self.squares = descent_loops.gram_descent(*known, target, AT_REST * nothing, few)
+        return int(sweeps)
+
+    def _there(self, penalty: GapPenalty, target: float) -> bool:
+        return self.gap(penalty) <= target
+
+    def _sweep(self, active: Array, penalty: GapPenalty) -> float:
+        before, slopes = self.w.copy(), self.c.copy()
+        decrease = descent_loops.gram_sweep(self.G, len(self.w), active, *penalty, self.w, self.c)
+        self.squares = max(0.0, self.squares - float((slopes + self.c) @ (self.w - before)))
+        return float(decrease)
+
+    def _patience(self, penalty: GapPenalty) -> float:
+        """Sweeps after which the linear system is worth its cost."""
+        support = np.flatnonzero(self.w)
+        changes = self._factor.changes(support, penalty.l2)
+        return max(FEWEST_SWEEPS, changes * len(support) / (GAIN * len(self.w)))
+
+    def _newton(self, penalty: GapPenalty, *, extend: bool) -> float:
+        """To the minimum for the signs that there are; coefficients that reach zero on the way stay there.
+
+        Returns the decrease of the objective.
+        """
+        total = self._independent(penalty) if extend else 0.0
+        for _ in range(MOST_FACES):
+            self._factor.drop(self.w != 0, penalty.l2)
+            if not len(self._factor):
+                break
+            decrease, inside = self._face(penalty, self._factor.ids)
+            total += decrease
+            if inside or decrease <= 0:
+                break
+        return total
+
+    def _independent(self, penalty: GapPenalty) -> float:
+        """Bring the factor up to date; of columns that depend on others, one of each such set leaves."""
+        decrease = 0.0
+        for _ in range(MOST_FACES):
+            self._factor.drop(self.w != 0, penalty.l2)
+            self._factor.extend(self.G, np.flatnonzero(self.w), penalty.l2)
+            dependent = np.setdiff1d(np.flatnonzero(self.w), self._factor.ids, assume_unique=True)
+            if not len(dependent):
+                break
+            lower = self._exchange(penalty, dependent[0])
+            if lower < 0:  # the way is downhill, so that only rounding can forbid it
+                break
+            decrease += lower
+        return decrease
+
+    def _exchange(self, penalty: GapPenalty, j: int) -> float:
+        """Trade a column for those it depends on, which changes the penalty alone, until a coefficient is zero.
+
+        Returns the decrease of the objective; below 0 if nothing was done.
+        """
+        rows = np.append(self._factor.ids, j)
+        few, w = penalty.of(rows), self.w[rows]
+        step = np.append(-self._factor.solve(self.G[j, rows[:-1]]), 1.0)
+        step[np.abs(step) <= LEVEL * np.abs(step).max()] = 0.0
+        uphill = (few.l1 * np.sign(w) + few.l2 * w - self.c[rows]) @ step
+        level = abs(uphill) <= (LEVEL * few.l1 + ROUNDING * np.sqrt(self.squares)) @ np.abs(step)
+        # where no way leads down, the column gives way to the others
+        step *= -np.sign(w[-1] if level else uphill)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.where(w * step < 0, -w / step, np.inf)
+        first = reach.min()
+        if first == np.inf:  # as far as rounding can tell no coefficient comes nearer to zero
+            return -1.0
+        slack = LEVEL * self.squares if level else 0.0
+        lower = self._try(rows, few, w, np.where(reach == first, -w, first * step), slack)
+        return max(lower, 0.0) if lower >= -slack else lower  # a level move is made, and is no decrease
+
+    def _face(self, penalty: GapPenalty, rows: Array) -> tuple[float, bool]:
+        """One step to the minimum for the present signs, as far as they last; its decrease, and whether they did."""
+        few, w = penalty.of(rows), self.w[rows]
+        sign = np.sign(w)
+        step = self._factor.solve(self.c[rows] - few.l2 * w - few.l1 * sign)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.where((w + step) * sign < 0, -w / step, 1.0)
+        first = reach.min()
+        # those whose sign would change stop at zero; if that is no way down, all stop with the first of them
+        rounding = 10 * EPSILON * (self.squares + penalty.value(self.w))
+        decrease = self._try(rows, few, w, np.where(reach < 1, -w, step), rounding)
+        if decrease < -rounding and first < 1:
+            decrease = self._try(rows, few, w, np.where(reach == first, -w, first * step))
+        return max(decrease, 0.0), bool(first == 1)
+
+    def _try(self, rows: Array, few: GapPenalty, w: Array, step: Array, slack: float = 0.0) -> float:
+        """Make a step if it is a way down, or level up to a `slack`; returns the decrease."""
+        slopes = self.c.copy()
+        add_rows(self.c, 0, len(self.w), self.G, rows, -step)
+        change = float((slopes[rows] + self.c[rows]) @ step)
+        decrease = 0.5 * change - (few.value(w + step) - few.value(w))
+        if decrease < -slack:
+            self.c = slopes
+        else:
+            self.w[rows] = w + step
+            self.squares = max(0.0, self.squares - change)
+        return decrease
+
+
+# A growing set of columns with all products between them: coefficients move without looking at the data.
+
+
+class GramSet:
+    """Columns `ids`, and the quadratic Σ h (r − X w)² of their coefficients."""
+
+    def __init__(self, columns: MatrixColumns, h: Array) -> None:
+        self._columns, self._h = columns, h
+        self.ids = np.zeros(0, dtype=np.intp)
+        self.member = np.zeros(columns.n_columns, dtype=bool)
+        self.quadratic = PenalisedQuadratic(np.zeros((0, 0)))
+        #: the columns times √h, as long as they are few
+        self._kept: Array | None = np.zeros((0, columns.n_rows)) if isinstance(columns, DenseColumns) else None
+
+    @classmethod
+    def of_gram(cls, columns: MatrixColumns, G: Array) -> GramSet:
+        """All columns, with products that are known."""
+        made = cls(columns, np.zeros(0))
+        made.ids, made.quadratic = columns.all_ids(), PenalisedQuadratic(np.require(G, np.float64, ["C", "W"]))
+        made.member[:] = True
+        return made
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def grow(self, new: Array) -> None:
+        """Take in columns; coefficients have to be loaded afterwards."""
+        if not len(new):
+            return
+        k, size = len(self), len(self) + len(new)
+        ids = np.append(self.ids, new)
+        products = self._products(new, ids)
+        G = self.quadratic.G
+        if size > len(G):
+            larger = np.zeros((max(2 * k, size), max(2 * k, size)))
+            larger[:k, :k] = G[:k, :k]
+            self.quadratic.G = G = larger
+        G[k:size, :size] = products
+        G[:k, k:size] = products[:, :k].T
+        self.ids = ids
+        self.member[new] = True
+
+    def _products(self, new: Array, ids: Array) -> Array:
+        """Of new columns with all."""
+        n, k, columns = self._columns.n_rows, len(self), self._columns
+        if self._kept is None or not isinstance(columns, DenseColumns) or 8 * n * len(ids) > COPIED:
+            self._kept = None
+            return columns.gram(new, ids, self._h)
+        if len(ids) > len(self._kept):
+            larger = np.empty((min(2 * len(ids), COPIED // (8 * max(1, n)) + 1), n))
+            larger[:k] = self._kept[:k]
+            self._kept = larger
+        self._kept[k : len(ids)] = columns.gather(new)
+        self._kept[k : len(ids)] *= np.sqrt(self._h)
+        return np.asarray(self._kept[k : len(ids)] @ self._kept[: len(ids)].T)
+
+    def load(self, w: Array, c: Array, squares: float) -> None:
+        """Begin at coefficients of all columns, with their exact slopes and Σ h r²."""
+        self.quadratic.load(w[self.ids], c[self.ids], squares)
+
+    def solve(self, penalty: GapPenalty, target: float, most: int) -> int:
+        """Move until the gap, as if there were no other columns, is at most `target`; returns the steps made."""
+        return self.quadratic.solve(penalty.of(self.ids), target, most)
+
+
+#: sweeps that the acceleration looks back on
+MEMORY = 5
+#: rows up to which their linear system is solved, and how many sweeps it costs per row
+MOST_ROWS, SWEEPS_PER_ROW = 3_000, 0.02
+#: times that coefficients may reach zero on the way to its solution
+
+
+class ResidualSet:
+    """Columns `ids` with coefficients w; v is the slope of each row downhill, and h what a unit of X w takes from it.
+
+    The objective is Σ v²/2h + penalty, up to a constant. Where `centred`, an intercept keeps Σ v at zero.
+    """
+
+    def __init__(self, columns: MatrixColumns, ids: Array, h: Array, *, centred: bool) -> None:
+        self._columns, self.ids, self._h, self._centred = columns, ids, h, centred
+        self._curvature = columns.squares(ids, h)
+        with np.errstate(divide="ignore"):
+            self._inverse = np.where(h > 0, 1 / h, 0.0)
+        self.w, self.v = np.zeros(0), np.zeros(0)
+
+    def load(self, w: Array, v: Array) -> None:
+        """Begin at coefficients of these columns, with the slopes of the rows."""
+        self.w, self.v = np.array(w), np.array(v)
+
+    def solve(self, penalty: GapPenalty, target: float, most: int) -> int:
+        """Sweep until one lowers the objective by no more than `target`; returns the number of sweeps."""
+        penalty = penalty.of(self.ids)
+        k, anderson = len(self.ids), Anderson(MEMORY)
+        patience = self._patience(penalty)
+        for sweeps in range(1, most + 1):
+            before = np.concatenate([self.w, self.v])
+            decrease = self._sweep(penalty)
+            if decrease <= target:
+                return sweeps
+            if sweeps % patience == 0:
+                self._newton(penalty)
+                anderson = Anderson(MEMORY)
+                continue
+            leap = anderson.proposal(before, np.concatenate([self.w, self.v]) - before)
+            self._try(penalty, leap[:k].copy(), leap[k:].copy())
+        return most
+
+    def _try(self, penalty: GapPenalty, w: Array, v: Array) -> bool:
+        """Go to a point if it is lower."""
+        lower = self._value(penalty, w, v) < self._value(penalty, self.w, self.v)
+        if allowed := bool(lower and not (penalty.positive and (w < 0).any())):
+            self.w, self.v = w, v
+        return allowed
+
+    def _value(self, penalty: GapPenalty, w: Array, v: Array) -> float:
+        return 0.5 * float(np.square(v) @ self._inverse) + penalty.value(w)
+
+    def _sweep(self, penalty: GapPenalty) -> float:
+        decrease = self._columns.sweep(self.ids, self._h, self._curvature, penalty, self.w, self.v)
+        if self._centred:
+            total, weight = self.v.sum(), self._h.sum()
+            self.v -= total / weight * self._h
+            decrease += 0.5 * total**2 / weight
+        return float(decrease)
+
+    # The linear system.
+
+    def _patience(self, penalty: GapPenalty) -> int:
+        """Sweeps after which a linear system of the rows is worth its cost; more than there are if it never is."""
+        n = self._columns.n_rows
+        suits = isinstance(self._columns, DenseColumns) and n <= min(MOST_ROWS, len(self.ids)) and penalty.l2.all()
+        return max(MEMORY, int(SWEEPS_PER_ROW * n)) if suits else np.iinfo(np.int64).max
+
+    def _newton(self, penalty: GapPenalty) -> None:
+        """To the minimum for the signs that there are; coefficients that reach zero on the way stay there."""
+        support = np.flatnonzero(self.w)
+        K = np.eye(self._columns.n_rows) + self._outer(penalty, support)
+        for _ in range(MOST_FACES):
+            left = np.flatnonzero(self.w)
+            K -= self._outer(penalty, np.setdiff1d(support, left, assume_unique=True))
+            support = left
+            if not len(support) or self._face(penalty, support, K):
+                break
+
+    def _outer(self, penalty: GapPenalty, which: Array) -> Array:
+        """√h X l2⁻¹ Xᵀ √h of some of the columns."""
+        assert isinstance(self._columns, DenseColumns)
+        root, total = np.sqrt(self._h), np.zeros((self._columns.n_rows,) * 2)
+        for part in self._columns.chunks(which):
+            tile = self._columns.gather(self.ids[which[part]])
+            tile *= root
+            tile /= np.sqrt(penalty.l2[which[part]])[:, None]
+            total += square(tile)
+        return total
+
+    def _face(self, penalty: GapPenalty, support: Array, K: Array) -> bool:
+        """One step to the minimum for the present signs, as far as they last; whether no more are to be made."""
+        few, w, ids, root = penalty.of(support), self.w[support], self.ids[support], np.sqrt(self._h)
+        sign = np.sign(w)
+        # (XᵀhX + l2)⁻¹ b = l2⁻¹ (b − Xᵀ√h K⁻¹ √hX l2⁻¹ b)
+        step = (self._columns.products(self.v[None], ids)[0] - few.l1 * sign - few.l2 * w) / few.l2
+        inner = scipy.linalg.solve(K, root * self._columns.combination(ids, step[None])[0], assume_a="pos")
+        step -= self._columns.products((root * inner)[None], ids)[0] / few.l2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.where((w + step) * sign < 0, -w / step, 1.0)
+        # as in `PenalisedQuadratic`: those whose sign would change stop at zero, or all with the first of them
+        first = reach.min()
+        for trial in (np.where(reach < 1, -w, step), np.where(reach == first, -w, first * step)):
+            there = self.w.copy()
+            there[support] = w + trial
+            moved = self._columns.combination(ids, trial[None])[0]
+            if self._try(penalty, there, self.v - self._h * moved):
+                return bool(first == 1)
+            if first == 1:
+                break
+        return True

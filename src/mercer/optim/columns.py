@@ -1,0 +1,295 @@
+"""A matrix by its columns, each about a centre and in units of a scale: what coordinate descent asks of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from mercer._threads import ordered_map, ordered_stream, row_blocks
+from mercer._typing import Array
+from mercer.matrices.coordinates import power_of_two
+from mercer.matrices.sparse import Entries
+from mercer.optim import _column_loops as loops
+from mercer.optim import _descent_loops as descent_loops
+
+#: numbers below which a pass is not worth its threads
+SMALL = 1 << 16
+#: … and a pass over numbers that lie side by side
+WORTH_THREADS = 1 << 19
+#: columns that a thread takes at a time
+BLOCK = 512
+#: bytes of columns that are copied at once
+COPIED = 1 << 26
+#: a column that deviates from its mean by this portion of it is constant but for rounding
+CONSTANT = 1e-14
+#: squares about the mean that are less than this portion of those about zero have lost digits to it
+CANCELLED = 1e-6
+
+
+class MatrixColumns(ABC):
+    """n rows × p columns (x_j − centre_j) / scale_j. Vectors of rows come as the rows of a matrix."""
+
+    n_rows: int
+    n_columns: int
+    centre: Array
+    scale: Array
+
+    @abstractmethod
+    def products(self, V: Array, ids: Array | None = None) -> Array:
+        """The products of some columns with the vectors V (m, n): (m, ids)."""
+
+    @abstractmethod
+    def combination(self, ids: Array, W: Array) -> Array:
+        """Σ_t W[:, t] x_ids[t]: (m, n)."""
+
+    @abstractmethod
+    def gram(self, rows: Array, columns: Array, h: Array) -> Array:
+        """Σ h x x' of two sets of columns."""
+
+    @abstractmethod
+    def squares(self, ids: Array, h: Array) -> Array:
+        """Σ h x² of columns as `sweep` sees them."""
+
+    @abstractmethod
+    def sweep(self, ids: Array, h: Array, curvature: Array, penalty: Any, w: Array, v: Array) -> float:
+        """One sweep of coordinate descent over columns; see `mercer.optim._descent_loops`."""
+
+    def all_ids(self) -> Array:
+        return np.arange(self.n_columns)
+
+
+class DenseColumns(MatrixColumns):
+    """Columns of a float matrix in either order, which is only looked at; another layout is copied."""
+
+    def __init__(self, X: Array, centre: Array, scale: Array) -> None:
+        self.X = X if X.flags.c_contiguous or X.flags.f_contiguous else np.ascontiguousarray(X)
+        self.n_rows, self.n_columns = X.shape
+        self.centre, self.scale = centre, scale
+
+    @property
+    def _by_column(self) -> bool:
+        return bool(self.X.flags.f_contiguous)
+
+    @classmethod
+    def standardised(cls, X: Array, weight: Array, *, centred: bool) -> tuple[DenseColumns, Array]:
+        """About the weighted means (if `centred`), in units near their lengths; and the squared lengths."""
+        columns = cls(X, np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        squares = np.zeros(X.shape[1])
+        by_column = columns._by_column
+        loop = loops.moments_by_column if by_column else loops.moments_by_row
+        data = columns.X.T if by_column else columns.X
+        total = weight.sum()
+        columns._over_columns(
+            lambda start, stop: loop(data, weight, total, start, stop, centred, columns.centre, squares)
+        )
+        columns.scale = unit_of(squares)
+        return columns, squares / np.square(columns.scale)
+
+    def _over_columns(self, work: Callable[[int, int], Any], count: int | None = None) -> None:
+        count = self.n_columns if count is None else count
+        size = BLOCK if self._by_column else loops.WIDTH
+        blocks = row_blocks(count, size)
+        if count * self.n_rows <= WORTH_THREADS:
+            for block in blocks:
+                work(block.start, block.stop)
+        else:
+            ordered_map(lambda block: work(block.start, block.stop), blocks)
+
+    def products(self, V: Array, ids: Array | None = None) -> Array:
+        """By rows, columns that were not asked for cost nothing more, and are left out at the end."""
+        wanted = self.all_ids() if ids is None else ids
+        read = wanted if self._by_column else self.all_ids()
+        parts = [self._few_products(V[k : k + loops.AT_ONCE], read) for k in range(0, len(V), loops.AT_ONCE)]
+        out = np.concatenate(parts) if parts else np.zeros((0, len(read)))
+        return np.asarray((out if self._by_column else out[:, wanted]) / self.scale[wanted])
+
+    def _few_products(self, V: Array, ids: Array) -> Array:
+        data = (self.X.T, ids, self.centre) if self._by_column else (self.X, self.centre)
+        one = len(V) == 1
+        if self._by_column:
+            loop = loops.product_by_column if one else loops.products_by_column
+        else:
+            loop = loops.product_by_row if one else loops.products_by_row
+        padded = np.zeros((1 if one else loops.AT_ONCE, self.n_rows))
+        padded[: len(V)] = V
+        out = np.empty((len(padded), len(ids)))
+        vectors, results = (padded[0], out[0]) if one else (padded, out)
+        self._over_columns(lambda start, stop: loop(*data, vectors, start, stop, results), len(ids))
+        return out[: len(V)]
+
+    def gather(self, ids: Array, rows: slice = slice(None)) -> Array:
+        """Columns as the rows of a matrix."""
+        if self._by_column:
+            part = self.X.T[ids, rows] if rows == slice(None) else self.X.T[:, rows][ids]
+            part = part.astype(np.float64, copy=False)
+            part -= self.centre[ids, None]
+            part /= self.scale[ids, None]
+            return np.asarray(part)
+        part = self.X[rows][:, ids] - self.centre[ids]
+        part /= self.scale[ids]
+        return np.ascontiguousarray(part.T, dtype=np.float64)
+
+    def _row_blocks(self, width: int) -> list[slice]:
+        return row_blocks(self.n_rows, max(256, COPIED // (8 * max(1, width))))
+
+    def combination(self, ids: Array, W: Array) -> Array:
+        out = np.zeros((len(W), self.n_rows))
+        scaled = np.ascontiguousarray(W / self.scale[ids])
+        loop, data = (loops.combine_by_column, self.X.T) if self._by_column else (loops.combine_by_row, self.X)
+        blocks = row_blocks(self.n_rows, max(256, WORTH_THREADS // max(1, len(ids))))
+        ordered_map(lambda rows: loop(data, ids, self.centre, scaled, rows.start, rows.stop, out), blocks)
+        return out
+
+    def gram(self, rows: Array, columns: Array, h: Array) -> Array:
+        same = rows is columns
+
+        def of_block(block: slice) -> Array:
+            root = np.sqrt(h[block])
+            left = self.gather(rows, block)
+            left *= root
+            if same:
+                return np.asarray(left @ left.T)
+            right = self.gather(columns, block)
+            right *= root
+            return np.asarray(left @ right.T)
+
+        blocks = self._row_blocks(len(rows) + len(columns))
+        if len(blocks) == 1:
+            return of_block(blocks[0])
+        total = np.zeros((len(rows), len(columns)))
+        for part in ordered_stream(of_block, blocks):
+            total += part
+        return total
+
+    def chunks(self, ids: Array) -> list[slice]:
+        """Columns that are copied at once."""
+        return row_blocks(len(ids), max(16, COPIED // (8 * max(1, self.n_rows))))
+
+    def squares(self, ids: Array, h: Array) -> Array:
+        return np.concatenate([np.square(self.gather(ids[part])) @ h for part in self.chunks(ids)] or [np.zeros(0)])
+
+    def sweep(self, ids: Array, h: Array, curvature: Array, penalty: Any, w: Array, v: Array) -> float:
+        """Where they lie if they lie column by column, else a few of them copied at a time."""
+        if self._by_column and self.X.dtype == np.float64:
+            return float(
+                descent_loops.dense_sweep(self.X.T, ids, self.centre, self.scale, h, curvature, *penalty, w, v)
+            )
+        decrease = 0.0
+        for part in self.chunks(ids):
+            tile, own = self.gather(ids[part]), penalty.of(part)
+            plain = np.arange(len(tile)), np.zeros(len(tile)), np.ones(len(tile))
+            decrease += descent_loops.dense_sweep(tile, *plain, h, curvature[part], *own, w[part], v)
+        return float(decrease)
+
+
+class SparseColumns(MatrixColumns):
+    """Columns of a sparse matrix; centres are taken out of the products.
+
+    Not those of columns far from zero, whose products would lose their digits: of these every entry is stored, and the
+    centre is taken out of the entries.
+    """
+
+    def __init__(self, X: Any, centre: Array, scale: Array) -> None:
+        X = X.tocsc()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        self.n_rows, self.n_columns = X.shape
+        self.centre, self.scale = centre, scale
+        self._entries = Entries.of(X)
+        #: centres that are to be taken out of products
+        self._left = centre
+
+    @classmethod
+    def standardised(cls, X: Any, weight: Array, *, centred: bool) -> tuple[SparseColumns, Array]:
+        """As for dense columns."""
+        columns = cls(X, np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        total = weight.sum()
+        second = columns.squares(columns.all_ids(), weight)
+        squares = second
+        if centred:
+            columns.centre = columns._stored(weight[:, None], columns.all_ids())[:, 0] / total
+            squares = second - total * np.square(columns.centre)
+            squares[squares <= 1e-12 * second] = 0.0  # rounding
+            columns._left = columns.centre.copy()
+            columns._move((squares <= CANCELLED * second) & (second > 0), weight, squares)
+        columns.scale = unit_of(squares)
+        return columns, squares / np.square(columns.scale)
+
+    def _move(self, far: Array, weight: Array, squares: Array) -> None:
+        """Take the centres of columns that are far from zero out of their entries, and put their squares right."""
+        if not far.any():
+            return
+        indptr, indices, values = self._entries
+        values, heavy, total = values.astype(np.float64), np.count_nonzero(weight), weight.sum()
+        for j in np.flatnonzero(far):
+            entries = slice(int(indptr[j]), int(indptr[j + 1]))
+            h = weight[indices[entries]]
+            if np.count_nonzero(h) < heavy:  # zeros that are not stored, beside which the spread is not small
+                continue
+            away = values[entries] - self.centre[j]
+            rest = h @ away / total
+            values[entries] = away - rest
+            self.centre[j] += rest
+            squares[j] = h @ np.square(values[entries])
+            if squares[j] <= total * np.square(CONSTANT * self.centre[j]):
+                squares[j] = 0.0
+            self._left[j] = 0.0
+        self._entries = Entries(indptr, indices, values)
+
+    def _stored(self, V: Array, ids: Array) -> Array:
+        """Products of the stored entries alone with V (n, m): (ids, m)."""
+        out = np.empty((len(ids), V.shape[1]))
+        V = np.ascontiguousarray(V)
+        blocks = row_blocks(len(ids), max(1, len(ids) // 64))
+
+        def work(block: slice) -> None:
+            loops.products_of_sparse(*self._entries, ids, V, block.start, block.stop, out)
+
+        if len(self._entries.values) <= SMALL:
+            work(slice(0, len(ids)))
+        else:
+            ordered_map(work, blocks)
+        return out
+
+    def products(self, V: Array, ids: Array | None = None) -> Array:
+        ids = self.all_ids() if ids is None else ids
+        stored = self._stored(V.T, ids).T
+        return np.asarray((stored - V.sum(axis=1)[:, None] * self._left[ids]) / self.scale[ids])
+
+    def combination(self, ids: Array, W: Array) -> Array:
+        scaled = (W / self.scale[ids]).T
+        out = np.zeros((self.n_rows, W.shape[0]))
+        loops.combine_sparse(*self._entries, ids, np.ascontiguousarray(scaled), out)
+        return np.asarray((out - self._left[ids] @ scaled).T)
+
+    def _matrix(self, ids: Array) -> Any:
+        return sparse.csc_array(self._entries.for_scipy(), shape=(self.n_rows, self.n_columns))[:, ids]
+
+    def gram(self, rows: Array, columns: Array, h: Array) -> Array:
+        left, right = self._matrix(rows), self._matrix(columns)
+        weighted = left.multiply(h[:, None]).tocsc()
+        total = np.asarray((weighted.T @ right).toarray(), dtype=np.float64)
+        if self._left.any():
+            mine, theirs = self._left[rows], self._left[columns]
+            total -= np.outer(mine, right.T @ h) + np.outer(left.T @ h, theirs) - h.sum() * np.outer(mine, theirs)
+        return np.asarray(total / self.scale[rows, None] / self.scale[columns])
+
+    def squares(self, ids: Array, h: Array) -> Array:
+        out = np.empty(len(ids))
+        loops.squares_of_sparse(*self._entries, ids, h, 0, len(ids), out)
+        return np.asarray(out / np.square(self.scale[ids]))
+
+    def sweep(self, ids: Array, h: Array, curvature: Array, penalty: Any, w: Array, v: Array) -> float:
+        """The centres are left out: whoever has them sees to it that v sums to zero."""
+        l1, l2, positive = penalty
+        return float(descent_loops.sparse_sweep(*self._entries, ids, self.scale, h, curvature, l1, l2, positive, w, v))
+
+
+def unit_of(squares: Array) -> Array:
+    """The power of two nearest to a length, which rounds nothing; 1 for no length."""
+    return power_of_two(np.sqrt(squares))

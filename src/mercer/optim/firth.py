@@ -1,0 +1,228 @@
+"""Firth's penalised likelihood: finite coefficients also where the responses can be separated.
+
+    minimise  F(w) = Σ weight · loss − ½ log det I(w),        I = Xᵀ diag(h) X,  the Fisher information
+
+(Firth, Biometrika 1993): Jeffreys' prior, which takes the first-order bias off the estimate. Where the link is
+canonical its gradient needs only the leverages q = h · xᵀ I⁻¹ x,
+
+    ∇F = Xᵀ (μ − y) − Xᵀ (q · ½ μ''/μ'),        ½ μ''/μ' = ½ − p  for the logit,  ½  for the logarithm,
+
+as if each row had q more responses, half of them successes. Steps are Newton's for the data so augmented: with
+H = Xᵀ diag(h (1 + q/weight)) X, q held fixed. (Steps by I alone overshoot where rows are few, and may never end.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from mercer._errors import SingularCovarianceError, UnsuitableSolverError
+from mercer._threads import blas_for
+from mercer._typing import Array
+from mercer.engines.reducing import reduce
+from mercer.families import LOG, LOGIT, Bernoulli, Binomial, Poisson
+from mercer.families.multivariate import cholesky
+from mercer.families.response import Response
+from mercer.matrices import Design
+from mercer.optim.certificate import Solution, gradient_certificate, keeping
+from mercer.optim.curvature import Curvature
+from mercer.optim.problem import Problem
+
+TOLERANCE = 1e-8
+MOST_STEPS = 1000
+MOST_HALVINGS = 40
+#: an objective that is higher by this portion is not higher
+ROUNDING = 1e-13
+
+
+def solve(
+    problem: Problem,
+    start: Array | None = None,
+    *,
+    within: Array | None = None,
+    tolerance: float = TOLERANCE,
+    most_steps: int = MOST_STEPS,
+) -> Solution:
+    """Minimise Firth's objective.
+
+    Parameters
+    ----------
+    problem : Problem
+        Bernoulli or binomial responses with the logit link, or Poisson responses with the logarithm, without penalty.
+    start : array, optional
+        Where to begin; by default at the null model.
+    within : array of shape (p, q), optional
+        Directions that steps may take; the penalty is that of all coefficients. By default any.
+    tolerance : float
+        How small √(gᵀH⁻¹g) has to become: the distance to the optimum in standard errors.
+    most_steps : int
+        Steps after which to give up; the certificate then does not hold.
+
+    Returns
+    -------
+    solution : Solution
+        `value` are the working coefficients; `trace` has the objective after each step.
+
+    Raises
+    ------
+    FitInterrupted
+        On Ctrl-C, with the best solution so far.
+    SingularCovarianceError
+        Where columns are collinear.
+    """
+    begin = problem.start() if start is None else np.array(start, dtype=float)
+    try:
+        here = look(problem, begin)
+    except SingularCovarianceError as singular:
+        raise SingularCovarianceError(
+            "Firth's penalised likelihood has no maximum where columns are collinear, or constant beside an intercept, "
+            f"which takes all information from some direction ({singular}) Leave such columns out, or use an L2 "
+            "penalty."
+        ) from None
+    descent = FirthDescent(problem, here, np.eye(len(begin)) if within is None else within)
+    with keeping(lambda: descent.solution(tolerance)):
+        descent.run(tolerance, most_steps)
+    return descent.solution(tolerance)
+
+
+class FirthPlace(NamedTuple):
+    """F, its gradient and its Hessian (leverages held fixed) at a point."""
+
+    w: Array
+    value: float
+    gradient: Array
+    hessian: Array
+
+
+def look(problem: Problem, w: Array) -> FirthPlace:
+    """Evaluate F at `w`."""
+    loss, slope, information = problem.at(w)
+    with blas_for(len(w)):
+        factor = cholesky(information)
+        root = solve_triangular(factor, np.eye(len(w)), lower=True).T
+    prior = reduce(JeffreysPrior.at(problem.response, w, root), problem.observations)
+    value = loss - float(np.log(np.diagonal(factor)).sum())
+    return FirthPlace(w, value, slope - prior.pull, information + prior.curvature)
+
+
+class FirthDescent:
+    """Newton steps for the augmented data, halved until the objective does not rise."""
+
+    def __init__(self, problem: Problem, here: FirthPlace, within: Array) -> None:
+        self._problem, self._within = problem, within
+        self._arrive(here)
+        self._trace = [here.value]
+
+    def _arrive(self, here: FirthPlace) -> None:
+        self._here = here
+        gradient = self._within.T @ here.gradient
+        step = Curvature.of(self._within.T @ here.hessian @ self._within).solve(gradient)
+        self._step, self._length = -self._within @ step, float(np.sqrt(np.maximum(0.0, gradient @ step)))
+
+    def run(self, tolerance: float, most_steps: int) -> None:
+        for _ in range(most_steps):
+            if self._length <= tolerance or not self._advance():
+                break
+            self._trace.append(self._here.value)
+
+    def _advance(self) -> bool:
+        for halvings in range(MOST_HALVINGS):
+            there = self._try(self._here.w + self._step * 0.5**halvings)
+            if there is not None and there.value <= self._here.value + ROUNDING * (1 + abs(self._here.value)):
+                self._arrive(there)
+                return True
+        return False
+
+    def _try(self, w: Array) -> FirthPlace | None:
+        """None where η is so large that no information is left."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return look(self._problem, w)
+        except (SingularCovarianceError, np.linalg.LinAlgError):
+            return None
+
+    def solution(self, tolerance: float) -> Solution:
+        # Jeffreys' prior is unimodal, but its logarithm is not concave, and neither is its sum with the likelihood's
+        how = f"√(gᵀH⁻¹g), of Firth's penalised likelihood after {len(self._trace) - 1} steps"
+        certificate = gradient_certificate(self._length, tolerance, how, is_convex=False)
+        return Solution(self._here.w, certificate, tuple(self._trace))
+
+
+@dataclass(frozen=True, eq=False)
+class JeffreysPrior:
+    """What Jeffreys' prior adds to slope and curvature at one point: Xᵀ (q ½ μ''/μ') and its decrease along η."""
+
+    response: Response
+    point: Array
+    #: R with R Rᵀ = I⁻¹
+    root: Array
+    pull: Array
+    curvature: Array
+
+    @classmethod
+    def at(cls, response: Response, point: Array, root: Array) -> Self:
+        p = len(point)
+        return cls(response, point, root, np.zeros(p), np.zeros((p, p)))
+
+    def empty(self) -> Self:
+        return self.at(self.response, self.point, self.root)
+
+    def update(self, design: Design, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
+        tilt_at, pull, curvature = tilt_of(self.response), self.pull.copy(), self.curvature.copy()
+        for rows in design.dense_blocks():
+            tile = design.rows(rows).tile()
+            eta = tile.times(self.point)
+            if offset is not None:
+                eta += offset[rows]
+            information = self.response.slopes(y[rows], eta, None if weight is None else weight[rows]).second
+            leverage = information * np.square(tile.times(self.root)).sum(axis=1)
+            tilt = tilt_at(eta)
+            pull += tile.transposed_times(leverage * tilt.value)
+            curvature += tile.gram(leverage * tilt.decrease)
+        return replace(self, pull=pull, curvature=curvature)
+
+    def merge(self, other: Self) -> Self:
+        return replace(self, pull=self.pull + other.pull, curvature=self.curvature + other.curvature)
+
+
+class Tilt(NamedTuple):
+    """½ μ''/μ' of rows, and how it decreases along η."""
+
+    value: Array
+    decrease: Array
+
+
+def _logistic_tilt(eta: Array) -> Tilt:
+    half = 0.5 * np.tanh(eta / 2)  # p − ½
+    return Tilt(-half, 0.25 - np.square(half))
+
+
+def _log_linear_tilt(eta: Array) -> Tilt:
+    return Tilt(np.full_like(eta, 0.5), np.zeros_like(eta))
+
+
+def suits(response: Response) -> bool:
+    """Whether the method is made for the response."""
+    return _tilt(response) is not None
+
+
+def _tilt(response: Response) -> Callable[[Array], Tilt] | None:
+    if isinstance(response.family, Bernoulli | Binomial) and response.link == LOGIT:
+        return _logistic_tilt
+    if isinstance(response.family, Poisson) and response.link == LOG:
+        return _log_linear_tilt
+    return None
+
+
+def tilt_of(response: Response) -> Callable[[Array], Tilt]:
+    """½ μ''/μ' as a function of η; `UnsuitableSolverError` where the method is not made for the response."""
+    if (tilt := _tilt(response)) is not None:
+        return tilt
+    raise UnsuitableSolverError(
+        f"Firth's penalised likelihood is for logistic and log-linear Poisson models, not for {response.family!r} "
+        f"with {response.link!r}; use an L2 penalty, which keeps every model finite."
+    )

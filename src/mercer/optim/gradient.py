@@ -1,0 +1,221 @@
+"""Batch gradient descent: every step looks at every row, w ← w − α ∇ (lecture 2, "Batch Gradient Descent").
+
+`solve` minimises a conditional model's objective this way; `Errors` is one look of linear threshold units at all rows,
+from which a step of any of the four learning rules follows, w ← w + α Σ e x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.engines.reducing import reduce
+from mercer.matrices import Design
+from mercer.optim import _online_loops as loops
+from mercer.optim.certificate import Progress, Solution, gradient_certificate, keeping
+from mercer.optim.curvature import Curvature
+from mercer.optim.learning_rules import LearningRule, Lesson
+from mercer.optim.problem import Problem, Slope
+from mercer.stats.quadratic import GRADIENT, HESSIAN
+
+TOLERANCE = 1e-6
+MOST_STEPS = 10_000
+#: an objective that is higher by this portion is not higher
+ROUNDING = 1e-13
+MOST_HALVINGS = 60
+#: what compiled loops take for "every row weighs 1"
+ALL_ONES = np.zeros(0)
+
+
+def solve(
+    problem: Problem,
+    start: Array | None = None,
+    *,
+    rate: float | None = None,
+    decay: float = 0.0,
+    tolerance: float = TOLERANCE,
+    most_steps: int = MOST_STEPS,
+    progress: Progress | None = None,
+) -> Solution:
+    """Minimise a smooth problem by steps along its gradient.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its penalty must have no absolute values.
+    start : array, optional
+        Where to begin; by default where the problem says.
+    rate : float, optional
+        α of step t is rate / (1 + decay · t), in working coordinates. By default the largest step that is safe where
+        the descent begins, 1/λmax of the Hessian, and half as long whenever the objective would rise.
+    decay : float
+        How fast the rate falls.
+    tolerance : float
+        How small √(gᵀH⁻¹g) has to become: the distance to the optimum, in standard errors.
+    most_steps : int
+        Steps after which to give up; the certificate then does not hold.
+    progress : callable, optional
+        Called after each step with its number, the objective and the distance.
+
+    Returns
+    -------
+    solution : Solution
+        `value` are the working coefficients; `trace` has the objective at the start and after each step.
+
+    Raises
+    ------
+    FitInterrupted
+        On Ctrl-C, with the best solution so far.
+    """
+    descent = _GradientDescent(problem, problem.start() if start is None else start, rate, decay)
+    with keeping(lambda: descent.solution(tolerance)):
+        descent.run(tolerance, most_steps, progress)
+    return descent.solution(tolerance)
+
+
+class _GradientDescent:
+    def __init__(self, problem: Problem, start: Array, rate: float | None, decay: float) -> None:
+        self._problem, self._given, self._decay = problem, rate, decay
+        self._w = np.array(start, dtype=float)
+        self._measure()
+        self._rate = self._safe_rate() if rate is None else rate
+        self._trace = [self._here.value]
+
+    def _measure(self) -> None:
+        """Curvature here, by which lengths of gradients are measured until the next time."""
+        with np.errstate(all="ignore"):
+            self._here: Slope = self._problem.at(self._w, HESSIAN)
+        hessian = self._here.hessian
+        # of what is not finite there is nothing to know: the distance is not finite either
+        self._curvature = Curvature.of(hessian if np.isfinite(hessian).all() else np.eye(len(hessian)))
+
+    def _safe_rate(self) -> float:
+        """1/λmax of the Hessian."""
+        hessian = self._here.hessian
+        if not np.isfinite(hessian).all():
+            return 1.0  # no step will be taken
+        return 1 / (float(np.linalg.eigvalsh(hessian)[-1]) or 1.0)
+
+    def _distance(self) -> float:
+        return self._curvature.length(self._here.gradient) / self._problem.unit(self._here.value)
+
+    def run(self, tolerance: float, most_steps: int, progress: Progress | None) -> None:
+        """Step down until there, or until there is no way down; an objective that is not finite has none."""
+        for number in range(1, most_steps + 1):
+            if not np.isfinite(self._distance()) or self._arrived(tolerance) or not self._step(number):
+                return
+            if progress is not None:
+                progress(number, self._here.value, self._distance())
+
+    def _arrived(self, tolerance: float) -> bool:
+        if self._distance() > tolerance:
+            return False
+        self._measure()
+        return self._distance() <= tolerance
+
+    def _step(self, number: int) -> bool:
+        """Go on by one step; False if that leads nowhere."""
+        rate = self._rate / (1 + self._decay * (number - 1))
+        for _ in range(MOST_HALVINGS):
+            w = self._w - rate * self._here.gradient
+            with np.errstate(all="ignore"):
+                there = self._problem.at(w, GRADIENT)
+            if self._given is not None or there.value <= self._here.value + ROUNDING * abs(self._here.value):
+                break
+            rate *= 0.5
+            self._rate *= 0.5
+        else:  # pragma: no cover – the last of these steps changes no digit: only what is not finite gets here
+            return False
+        if not (np.isfinite(there.value) and np.isfinite(there.gradient).all()):
+            return False
+        self._w, self._here = w, there
+        self._trace.append(there.value)
+        return True
+
+    def solution(self, tolerance: float) -> Solution:
+        self._measure()
+        steps = len(self._trace) - 1
+        how = f"√(gᵀH⁻¹g), after {steps} steps along the gradient"
+        certificate = gradient_certificate(self._distance(), tolerance, how, is_convex=self._problem.is_convex)
+        return Solution(self._w, certificate, tuple(self._trace))
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorSums:
+    """What units with weights `w` (columns, units), the intercept last, do wrong: a mergeable statistic.
+
+    Attributes
+    ----------
+    gradient : ndarray of shape (columns, units)
+        Σ weight · e · x: minus the gradient of the loss.
+    tally : ndarray of shape (units + 1, 3)
+        Of each unit Σ weight · loss, the number of rows on the wrong side, and their weight; in the last row the weight
+        of the rows given to a wrong class.
+    """
+
+    lesson: Lesson
+    rule: LearningRule
+    w: Array
+    gradient: Array
+    tally: Array
+
+    @classmethod
+    def of(cls, lesson: Lesson, rule: LearningRule, w: Array) -> Self:
+        """Of all rows."""
+        with np.errstate(over="ignore", invalid="ignore"):  # callers that mind look whether the sums are finite
+            return reduce(cls.at(lesson, rule, w), lesson.observations)
+
+    @classmethod
+    def at(cls, lesson: Lesson, rule: LearningRule, w: Array) -> Self:
+        return cls(lesson, rule, w, np.zeros(w.shape), np.zeros((w.shape[1] + 1, 3)))
+
+    def empty(self) -> Self:
+        return self.at(self.lesson, self.rule, self.w)
+
+    def update(self, design: Design, codes: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
+        gradient, tally, first = self.gradient.copy(), self.tally.copy(), self.lesson.first
+        for rows, tile in design.tiles():
+            u = np.ascontiguousarray(tile.times(self.w))
+            each, error = ALL_ONES if weight is None else weight[rows], np.empty_like(u)
+            loops.judge(self.rule.code, u, codes[rows], first, each, error, tally)
+            gradient += tile.transposed_times(error)
+        return replace(self, gradient=gradient, tally=tally)
+
+    def merge(self, other: Self) -> Self:
+        return replace(self, gradient=self.gradient + other.gradient, tally=self.tally + other.tally)
+
+    @property
+    def loss(self) -> Array:
+        return np.asarray(self.tally[:-1, 0])
+
+    @property
+    def mistakes(self) -> Array:
+        return np.asarray(self.tally[:-1, 1])
+
+    @property
+    def wrong(self) -> Array:
+        return np.asarray(self.tally[:-1, 2])
+
+    @property
+    def misclassified(self) -> float:
+        return float(self.tally[-1, 0])
+
+    def distance(self) -> float:
+        """The largest gradient, as a cosine: |mean of e x| / √(mean of x²) for a column x, about its mean if it may be.
+
+        So it depends neither on the units of the columns nor, where there is an intercept, on where they have their 0.
+        """
+        (mean, size), mean_error = self.lesson.spread, self.gradient / self.lesson.total_weight
+        varies = size > 0
+        slopes = mean_error[: len(mean)]
+        if not self.lesson.intercept:
+            return _largest(slopes[varies] / size[varies, None])
+        about = slopes - mean[:, None] * mean_error[-1]
+        return max(_largest(mean_error[-1]), _largest(about[varies] / size[varies, None]))
+
+
+def _largest(values: Array) -> float:
+    return float(np.abs(values).max(initial=0.0))

@@ -1,0 +1,548 @@
+"""Weighted least squares with absolute values in the penalty, by coordinate descent on working sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mercer._errors import FitInterrupted, NonFiniteError
+from mercer._threads import blas_for
+from mercer._typing import Array
+from mercer.families.penalties import Strengths
+from mercer.optim._column_loops import AT_ONCE
+from mercer.optim._working_sets import GramSet, ResidualSet
+from mercer.optim.certificate import Certificate, Solution, keeping
+from mercer.optim.columns import CONSTANT, SMALL, DenseColumns, MatrixColumns, SparseColumns, unit_of
+from mercer.optim.duality import STRONGEST, GapPenalty, least_squares_gap
+from mercer.optim.least_squares_rows import LeastSquaresRows
+from mercer.stats.normal_equations import NormalEquations
+
+__all__ = ["CONSTANT", "LassoFit", "WorkingRegression", "solve", "solve_path"]
+
+
+# Penalised least squares in working coordinates: columns centred and of length about one, responses likewise.
+
+#: columns up to which all of their products are formed, if there are so many times as many rows
+ALL_AT_ONCE, ROWS_PER_COLUMN = 1_000, 2
+
+
+@dataclass(frozen=True, eq=False)
+class WorkingRegression:
+    """½ Σ weight (y − b − X β)² with X β = unit · X̃ w, where X̃ are the `columns` and `target` is (y − ȳ) / unit."""
+
+    columns: MatrixColumns
+    lengths: Array  # of the columns
+    weight: Array
+    target: Array
+    level: float  # ȳ, or 0 without an intercept
+    unit: float
+    intercept: bool
+    mean: Array  # of the coefficients, a priori
+    #: products of all columns with each other, and their slopes where all coefficients are zero, if these are known
+    gram: Array | None = None
+    first: Array | None = None
+
+    @classmethod
+    def of(cls, X: Any, y: Array, weight: Array | None, mean: Array, *, intercept: bool) -> Self:
+        """From data of any scale; `NonFiniteError` if sums of their squares are not finite."""
+        ones = np.ones(len(y)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            target = np.asarray(y, dtype=np.float64) - (X @ mean if mean.any() else 0.0)
+            # about the first value, which is exact where all are the same
+            level = float(target[0] + np.average(target - target[0], weights=ones)) if intercept else 0.0
+            target -= level
+            unit = float(unit_of(np.asarray(ones @ np.square(target))))
+            columns, squares, gram, first = _columns(X, target, weight, ones, intercept=intercept)
+            known = np.isfinite(squares).all() and np.isfinite(target).all() and np.isfinite(np.square(unit))
+        if not known:
+            raise NonFiniteError("the data are not finite, or their squares are not; divide the largest columns.")
+        first = None if first is None else first / unit
+        return cls(columns, np.sqrt(squares), ones, target / unit, level, unit, intercept, mean, gram, first)
+
+    @property
+    def n_columns(self) -> int:
+        return self.columns.n_columns
+
+    @property
+    def scale(self) -> float:
+        """Σ weight (y − ȳ)², in working units."""
+        return float(self.weight @ np.square(self.target))
+
+    def penalty(self, strengths: Strengths, *, positive: bool = False) -> GapPenalty:
+        """A penalty of the user's coefficients, as one of the working ones; columns without spread stay at zero."""
+        scale = self.columns.scale
+        with np.errstate(over="ignore", under="ignore"):
+            l1, l2 = strengths.l1 / scale / self.unit, strengths.l2 / scale / scale
+        l1[self.lengths == 0] = STRONGEST
+        return GapPenalty(np.minimum(l1, STRONGEST), np.minimum(l2, STRONGEST), positive)
+
+    def residuals(self, fitted: Array) -> Array:
+        """Of several X̃ w at once, about their weighted means."""
+        R = self.target - fitted
+        if self.intercept:
+            R -= (R @ self.weight / self.weight.sum())[:, None]
+        return np.asarray(R)
+
+    def slopes(self, R: Array, ids: Array | None = None) -> Array:
+        """X̃ᵀ weight r."""
+        return self.columns.products(R * self.weight, ids)
+
+    def slopes_at_zero(self) -> Array:
+        """Of coefficients that are all zero."""
+        return self.slopes(self.target[None])[0] if self.first is None else self.first
+
+    def squares(self, R: Array) -> Array:
+        """Σ weight r² of each."""
+        return np.asarray(np.square(R) @ self.weight)
+
+    def working(self, coefficients: Array) -> Array:
+        """Working coefficients of the user's."""
+        w = (coefficients - self.mean) * self.columns.scale / self.unit
+        return np.asarray(np.where(self.lengths > 0, w, 0.0))
+
+    def coefficients(self, w: Array) -> tuple[Array, float]:
+        """The user's coefficients and intercept."""
+        away = w * self.unit / self.columns.scale
+        intercept = self.level - float(self.columns.centre @ away) if self.intercept else 0.0
+        return self.mean + away, intercept
+
+
+def _columns(
+    X: Any, target: Array, weight: Array | None, ones: Array, *, intercept: bool
+) -> tuple[MatrixColumns, Array, Array | None, Array | None]:
+    """Columns and their squared lengths; of few columns with many rows also their products, from the same pass."""
+    if hasattr(X, "indptr"):
+        return *SparseColumns.standardised(X, ones, centred=intercept), None, None
+    n, p = X.shape
+    if p > min(ALL_AT_ONCE, n // ROWS_PER_COLUMN) or n * p <= SMALL:
+        return *DenseColumns.standardised(X, ones, centred=intercept), None, None
+    sums = LeastSquaresRows(X, target[:, None], weight).summarised(NormalEquations)
+    gram, moment, _ = sums.products(centred=intercept)
+    centre = sums.mean[0] if intercept else np.zeros(p)
+    squares = np.array(gram.diagonal())
+    squares[squares <= sums.weight * np.square(CONSTANT * centre)] = 0.0
+    columns = DenseColumns(X, centre, unit_of(squares))
+    units = columns.scale[:, None] * columns.scale
+    return columns, squares / np.square(columns.scale), gram / units, moment[:, 0] / columns.scale
+
+
+# What is known at one strength of a penalty: see `mercer.optim.lasso`.
+
+#: looks at all columns without progress after which to give up
+IN_VAIN = 3
+
+
+class LassoFit(NamedTuple):
+    """Coefficients, the intercept, and how many sweeps over them it took."""
+
+    coefficients: Array
+    intercept: float
+    sweeps: int
+
+
+class LassoPoint(NamedTuple):
+    """Working coefficients, the residual of each row, Σ weight r², and the slope of each column."""
+
+    w: Array
+    residual: Array
+    squares: float
+    c: Array
+
+
+@dataclass
+class Attempt:
+    """What has been done for the present strength."""
+
+    sweeps: int = 0
+    gaps: list[float] = field(default_factory=list)
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether the last looks brought no progress."""
+        return len(self.gaps) > IN_VAIN and min(self.gaps[-IN_VAIN:]) > 0.5 * min(self.gaps[:-IN_VAIN])
+
+
+# From one strength of a penalty to the next, by working sets: see `mercer.optim.lasso`.
+
+#: columns that a working set begins with; it may double each time
+FIRST = 100
+#: columns up to which a Gram matrix is kept
+MOST_GRAM = 5_000
+#: columns up to which all of them make up the set from the start, if there are as many rows
+WALK_ALL_AT_ONCE = 1_000
+#: working sets are solved to this portion of the tolerance; while columns are missing, of the gap
+CLOSER, CLOSER_THAN_NOW = 1e-4, 0.05
+#: columns are foreseen to be needed that come this near to their penalty, in portions of its change
+MARGIN = 0.1
+#: columns are looked at whose slopes may have reached this portion of their penalty
+NEAR = 0.7
+#: gaps below this portion of Σ weight (y − ȳ)² are taken from the data, not from a Gram matrix
+ROUNDING = 1e-12
+#: slopes of columns and residuals of length one are not more accurate than this
+NOTHING = 1e-15
+
+
+class LassoWalk:
+    """The present point of a regression, and the columns that matter there."""
+
+    def __init__(
+        self,
+        regression: WorkingRegression,
+        penalty: GapPenalty,
+        *,
+        tolerance: float,
+        most_sweeps: int,
+        screening: bool,
+        gram: Array | None = None,
+    ) -> None:
+        self._regression, self._base, self._screening = regression, penalty, screening
+        self._relative, self._most = tolerance, most_sweeps
+        self._tolerance = tolerance * regression.scale
+        self._closer = CLOSER * self._tolerance
+        scale = regression.columns.scale
+        known = regression.gram if gram is None else gram / scale[:, None] / scale
+        self._set = GramSet(regression.columns, regression.weight)
+        if known is not None:
+            self._set = GramSet.of_gram(regression.columns, known)
+        #: the multiplier that the present point was found for, and how slopes change with it
+        self._at = np.inf
+        self._trend: Array | None = None
+        self._attempt = Attempt()
+
+    def begin(self, start: Array | None) -> None:
+        """At coefficients of the user's, or at zero."""
+        regression = self._regression
+        w = np.zeros(regression.n_columns) if start is None else regression.working(start)
+        if self._base.positive:
+            w = np.maximum(w, 0.0)
+        if w.any():
+            ids = np.flatnonzero(w)
+            residual = regression.residuals(regression.columns.combination(ids, w[None, ids]))
+            self.here = LassoPoint(w, residual[0], regression.squares(residual)[0], regression.slopes(residual)[0])
+        else:
+            self.here = LassoPoint(w, regression.target, regression.scale, regression.slopes_at_zero())
+        #: upper bounds of the sizes of all slopes at the present point
+        self._bound = np.abs(self.here.c)
+        p = regression.n_columns
+        #: columns whose slopes there are known; of others they are those of an earlier point
+        self._known = np.ones(p, dtype=bool)
+        wanted = (self._base.l1 == 0) | (w != 0)
+        if p <= min(WALK_ALL_AT_ONCE, len(regression.target)):
+            wanted = np.ones(p, dtype=bool)
+        self._set.grow(np.flatnonzero(wanted & self._varies & ~self._set.member))
+        self._set.load(w, self.here.c, self.here.squares)
+
+    def _penalty(self, multiplier: float) -> GapPenalty:
+        """At a multiplier; what is less than the rounding of slopes is nothing."""
+        l1, l2, positive = self._base.times(multiplier)
+        return GapPenalty(np.where(l1 < NOTHING, 0.0, l1), l2, positive)
+
+    @property
+    def _varies(self) -> Array:
+        return np.asarray(self._regression.lengths > 0)
+
+    @property
+    def _complete(self) -> bool:
+        """Whether every column is in the set, whose slopes are accurate enough to speak for the data."""
+        return len(self._set) >= int(self._varies.sum()) and self._relative > ROUNDING
+
+    @property
+    def _most_gram(self) -> int:
+        """Columns up to which a Gram matrix is kept; with a squared penalty there may be many more than rows."""
+        n = len(self._regression.target)
+        return min(MOST_GRAM, max(FIRST, 2 * n)) if self._base.l2.all() else MOST_GRAM
+
+    # One strength after another.
+
+    def along(self, multipliers: Array) -> Iterator[Solution]:
+        """Solutions at the multipliers, in their order."""
+        done, ahead = 0, 1
+        while done < len(multipliers):
+            few = multipliers[done : done + ahead]
+            found = 0
+            for solution in self._few(few, last=done + len(few) == len(multipliers)):
+                yield solution
+                found += 1
+            done += found
+            # looking ahead pays as long as what was foreseen comes true
+            ahead = min(AT_ONCE, ahead + 1) if found == len(few) else 1
+
+    def _few(self, multipliers: Array, *, last: bool) -> Iterator[Solution]:
+        """Solutions at the first of these multipliers: as many as turn out right, perhaps none."""
+        penalties = [self._penalty(m) for m in multipliers]
+        # coefficients of zero would be off by the root of a gap; those of the user's are as good as was asked
+        enough = self._tolerance if self.here.w.any() else self._closer
+        if self._at == np.inf and not self._attempt.gaps and self._gap(self.here, penalties[0]) <= enough:
+            self._arrive(self.here, multipliers[0])
+            yield self._solution(self.here, penalties[0])
+        elif self._complete and (len(penalties) > 1 or not last):
+            # the last one is looked at, which tells if rounding has spoilt the others
+            for self._at, penalty in zip(multipliers[: len(penalties) - last], penalties, strict=False):
+                yield self._by_set(penalty)
+        else:
+            wanted, lacking = self._foresee(multipliers[-1])
+            if len(self._set) + len(wanted) > self._most_gram:
+                penalties = penalties[:1]
+                found = self._solved_by_rows(penalties[0])
+            else:
+                self._look_again(wanted)
+                self._set.grow(wanted)
+                found = self._solved(penalties, lacking)
+            yield from self._looked_at(multipliers, penalties, *found)
+
+    def _looked_at(
+        self, multipliers: Array, penalties: list[GapPenalty], sweeps: list[int], W: Array
+    ) -> Iterator[Solution]:
+        """Which of the coefficients W are right, by a pass over all columns that may matter."""
+        used = np.flatnonzero(W.any(axis=0))
+        residuals = self._regression.residuals(self._regression.columns.combination(used, W[:, used]))
+        looked = self._may_matter(used, residuals, penalties)
+        C = np.tile(self.here.c, (len(W), 1))
+        C[:, looked] = self._regression.slopes(residuals, looked)
+        squares = self._regression.squares(residuals)
+        for i, penalty in enumerate(penalties):
+            point = LassoPoint(W[i], residuals[i], float(squares[i]), C[i])
+            self._arrive(point, multipliers[i], looked)
+            self._attempt.sweeps += sweeps[i]
+            self._attempt.gaps.append(self._gap(point, penalty))
+            right = self._attempt.gaps[-1] <= self._tolerance
+            if right or self._attempt.sweeps >= self._most or self._attempt.in_vain:
+                yield self._solution(point, penalty)
+            if not right:
+                return
+
+    # Looking at the data.
+
+    def _gap(self, point: LassoPoint, penalty: GapPenalty) -> float:
+        """Upper bound of what the objective can still fall by; unpenalised slopes have to vanish."""
+        return least_squares_gap(penalty, point.w, point.c, point.squares)
+
+    def _may_matter(self, used: Array, residuals: Array, penalties: list[GapPenalty]) -> Array:
+        """Columns in use or in the set, and others whose slopes may have come near their penalty."""
+        if not self._screening:
+            return self._regression.columns.all_ids()
+        matters = self._set.member.copy()
+        matters[used] = True
+        moved = np.sqrt(self._regression.squares(residuals - self.here.residual))
+        for distance, penalty in zip(moved, penalties, strict=True):
+            matters |= self._bound + self._regression.lengths * distance >= NEAR * penalty.l1
+        return np.flatnonzero(matters & self._varies)
+
+    def _look_again(self, ids: Array) -> None:
+        """Find the slopes of columns that were not looked at: a set has to begin at those of the present point."""
+        unknown = ids[~self._known[ids]]
+        if len(unknown):
+            self.here.c[unknown] = self._regression.slopes(self.here.residual[None], unknown)[0]
+
+    def _arrive(self, there: LassoPoint, multiplier: float, looked: Array | None = None) -> None:
+        """Make a point the present one; the slopes of columns that were not `looked` at are only bounded."""
+        bound, self._known = np.abs(there.c), np.ones(len(there.c), dtype=bool)
+        if looked is not None:
+            away = self._regression.squares((there.residual - self.here.residual)[None])[0]
+            skipped = np.ones(len(bound), dtype=bool)
+            skipped[looked] = False
+            bound[skipped] = (self._bound + self._regression.lengths * np.sqrt(away))[skipped]
+            self._known = ~skipped
+        if np.isfinite(self._at) and multiplier != self._at:
+            self._trend = (there.c - self.here.c) / (multiplier - self._at)
+        self._bound, self.here, self._at = bound, there, multiplier
+
+    # The working set.
+
+    def _foresee(self, multiplier: float) -> tuple[Array, bool]:
+        """Columns that the set will need down to a multiplier, and whether some had to be left out."""
+        l1 = self._base.times(multiplier).l1
+        size, threshold = self._base.pull(self.here.c), l1
+        if np.isfinite(self._at):
+            ahead = self._at - multiplier
+            if self._trend is None:
+                threshold = l1 - self._base.times(ahead).l1  # slopes seldom change faster than penalties
+            else:
+                size = self._base.pull(self.here.c - ahead * self._trend)
+                threshold = l1 - self._base.times(MARGIN * ahead).l1
+        outside = ~self._set.member & self._varies
+        needed = np.flatnonzero((self.here.w != 0) & outside)
+        wanted = np.flatnonzero((size > threshold) & (self.here.w == 0) & outside)
+        most = max(FIRST, len(self._set))
+        if lacking := len(wanted) > most:
+            wanted = wanted[np.argpartition(l1[wanted] - size[wanted], most)[:most]]
+        return np.sort(np.append(needed, wanted)), lacking
+
+    def _solved(self, penalties: list[GapPenalty], lacking: bool) -> tuple[list[int], Array]:
+        """Coefficients at each of the penalties as if only the columns of the set mattered, and the sweeps spent."""
+        now = CLOSER_THAN_NOW * self._gap(self.here, penalties[0])
+        target = max(self._closer, now) if lacking else self._closer
+        self._set.load(self.here.w, self.here.c, self.here.squares)
+        W = np.zeros((len(penalties), self._regression.n_columns))
+        sweeps = []
+        with blas_for(FIRST):
+            for w, penalty in zip(W, penalties, strict=True):
+                sweeps.append(self._set.solve(penalty, target, self._most - self._attempt.sweeps))
+                w[self._set.ids] = self._set.quadratic.w
+        return sweeps, W
+
+    def _solved_by_rows(self, penalty: GapPenalty) -> tuple[list[int], Array]:
+        """The same for more columns than a Gram matrix is kept of."""
+        regression, here = self._regression, self.here
+        ids = np.flatnonzero(((here.w != 0) | (penalty.pull(here.c) > penalty.l1)) & self._varies)
+        rows = ResidualSet(regression.columns, ids, regression.weight, centred=regression.intercept)
+        rows.load(here.w[ids], regression.weight * here.residual)
+        sweeps = rows.solve(penalty, self._closer, self._most - self._attempt.sweeps)
+        W = np.zeros((1, regression.n_columns))
+        W[0, ids] = rows.w
+        return [sweeps], W
+
+    def _by_set(self, penalty: GapPenalty) -> Solution:
+        """The solution where the Gram matrix knows all columns: the data are not looked at."""
+        quadratic = self._set.quadratic
+        sweeps = self._set.solve(penalty, self._closer, self._most)
+        w, c = np.zeros((2, self._regression.n_columns))
+        w[self._set.ids], c[self._set.ids] = quadratic.w, quadratic.c
+        self.here = LassoPoint(w, self.here.residual, quadratic.squares, c)
+        self._attempt.sweeps, self._attempt.gaps = sweeps, [self._gap(self.here, penalty)]
+        return self._solution(self.here, penalty)
+
+    # Results.
+
+    def _solution(self, point: LassoPoint, penalty: GapPenalty) -> Solution:
+        unit = self._regression.unit**2
+        gap = self._attempt.gaps[-1] if self._attempt.gaps else self._gap(point, penalty)
+        attempt, self._attempt = self._attempt, Attempt()
+        fit = LassoFit(*self._regression.coefficients(point.w), attempt.sweeps)
+        free = penalty.free.any()
+        sentence = (
+            f"the objective can fall by no more than this, after {attempt.sweeps} sweeps"
+            f"{' and as the slopes of unpenalised coefficients vanish' if free else ''}"
+        )
+        certificate = Certificate("duality gap", gap * unit, self._tolerance * unit, sentence)
+        return Solution(fit, certificate, tuple(gap * unit for gap in attempt.gaps))
+
+    def unfinished(self) -> Solution:
+        """Where it stands, with a certificate that does not hold."""
+        fit = LassoFit(*self._regression.coefficients(self.here.w), self._attempt.sweeps)
+        unit = self._regression.unit**2
+        sentence = "stopped by the user before the gap was known"
+        return Solution(fit, Certificate("duality gap", np.inf, self._tolerance * unit, sentence), ())
+
+
+# Least squares with absolute values in the penalty, at one strength after another: each begins where the last ended.
+#
+# Which columns matter is found by working sets. Those whose slopes are steepest are solved for among themselves; then
+# one pass over all columns tells whether others pull harder than their penalty holds, and how far from the minimum the
+# answer can be at most. Two things make a path cheaper than its points:
+#
+# * Slopes change nearly linearly from one strength to the next. The columns that a few strengths will need are
+# foreseen, solved for, and checked together: reading the matrix once serves four of them.
+# * A slope changes by no more than the residual does (times the length of the column), so that columns which cannot
+# have come near their penalty since they were last looked at are not looked at.
+
+TOLERANCE = 1e-8
+MOST_SWEEPS = 10_000
+
+
+def solve_path(
+    X: Any,
+    y: Array,
+    strengths: Strengths,
+    multipliers: Array,
+    *,
+    weight: Array | None = None,
+    fit_intercept: bool = True,
+    positive: bool = False,
+    start: Array | None = None,
+    tolerance: float = TOLERANCE,
+    most_sweeps: int = MOST_SWEEPS,
+    screening: bool = True,
+    gram: Array | None = None,
+) -> list[Solution]:
+    """Minimise ½ Σ weight (y − b − X β)² + m (Σ l1 |β − mean| + ½ Σ l2 (β − mean)²) for each multiplier m.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, p)
+        Columns; a dense one is not copied.
+    y : array of shape (n,)
+        Responses.
+    strengths : Strengths
+        One l1, l2 and mean for each column.
+    multipliers : array
+        From the largest to the smallest, which is the cheapest order.
+    weight : array of shape (n,), optional
+        Weights of the rows.
+    fit_intercept : bool
+        Whether there is a b.
+    positive : bool
+        Whether coefficients must not be below their means.
+    start : array of shape (p,), optional
+        Coefficients to begin with.
+    tolerance : float
+        The duality gap to be reached, in units of Σ weight (y − ȳ)².
+    most_sweeps : int
+        Sweeps over the coefficients at each multiplier after which to give up.
+    screening : bool
+        Whether columns are passed over that cannot matter; the answer is the same.
+    gram : array of shape (p, p), optional
+        Σ weight (x − x̄)(x − x̄)ᵀ where it is known.
+
+    Returns
+    -------
+    solutions : list of Solution
+        One for each multiplier; `value` is a `LassoFit`, `trace` has the gaps after each pass over the data.
+
+    Raises
+    ------
+    NonFiniteError
+        If the data, or sums of their squares, are not finite.
+    FitInterrupted
+        On Ctrl-C; its `solution` is the list of those found, the last of them as far as it got.
+    """
+    regression = WorkingRegression.of(X, y, weight, strengths.mean, intercept=fit_intercept)
+    penalty = regression.penalty(strengths, positive=positive)
+    walk = LassoWalk(regression, penalty, tolerance=tolerance, most_sweeps=most_sweeps, screening=screening, gram=gram)
+    solutions: list[Solution] = []
+    with keeping(lambda: [*solutions, walk.unfinished()], "the coefficients found so far are kept"):
+        walk.begin(start)
+        solutions.extend(walk.along(np.asarray(multipliers, dtype=np.float64)))
+    return solutions
+
+
+def solve(X: Any, y: Array, strengths: Strengths, **options: Any) -> Solution:
+    """Minimise ½ Σ weight (y − b − X β)² + Σ l1 |β − mean| + ½ Σ l2 (β − mean)².
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, p)
+        Columns; a dense one is not copied.
+    y : array of shape (n,)
+        Responses.
+    strengths : Strengths
+        One l1, l2 and mean for each column.
+    **options : Any
+        Those of `mercer.optim.lasso.solve_path`.
+
+    Returns
+    -------
+    solution : Solution
+        `value` is a `LassoFit`; the certificate is a duality gap.
+
+    Raises
+    ------
+    NonFiniteError
+        If the data, or sums of their squares, are not finite.
+    FitInterrupted
+        On Ctrl-C, with the solution as far as it got.
+
+    Examples
+    --------
+    >>> X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([-1.0, 0.0, 1.0])
+    >>> solution = solve(X, y, Strengths(np.array([0.5]), np.zeros(1), np.zeros(1)))
+    >>> solution.value.coefficients, solution.certificate.holds
+    (array([0.75]), True)
+    """
+    try:
+        return solve_path(X, y, strengths, np.ones(1), **options)[0]
+    except FitInterrupted as stop:
+        raise FitInterrupted(str(stop), stop.solution[-1]) from None

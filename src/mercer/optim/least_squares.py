@@ -1,0 +1,839 @@
+"""A problem with squared losses, handed to the closed form of least squares."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from mercer._errors import FitInterrupted, NonFiniteError
+from mercer._threads import blas_for, ordered_map, ordered_stream, row_blocks
+from mercer._typing import Array
+from mercer.data.blocks import rows_per_block
+from mercer.families import IDENTITY, Gaussian
+from mercer.families.multivariate import NEGLIGIBLE
+from mercer.matrices import DenseDesign, Encoded, TensorDesign
+from mercer.optim.certificate import Solution
+from mercer.optim.krylov import conjugate_gradient
+from mercer.optim.least_squares_rows import LeastSquaresRows, rows_of_design
+from mercer.optim.linear_fit import NOT_FINITE, TOLERANCE, LinearFit, closed_form, refuse_not_representable
+from mercer.optim.problem import Problem
+from mercer.optim.streamed_rows import StreamedRows
+from mercer.stats.base import spoilt_sums_are_silent
+from mercer.stats.normal_equations import CrossProducts, NormalEquations, RFactor, Triangle
+from mercer.stats.tiles import NEAR_ZERO, WIDE_TILE, dense
+
+__all__ = ["LeastSquaresRows", "LinearFit", "least_squares", "worth_a_square"]
+
+
+# Least squares from a triangle R: rank, minimum norm, penalties, and the inverse of RᵀR.
+
+#: singular values below d times this, columns scaled to unit length, are zero to rounding
+ROUNDING = 64 * float(np.finfo(float).eps)
+#: … or below this many rounding errors of the data themselves
+DATA_ROUNDING = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class TriangleSpan:
+    """The directions in which the columns vary: all of them, or those of `basis`."""
+
+    rank: int
+    #: orthonormal columns, or None for all directions
+    basis: Array | None
+    #: largest by smallest singular value within, columns scaled to unit length
+    condition: float
+    #: columns without variation
+    constant: tuple[int, ...]
+    #: columns that are linear combinations of one another
+    collinear: tuple[int, ...]
+    #: orthonormal rows: the images under R of directions without variation but for the rounding of the data
+    doubtful: Array
+
+    @classmethod
+    def of(cls, R: Array, still: Array, precision: float) -> TriangleSpan:
+        """`still` is the length up to which each column of R counts as constant; `precision` that of the data.
+
+        Columns are scaled to unit length first: units do not decide about the rank. The basis is orthonormal in the
+        units of the data, so that a solution in it is the shortest.
+        """
+        d = R.shape[1]
+        length = lengths(R)
+        if not np.isfinite(length).all():
+            raise NonFiniteError(NOT_FINITE)
+        still = np.maximum(still, np.finfo(float).tiny)  # below it numbers lose their digits, and have no reciprocals
+        alive = np.flatnonzero(length > still)
+        scale = length[alive]
+        images, values, axes = np.linalg.svd(R[:, alive] / scale, full_matrices=True)
+        largest = values.max(initial=0.0)
+        rank = int(np.sum(values > max(d * ROUNDING, DATA_ROUNDING * precision) * largest))
+        doubtful = images[:, rank : max(rank, int(np.sum(values > d * ROUNDING * largest)))].T
+        condition = float(values[0] / values[rank - 1]) if rank else 1.0
+        constant = tuple(np.flatnonzero(length <= still).tolist())
+        if rank == d:
+            return cls(rank, None, condition, constant, (), doubtful)
+        without = axes[rank:].T  # (alive columns, directions without variation)
+        collinear = tuple(alive[np.linalg.norm(without, axis=1) > NEGLIGIBLE].tolist())
+        complement, _ = np.linalg.qr(without * (scale.min(initial=np.inf) / scale)[:, None], mode="complete")
+        basis = np.zeros((d, rank))
+        basis[alive] = complement[:, without.shape[1] :]
+        return cls(rank, basis, condition, constant, collinear, doubtful)
+
+    def within(self, R: Array) -> Array:
+        """R in the coordinates of the basis."""
+        return R if self.basis is None else R @ self.basis
+
+    def outwards(self, v: Array) -> Array:
+        """From coordinates of the basis to coefficients."""
+        return v if self.basis is None else np.asarray(self.basis @ v)
+
+    def inwards(self, w: Array) -> Array:
+        """From coefficients, or a gradient, to coordinates of the basis."""
+        return w if self.basis is None else np.asarray(self.basis.T @ w)
+
+
+@dataclass(frozen=True, eq=False)
+class PenalisedTriangle:
+    """min ‖R w − z‖² + alpha ‖w‖² within a span, factorised: root ᵀroot is RᵀR + alpha in its coordinates."""
+
+    span: TriangleSpan
+    root: Array
+    coefficients: Array
+
+    @classmethod
+    def of(cls, R: Array, z: Array, alpha: float, span: TriangleSpan) -> PenalisedTriangle:
+        A, r = span.within(R), span.rank
+        if alpha > 0:
+            A, z = np.concatenate([A, np.sqrt(alpha) * np.eye(r)]), np.concatenate([z, np.zeros((r, z.shape[1]))])
+        Q, root = np.linalg.qr(A)
+        return cls(span, root, span.outwards(solve_triangular(root, Q.T @ z, check_finite=False)))
+
+    def correction(self, gradient: Array) -> Array:
+        """(RᵀR + alpha)⁻¹ gradient."""
+        inner = solve_triangular(self.root, self.span.inwards(gradient), trans="T", check_finite=False)
+        return self.span.outwards(solve_triangular(self.root, inner, check_finite=False))
+
+    def length(self, gradient: Array) -> Array:
+        """√(gᵀ(RᵀR + alpha)⁻¹g) of each column: the part of y that is still to be explained."""
+        return lengths(solve_triangular(self.root, self.span.inwards(gradient), trans="T", check_finite=False))
+
+
+def lengths(R: Array) -> Array:
+    """Euclidean norms of the columns, without squares that overflow or vanish."""
+    largest = np.abs(R).max(axis=0, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)
+    return np.asarray(unit * np.linalg.norm(R / unit, axis=0))
+
+
+# Symmetric systems by Cholesky, where that is accurate.
+
+#: reciprocal condition number down to which a solution has ten digits, and down to which it has a few to build upon
+WELL_CONDITIONED, REFINABLE = 1e-5, 1e-12
+#: squares outside of these bounds may have lost digits to underflow, or be close to overflow
+SMALLEST_SQUARE, LARGEST_SQUARE = 1e-290, 1e300
+
+
+@dataclass(frozen=True, eq=False)
+class Factored:
+    """A = scale · L Lᵀ · scale, and an estimate of the reciprocal condition number of L Lᵀ."""
+
+    scale: Array
+    lower: Array
+    reciprocal: float
+
+    @property
+    def accurate(self) -> bool:
+        """Whether a solution has ten digits."""
+        return self.reciprocal > WELL_CONDITIONED
+
+    def correction(self, gradient: Array) -> Array:
+        """A⁻¹ gradient."""
+        scale = self.scale[:, None]
+        return np.asarray(lapack.dpotrs(self.lower, gradient / scale, lower=1)[0] / scale)
+
+    def length(self, gradient: Array) -> Array:
+        """√(gᵀA⁻¹g) of each column."""
+        return lengths(lapack.dtrtrs(self.lower, gradient / self.scale[:, None], lower=1)[0])
+
+    @property
+    def root(self) -> Array:
+        """Upper triangle R with RᵀR = A."""
+        return self.lower.T * self.scale
+
+
+def factored(matrix: Array, smallest: float = WELL_CONDITIONED) -> Factored | None:
+    """The Cholesky factor of a matrix; None where its reciprocal condition number is not above `smallest`.
+
+    Rows and columns are scaled to a diagonal of ones first: units do not decide what is ill-conditioned.
+    """
+    squares = np.diagonal(matrix)
+    if not ((squares > SMALLEST_SQUARE) & (squares < LARGEST_SQUARE)).all():
+        return None
+    scale = np.sqrt(squares)
+    scaled = matrix / scale[:, None]
+    scaled /= scale
+    norm = np.abs(scaled).sum(axis=0).max(initial=0.0)
+    with blas_for(len(scale)):
+        # transposed it is the same matrix, in the order that LAPACK takes without a copy
+        lower, failed = lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
+        if failed:
+            return None
+        reciprocal, _ = lapack.dpocon(lower, norm, uplo="L")
+    return Factored(scale, lower, float(reciprocal)) if reciprocal > smallest else None
+
+
+def raised(matrix: Array, amount: float) -> Array:
+    """With a number added to its diagonal."""
+    if amount == 0:
+        return matrix
+    higher = matrix.copy()
+    np.einsum("ii->i", higher)[...] += amount
+    return higher
+
+
+# Iterative refinement of least squares, with gradients that have twice the usual digits.
+#
+# A correction solves with a factor of XᵀX that need only be right to a digit or two: each one gains as many digits as
+# the factor has, until the coefficients have all of them (Björck 1987, "corrected semi-normal equations").
+
+#: corrections after which there are no more digits to be had
+MOST_CORRECTIONS = 4
+#: a correction has to be this much smaller than the one before, or it consists of rounding errors
+PROGRESS = 0.5
+EPS = float(np.finfo(float).eps)
+
+
+class RefinedSystem(Protocol):
+    """XᵀX + alpha, factorised."""
+
+    def correction(self, gradient: Array) -> Array:
+        """(XᵀX + alpha)⁻¹ gradient."""
+        ...
+
+    def length(self, gradient: Array) -> Array:
+        """√(gᵀ(XᵀX + alpha)⁻¹g) of each column: the part of y that is still to be explained."""
+        ...
+
+
+class Refined(NamedTuple):
+    """Coefficients, the intercept, and what is left of the gradient of each target, as a length in the space of y."""
+
+    coefficients: Array  # (columns, targets)
+    intercept: Array  # (targets,)
+    length: Array  # (targets,)
+
+
+@dataclass(frozen=True, eq=False)
+class RefinementCentre:
+    """A point near the means of x and of y, and how far from it they are; both 0 where there is no intercept."""
+
+    pilot: tuple[Array, Array]
+    offset: tuple[Array, Array]
+    weight: float
+    intercept: bool
+
+    @classmethod
+    def of(cls, summary: NormalEquations | RFactor, *, intercept: bool) -> Self:
+        if isinstance(summary, RFactor):
+            pilot, offset = summary.pilot, summary.R[0, 1:] / summary.R[0, 0]
+        else:
+            pilot, offset = summary.moments.pilot[0], summary.moments.offset[0]
+        d = summary.n_columns
+        pilot, offset = pilot * intercept, offset * intercept
+        return cls((pilot[:d], pilot[d:]), (offset[:d], offset[d:]), summary.weight, intercept)
+
+    def only(self, targets: Array) -> Self:
+        """With some of the targets."""
+        pilot, offset = ((x, y[targets]) for x, y in (self.pilot, self.offset))
+        return type(self)(pilot, offset, self.weight, self.intercept)
+
+    def level(self, w: Array) -> Array:
+        """The intercept about the pilot."""
+        return np.asarray(self.offset[1] - self.offset[0] @ w)
+
+    def refined(self, w: Array, length: Array, level: Array | None = None) -> Refined:
+        """With the intercept about zero."""
+        level = self.level(w) if level is None else level
+        return Refined(w, self.pilot[1] + level - self.pilot[0] @ w, length)
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """The fit of one penalty."""
+
+    rows: LeastSquaresRows
+    centre: RefinementCentre
+    system: RefinedSystem
+    alpha: float
+
+    def run(self, w: Array) -> Refined:
+        """Correct until there is nothing to correct; `length` is not finite where gradients overflow."""
+        level = self.centre.level(w)
+        best, shortest = (w, level), np.full(self.rows.targets, np.inf)
+        for _ in range(MOST_CORRECTIONS):
+            first, slope = self._gradient(w, level)
+            length = self.system.length(slope)
+            better = length < PROGRESS * shortest
+            if not better.any():
+                break
+            best = np.where(better, w, best[0]), np.where(better, level, best[1])
+            shortest = np.where(better, length, shortest)
+            step = self.system.correction(slope)
+            w = w + step
+            level = level + first - self.centre.offset[0] @ step
+            if (np.abs(step) <= EPS * np.abs(w)).all():
+                break
+        return self.centre.refined(best[0], shortest, best[1])
+
+    @spoilt_sums_are_silent
+    def _gradient(self, w: Array, level: Array) -> tuple[Array, Array]:
+        """What the intercept lacks at the given slopes; and the gradient by the slopes, at the best intercept."""
+        high, low = self.rows.gradient(np.concatenate(self.centre.pilot), np.concatenate([level[None], w]))
+        offset = self.centre.offset[0][:, None]
+        slope = high[1:] - offset * high[0] + (low[1:] - offset * low[0])
+        return high[0] / self.centre.weight * self.centre.intercept, slope - self.alpha * w
+
+
+# Least squares with more rows than columns: from XᵀX, or where that is ill-conditioned, from the triangle of X.
+
+#: condition number, columns scaled to unit length, up to which a QR factorisation has ten digits by itself
+HEALTHY = 100.0
+
+
+def by_normal_equations(
+    rows: LeastSquaresRows, alpha: Array, *, intercept: bool, sums: NormalEquations | None = None
+) -> Solution | None:
+    """By Cholesky, refined where that gains the digits that squares have lost; None where they are too few for it.
+
+    `sums` is the statistic of the rows, where it is known already.
+    """
+    sums = sums or rows.summarised(NormalEquations)
+    if not np.isfinite(sums.moments.offset).all():
+        raise NonFiniteError(NOT_FINITE)
+    if not sums.finite:  # squares are too large, values are not
+        return None
+    products = sums.products(centred=intercept)
+    squares = np.diagonal(products.gram)
+    if not alpha.all() and (squares <= _rounding_of_squares(sums, centred=intercept)).any():
+        return None  # nothing but a penalty tells the coefficient of a constant column
+    factors = _factors(products.gram, alpha, rows.precision)
+    if factors is None:
+        return None
+    refine = not all(factor.accurate for factor in factors.values())
+    centre = RefinementCentre.of(sums, intercept=intercept)
+    fit = _TallFit(rows, alpha, centre)
+    for strength, factor in factors.items():
+        which = alpha == strength
+        part = _solved(products, factor, strength, which, centre)
+        if refine:
+            part = fit.refinement(which, factor, strength).run(part.coefficients)
+            if not _has_ten_digits(part, factor):
+                return None
+        fit.put(which, part)
+    path = "normal equations by Cholesky" + f", refined with {rows.gradients}" * refine
+    size = np.sqrt(products.squares) + np.sqrt(squares) @ np.abs(fit.coefficients)
+    solution = fit.solution(path, size, root=factors[alpha[0]].root, rank=len(squares))
+    return solution if solution.certificate.holds else None
+
+
+def _factors(gram: Array, alpha: Array, precision: float) -> dict[float, Factored] | None:
+    """Of XᵀX + alpha for each penalty; None if one of them is too ill-conditioned, or columns may be dependent."""
+    smallest = max(REFINABLE, len(gram) * (DATA_ROUNDING * precision) ** 2)
+    factors = {}
+    for strength in dict.fromkeys(alpha.tolist()):
+        factor = factored(raised(gram, strength), smallest)
+        if factor is None:
+            return None
+        factors[strength] = factor
+    return factors
+
+
+def _solved(
+    products: CrossProducts, factor: Factored, strength: float, which: Array, centre: RefinementCentre
+) -> Refined:
+    moment = products.moment[:, which]
+    w = factor.correction(moment)
+    return centre.only(which).refined(w, factor.length(moment - products.gram @ w - strength * w))
+
+
+def _has_ten_digits(part: Refined, factor: Factored) -> bool:
+    """Whether what is left of the gradient moves no coefficients by more, even in the direction that is told worst."""
+    size = lengths(factor.scale[:, None] * part.coefficients)
+    return bool((part.length <= TOLERANCE * np.sqrt(factor.reciprocal) * size).all())
+
+
+def by_triangle(rows: LeastSquaresRows, alpha: Array, *, intercept: bool) -> Solution:
+    """By the triangle of a QR factorisation, found block by block, and refined."""
+    rows = rows.one_by_one()
+    factor = rows.summarised(RFactor)
+    if not factor.finite:
+        raise NonFiniteError(NOT_FINITE)
+    with blas_for(rows.shape[1]):
+        return _of_factor(rows, factor, alpha, intercept=intercept)
+
+
+def _of_factor(rows: LeastSquaresRows, factor: RFactor, alpha: Array, *, intercept: bool) -> Solution:
+    triangle = factor.triangle(centred=intercept)
+    span = TriangleSpan.of(triangle.R, still(factor, centred=intercept), rows.precision)
+    refine = span.condition > HEALTHY
+    fit = _TallFit(rows, alpha, RefinementCentre.of(factor, intercept=intercept))
+    roots = {}
+    for strength in dict.fromkeys(alpha.tolist()):
+        which = alpha == strength
+        penalised = PenalisedTriangle.of(triangle.R, triangle.z[:, which], strength, span)
+        part = _unrefined(triangle, penalised, strength, which, fit.centre)
+        if refine:
+            refined = fit.refinement(which, penalised, strength).run(part.coefficients)
+            part = refined if np.isfinite(refined.length).all() else part  # as it is, where gradients overflow
+        fit.put(which, part)
+        roots[strength] = penalised.root if span.basis is None else triangle.R
+    path = "QR factorisation by blocks (TSQR)" + f", refined with {rows.gradients}" * refine
+    size = lengths(np.concatenate([triangle.z, triangle.rest])) + lengths(triangle.R) @ np.abs(fit.coefficients)
+    left_out = lengths(span.doubtful @ (triangle.z - triangle.R @ fit.coefficients))
+    known = {"rank": span.rank, "constant": span.constant, "collinear": span.collinear}
+    return fit.solution(path, size, left_out=left_out, root=roots[alpha[0]], **known)
+
+
+def _unrefined(
+    triangle: Triangle, penalised: PenalisedTriangle, strength: float, which: Array, centre: RefinementCentre
+) -> Refined:
+    w = penalised.coefficients
+    gradient = triangle.R.T @ (triangle.z[:, which] - triangle.R @ w) - strength * w
+    return centre.only(which).refined(w, penalised.length(gradient))
+
+
+class _TallFit:
+    """The coefficients of all targets, as they are found penalty by penalty."""
+
+    def __init__(self, rows: LeastSquaresRows, alpha: Array, centre: RefinementCentre) -> None:
+        self.rows, self.centre = rows, centre
+        self.coefficients = np.empty((rows.shape[1], len(alpha)))
+        self._intercept, self._left = np.empty((2, len(alpha)))
+
+    def refinement(self, which: Array, system: Any, strength: float) -> Refinement:
+        return Refinement(self.rows.only(which), self.centre.only(which), system, strength)
+
+    def put(self, which: Array, part: Refined) -> None:
+        self.coefficients[:, which], self._intercept[which], self._left[which] = part
+
+    def solution(self, path: str, size: Array, *, left_out: Array | None = None, **known: Any) -> Solution:
+        missing = np.zeros_like(size) if left_out is None else left_out
+        certificate = closed_form(self._left, size, path.removeprefix("normal equations by "), missing)
+        return Solution(LinearFit(self.coefficients, self._intercept, path, **known), certificate, ())
+
+
+def _rounding_of_squares(sums: NormalEquations, *, centred: bool) -> Array:
+    """Squares of columns that vary by no more than rounding; where rows that weigh lie far from the pilot, by sums."""
+    lost = 4 * EPS * sums.weight * np.square(sums.moments.offset[0, : sums.n_columns]) if centred else 0.0
+    return np.maximum(np.square(still(sums, centred=centred)), lost)
+
+
+def still(summary: NormalEquations | RFactor, *, centred: bool) -> Array:
+    """Lengths up to which columns vary by no more than rounding."""
+    if not centred:
+        return np.zeros(summary.n_columns)
+    return np.asarray(4 * EPS * np.abs(summary.mean[0]) * np.sqrt(summary.weight))
+
+
+# Least squares with at least as many columns as rows, on the side of the rows: w = Xᵀα (lecture 1).
+
+
+@dataclass(frozen=True, eq=False)
+class Wide:
+    """√weight · X and √weight · y, about their means where there is an intercept; never copied as a whole."""
+
+    X: Any  # dense, or CSC
+    y: Array  # (rows, targets): √weight · (y − mean)
+    root: Array  # (rows, 1): √weight
+    mean: tuple[Array, Array]
+
+    @classmethod
+    def of(cls, rows: LeastSquaresRows, *, intercept: bool) -> Wide:
+        X, Y, weight = rows.X, rows.Y, rows.weight
+        if weight is not None and not weight.all():
+            X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
+        X = X.tocsc() if rows.sparse else X
+        values = X.data if rows.sparse else X
+        with np.errstate(invalid="ignore", over="ignore"):
+            if not np.isfinite(values.sum(dtype=float)) and not np.isfinite(values).all():
+                raise NonFiniteError(NOT_FINITE)
+        root = np.ones((len(Y), 1)) if weight is None else np.sqrt(weight)[:, None]
+        mean = np.zeros(X.shape[1]), np.zeros(Y.shape[1])
+        if intercept:
+            mean = np.concatenate([_average(tile, weight) for _, tile in column_tiles(X)]), _average(Y, weight)
+        return cls(X, root * (Y - mean[1]), root, mean)
+
+    def tiles(self) -> Iterator[tuple[slice, Array]]:
+        """Some columns at a time, for all rows."""
+        for columns, tile in column_tiles(self.X):
+            yield columns, self.root * (tile - self.mean[0][columns])
+
+    def whole(self) -> Array:
+        """All columns, copied."""
+        return np.asarray(self.root * (dense(self.X) - self.mean[0]))
+
+    def kernel(self) -> Array:
+        """X Xᵀ."""
+        if hasattr(self.X, "indptr") and (sparse := self._sparse_kernel()) is not None:
+            return sparse
+        K = np.zeros((len(self.y), len(self.y)))
+        for _, tile in self.tiles():
+            K += tile @ tile.T
+        return K
+
+    def _sparse_kernel(self) -> Array | None:
+        """From the stored entries; None where the means are so large that taking them out would lose digits."""
+        mean = self.mean[0]
+        raw = (self.X @ self.X.T).toarray()
+        across = np.asarray(self.X @ mean)[:, None]
+        centred = raw - across - across.T + mean @ mean
+        if np.trace(raw) > NEAR_ZERO**2 * np.trace(centred):
+            return None
+        return np.asarray(self.root * centred * self.root.T)
+
+    def times(self, w: Array) -> Array:
+        """X w."""
+        fitted = np.zeros_like(self.y)
+        for columns, tile in self.tiles():
+            fitted += tile @ w[columns]
+        return fitted
+
+    def transposed_times(self, dual: Array) -> Array:
+        """Xᵀα."""
+        return np.concatenate([tile.T @ dual for _, tile in self.tiles()])
+
+    def solution(self, w: Array, left: Array, left_out: Array, path: str, **known: Any) -> Solution:
+        """With the means put back; `left` and `left_out` are lengths of what is left: see `closed_form`."""
+        x, y = self.mean
+        size = lengths(self.y) + np.concatenate([lengths(tile) for _, tile in self.tiles()]) @ np.abs(w)
+        certificate = closed_form(left, size, f"the {path}", left_out)
+        return Solution(LinearFit(w, y - x @ w, path, **known), certificate, ())
+
+
+def solve_wide(rows: LeastSquaresRows, alpha: Array, *, intercept: bool, stable: bool) -> Solution:
+    """By the kernel of the rows; by singular values where that is ill-conditioned, or nothing is penalised."""
+    wide = Wide.of(rows, intercept=intercept)
+    solution = by_kernel(wide, alpha) if alpha.all() and not stable else None
+    return solution or by_singular_values(wide, alpha, rows.precision)
+
+
+def by_kernel(wide: Wide, alpha: Array) -> Solution | None:
+    """α = (X Xᵀ + alpha)⁻¹ y by Cholesky; None where that is not accurate."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        K = wide.kernel()
+    dual = np.empty_like(wide.y)
+    for strength in np.unique(alpha):
+        factor = factored(raised(K, strength))
+        if factor is None:
+            return None
+        dual[:, alpha == strength] = factor.correction(wide.y[:, alpha == strength])
+    w = wide.transposed_times(dual)
+    # at the optimum alpha · α is the residual (lecture 1); the gradient is Xᵀ of the difference
+    left = lengths(wide.y - wide.times(w) - alpha * dual)
+    solution = wide.solution(w, left, np.zeros_like(left), "kernel of the rows, by Cholesky")
+    return solution if solution.certificate.holds else None
+
+
+def by_singular_values(wide: Wide, alpha: Array, precision: float) -> Solution:
+    """X = U S Vᵀ, for which all of X is copied; the shortest solution where alpha is 0."""
+    whole = wide.whole()
+    Q, R = np.linalg.qr(whole.T)
+    if not np.isfinite(R).all():
+        raise NonFiniteError(NOT_FINITE)
+    U, every, right = np.linalg.svd(R.T)
+    # below the smallest normal number values lose their digits, and have no reciprocals
+    rounding = max(len(every) * ROUNDING * every.max(initial=0.0), np.finfo(float).tiny)
+    kept = every > max(rounding, DATA_ROUNDING * precision * every.max(initial=0.0))
+    doubtful = U[:, ~kept & (every > rounding)]
+    U, S, V = U[:, kept], every[kept, None], Q @ right[kept].T
+    w = V @ ((U.T @ wide.y) / (S + alpha / S))  # S / (S² + alpha), but squares may overflow
+    rest = wide.y - whole @ w
+    gradient = S * (U.T @ rest) - alpha * (V.T @ w)
+    left = lengths(gradient / np.hypot(S, np.sqrt(alpha)))
+    left_out = lengths(doubtful.T @ rest)
+    constant = tuple(np.flatnonzero(~whole.any(axis=0)).tolist())
+    known = {"values": every, "rank": int(kept.sum()), "constant": constant}
+    return wide.solution(w, left, left_out, "singular values", **known)
+
+
+def column_tiles(X: Any) -> Iterator[tuple[slice, Array]]:
+    """Some columns at a time, dense."""
+    for columns in row_blocks(X.shape[1], max(1, WIDE_TILE // (8 * max(1, X.shape[0])))):
+        yield columns, dense(X[:, columns])
+
+
+def _average(values: Array, weight: Array | None) -> Array:
+    """Weighted mean of the columns, exact for constant ones."""
+    first = values[0].astype(float)
+    with np.errstate(over="ignore", invalid="ignore"):  # whether the fit is finite is checked at the end
+        return np.asarray(first + np.average(values - first, axis=0, weights=weight))
+
+
+# Least squares by conjugate gradients, for data too wide for a square matrix of its columns.
+
+PATH = "conjugate gradients"
+
+
+def by_conjugate_gradients(
+    rows: LeastSquaresRows, alpha: Array, *, intercept: bool, tolerance: float, most_steps: int | None = None
+) -> Solution:
+    """Minimise Σ weight (y − X w − b)² + alpha ‖w‖² for each target; see `least_squares`.
+
+    Fewer rows than columns, all penalised, are solved on the side of the rows: (X Xᵀ + alpha) α = y, w = Xᵀα.
+    """
+    products = CentredProducts(rows, intercept)
+    if not np.isfinite(products.right).all():
+        raise NonFiniteError(NOT_FINITE)
+    on_rows = rows.shape[0] < rows.shape[1] and bool((alpha > 0).all())
+    finish = products.from_dual if on_rows else products.finished
+    try:
+        solution = (
+            _on_rows(products, alpha, tolerance, most_steps)
+            if on_rows
+            else _on_columns(products, alpha, tolerance, most_steps)
+        )
+    except FitInterrupted as interruption:
+        interruption.solution = finish(interruption.solution)
+        raise
+    return finish(solution)
+
+
+def _on_rows(products: CentredProducts, alpha: Array, tolerance: float, most_steps: int | None) -> Solution:
+    return conjugate_gradient(
+        lambda dual: products.kernel_times(dual) + alpha * dual, products.y, tolerance=tolerance, most_steps=most_steps
+    )
+
+
+def _on_columns(products: CentredProducts, alpha: Array, tolerance: float, most_steps: int | None) -> Solution:
+    squares = products.squares[:, None] + alpha
+    # without a penalty the shortest solution is asked for, which scaled columns would not give
+    scaled: Callable[[Array], Array] | None = (lambda r: r / squares) if (alpha > 0).all() else None
+    return conjugate_gradient(
+        lambda v: products.gram_times(v) + alpha * v,
+        products.right,
+        precondition=scaled,
+        tolerance=tolerance,
+        most_steps=most_steps,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class CentredProducts:
+    """Products with √weight · X, about its means where there is an intercept, which is never formed."""
+
+    rows: LeastSquaresRows
+    intercept: bool
+
+    @cached_property
+    def blocks(self) -> list[tuple[Any, Array, Array]]:
+        """Views of the rows: X, y and weight."""
+        n, weight = len(self.rows), self.rows.weight
+        every = np.ones(n) if weight is None else weight
+        blocks = row_blocks(n, rows_per_block(self.rows.held))
+        return [(self.rows.view(rows), self.rows.Y[rows], every[rows]) for rows in blocks]
+
+    def _sum(self, of_block: Callable[[tuple[Any, Array, Array]], Array]) -> Array:
+        return functools.reduce(np.add, ordered_stream(of_block, self.blocks))
+
+    @cached_property
+    def mean(self) -> tuple[Array, Array]:
+        """Of X and of y."""
+        if not self.intercept:
+            return np.zeros(self.rows.shape[1]), np.zeros(self.rows.targets)
+        with np.errstate(invalid="ignore", over="ignore"):
+            x = self._sum(lambda block: block[0].T @ block[2])
+        return x / self.rows.total_weight, np.average(self.rows.Y, axis=0, weights=self.rows.weight)
+
+    @cached_property
+    def right(self) -> Array:
+        """Xᵀ y."""
+        _, y = self.mean
+        return self._sum(lambda block: block[0].T @ (block[2][:, None] * (block[1] - y)))
+
+    @cached_property
+    def squares(self) -> Array:
+        """Σ x² of each column."""
+        x, _ = self.mean
+        total = self._sum(lambda block: _squared(block[0]).T @ block[2])
+        return np.maximum(total - self.rows.total_weight * x**2, 0.0)
+
+    def gram_times(self, v: Array) -> Array:
+        """XᵀX v, in one pass."""
+        x, _ = self.mean
+        v = v[:, 0] if (alone := v.shape[1] == 1) else v  # vectors are multiplied faster than matrices of one column
+        level = x @ v
+
+        def of_block(block: tuple[Any, Array, Array]) -> Array:
+            image = (block[0] @ v - level).T * block[2]
+            return np.append(block[0].T @ image.T, [image.T.sum(axis=0)], axis=0)
+
+        product = self._sum(of_block)
+        centred = product[:-1].T - np.multiply.outer(product[-1], x)
+        return np.asarray(centred[:, None] if alone else centred.T)
+
+    @cached_property
+    def y(self) -> Array:
+        """√weight · y, about its mean."""
+        return np.asarray(self._root * (self.rows.Y - self.mean[1]))
+
+    @cached_property
+    def _root(self) -> Array:
+        """√weight."""
+        root: Array = np.sqrt(np.concatenate([weight for _, _, weight in self.blocks]))
+        return root[:, None]
+
+    def transposed_times(self, dual: Array) -> Array:
+        """Xᵀα."""
+        heavy = self._root * dual
+        parts = np.split(heavy, np.cumsum([len(weight) for _, _, weight in self.blocks])[:-1])
+        pairs = zip(self.blocks, parts, strict=True)
+        w = functools.reduce(np.add, ordered_stream(lambda pair: pair[0][0].T @ pair[1], pairs))
+        return np.asarray(w - self.mean[0][:, None] * heavy.sum(axis=0))
+
+    def kernel_times(self, dual: Array) -> Array:
+        """X Xᵀα."""
+        w = self.transposed_times(dual)
+        image = np.concatenate(ordered_map(lambda block: block[0] @ w, self.blocks))
+        return np.asarray(self._root * (image - self.mean[0] @ w))
+
+    def from_dual(self, solution: Solution) -> Solution:
+        """w = Xᵀα."""
+        return self.finished(Solution(self.transposed_times(solution.value), solution.certificate, solution.trace))
+
+    def finished(self, solution: Solution) -> Solution:
+        """With the means put back."""
+        x, y = self.mean
+        w = solution.value
+        return Solution(LinearFit(w, y - x @ w, PATH), solution.certificate, solution.trace)
+
+
+def _squared(X: Any) -> Any:
+    if isinstance(X, Encoded):
+        return X.squared()
+    return X.multiply(X) if hasattr(X, "indptr") else np.square(X)
+
+
+# Least squares in closed form, with a proof: min Σ weight (y − X w − b)² + alpha ‖w‖², b not penalised.
+#
+# Four ways, the cheapest that is accurate:
+#
+# * more rows than columns: the normal equations, one pass over the rows, by Cholesky; refined, where they are
+#   ill-conditioned;
+# * … where they are close to singular, or overflow: the triangle of a QR factorisation, found block by block, which
+# tells the rank, and is refined;
+# * at least as many columns as rows, with a penalty: the same equations on the side of the rows, w = Xᵀα;
+# * … where these are ill-conditioned, or nothing is penalised: singular values.
+#
+# Where columns are linearly dependent and nothing is penalised, the answer is the shortest w.
+
+#: columns of sparse data up to which a square matrix of them is the better way
+MOST_COLUMNS = 1000
+#: entries up to which wide sparse data may be made dense
+MOST_ENTRIES = 1 << 23
+
+
+def worth_a_square(rows: LeastSquaresRows) -> bool:
+    """Whether a direct solution is cheap; sparse data with too many columns are better left to conjugate gradients.
+
+    Each of their steps would be a pass over a source, which has a square for that reason.
+    """
+    n, d = rows.shape
+    if isinstance(rows, StreamedRows):
+        return True
+    if rows.sparse and n <= d:
+        return n * d <= MOST_ENTRIES
+    return not rows.sparse or d <= MOST_COLUMNS
+
+
+def least_squares(
+    rows: LeastSquaresRows,
+    alpha: Array,
+    *,
+    intercept: bool = True,
+    stable: bool = False,
+    sums: NormalEquations | None = None,
+) -> Solution:
+    """Minimise Σ weight (y − X w − b)² + alpha ‖w‖² for each target.
+
+    Parameters
+    ----------
+    rows : Rows
+        The data.
+    alpha : array of shape (targets,)
+        Penalties, none negative.
+    intercept : bool
+        Whether there is a b.
+    stable : bool
+        Whether to use orthogonal factorisations from the start.
+    sums : NormalEquations, optional
+        The statistic of the rows, where it is known already.
+
+    Returns
+    -------
+    solution : Solution
+        `value` is a `LinearFit`.
+
+    Raises
+    ------
+    NonFiniteError
+        If a value is not finite, or so large that a sum or a coefficient is not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = Rows(np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [3.0], [5.0]]))
+    >>> fit = least_squares(rows, np.zeros(1)).value
+    >>> fit.coefficients.round(12), fit.intercept.round(12)
+    (array([[2.]]), array([1.]))
+    """
+    n, d = rows.shape
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what overflows is refused below
+        if n <= d:
+            return refuse_not_representable(solve_wide(rows, alpha, intercept=intercept, stable=stable))
+        with blas_for(d):
+            solution = None if stable else by_normal_equations(rows, alpha, intercept=intercept, sums=sums)
+            return refuse_not_representable(solution or by_triangle(rows, alpha, intercept=intercept))
+
+
+@dataclass(frozen=True)
+class LinearSolution(Solution):
+    """With what was found out about the columns."""
+
+    fit: LinearFit
+
+
+def has_closed_form(problem: Problem) -> bool:
+    """Whether the losses are squares, of a plain matrix, with one strength for all coefficients and no prior mean."""
+    squares = isinstance(problem.response.family, Gaussian) and problem.response.link == IDENTITY
+    plain = isinstance(problem.observations.design, DenseDesign | TensorDesign)
+    if not (squares and plain and problem.strengths.smooth):
+        return False
+    strengths = _strengths(problem)
+    same = len(strengths) == 0 or bool((strengths == strengths[0]).all() and np.isfinite(strengths[0]))
+    return same and (len(strengths) == 0 or not problem.strengths.mean.any())
+
+
+def solve_least_squares(problem: Problem) -> LinearSolution:
+    """The solution in closed form, as working coefficients."""
+    y, weight, offset = problem.observations.y, problem.observations.weight, problem.observations.offset
+    design = problem.observations.design
+    assert isinstance(design, DenseDesign | TensorDesign)
+    rows = rows_of_design(design, (y if offset is None else y - offset)[:, None], weight)
+    alpha = np.append(_strengths(problem), 0.0)[:1]
+    solution = least_squares(rows, alpha, intercept=design.coordinates.intercept)
+    fit: LinearFit = solution.value
+    w = design.coordinates.from_user(fit.coefficients[:, 0], fit.intercept[0])
+    return LinearSolution(w, solution.certificate, (), fit)
+
+
+def _strengths(problem: Problem) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Of the penalty on each coefficient in the units of the data."""
+    scale = problem.observations.design.coordinates.scale
+    # the strength for a column so large that this overflows was raised to a bound, and cannot be told any more
+    with np.errstate(over="ignore"):
+        return np.asarray(problem.strengths.l2[: len(scale)] * scale * scale)

@@ -1,0 +1,343 @@
+"""Rows of x that are a tensor, to be fitted by least squares: XᵀX and Xᵀy are made where they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from mercer._gpu import like, to_numpy
+from mercer._gpu.chunks import in_chunks, tile_size
+from mercer._threads import WORTH_THREADS, blas_for, ordered_stream, row_blocks
+from mercer._typing import Array
+from mercer.data.blocks import COPIED_BLOCK, rows_per_block
+from mercer.engines.reducing import reduce
+from mercer.families.losses import as_weight
+from mercer.matrices import Coordinates, DenseDesign, Encoded, TensorDesign
+from mercer.matrices.encoded import CodePart, encoded_design
+from mercer.matrices.tensor import on_device
+from mercer.optim import _least_squares_loops as loops
+from mercer.stats.base import as_block, spoilt_sums_are_silent
+from mercer.stats.normal_equations import LeastSquaresSums, NormalEquations, RFactor
+from mercer.stats.tiles import PILOT_ROWS, pilot
+
+# Rows of x and y to be fitted by least squares, in memory.
+
+S = TypeVar("S", NormalEquations, RFactor)
+
+#: bytes of numbers that one thread takes at a time: many, so that their sums cost little; few, so that all have work
+BLOCK = 1 << 25
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquaresRows:
+    """X (n, columns), dense or CSR; Y (n, targets); and the weights of the rows, 1 if not given."""
+
+    X: Any
+    Y: Array
+    weight: Array | None = None
+
+    #: how good the answer of `gradient` is
+    gradients: ClassVar[str] = "gradients of twice the digits"
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), int(self.X.shape[1])
+
+    @property
+    def targets(self) -> int:
+        return int(self.Y.shape[1])
+
+    @property
+    def sparse(self) -> bool:
+        return hasattr(self.X, "indptr")
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 if X is, else float64."""
+        return np.dtype(np.float32 if self.X.dtype == np.float32 else np.float64)
+
+    @property
+    def device(self) -> str:
+        """Where X is."""
+        return "cpu"
+
+    @property
+    def precision(self) -> float:
+        """The rounding error of a value."""
+        return float(np.finfo(self.dtype).eps)
+
+    @property
+    def total_weight(self) -> float:
+        return float(len(self)) if self.weight is None else float(self.weight.sum())
+
+    def blocks(self) -> list[slice]:
+        """Rows that one thread takes at a time: at least ten times as many numbers as are kept of them."""
+        n, d = self.shape
+        return row_blocks(n, max(rows_per_block(self.held, BLOCK), 10 * d * d // self.held))
+
+    @property
+    def held(self) -> int:
+        """Numbers that are stored of a row, on average."""
+        n, d = self.shape
+        return max(1, self.X.nnz // max(1, n)) if self.sparse else d
+
+    @property
+    def heavy(self) -> int:
+        """How many rows have a weight."""
+        return len(self) if self.weight is None else int(np.count_nonzero(self.weight))
+
+    def only(self, targets: Array) -> Self:
+        """With some of the targets."""
+        return replace(self, Y=self.Y[:, targets])
+
+    def one_by_one(self) -> LeastSquaresRows:
+        """The same rows, read so that products keep all their digits, whatever that costs."""
+        return self
+
+    def view(self, rows: slice) -> Any:
+        """Some rows of X, not copied, for products."""
+        return row_view(self.X, rows) if self.sparse else self.X[rows]
+
+    def batch(self, rows: slice) -> tuple[Any, Array, Array | None]:
+        return self.X[rows], self.Y[rows], None if self.weight is None else self.weight[rows]
+
+    def summarised(self, kind: type[S]) -> S:
+        """All rows as one statistic."""
+        zero = kind.zero(self.shape[1], self.targets)
+        wide = self.shape[1] >= WORTH_THREADS and not self.sparse  # so large a product has its own threads
+        if wide or len(self.blocks()) == 1:
+            with blas_for(self.shape[1]):
+                return zero.update(self.X, self.Y, self.weight)
+        return reduce(zero, self)
+
+    def lengths_of(self, change: Array, level: Array) -> Array:
+        """Return ‖√weight (X change + level)‖ for each column of `change`."""
+
+        def of_block(block: slice) -> Array:
+            weight = 1.0 if self.weight is None else self.weight[block, None]
+            image = np.square(self.view(block) @ change + level)
+            return np.asarray(np.sum(np.where(weight > 0, weight * image, 0.0), axis=0))
+
+        blocks = row_blocks(len(self), rows_per_block(self.held, COPIED_BLOCK))
+        return np.asarray(np.sqrt(sum(ordered_stream(of_block, blocks), np.zeros(change.shape[1]))))
+
+    def target_lengths(self) -> Array:
+        """Return ‖√weight y‖ for each target."""
+        squares = np.square(self.Y)
+        return np.asarray(np.sqrt(squares.sum(axis=0) if self.weight is None else self.weight @ squares))
+
+    def gradient(self, shift: Array, v: Array) -> tuple[Array, Array]:
+        """[1, x − shift]ᵀ (y − shift − [1, x − shift] v) of all rows: a value, and what rounding has left of it."""
+        n, d = self.shape
+
+        def of_block(block: slice) -> tuple[Array, Array]:
+            X, Y, weight = self.batch(block)
+            return loops.gradient(as_block(X), as_block(Y), as_weight(weight), shift, v)  # type: ignore[no-any-return]
+
+        high, low = np.zeros_like(v), np.zeros_like(v)
+        for more, rest in ordered_stream(of_block, row_blocks(n, rows_per_block(d, COPIED_BLOCK))):
+            total = high + more
+            part = total - high
+            low += (high - (total - part)) + (more - part) + rest
+            high = total
+        return high, low
+
+
+def row_view(X: Any, rows: slice) -> Any:
+    """Rows of a CSR matrix that share its entries."""
+    begin, end = X.indptr[rows.start], X.indptr[rows.stop]
+    view = sparse.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
+    # one by one: a matrix made of views of much larger arrays would copy them
+    view.indptr = X.indptr[rows.start : rows.stop + 1] - begin
+    view.indices, view.data = X.indices[begin:end], X.data[begin:end]
+    return view
+
+
+# Rows of x that are encoded, to be fitted by least squares: XᵀX and Xᵀy are made of codes, which stay such.
+
+#: a column whose mean is more than so many spreads from zero has lost four digits of its squares about the mean …
+FAR = 100.0
+#: … unless these are but rounding errors: it does not vary
+CONSTANT = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedBlocks(LeastSquaresRows):
+    """`Rows` whose X is `Encoded`, and read as a sparse matrix, block by block."""
+
+    X: Encoded
+
+    @property
+    def sparse(self) -> bool:
+        return True
+
+    @property
+    def held(self) -> int:
+        return max(1, self.X.nbytes // (4 * max(1, len(self))))
+
+    def batch(self, rows: slice) -> tuple[Any, Array, Array | None]:
+        return self.X[rows].tocsr(), self.Y[rows], None if self.weight is None else self.weight[rows]
+
+    def view(self, rows: slice) -> Any:
+        return self.X[rows]
+
+    def summarised(self, kind: type[S]) -> S:
+        return reduce(kind.zero(self.shape[1], self.targets), self)
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedRows(EncodedBlocks):
+    """`Rows` whose X is `Encoded`, and multiplied as it is."""
+
+    gradients: ClassVar[str] = "gradients of codes as they are"
+
+    def one_by_one(self) -> LeastSquaresRows:
+        return EncodedBlocks(self.X, self.Y, self.weight)
+
+    def summarised(self, kind: type[S]) -> S:
+        if issubclass(kind, NormalEquations):
+            made = kind.of_sums(self._heavy()._sums(), self.shape[1])
+            if not _far_from_zero(made):
+                return made
+        return super().summarised(kind)
+
+    def _heavy(self) -> Self:
+        """Without the rows of weight 0, which do not count, whatever they hold."""
+        if self.weight is None or self.weight.all():
+            return self
+        heavy = self.weight > 0
+        return replace(self, X=self.X[heavy], Y=self.Y[heavy], weight=self.weight[heavy])
+
+    @spoilt_sums_are_silent
+    def _sums(self) -> LeastSquaresSums:
+        design = encoded_design(self.X, None, intercept=True)
+        d, unit = self.shape[1], np.append(design.coordinates.scale, np.ones(1 + self.targets))
+        weight = np.ones(len(self)) if self.weight is None else self.weight
+        level = pilot(self.Y)
+        y = self.Y - level
+        heavy = weight[:, None] * y
+        second = np.empty((len(unit), len(unit)))  # of [x, 1, y]
+        second[: d + 1, : d + 1] = design.gram(weight)
+        second[: d + 1, d + 1 :] = design.transposed_times(heavy)
+        second[d + 1 :, : d + 1] = second[: d + 1, d + 1 :].T
+        second[d + 1 :, d + 1 :] = heavy.T @ y
+        second *= unit[:, None]
+        second *= unit
+        others = np.delete(np.arange(len(unit)), d)
+        shift = np.append(design.coordinates.shift, level)
+        return LeastSquaresSums(
+            len(self), float(weight.sum()), shift, second[d, others], second[np.ix_(others, others)]
+        )
+
+    def gradient(self, shift: Array, v: Array) -> tuple[Array, Array]:
+        if self._shifts_codes(shift):
+            return super().gradient(shift, v)
+        rows, d = self._heavy(), self.shape[1]
+        design = encoded_design(rows.X, Coordinates(shift[:d], np.ones(d), intercept=True))
+        left = rows.Y - shift[d:] - design.times(np.roll(v, -1, axis=0))
+        if rows.weight is not None:
+            left *= rows.weight[:, None]
+        slope = np.roll(design.transposed_times(left), 1, axis=0)
+        return slope, np.zeros_like(slope)
+
+    def _shifts_codes(self, shift: Array) -> bool:
+        runs = zip(self.X.parts, self.X.begins, self.X.begins[1:], strict=False)
+        return any(shift[begin:end].any() for part, begin, end in runs if isinstance(part, CodePart))
+
+
+def rows_of_encoded(X: Encoded, Y: Array, weight: Array | None) -> LeastSquaresRows:
+    """As they are if there are more of them than columns, else as a sparse matrix, as which so few are solved."""
+    return EncodedRows(X, Y, weight) if len(X) > X.shape[1] else LeastSquaresRows(X.tocsr(), Y, weight)
+
+
+@spoilt_sums_are_silent
+def _far_from_zero(sums: NormalEquations) -> bool:
+    """Whether squares about zero have lost digits of some column that varies."""
+    d, moments = sums.n_columns, sums.moments
+    squares = np.diagonal(moments.scatter[0])[:d]
+    level = moments.weight[0] * moments.offset[0, :d] ** 2
+    return bool(((level > FAR**2 * squares) & (squares > CONSTANT * level)).any())
+
+
+#: a chunk is copied in float64, and once more times its weights
+COPIES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class TensorRows(LeastSquaresRows):
+    """`Rows` whose X is a tensor; Y and weights, a few numbers per row, are arrays.
+
+    Sums of products are computed in float64 on the device of X, chunk by chunk. Where they are too ill-conditioned, the
+    factorisations and refinements that read rows one by one get them block by block in main memory.
+    """
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float32 if str(self.X.dtype) == "torch.float32" else np.float64)
+
+    @property
+    def device(self) -> str:
+        return str(self.X.device)
+
+    def batch(self, rows: slice) -> tuple[Any, Array, Array | None]:
+        return to_numpy(self.X[rows]), self.Y[rows], None if self.weight is None else self.weight[rows]
+
+    def lengths_of(self, change: Array, level: Array) -> Array:
+        size = np.abs(change).max(initial=0.0) or 1.0  # a change of 1e-40 would be lost in float32
+        image = size * to_numpy(self.X @ like(change / size, self.X)) + level
+        weight = np.ones((len(self), 1)) if self.weight is None else self.weight[:, None]
+        return np.asarray(np.sqrt(np.where(weight > 0, weight * np.square(image), 0.0).sum(axis=0)))
+
+    def summarised(self, kind: type[S]) -> S:
+        if issubclass(kind, NormalEquations):
+            return kind.of_sums(self._sums(), self.shape[1])
+        return reduce(kind.zero(self.shape[1], self.targets), self)
+
+    def _sums(self) -> LeastSquaresSums:
+        import torch
+
+        n, d = self.shape
+        some = np.arange(min(n, PILOT_ROWS)) if self.weight is None else np.flatnonzero(self.weight)[:PILOT_ROWS]
+        shift = np.concatenate([pilot(to_numpy(self.X[on_device(some, self.X)])), pilot(self.Y[some])])
+        about = like(shift, self.X, dtype=torch.float64)
+        total = torch.zeros((1 + len(shift),) * 2, dtype=torch.float64, device=self.X.device)
+
+        def add(rows: slice) -> None:
+            joined = torch.ones((rows.stop - rows.start, len(total)), dtype=torch.float64, device=self.X.device)
+            joined[:, 1 : 1 + d] = self.X[rows]
+            joined[:, 1 + d :] = like(self.Y[rows], joined)
+            joined[:, 1:] -= about
+            total.add_(self._weighted(joined, rows).T @ joined)
+
+        in_chunks(n, tile_size(self.X) // (COPIES * len(total)), add, "the columns in float64")
+        count = n if self.weight is None else int(np.count_nonzero(self.weight))
+        product = to_numpy(total)
+        return LeastSquaresSums(count, float(product[0, 0]), shift, product[0, 1:], product[1:, 1:])
+
+    def _weighted(self, joined: Any, rows: slice) -> Any:
+        """Each row times its weight; one of weight 0 does not count, whatever it holds."""
+        if self.weight is None:
+            return joined
+        weight = like(self.weight[rows], joined)
+        joined[weight == 0] = 0.0
+        return weight[:, None] * joined
+
+
+def rows_of(X: Any, Y: Array, weight: Array | None) -> LeastSquaresRows:
+    """Of a tensor: as it is if it has more rows than columns, else in main memory, where so few rows are solved."""
+    if len(X) > X.shape[1]:
+        return TensorRows(X, Y, weight)
+    return LeastSquaresRows(to_numpy(X), Y, weight)
+
+
+def rows_of_design(design: DenseDesign | TensorDesign, Y: Any, weight: Any) -> LeastSquaresRows:
+    """Of a design that is one matrix."""
+    if isinstance(design, DenseDesign):
+        return LeastSquaresRows(design.X, Y, weight)
+    return rows_of(design.X, to_numpy(Y), None if weight is None else to_numpy(weight))

@@ -1,0 +1,259 @@
+"""Fewer rows than columns: Newton's method in the space that the rows span.
+
+Where every column is penalised by its square, the minimiser is a combination of the rows. With l2 = λ D and the QR
+decomposition X D^(−½) = R Qᵀ, coefficients w = D^(−½) Q v have the linear predictor R v and the penalty ½ λ ‖v‖²: R,
+which has no more columns than rows, and λ take the place of X and l2. An intercept without a penalty stays as it is.
+The decomposition depends neither on λ nor on responses and weights: it is made once for a path of penalties and for
+all folds of it.
+
+The certificate is that of all columns: the part of the gradient within the space of the rows is measured by the Hessian
+there, and the part outside, where only the penalty is curved, by λ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from mercer._errors import FitInterrupted
+from mercer._threads import blas_for
+from mercer._typing import Array
+from mercer.families.penalties import Strengths
+from mercer.matrices import Coordinates, DenseDesign, Observations
+from mercer.optim import newton
+from mercer.optim.certificate import Progress, Solution, gradient_certificate
+from mercer.optim.curvature import Curvature
+from mercer.optim.problem import Product, RowSlopes, Slope, look
+from mercer.report.wording import counted
+from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
+
+NAME = "Newton's method in the space of the rows"
+#: columns up to which a Hessian of all costs little, and coefficients in the space of the rows up to which it does
+FEW_COLUMNS, MOST_COEFFICIENTS = 300, 1_000
+#: Newton's method, which is quick at the end, goes on until coefficients are this many standard errors off
+LOOSEST = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class RowSpace:
+    """Rows X in an orthonormal basis of the space that they span, for a penalty ½ Σ metric w²: X = R Qᵀ diag(√metric).
+
+    Examples
+    --------
+    >>> X = np.array([[3.0, 0.0, 4.0], [0.0, 2.0, 0.0]])
+    >>> space = RowSpace.of(X, np.ones(3))
+    >>> np.allclose(X @ space.lifted(np.array([1.0, 2.0])), space.rows @ [1.0, 2.0])
+    True
+    """
+
+    #: R
+    rows: Array
+    #: diag(1/√metric) Q
+    basis: Array
+    metric: Array
+
+    @classmethod
+    def of(cls, X: Array, metric: Array) -> Self:
+        """Decompose rows by Householder reflections, which keep all digits also where rows depend on each other."""
+        root = np.sqrt(metric)
+        Q, R = np.linalg.qr((X / root).T)
+        return cls(np.ascontiguousarray(R.T), Q / root[:, None], metric)
+
+    def lifted(self, v: Array) -> Array:
+        """Return the coefficients of all columns."""
+        return np.asarray(self.basis @ v)
+
+    def projected(self, w: Array) -> Array:
+        """Return the part of coefficients of all columns that moves rows."""
+        return np.asarray(self.basis.T @ (self.metric * w.T).T)
+
+    def outside(self, gradient: Array) -> float:
+        """Return the squared length, in the metric of the penalty, of what of a gradient no combination of rows is."""
+        rest = gradient - (self.metric * (self.basis @ (self.basis.T @ gradient)).T).T
+        return float(np.square(rest.T / np.sqrt(self.metric)).sum())
+
+
+def suits(problem: Any) -> bool:
+    """Whether a problem has many columns, fewer rows, and a squared penalty around 0 of every column.
+
+    Parameters
+    ----------
+    problem : Problem or SoftmaxProblem
+        An intercept may go without a penalty.
+    """
+    observations, (l1, l2, mean) = problem.observations, problem.strengths
+    design = observations.design
+    # codes and sparse matrices are multiplied faster as they are; tensors stay on their device, sources in their pieces
+    if type(observations) is not Observations or not isinstance(design, DenseDesign) or l1.any() or mean.any():
+        return False
+    columns, rows = design.n_columns, len(observations)
+    if not FEW_COLUMNS < columns > rows or (rows + 1) * problem.n_columns > MOST_COEFFICIENTS * columns:
+        return False
+    return bool((l2[: _penalised(problem)] > 0).all()) and _space(problem) is not None
+
+
+def solve(
+    problem: Any,
+    start: Array | None = None,
+    *,
+    tolerance: float,
+    most_steps: int,
+    progress: Progress | None = None,
+) -> Solution:
+    """Minimise a problem that `suits`.
+
+    Parameters
+    ----------
+    problem : Problem or SoftmaxProblem
+        Its points are vectors.
+    start : array, optional
+        The point to begin at.
+    tolerance : float
+        How small the gradient has to become, in standard errors.
+    most_steps : int
+        Steps after which to give up; the certificate then does not hold.
+    progress : callable, optional
+        Called after each step with its number, the objective and the length of the gradient.
+
+    Returns
+    -------
+    solution : Solution
+        `value` is a point of `problem`.
+
+    Raises
+    ------
+    FitInterrupted
+        On Ctrl-C, with the best solution so far.
+    """
+    space = _space(problem)
+    assert space is not None
+    inner = _Reduced(problem, space)
+
+    def after_step(number: int, value: float, length: float) -> None:
+        look(problem, inner.lifted(inner.point), LOSS)  # which problem and callback remember as the point of the step
+        assert progress is not None
+        progress(number, value, length)
+
+    begin = None if start is None else inner.projected(np.asarray(start, dtype=float))
+    with blas_for(1):  # threads wait for each other in matrices as small as these longer than they work
+        try:
+            found = newton.solve(
+                inner,  # type: ignore[arg-type]
+                begin,
+                tolerance=min(tolerance, LOOSEST),
+                most_steps=most_steps,
+                progress=None if progress is None else after_step,
+            )
+        except FitInterrupted as stop:
+            stop.solution = inner.judged(stop.solution, tolerance)
+            raise
+        return inner.judged(found, tolerance)
+
+
+class _Reduced:
+    """A problem in the space of its rows, as Newton's method takes it."""
+
+    def __init__(self, problem: Any, space: RowSpace) -> None:
+        self._outer, self._space = problem, space
+        penalised = _penalised(problem)
+        self._shape = (problem.observations.design.n_columns, -1)
+        rank, free = space.rows.shape[1], self._shape[0] - penalised
+        design = DenseDesign(space.rows, Coordinates.plain(rank, intercept=bool(free)))
+        self._strength = float(problem.strengths.l2[:penalised].max())
+        strengths = Strengths.none(rank + free)
+        strengths.l2[:rank] = self._strength
+        self._inner = replace(problem, observations=replace(problem.observations, design=design), strengths=strengths)
+        self._penalised, self._rank = penalised, rank
+        self.point = np.zeros(0)
+
+    @property
+    def observations(self) -> Any:
+        return self._inner.observations
+
+    @property
+    def n_columns(self) -> int:
+        return int(self._inner.n_columns)
+
+    @property
+    def exact_hessian(self) -> bool:
+        return bool(getattr(self._inner, "exact_hessian", True))
+
+    @property
+    def is_convex(self) -> bool:
+        return bool(self._inner.is_convex)
+
+    def start(self) -> Array:
+        return np.asarray(self._inner.start())
+
+    def hessian_product(self, v: Array) -> Product:
+        product: Product = self._inner.hessian_product(v)
+        return product
+
+    def row_slopes(self, v: Array) -> RowSlopes:
+        slopes: RowSlopes = self._inner.row_slopes(v)
+        return slopes
+
+    def unit(self, value: float) -> float:
+        return float(self._inner.unit(value))
+
+    def at(self, v: Array, order: int) -> Slope:
+        self.point = v
+        slope: Slope = self._inner.at(v, order)
+        return slope
+
+    def lifted(self, v: Array) -> Array:
+        """A point of the problem for one in the space of the rows."""
+        v = v.reshape(self._rank + self._shape[0] - self._penalised, -1)
+        return np.concatenate([self._space.lifted(v[: self._rank]), v[self._rank :]]).ravel()
+
+    def projected(self, w: Array) -> Array:
+        """The closest point in the space of the rows for one of the problem."""
+        w = w.reshape(self._shape)
+        return np.concatenate([self._space.projected(w[: self._penalised]), w[self._penalised :]]).ravel()
+
+    def judged(self, solution: Solution, tolerance: float) -> Solution:
+        """The solution of all columns, with a certificate of the gradient there."""
+        v, w = solution.value, self.lifted(solution.value)
+        here = look(self._outer, w, GRADIENT)
+        if self.exact_hessian or not self.is_convex:
+            hessian = look(self._inner, v, HESSIAN).hessian
+        else:  # the expected one may be large where there is next to no curvature
+            rows = self.row_slopes(v)
+            hessian = rows.hessian(rows.observed)
+        gradient = here.gradient.reshape(self._shape)
+        of_columns = gradient[: self._penalised]
+        inside = np.concatenate([self._space.basis.T @ of_columns, gradient[self._penalised :]]).ravel()
+        with np.errstate(over="ignore", invalid="ignore"):
+            squared = self._space.outside(of_columns) / self._strength
+            finite = np.isfinite(squared) and np.isfinite(inside).all() and np.isfinite(hessian).all()
+            squared += abs(float(inside @ Curvature.of(hessian).solve(inside))) if finite else np.inf
+        length, steps = float(np.sqrt(squared)) / self._outer.unit(here.value), len(solution.trace) - 1
+        how = f"√(gᵀH⁻¹g) of all columns, after {counted(steps, 'Newton step')} in the space of the rows"
+        certificate = gradient_certificate(length, tolerance, how, is_convex=self.is_convex)
+        return Solution(w, certificate, solution.trace)
+
+
+def _penalised(problem: Any) -> int:
+    """How many columns come before an intercept without a penalty."""
+    design = problem.observations.design
+    free = design.coordinates.intercept and problem.strengths.l2[-1] == 0
+    return int(design.n_columns - free)
+
+
+def _space(problem: Any) -> RowSpace | None:
+    """The rows in a basis of their space, as the design keeps it; None where they are not finite."""
+    design, penalised = problem.observations.design, _penalised(problem)
+    l2 = problem.strengths.l2[:penalised]
+    # scales are powers of two, so that one strength for all columns has the same metric whatever it is
+    metric = l2 / l2.max()
+    kept = design.kept.get("row space")
+    if kept is None or not np.array_equal(kept[0], metric):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            X = design.dense()[:, :penalised]
+            scaled = X / np.sqrt(metric)
+        space = RowSpace.of(X, metric) if np.isfinite(scaled).all() and (metric > 0).all() else None
+        kept = design.kept["row space"] = (metric, space)
+    found: RowSpace | None = kept[1]
+    return found

@@ -1,0 +1,166 @@
+"""(λI + WK)⁻¹ by Cholesky factors of n × n matrices, less what the intercept takes.
+
+In single precision where that is good enough to begin with: conjugate gradients do the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from mercer._errors import KernelError
+from mercer._threads import blas_for, ordered_map
+from mercer._typing import Array
+from mercer.optim.span.losses import Softmax
+
+#: rows below which single precision gains nothing
+WORTH_SINGLE = 2000
+#: condition number up to which a factor of single precision is a good preconditioner
+SINGLE = 1e5
+#: columns up to which each is solved for by itself
+FEW_COLUMNS = 3
+#: curvatures are raised to these portions of the largest one and of λ: smaller ones would only make numbers overflow
+FLATTEST, FLATTEST_OF_STRENGTH = 1e-20, 1e-280
+
+
+class KernelFactor:
+    """K + λW⁻¹ = LLᵀ for one curvature h of each row, so that (λI + WK)⁻¹ = (LLᵀ)⁻¹ W⁻¹."""
+
+    def __init__(self, K: Array, h: Array, strength: float) -> None:
+        self.h = np.maximum(h, max(FLATTEST * h.max(), FLATTEST_OF_STRENGTH * strength))
+        self._lower = _lower(K, self.h, strength)
+        self._strength = strength
+
+    def solve(self, V: Array) -> Array:
+        """(λI + WK)⁻¹ V."""
+        own = np.abs(V).max(initial=0.0) or 1.0  # λ/h is a number; a V of enormous weights times it may be none
+        scaled = V / own * (self._strength / self.h)[:, None]
+        size = np.abs(scaled).max(initial=0.0) or 1.0  # single precision has fewer exponents
+        with blas_for(len(self._lower)):
+            solved = np.ascontiguousarray(_solved(self._lower, scaled / size), dtype=float)
+        return solved * size * (own / self._strength)
+
+    def inverse(self) -> Array:
+        """(K + λW⁻¹)⁻¹; its place is that of the factor, which is gone."""
+        potri = lapack.spotri if self._lower.dtype == np.float32 else lapack.dpotri
+        with blas_for(len(self._lower)):
+            half, _ = potri(self._lower, lower=1, overwrite_c=1)
+        half = np.tril(half)
+        return np.asarray(half + np.tril(half, -1).T)
+
+
+def _lower(K: Array, h: Array, strength: float) -> Array:
+    if len(K) >= WORTH_SINGLE and _condition(K, h, strength) < SINGLE:
+        lower = _cholesky(K, strength / h, np.float32)
+        if lower is not None:
+            return lower
+    # where λ is nothing beside K as far as rounding can tell, a little more of it makes a factor; steps do the rest
+    rounding = len(K) * np.finfo(float).eps * float(np.max(np.diagonal(K)))
+    for raised in (0.0, rounding, 100 * rounding):
+        lower = _cholesky(K, strength / h + raised, np.float64)
+        if lower is not None:
+            return lower
+    raise KernelError(
+        "the kernel matrix is not positive definite on these rows, by more than rounding explains; look at "
+        "mercer.kernels.check_positive_definite(kernel, X), or raise the penalty."
+    )
+
+
+def _solved(lower: Array, V: Array) -> Array:
+    """(LLᵀ)⁻¹ V; few columns one by one, which is three times as fast as LAPACK's way with them."""
+    single = lower.dtype == np.float32
+    if V.shape[1] > FEW_COLUMNS:
+        return np.asarray((lapack.spotrs if single else lapack.dpotrs)(lower, V, lower=1)[0])
+    trsv = blas.strsv if single else blas.dtrsv
+    return np.column_stack([trsv(lower, trsv(lower, v, lower=1), lower=1, trans=1) for v in V.T])
+
+
+def _condition(K: Array, h: Array, strength: float) -> float:
+    """About that of K + λW⁻¹, from two products: the largest eigenvalue of K is at least what they tell."""
+    v = K @ np.ones(len(K))
+    largest = np.linalg.norm(K @ v) / (np.linalg.norm(v) or 1.0)
+    return 1 + float(np.max(h) / strength * max(largest, np.max(np.diagonal(K))))
+
+
+def _cholesky(K: Array, added: Array, dtype: Any) -> Array | None:
+    """L Lᵀ = K + diag(added); None where there is none."""
+    potrf = lapack.spotrf if dtype == np.float32 else lapack.dpotrf
+    matrix = np.array(K, dtype=dtype, order="C")
+    np.einsum("ii->i", matrix)[...] += added
+    with blas_for(len(K)):
+        # transposed it is the same matrix, in the order that LAPACK takes without a copy
+        lower, failed = potrf(matrix.T, lower=1, clean=0, overwrite_a=1)
+    return None if failed else lower
+
+
+class Factorised:
+    """P of one curvature for each row: exact where outputs have nothing to do with each other and are bent alike."""
+
+    def __init__(self, K: Array, h: Array, strength: float, *, intercept: bool) -> None:
+        self._strength, self._factor = strength, KernelFactor(K, h, strength)
+        level = self._factor.solve(self._factor.h[:, None]) if intercept else None
+        self._level = None if level is None else level / level.sum()
+
+    def times(self, V: Array) -> Array:
+        """P V."""
+        result = self._factor.solve(V)
+        if self._level is not None:
+            # sums of the result are those of V over λ, whatever K is
+            missing = V.sum(axis=0) / self._strength - result.sum(axis=0)
+            result += self._level * missing
+        return result
+
+
+class FactorisedByClass:
+    """P for the curvature of a softmax, exact: a factor for each class, and one for all (Rasmussen and Williams 3.3).
+
+    W = D − D1 w⁻¹ 1ᵀD with D the diagonals w p_k of all classes and 1 the sum over classes. So x = (λI + WK)⁻¹ v has
+    x_k = (λI + D_kK)⁻¹ (v_k + D_k t), and the sum over classes of the equations gives t.
+    """
+
+    def __init__(self, K: Array, bend: Softmax, strength: float, *, intercept: bool) -> None:
+        self._strength, outputs = strength, bend.p.shape[1]
+        D = bend.p if bend.weight is None else bend.weight[:, None] * bend.p
+        rest = (np.ones(len(K)) if bend.weight is None else bend.weight) - D.sum(axis=1)  # that of a reference class
+        found = ordered_map(lambda k: _inverse_of(KernelFactor(K, D[:, k], strength)), range(outputs))
+        self._D = np.column_stack([h for h, _ in found])
+        self._inverses = [inverse for _, inverse in found]
+        shared = strength * sum(self._inverses[1:], np.array(self._inverses[0], dtype=float))
+        self._sum = _plus_diagonal(shared, np.maximum(rest, 0.0))
+        self._levels = self._of_levels(bend) if intercept else None
+
+    def _of_levels(self, bend: Softmax) -> tuple[Array, Array]:
+        """What a constant for each class does to all of them, and its sums."""
+        n, outputs = self._D.shape
+        moved = [self._solve(bend.times(np.tile(one, (n, 1)))) for one in np.eye(outputs)]
+        return np.stack(moved, axis=2), np.linalg.pinv(np.column_stack([part.sum(axis=0) for part in moved]))
+
+    def times(self, V: Array) -> Array:
+        """P V."""
+        result = self._solve(V)
+        if self._levels is not None:
+            moved, inverse = self._levels
+            missing = V.sum(axis=0) / self._strength - result.sum(axis=0)
+            result += moved @ (inverse @ missing)
+        return result
+
+    def _solve(self, V: Array) -> Array:
+        scaled = V / self._D
+        alone = np.column_stack([inverse @ scaled[:, k] for k, inverse in enumerate(self._inverses)])
+        t = _solved(self._sum, (V.sum(axis=1) - self._strength * alone.sum(axis=1))[:, None])[:, 0]
+        return np.asarray(alone + np.column_stack([inverse @ t for inverse in self._inverses]))
+
+
+def _inverse_of(factor: KernelFactor) -> tuple[Array, Array]:
+    return factor.h, factor.inverse()
+
+
+def _plus_diagonal(matrix: Array, added: Array) -> Array:
+    size = float(np.max(np.diagonal(matrix)))
+    for raised in (0.0, 1e-14, 1e-12, 1e-10):
+        lower = _cholesky(matrix, added + raised * size, np.float64)
+        if lower is not None:
+            return lower
+    raise KernelError("the classes cannot be told apart by these rows, as far as rounding can tell; raise the penalty.")

@@ -1,0 +1,99 @@
+"""Ridge regression on the features of a map for many penalties at once, from the eigenvalues of ZᵀWZ.
+
+Two passes over the rows: one adds up ZᵀWZ, after which every penalty is free, and one has the errors of all rows, each
+left out in turn, with Z V = t (B V) made tile by tile. Nothing of the size of the rows times the features is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer._errors import NotPositiveDefiniteError
+from mercer._threads import blas_for
+from mercer._typing import Array
+from mercer.matrices.mapped import MappedDesign, Tiles
+from mercer.optim.least_squares_rows import LeastSquaresRows
+from mercer.optim.leave_one_out import TallSpectrum
+
+
+@dataclass(frozen=True, eq=False)
+class MappedRidge:
+    """Targets of rows that are seen through a map without an intercept, and weights."""
+
+    design: MappedDesign
+    Y: Array  # (n, targets)
+    weight: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.Y)
+
+    def decomposed(self) -> MappedEigenvalues:
+        """ZᵀWZ = axes · values · axesᵀ."""
+        Y, weight = self.Y, np.ones(len(self.Y)) if self.weight is None else self.weight
+        with np.errstate(over="ignore", invalid="ignore"):
+            gram = self.design.gram(weight, exactly=True)
+            nothing = np.zeros((self.design.n_columns, Y.shape[1]))
+            _, moment = self.design.swept(nothing, lambda rows, _: weight[rows, None] * Y[rows])
+        if not (np.isfinite(gram).all() and np.isfinite(moment).all()):
+            raise NotPositiveDefiniteError(
+                "squares of the features are too large for float64, or no numbers; divide the columns by their scale, "
+                "or use kernel.normalised()."
+            )
+        with blas_for(len(gram)):
+            values, axes = np.linalg.eigh(gram)
+        known = values > len(values) * np.finfo(float).eps * values.max(initial=0.0)
+        if not known.any():  # features that are all 0, along which nothing lies whatever their eigenvalue is
+            known[-1], values[-1] = True, 1.0
+        values, axes = values[known], axes[:, known]
+        return MappedEigenvalues(self, values, axes, axes.T @ moment)
+
+
+@dataclass(frozen=True, eq=False)
+class MappedEigenvalues:
+    """Those of ZᵀWZ that are above rounding."""
+
+    system: MappedRidge
+    values: Array
+    axes: Array  # (features, k)
+    along: Array  # (k, targets): axesᵀ Zᵀ W y
+
+    def leave_one_out(self) -> MappedSpectrum:
+        """The spectrum of t with B V for its axes: no row is left without its weight."""
+        Y, weight, design = self.system.Y, self.system.weight, self.system.design
+        squares = np.einsum("ij,ij->j", Y, Y if weight is None else weight[:, None] * Y)
+        # below 0 by rounding, if at all, that cancels again in what penalties leave of small eigenvalues
+        rest = squares - np.sum(self.along**2 / self.values[:, None], axis=0)
+        total = float(len(Y) if weight is None else weight.sum())
+        rows = LeastSquaresRows(EigenTable(design.tiles), Y, weight)
+        mean = (np.zeros(rows.shape[1]), np.zeros(rows.targets))
+        axes = np.asarray(np.dot(design.back, self.axes))
+        return MappedSpectrum(rows, mean, total, axes, self.values, self.along, rest, False)
+
+    def coefficients(self, alpha: Array) -> Array:
+        """Of the features, with the penalty of each target."""
+        return np.asarray(self.axes @ (self.along / (self.values[:, None] + alpha)))
+
+
+class MappedSpectrum(TallSpectrum):
+    """Of t, whose axes are B V."""
+
+    def generalised(self, alphas: Array) -> Array:
+        return np.maximum(super().generalised(alphas), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class EigenTable:
+    """Tiles as a table of which some rows are asked for."""
+
+    tiles: Tiles
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.tiles.shape
+
+    def __getitem__(self, rows: slice) -> Array:
+        tile = np.empty((rows.stop - rows.start, self.shape[1]))
+        self.tiles.fill(rows, tile)
+        return tile

@@ -1,0 +1,219 @@
+"""Kernel ridge regression: (K + alpha W⁻¹) a = y (lecture 1), with what is left over of y as its proof.
+
+Few rows are solved by Cholesky in the one square of memory that K takes; many by the features of the kernel, if there
+are few, or by conjugate gradients with half of K, where these are expected to be faster; where there is no room for a
+square they go on with what of K there is room for, and make the rest again in each step. Where nothing works since
+S K S + alpha is singular or indefinite, the answer is that of least squares, by eigenvalues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack
+
+from mercer._errors import FitInterrupted
+from mercer._memory import SHARE, available_bytes, refuse_beyond_memory
+from mercer._threads import blas_for
+from mercer._typing import Array
+from mercer.optim.certificate import Certificate, Solution
+from mercer.optim.least_squares import least_squares
+from mercer.optim.least_squares_rows import LeastSquaresRows
+from mercer.optim.span.spectrum import Eigenvalues, eigenvalues
+from mercer.optim.span.steps import (
+    BYTES_PER_PIVOT,
+    ROWS_PER_PIVOT,
+    VECTORS,
+    RidgeSteps,
+    by_steps,
+    by_steps_beyond_memory,
+)
+from mercer.optim.span.system import INSTEAD, OfFeatures, RidgeSystem
+
+__all__ = ["DualFit", "RidgeSystem", "by_eigenvalues", "bytes_at_least", "bytes_needed", "kernel_ridge"]
+
+#: what may be left over of y, and what is aimed at
+TOLERANCE, AIM = 1e-8, 1e-9
+#: rows from which on conjugate gradients are tried
+MANY_ROWS = 2000
+#: what is left over of y that further corrections would not reduce, and how many are tried
+ROUNDING, CORRECTIONS = 1e-13, 3
+#: the fewest pivots with which steps are begun if the matrix has no room: with fewer they would be too many
+FEWEST_PIVOTS = 20
+#: right ↦ c, about
+Correction = Callable[[Array], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class DualFit:
+    """Coefficients a of the rows, (n, targets), and how they were found; `singular` if by least squares."""
+
+    coefficients: Array
+    path: str
+    singular: bool = False
+
+
+def kernel_ridge(system: RidgeSystem, alpha: Array) -> Solution:
+    """Solve for a `DualFit`, with the penalty of each target.
+
+    Raises
+    ------
+    TooLargeError
+        Before anything is allocated that the machine has no room for.
+    FitInterrupted
+        On Ctrl-C during conjugate gradients, with the solution so far.
+    """
+    system, alpha = _with_weights_up_to_4(system, alpha)
+    if len(system) >= MANY_ROWS:
+        if (by_columns := by_features(system, alpha)) is not None:
+            return by_columns
+        try:
+            steps = _by_steps(system, alpha)
+        except FitInterrupted as interruption:
+            interruption.solution = _of_steps(system, interruption.solution)
+            raise
+        if steps is not None:
+            return _of_steps(system, steps)
+    refuse_beyond_memory(8.0 * len(system) ** 2, _what(len(system)), INSTEAD)
+    return by_cholesky(system, alpha) or by_least_squares(system, alpha)
+
+
+def _with_weights_up_to_4(system: RidgeSystem, alpha: Array) -> tuple[RidgeSystem, Array]:
+    """The same equations divided by a power of 4, which rounds nothing, so that squares do not overflow."""
+    heaviest = 0.0 if system.weight is None else float(system.weight.max(initial=0.0))
+    if system.weight is None or not 0 < heaviest < np.inf:
+        return system, alpha
+    unit = 4.0 ** np.floor(np.log2(heaviest) / 2)
+    return replace(system, weight=system.weight / unit), alpha / unit
+
+
+def _by_steps(system: RidgeSystem, alpha: Array) -> RidgeSteps | None:
+    n = len(system)
+    steps = by_steps(system, alpha, AIM) if has_room(bytes_needed(n)) else None
+    if steps is not None or has_room(8.0 * n**2):
+        return steps
+    refuse_beyond_memory(bytes_at_least(n, alpha.size), _what(n), INSTEAD)
+    return by_steps_beyond_memory(system, alpha, AIM)
+
+
+def has_room(needed: float) -> bool:
+    """Whether so many bytes are left."""
+    return needed <= SHARE * available_bytes()
+
+
+def bytes_needed(rows: int) -> float:
+    """Of the fastest fit: a square for Cholesky, or for many rows half of one in float32, and the pivots."""
+    return 8.0 * rows**2 if rows < MANY_ROWS else 2.0 * rows**2 + BYTES_PER_PIVOT * rows**2 / ROWS_PER_PIVOT
+
+
+def bytes_at_least(rows: int, targets: int = 1) -> float:
+    """Of the most frugal fit: a square for few rows; for many the vectors of the steps, and some pivots."""
+    if rows < MANY_ROWS:
+        return 8.0 * rows**2
+    return 8.0 * VECTORS * rows * targets + BYTES_PER_PIVOT * rows * FEWEST_PIVOTS
+
+
+def by_features(system: RidgeSystem, alpha: Array) -> Solution | None:
+    """Ridge regression on the features of the kernel, with a = (y − ψw)/alpha (lecture 1).
+
+    None where the features are many, or where so little is left of y that its digits do not tell a.
+    """
+    features = system.features() if (alpha > 0).all() else None
+    if features is None:
+        return None
+    root = np.ones((len(system), 1)) if system.root is None else system.root[:, None]
+
+    def correct(right: Array) -> Array:
+        y = right / root
+        w = least_squares(LeastSquaresRows(features, y, system.weight), alpha, intercept=False).value.coefficients
+        return np.asarray(root * (y - features @ w) / alpha)
+
+    c, error = refined(system, alpha, correct, OfFeatures(features))
+    fit = DualFit(system.scaled(c), f"ridge regression on {features.shape[1]} features of the kernel")
+    return Solution(fit, proof(error), ()) if error <= AIM else None
+
+
+def by_cholesky(system: RidgeSystem, alpha: Array) -> Solution | None:
+    """A factor for each penalty; None where there is none, or it has lost too many digits."""
+    c, errors = np.empty_like(system.Y), []
+    for strength in np.unique(alpha):
+        of = alpha == strength
+        correct = _factor(system, float(strength))
+        if correct is None:
+            return None
+        c[:, of], error = refined(replace(system, Y=system.Y[:, of]), alpha[of], correct)
+        errors.append(error)
+    fit = DualFit(system.scaled(c), "a Cholesky factor")
+    return Solution(fit, proof(max(errors)), ()) if max(errors) <= TOLERANCE else None
+
+
+def _factor(system: RidgeSystem, alpha: float) -> Correction | None:
+    square = system.triangle()
+    np.einsum("ii->i", square)[...] += alpha
+    with blas_for(len(square)):
+        # in the order that LAPACK takes without a copy the lower triangle is the upper one
+        upper, failed = lapack.dpotrf(square.T, lower=0, clean=0, overwrite_a=1)
+    return None if failed else partial(_solved, upper)
+
+
+def _solved(upper: Array, right: Array) -> Array:
+    with blas_for(len(upper)):
+        return np.asarray(lapack.dpotrs(upper, right, lower=0)[0])
+
+
+def by_least_squares(system: RidgeSystem, alpha: Array) -> Solution:
+    """The shortest least squares solution, by the eigenvalues that are above rounding."""
+    spectrum = eigenvalues(system)
+    values = spectrum.values[:, None] + alpha
+    size = np.abs(values).max(axis=0)
+    felt = np.abs(values) > len(values) * np.finfo(float).eps * size
+    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=felt)
+    c, error = refined(system, alpha, lambda right: spectrum.vectors @ (inverse * (spectrum.vectors.T @ right)))
+    fit = DualFit(system.scaled(c), "least squares by eigenvalues, since the matrix is singular", singular=True)
+    if error <= TOLERANCE:
+        return Solution(fit, proof(error), ())
+    _, residual = system.left_over(c, alpha)
+    slope = np.linalg.norm(system.times(residual) + alpha * residual, axis=0)
+    length = size * np.linalg.norm(system.right, axis=0)
+    sentence = f"A(Ac − y) / (‖A‖‖y‖) of least squares, where A is singular; {error:.2g} of y is left over"
+    value = float(np.max(slope / np.where(length > 0, length, 1.0)))
+    return Solution(fit, Certificate("gradient norm", value, TOLERANCE, sentence), ())
+
+
+def by_eigenvalues(system: RidgeSystem, alpha: Array, spectrum: Eigenvalues) -> Solution:
+    """With a decomposition that is known already."""
+    values = spectrum.values[:, None] + alpha
+    c, error = refined(system, alpha, lambda right: spectrum.vectors @ ((spectrum.vectors.T @ right) / values))
+    return Solution(DualFit(system.scaled(c), "eigenvalues of the kernel matrix"), proof(error), ())
+
+
+def refined(system: RidgeSystem, alpha: Array, correct: Correction, K: Any = None) -> tuple[Array, float]:
+    """c, corrected as long as that helps, and what is left over of y; K if it is known in another way."""
+    c = correct(system.right)
+    error, residual = system.left_over(c, alpha, K)
+    for _ in range(CORRECTIONS):
+        if error <= ROUNDING:
+            break
+        better = c + correct(residual)
+        smaller, rest = system.left_over(better, alpha, K)
+        if not smaller < error:
+            break
+        c, error, residual = better, smaller, rest
+    return c, error
+
+
+def proof(error: float, tolerance: float = TOLERANCE) -> Certificate:
+    """What is left over of y, relative to it."""
+    return Certificate("gradient norm", error, tolerance, "‖(K + alpha)a − y‖ / ‖y‖, with √weights if there are any")
+
+
+def _of_steps(system: RidgeSystem, steps: RidgeSteps) -> Solution:
+    return Solution(DualFit(system.scaled(steps.value), steps.path), proof(steps.error), ())
+
+
+def _what(rows: int) -> str:
+    return f"an exact kernel ridge regression of {rows:,} rows"

@@ -1,0 +1,54 @@
+"""Eigenvalues of a kernel matrix: one decomposition gives the leave-one-out errors of every penalty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+
+from mercer._errors import NotPositiveDefiniteError
+from mercer._memory import refuse_beyond_memory
+from mercer._threads import blas_for
+from mercer._typing import Array
+from mercer.optim.least_squares import Wide
+from mercer.optim.least_squares_rows import LeastSquaresRows
+from mercer.optim.leave_one_out import WideSpectrum
+from mercer.optim.span.system import INSTEAD, RidgeSystem
+
+#: matrices of that size that a decomposition takes: the matrix, which becomes the vectors, and two as work space
+SQUARES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Eigenvalues:
+    """S K S = vectors · values · vectorsᵀ."""
+
+    system: RidgeSystem
+    values: Array
+    vectors: Array
+
+    def leave_one_out(self) -> WideSpectrum:
+        """What ridge regression with fewer rows than columns makes of X Xᵀ, with S K S in its place."""
+        error = len(self.values) * np.finfo(float).eps * float(np.abs(self.values).max(initial=0.0))
+        if self.values[0] < -10 * error:
+            raise NotPositiveDefiniteError(
+                f"the kernel matrix has the eigenvalue {self.values[0]:.3g}, so that the kernel is none and errors of "
+                "rows left out have no formula; give a kernel that is positive definite, or a fixed alpha and gamma."
+            )
+        system, n = self.system, len(self.system)
+        root = np.ones((n, 1)) if system.root is None else system.root[:, None]
+        wide = Wide(None, system.right, root, (np.zeros(0), np.zeros(system.Y.shape[1])))
+        return WideSpectrum(
+            LeastSquaresRows(system.Y, system.Y, system.weight), wide, self.vectors, np.maximum(self.values, 0.0)
+        )
+
+
+def eigenvalues(system: RidgeSystem) -> Eigenvalues:
+    """In ascending order."""
+    n = len(system)
+    refuse_beyond_memory(8.0 * SQUARES * n**2, f"the eigenvalues of the kernel matrix of {n:,} rows", INSTEAD)
+    square = system.triangle()
+    with blas_for(n):
+        values, vectors = eigh(square.T, lower=False, overwrite_a=True, check_finite=False, driver="evd")
+    return Eigenvalues(system, values, vectors)

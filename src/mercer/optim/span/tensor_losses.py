@@ -1,0 +1,128 @@
+"""Losses of rows on a card: `kernel_losses` for values η that are tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mercer._gpu import like
+from mercer._typing import Array
+from mercer.optim.span.losses import ClassRowLosses, ResponseLosses, RowLosses
+
+
+@dataclass(frozen=True, eq=False)
+class SeparateTensors:
+    """W of outputs that have nothing to do with each other (`designs.mapped.Curve`)."""
+
+    h: Any
+    #: loops over tiles in memory are for arrays
+    diagonal = None
+
+    def times(self, V: Any) -> Any:
+        return self.h * V
+
+    def part(self, rows: Any) -> SeparateTensors:
+        return SeparateTensors(self.h[rows])
+
+    @property
+    def typical(self) -> Any:
+        return self.h.mean(dim=1)
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxTensors(SeparateTensors):
+    """diag(p) − ppᵀ for each row, times its weight; h is p."""
+
+    weight: Any = None
+
+    def times(self, V: Any) -> Any:
+        bent = self.h * (V - (self.h * V).sum(dim=1, keepdim=True))
+        return bent if self.weight is None else self.weight[:, None] * bent
+
+    def part(self, rows: Any) -> SoftmaxTensors:
+        return replace(self, h=self.h[rows], weight=None if self.weight is None else self.weight[rows])
+
+    @property
+    def typical(self) -> Any:
+        spread = (self.h * (1 - self.h)).sum(dim=1) / max(1, self.h.shape[1] - 1)
+        return spread if self.weight is None else self.weight * spread
+
+
+@dataclass(frozen=True, eq=False)
+class OnDevice(RowLosses):
+    """Losses that are known for arrays, of responses, weights and offsets that are tensors of float64."""
+
+    of: ResponseLosses | ClassRowLosses
+    y: Any  # (n, outputs), or codes
+    weight: Any = None
+    offset: Any = None
+
+    @classmethod
+    def beside(cls, of: ResponseLosses | ClassRowLosses, X: Any) -> OnDevice:
+        """On the device of X."""
+        import torch
+
+        def moved(values: Array | None) -> Any:
+            return None if values is None else like(values, X, dtype=torch.float64)
+
+        if isinstance(of, ClassRowLosses):
+            return cls(of, like(of.codes, X, dtype=torch.int64), moved(of.weight))
+        return cls(of, moved(of.y), moved(of.weight), moved(of.offset))
+
+    @property
+    def outputs(self) -> int:
+        return self.of.outputs
+
+    @property
+    def is_convex(self) -> bool:
+        return self.of.is_convex
+
+    @property
+    def quadratic(self) -> bool:
+        return self.of.quadratic
+
+    def start(self) -> Array:
+        return self.of.start()
+
+    def unit(self, value: float) -> float:
+        return self.of.unit(value)
+
+    def part(self, rows: Any) -> OnDevice:
+        if isinstance(rows, slice):
+            return self if rows == slice(None) else replace(self, **{name: self._cut(name, rows) for name in MOVED})
+        import torch
+
+        numbers = like(rows, self.y, dtype=torch.int64)
+        return replace(self, of=self.of.part(rows), **{name: self._cut(name, numbers) for name in MOVED})
+
+    def _cut(self, name: str, rows: Any) -> Any:
+        values = getattr(self, name)
+        return None if values is None else values[rows]
+
+    def value(self, eta: Any) -> float:
+        if isinstance(self.of, ClassRowLosses):
+            return float(self.of.response.loss(self.y, eta, self.weight))
+        parts = (self.of.response.loss(self.y[:, k], self._moved(eta[:, k]), self.weight) for k in range(self.outputs))
+        return float(sum(parts))
+
+    def slopes(self, eta: Any) -> tuple[Any, SeparateTensors]:
+        import torch
+
+        eta = like(eta, self.y, dtype=torch.float64)
+        if isinstance(self.of, ClassRowLosses):
+            p, reference = self.of.response.probabilities(eta), self.of.response.reference
+            if reference is not None:
+                p = torch.cat([p[:, :reference], p[:, reference + 1 :]], dim=1)
+            first = self.of.response.slopes(self.y, eta, self.weight)[1]
+            return first, SoftmaxTensors(p, self.weight)
+        found = [
+            self.of.response.slopes(self.y[:, k], self._moved(eta[:, k]), self.weight) for k in range(self.outputs)
+        ]
+        first, second = (torch.stack([getattr(one, name) for one in found], dim=1) for name in ("first", "second"))
+        return first, SeparateTensors(second)
+
+    def _moved(self, eta: Any) -> Any:
+        return eta if self.offset is None else eta + self.offset
+
+
+MOVED = ("y", "weight", "offset")

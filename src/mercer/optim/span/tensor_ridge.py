@@ -1,0 +1,127 @@
+"""Kernel ridge regression of the rows of a tensor, without approximation: (S K S + alpha) c = S y on their device.
+
+Few rows by a Cholesky factor, many by conjugate gradients on tiles that are never kept, with a preconditioner of low
+rank from randomly chosen pivots: (LLᵀ + alpha)⁻¹ with K ≈ LLᵀ. Where tiles of float32 have too few digits for a small
+alpha, those of float64 go on from where they led.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from mercer._errors import DeviceMemoryError, FitInterrupted
+from mercer._gpu import like, to_numpy
+from mercer._gpu.chunks import room_for
+from mercer._typing import Array
+from mercer.kernels import Kernel
+from mercer.kernels.tensors import TensorGram
+from mercer.matrices.mapped_tensors import worth_double
+from mercer.optim.certificate import Solution
+from mercer.optim.krylov import conjugate_gradient
+from mercer.optim.span._tensor_curvature import cholesky, pivots_of
+from mercer.optim.span.ridge import TOLERANCE, DualFit, proof
+from mercer.optim.span.system import largest_share
+
+#: rows up to which the matrix is in memory, on a card and in main memory
+ON_CARD, ON_CPU = 30_000, 4_000
+#: what may be left over of y where products are of float32, and steps after which to give up
+SINGLE_TOLERANCE, MOST_STEPS = 1e-4, 1_000
+
+
+def kernel_ridge(kernel: Kernel, X: Any, Y: Array, weight: Array | None, alpha: Array) -> Solution:
+    """Solve for a `DualFit`, with the penalty of each target; all weights are above 0.
+
+    Raises
+    ------
+    DeviceMemoryError
+        Where the card has no room for a preconditioner.
+    FitInterrupted
+        On Ctrl-C during conjugate gradients, with the solution so far.
+    """
+    double = worth_double(X, len(X))
+    rows = X.double() if double else X
+    root = np.ones((len(X), 1)) if weight is None else np.sqrt(weight)[:, None]
+    if len(X) <= (ON_CARD if X.is_cuda else ON_CPU):
+        with suppress(DeviceMemoryError):  # conjugate gradients need less
+            return _by_cholesky(TensorGram(kernel, rows.double()), root, Y, alpha)
+    if double:
+        return _by_steps(TensorGram(kernel, rows), root, Y, alpha, TOLERANCE)
+    rough = _by_steps(TensorGram(kernel, rows), root, Y, alpha, SINGLE_TOLERANCE)
+    if not rough.certificate.holds:
+        with suppress(DeviceMemoryError):
+            begin = rough.value.coefficients / root
+            return _by_steps(TensorGram(kernel, X.double()), root, Y, alpha, SINGLE_TOLERANCE, begin)
+    return rough
+
+
+def _by_cholesky(gram: TensorGram, root: Array, Y: Array, alpha: Array) -> Solution:
+    import torch
+
+    K = gram.matrix()
+    S, strengths = like(root, K), like(alpha, K)
+    right, c = like(root * Y, K), like(np.zeros(Y.shape), K)
+    with room_for("a kernel matrix and its Cholesky factor"):
+        K.mul_(S).mul_(S.T)
+        for strength in np.unique(alpha):
+            matrix = K.clone()
+            matrix.diagonal().add_(float(strength))
+            L, of = cholesky(matrix), torch.as_tensor(alpha == strength, device=K.device)
+            for _ in range(2):  # the second corrects what rounding left of the first
+                c[:, of] += torch.cholesky_solve((right - K @ c - strengths * c)[:, of], L)
+    left = right - K @ c - strengths * c
+    return _solution(to_numpy(S * c), largest_share(to_numpy(left), root * Y), TOLERANCE, "a Cholesky factor")
+
+
+def _by_steps(
+    gram: TensorGram, root: Array, Y: Array, alpha: Array, tolerance: float, start: Array | None = None
+) -> Solution:
+    S = like(root, gram.diagonal).double()
+
+    def product(v: Array) -> Array:
+        return np.asarray(to_numpy(S * gram.times(S * like(v, S))) + alpha * v)
+
+    inverse, rank = _deflation(gram, S, alpha)
+    path = f"conjugate gradients by tiles of {str(gram.dtype).removeprefix('torch.')}, {rank} pivots"
+    try:
+        found = conjugate_gradient(
+            product, root * Y, start=start, precondition=inverse, tolerance=tolerance, most_steps=MOST_STEPS
+        )
+    except FitInterrupted as stop:
+        found = stop.solution
+        stop.solution = _solution(root * found.value, found.certificate.value, tolerance, path)
+        raise
+    steps = f"{len(found.trace)} steps of {path}"
+    return _solution(root * found.value, found.certificate.value, tolerance, steps)
+
+
+def _deflation(gram: TensorGram, S: Any, alpha: Array) -> tuple[Callable[[Array], Array], int]:
+    """r ↦ (LLᵀ + alpha)⁻¹ r for each target, of the matrix with its weights."""
+    import torch
+
+    L = pivots_of(gram, float(alpha.min()))
+    L *= S.to(L.dtype)
+    square = (L.T @ L).double()
+    factors = {}
+    for strength in np.unique(alpha):
+        matrix = square.clone()
+        matrix.diagonal().add_(float(strength))
+        factors[float(strength)] = cholesky(matrix)
+
+    def inverse(R: Array) -> Array:
+        result = np.empty_like(R)
+        for strength, factor in factors.items():
+            of = alpha == strength
+            part = like(np.ascontiguousarray(R[:, of]), S)
+            inside = torch.cholesky_solve((L.T @ part.to(L.dtype)).double(), factor)
+            result[:, of] = to_numpy((part - (L @ inside.to(L.dtype)).double()) / strength)
+        return result
+
+    return inverse, int(L.shape[1])
+
+
+def _solution(coefficients: Array, error: float, tolerance: float, path: str) -> Solution:
+    return Solution(DualFit(coefficients, path), proof(error, tolerance), ())

@@ -1,0 +1,52 @@
+"""Squared hinge losses with a penalty of absolute values, as a problem for `mercer.optim.proximal_newton`.
+
+The loss of a margin, (1 − yη)₊² for y = ±1, has no distribution behind it, but a slope, a curvature and a conjugate:
+that is all that proximal Newton asks of a response.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.families.response import Slopes
+from mercer.optim.problem import Problem
+
+
+@dataclass(frozen=True)
+class SquaredHinge:
+    """The loss as a response; it is its own family, without a dispersion to be estimated."""
+
+    known_dispersion: ClassVar[float] = 1.0
+    is_convex: ClassVar[bool] = True
+
+    @property
+    def family(self) -> SquaredHinge:
+        return self
+
+    def lower(self) -> SquaredHinge:
+        """What `_proximal_losses` knows it by."""
+        return self
+
+    def slopes(self, y: Array, eta: Array, weight: Array | None = None) -> Slopes:
+        """Loss, slope and curvature of rows."""
+        short = np.maximum(1.0 - y * eta, 0.0)
+        w = np.ones(len(y)) if weight is None else weight
+        return Slopes(float(w @ np.square(short)), -2.0 * w * y * short, 2.0 * w * (short > 0))
+
+    def loss(self, y: Array, eta: Array, weight: Array | None = None) -> float:
+        return self.slopes(y, eta, weight).loss
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredHingeProblem(Problem):
+    """Σ weight (1 − yη)₊² + Σ l1 |w|; gaps are portions of the objective, lengths of gradients are not scaled."""
+
+    def start(self) -> Array:
+        return np.zeros(self.n_columns)
+
+    def unit(self, value: float) -> float:
+        return 1.0

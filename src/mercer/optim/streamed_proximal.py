@@ -1,0 +1,223 @@
+"""Proximal Newton for rows of a source: one pass per step, and penalties that make coefficients exactly their mean.
+
+A pass gives the gradient and the Hessian of the losses; the quadratic model that they make is minimised, with the
+penalty itself, without another look at the rows. It begins at the fit to the rows at hand, so that few steps are left.
+Of several classes, the coefficients of all of them are one vector, class after class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._typing import Array
+from mercer.optim import proximal_newton, softmax_lasso
+from mercer.optim._working_sets import PenalisedQuadratic
+from mercer.optim.certificate import Progress, Solution, keeping, subgradient_certificate
+from mercer.optim.curvature import Curvature
+from mercer.optim.duality import GapPenalty
+from mercer.optim.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway
+from mercer.optim.problem import Problem
+from mercer.optim.scaling import fit_to_sample
+from mercer.optim.softmax import SoftmaxProblem
+from mercer.report.wording import counted
+
+#: coefficients up to which their Hessian is formed in each step
+MOST_COLUMNS = 2_000
+#: a model is minimised to this portion of what it promises
+CLOSER, MOST_SWEEPS = 1e-8, 10_000
+
+
+def suits(problem: Any) -> bool:
+    """Whether a Hessian of all coefficients can be formed."""
+    return _n_coefficients(problem) <= MOST_COLUMNS
+
+
+def solve(
+    problem: Any,
+    start: Array | None = None,
+    *,
+    tolerance: float = TOLERANCE,
+    most_steps: int = MOST_STEPS,
+    progress: Progress | None = None,
+) -> Solution:
+    """Minimise a problem of streamed rows whose penalty may have absolute values.
+
+    Parameters
+    ----------
+    problem : Problem or SoftmaxProblem
+        Of streamed observations; classes in the symmetric form.
+    start : array, optional
+        The working coefficients to begin with; by default those of a fit to the rows at hand.
+    tolerance : float
+        How short the shortest subgradient has to become, in standard errors.
+    most_steps : int
+        Steps after which to give up; the certificate then does not hold.
+    progress : callable, optional
+        Called after each step with its number, the objective and the length of the subgradient.
+
+    Returns
+    -------
+    solution : Solution
+        `value` are the working coefficients, of several classes a matrix with a column for each.
+
+    Raises
+    ------
+    FitInterrupted
+        On Ctrl-C, with the best solution so far.
+    """
+    losses = StreamedClassLosses(problem) if isinstance(problem, SoftmaxProblem) else StreamedMeanLosses(problem)
+    descent = _StreamedProximalDescent(losses, start, tolerance, progress)
+    with keeping(descent.solution):
+        descent.run(most_steps)
+    return descent.solution()
+
+
+def _n_coefficients(problem: Any) -> int:
+    columns = int(problem.observations.design.n_columns)
+    return columns * problem.response.levels if isinstance(problem, SoftmaxProblem) else columns
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedMeanLosses:
+    """The losses of one linear predictor, as a function of coefficients less their means."""
+
+    problem: Problem
+
+    @property
+    def penalty(self) -> GapPenalty:
+        return GapPenalty(self.problem.strengths.l1, self.problem.strengths.l2)
+
+    def at(self, u: Array) -> tuple[float, Array, Array]:
+        """Value, gradient and Hessian of the losses alone: one pass."""
+        value, gradient, hessian = self.problem.at(u + self.problem.strengths.mean)
+        l2 = self.penalty.l2
+        return value - 0.5 * float(l2 @ np.square(u)), gradient - l2 * u, hessian - np.diag(l2)
+
+    def unit(self, value: float) -> float:
+        return self.problem.unit(value)
+
+    def start(self) -> Array:
+        found = fit_to_sample(self.problem, proximal_newton.solve)
+        return self.from_coefficients(self.problem.start() if found is None else found)
+
+    def from_coefficients(self, w: Array) -> Array:
+        return np.asarray(w - self.problem.strengths.mean)
+
+    def coefficients(self, u: Array) -> Array:
+        return np.asarray(self.problem.strengths.mean + u)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedClassLosses:
+    """The same of a linear predictor for each class."""
+
+    problem: SoftmaxProblem
+
+    @property
+    def _classes(self) -> int:
+        return self.problem.response.levels
+
+    @property
+    def penalty(self) -> GapPenalty:
+        strengths = self.problem.strengths
+        return GapPenalty(np.tile(strengths.l1, self._classes), np.tile(strengths.l2, self._classes))
+
+    def at(self, u: Array) -> tuple[float, Array, Array]:
+        sums = self.problem.sums(self.coefficients(u))
+        return sums.loss, sums.gradient.T.ravel(), sums.hessian
+
+    def unit(self, value: float) -> float:
+        return self.problem.unit(value)
+
+    def start(self) -> Array:
+        found = fit_to_sample(self.problem, softmax_lasso.solve)
+        return self.from_coefficients(self.problem.matrix(self.problem.start()) if found is None else found)
+
+    def from_coefficients(self, W: Array) -> Array:
+        return np.asarray((W - self.problem.strengths.mean[:, None]).T.ravel())
+
+    def coefficients(self, u: Array) -> Array:
+        W = self.problem.strengths.mean[:, None] + u.reshape(self._classes, -1).T
+        # without a penalty a constant may be added to all classes: as in memory, they sum to zero
+        free = (self.problem.strengths.l1 == 0) & (self.problem.strengths.l2 == 0)
+        W[free] -= W[free].mean(axis=1, keepdims=True)
+        return np.asarray(W)
+
+
+@dataclass(frozen=True, eq=False)
+class _StreamedPlace:
+    u: Array
+    value: float
+    loss: float
+    #: of the losses alone
+    gradient: Array
+    hessian: Array
+    #: of the shortest subgradient, in standard errors
+    length: float
+
+
+class _StreamedProximalDescent:
+    """Steps down from a start, and the best point so far."""
+
+    def __init__(
+        self,
+        losses: StreamedMeanLosses | StreamedClassLosses,
+        start: Array | None,
+        tolerance: float,
+        progress: Progress | None,
+    ) -> None:
+        self._losses, self._penalty = losses, losses.penalty
+        self._tolerance, self._progress = tolerance, progress
+        self.here = self._look(losses.start() if start is None else losses.from_coefficients(start))
+        self.trace = [self.here.value]
+
+    def _look(self, u: Array) -> _StreamedPlace:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            loss, gradient, hessian = self._losses.at(u)
+            curvature = np.diagonal(hessian) + self._penalty.l2
+            away = self._penalty.violations(u, -gradient)
+            size = float(np.sum(np.square(away) / np.where(curvature > 0, curvature, 1.0)))
+            smooth = loss + 0.5 * float(self._penalty.l2 @ np.square(u))
+            value = loss + self._penalty.value(u)
+            return _StreamedPlace(u, value, loss, gradient, hessian, float(np.sqrt(size)) / self._losses.unit(smooth))
+
+    def run(self, most_steps: int) -> None:
+        """Step down until there, or until there is no way down; an objective that is not finite has none."""
+        if not np.isfinite(self.here.value + self.here.length):
+            return
+        headway = Headway(self.here.length)
+        for number in range(1, most_steps + 1):
+            if self.here.length <= self._tolerance or headway.none or not self._advance():
+                return
+            headway.note(self.trace[-1], self.here.value, self.here.length)
+            self.trace.append(self.here.value)
+            if self._progress is not None:
+                self._progress(number, self.here.value, self.here.length)
+
+    def _advance(self) -> bool:
+        """One step, halved until the objective does not rise; False if it always does."""
+        before, step = self.here, self._minimiser() - self.here.u
+        for halvings in range(MOST_HALVINGS):
+            there = self._look(before.u + 0.5**halvings * step)
+            if there.value <= before.value + ROUNDING * abs(before.value):
+                self.here = there
+                return True
+        return False
+
+    def _minimiser(self) -> Array:
+        """Of the model made here."""
+        here = self.here
+        model = PenalisedQuadratic(np.require(here.hessian, np.float64, ["C", "W"]))
+        squares = float(here.gradient @ Curvature.of(here.hessian).solve(here.gradient))
+        model.load(here.u, -here.gradient, squares)
+        model.solve(self._penalty, CLOSER * model.gap(self._penalty), MOST_SWEEPS)
+        return model.w
+
+    def solution(self) -> Solution:
+        steps = f"after {counted(len(self.trace) - 1, 'proximal Newton step')}"
+        is_convex = self._losses.problem.is_convex
+        certificate = subgradient_certificate(self.here.length, self._tolerance, steps, is_convex=is_convex)
+        return Solution(self._losses.coefficients(self.here.u), certificate, tuple(self.trace))

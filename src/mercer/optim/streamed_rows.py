@@ -1,0 +1,151 @@
+"""Rows of a source to be fitted by least squares: each sum over them is a pass."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from mercer._errors import DataError, NonFiniteError, TooManyColumnsError
+from mercer._typing import Array
+from mercer.data.sources.base import Chunk, Source
+from mercer.engines.folding import fold
+from mercer.optim.least_squares_rows import LeastSquaresRows
+from mercer.optim.linear_fit import NOT_FINITE
+from mercer.stats.normal_equations import NormalEquations, RFactor
+
+S = TypeVar("S", NormalEquations, RFactor)
+#: the rows of a chunk, checked; can be pickled
+Reading = Callable[[Chunk], LeastSquaresRows]
+#: of a sum in twice the usual digits: a value, and what rounding has left of it
+Pair = tuple[Array, Array]
+
+#: columns up to which every thread can have the products of all pairs of them
+MOST_COLUMNS = 5_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StreamedRows(LeastSquaresRows):
+    """`Rows` whose X is a source. Of Y there is nothing but its shape: it comes with the chunks."""
+
+    X: Source
+    read: Reading
+    n_rows: int
+    #: of all rows and all targets, from the first pass
+    sums: NormalEquations
+    #: how chunks hold their numbers
+    kind: LeastSquaresRows
+    #: which of the targets these are
+    chosen: Array
+
+    @classmethod
+    def of(cls, source: Source, read: Reading) -> Self:
+        """After one pass; `NonFiniteError` where a value is not finite."""
+        kind = read(source.head())
+        (_, columns), targets = kind.shape, kind.targets
+        if columns > MOST_COLUMNS:
+            raise TooManyColumnsError(
+                f"least squares of a source keep the products of all pairs of columns, too many for {columns} columns; "
+                'use GLM("gaussian", solver="lbfgs"), or a feature map with fewer columns.'
+            )
+        rows, sums = fold(functools.partial(_summary, NormalEquations, read, None), source, _merged)
+        refuse_no_weight(sums.rows)
+        kind = replace(kind, X=kind.X[:0], Y=kind.Y[:0], weight=None)
+        every = np.ones(targets, dtype=bool)
+        return cls(X=source, Y=kind.Y, read=read, n_rows=rows, sums=sums, kind=kind, chosen=every)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_rows, self.sums.n_columns
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    @property
+    def sparse(self) -> bool:
+        return self.kind.sparse
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.kind.dtype
+
+    @property
+    def total_weight(self) -> float:
+        return self.sums.weight
+
+    @property
+    def heavy(self) -> int:
+        return self.sums.rows
+
+    def blocks(self) -> list[slice]:
+        """None: what is read at a time is the source's business."""
+        return []
+
+    def only(self, targets: Array) -> Self:
+        chosen = np.zeros_like(self.chosen)
+        chosen[np.flatnonzero(self.chosen)[targets]] = True
+        return replace(self, Y=self.Y[:, targets], chosen=chosen)
+
+    def summarised(self, kind: type[S]) -> S:
+        if self.chosen.all() and isinstance(self.sums, kind):
+            return self.sums
+        return fold(functools.partial(_summary, kind, self.read, self.chosen), self.X, _merged)[1]
+
+    def lengths_of(self, change: Array, level: Array) -> Array:
+        x, _ = self.sums.mean
+        gram = self.sums.products(centred=True).gram
+        squares = np.einsum("jt,jt->t", change, gram @ change) + self.sums.weight * np.square(x @ change + level)
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
+    def target_lengths(self) -> Array:
+        return np.asarray(np.sqrt(self.sums.products(centred=False).squares))
+
+    def gradient(self, shift: Array, v: Array) -> Pair:
+        return fold(functools.partial(_gradient, self.read, self.chosen, shift, v), self.X, _added)
+
+    def added(self, function: Callable[[LeastSquaresRows], Array]) -> Array:
+        """The sum of what a function, which can be pickled, makes of the rows of each chunk."""
+        return fold(functools.partial(_applied, self.read, function), self.X, np.add)
+
+
+def refuse_no_weight(rows: int) -> None:
+    """Some parts of a source may weigh nothing, but not all of it; `rows` are those with a weight above 0."""
+    if not rows:
+        raise DataError("Sample weights must contain at least one non-zero number. Every row weighs 0.")
+
+
+def _summary(kind: type[S], read: Reading, chosen: Array | None, chunk: Chunk) -> tuple[int, S]:
+    """The number of rows of a chunk, and their statistic."""
+    rows = read(chunk)
+    summary = (rows if chosen is None else rows.only(chosen)).summarised(kind)
+    _refuse_non_finite(summary)
+    return len(rows), summary
+
+
+def _refuse_non_finite(summary: NormalEquations | RFactor) -> None:
+    """At once, and not after all other rows; squares that are too large are left for the solver to find."""
+    means = summary.moments.offset if isinstance(summary, NormalEquations) else summary.R
+    if not np.isfinite(means).all():
+        raise NonFiniteError(NOT_FINITE)
+
+
+def _merged(mine: tuple[int, S], theirs: tuple[int, S]) -> tuple[int, S]:
+    return mine[0] + theirs[0], mine[1].merge(theirs[1])
+
+
+def _gradient(read: Reading, chosen: Array, shift: Array, v: Array, chunk: Chunk) -> Pair:
+    return read(chunk).only(chosen).gradient(shift, v)
+
+
+def _added(mine: Pair, theirs: Pair) -> Pair:
+    """With the rounding error of the sum beside it."""
+    total = mine[0] + theirs[0]
+    part = total - mine[0]
+    return total, mine[1] + theirs[1] + (mine[0] - (total - part)) + (theirs[0] - part)
+
+
+def _applied(read: Reading, function: Callable[[LeastSquaresRows], Array], chunk: Chunk) -> Array:
+    return function(read(chunk))

@@ -1,1 +1,0 @@
-"""Normal groups whose rows have gaps: EM."""

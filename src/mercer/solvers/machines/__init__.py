@@ -1,1 +1,0 @@
-"""Support vector machines: their duals, linear or in the span of the rows, and probabilities from margins."""

@@ -1,1 +1,0 @@
-"""Smooth penalties: Newton's method, by Hessians, products or gradients alone, and descent along gradients."""

@@ -1,1 +1,0 @@
-"""Penalties with absolute values, which make coefficients exactly zero: working sets and coordinate descent."""

@@ -1,1 +1,0 @@
-"""Linear threshold units: the four learning rules, batch and incremental."""

@@ -1,0 +1,270 @@
+"""Mean and covariance of complete rows in every group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from mercer._errors import UnseenRowsError
+from mercer._gpu import is_tensor
+from mercer._gpu import moments as tensor_loops
+from mercer._stored import floats, reals, stored
+from mercer._threads import WORTH_THREADS
+from mercer._typing import Array
+from mercer.families.losses import as_weight
+from mercer.stats import _moment_loops as loops
+from mercer.stats.base import (
+    NOTHING,
+    ROUNDING,
+    Statistic,
+    as_block,
+    largest_shrinkage,
+    ratio,
+    rows_left,
+    same_shape,
+    spoilt_sums_are_silent,
+    weight_left,
+)
+from mercer.stats.tiles import squares_by_blas, squares_by_loops
+
+# Means that keep their digits, however far from zero the data lie.
+
+
+class Centroid(NamedTuple):
+    """How much was seen, and its mean, `pilot + offset`."""
+
+    rows: Array
+    weight: Array
+    pilot: Array
+    offset: Array
+
+
+class Shift(NamedTuple):
+    """What joining or parting two means does to sums about them: Σw(x−mean)² changes by `weight · difference²`."""
+
+    weight: Array
+    difference: Array
+
+
+@dataclass(frozen=True)
+class CentredMoments(Statistic):
+    """Means, and `scatter`, sums of squares about them.
+
+    `pilot` and `offset` are (groups, columns), `rows` and `weight` that or (groups,).
+
+    The mean is kept as `pilot + offset`, a value near the data and a small correction: differences of means, on
+    which merging and forgetting rest, then keep their digits however far from zero the column lies.
+    """
+
+    rows: Array
+    weight: Array
+    pilot: Array
+    offset: Array
+    scatter: Array
+
+    grouped: ClassVar[tuple[str, ...]] = ("rows", "weight", "pilot", "offset", "scatter")
+
+    @property
+    def groups(self) -> int:
+        return len(self.rows)
+
+    @property
+    def mean(self) -> Array:
+        """Mean of what was seen; 0 where nothing was."""
+        return np.asarray(self.pilot + self.offset)
+
+    @property
+    def finite(self) -> bool:
+        return bool(np.isfinite(self.offset).all() and np.isfinite(self.scatter).all())
+
+    def contents(self) -> dict[str, Any]:
+        known = Statistic.contents(self)
+        del known["pilot"], known["offset"]
+        return known | {"mean": self.mean}
+
+    def _wide(self, per_group: Array) -> Array:
+        """`per_group` with the axes it lacks, so that it broadcasts against the columns."""
+        return per_group.reshape(per_group.shape + (1,) * (self.pilot.ndim - per_group.ndim))
+
+    def difference(self, other: CentredMoments) -> Array:
+        """other.mean − self.mean; 0 where either has seen nothing."""
+        same_shape("moments", self.pilot.shape, other.pilot.shape)
+        both = self._wide((self.weight > 0) & (other.weight > 0))
+        return np.where(both, (other.pilot - self.pilot) + (other.offset - self.offset), 0.0)
+
+    def _joined(self, other: CentredMoments) -> tuple[Centroid, Shift]:
+        """The centre of both together."""
+        difference = self.difference(other)
+        weight = self.weight + other.weight
+        share = ratio(other.weight, weight)
+        known = self._wide(self.weight > 0)
+        pilot = np.where(known, self.pilot, other.pilot)
+        offset = np.where(known, self.offset + self._wide(share) * difference, other.offset)
+        return Centroid(self.rows + other.rows, weight, pilot, offset), Shift(self.weight * share, difference)
+
+    def _parted(self, other: CentredMoments) -> tuple[Centroid, Shift]:
+        """The centre of what is left when `other` is taken out."""
+        difference = self.difference(other)
+        rows = rows_left(self.rows, other.rows)
+        weight = weight_left(self.weight, other.weight, rows)
+        gone = ratio(other.weight, weight)
+        left = self._wide(weight > 0)
+        pilot = np.where(left, self.pilot, 0.0)
+        offset = np.where(left, self.offset - self._wide(gone) * difference, 0.0)
+        return Centroid(rows, weight, pilot, offset), Shift(self.weight * gone, difference)
+
+
+def squares_left(before: Array, left: Array, rows: Array) -> Array:
+    """Sums of squares after forgetting: exactly zero where fewer than two rows are left, never negative."""
+    several = np.broadcast_to(rows > 1, left.shape)
+    if (left < -ROUNDING * before)[several].any():
+        raise UnseenRowsError(
+            "the forgotten rows vary more than all rows seen, so they were never seen; "
+            "forget only rows that were passed to fit or partial_fit."
+        )
+    return np.where(several & (left > NOTHING * before), left, 0.0)
+
+
+# Mean and variance of every column in every group.
+
+
+@stored(rows=reals("gd"), weight=reals("gd"), pilot=floats("gd"), offset=floats("gd"), scatter=floats("gd"))
+@dataclass(frozen=True)
+class ColumnMoments(CentredMoments):
+    """Rows, weight, mean and centred sum of squares; all of shape (groups, columns).
+
+    `transform` is applied to the data first (the logarithm, for a log-normal).
+    """
+
+    transform: Callable[[Array], Array] | None = None
+
+    @classmethod
+    def zero(cls, groups: int, columns: int, transform: Callable[[Array], Array] | None = None) -> Self:
+        weight, pilot, offset, scatter = np.zeros((4, groups, columns))
+        rows = np.zeros((groups, columns), dtype=np.int64)
+        return cls(rows, weight, pilot, offset, scatter, transform)
+
+    @property
+    def variance(self) -> Array:
+        """Maximum likelihood variance; 0 where nothing has been seen."""
+        return ratio(self.scatter, self.weight)
+
+    def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
+        block = as_block(x)
+        if self.transform is not None:
+            block = as_block(self.transform(block))
+        return self.merge(self._of(block, groups, weight))
+
+    @spoilt_sums_are_silent
+    def _of(self, block: Array, groups: Array, weight: Array | None) -> Self:
+        sums = tensor_loops.column_sums if is_tensor(block) else column_sums
+        pilot, rows, total, first, second = sums(block, groups, weight, self.groups)
+        offset = ratio(first, total)
+        scatter = np.maximum(second - first * offset, 0.0)
+        return replace(self, rows=rows, weight=total, pilot=pilot, offset=offset, scatter=scatter)
+
+    @spoilt_sums_are_silent
+    def merge(self, other: Self) -> Self:
+        centre, shift = self._joined(other)
+        scatter = self.scatter + other.scatter + shift.weight * np.square(shift.difference)
+        return replace(self, **centre._asdict(), scatter=scatter)
+
+    def subtract(self, other: Self) -> Self:
+        centre, shift = self._parted(other)
+        scatter = self.scatter - other.scatter - shift.weight * np.square(shift.difference)
+        return replace(self, **centre._asdict(), scatter=squares_left(self.scatter, scatter, centre.rows))
+
+    def cancellation(self, left: Self) -> float:
+        changed = (left.rows > 1) & (left.rows < self.rows)
+        return largest_shrinkage(self.scatter, left.scatter, changed)
+
+
+def column_sums(block: Array, groups: Array, weight: Array | None, n_groups: int) -> tuple[Array, ...]:
+    """The pilot, and rows, weight, Σw(x−pilot) and Σw(x−pilot)² of what is no NaN: each (groups, columns)."""
+    weight = as_weight(weight)
+    pilot = loops.pilot(block, groups, weight, n_groups)
+    rows, total, first, second = loops.sums(block, groups, weight, pilot)
+    if np.isfinite(first).all():
+        rows, total = (np.repeat(a[:, None], block.shape[1], axis=1) for a in (rows, total))
+    else:
+        rows, total, first, second = loops.sums_of_observed(block, groups, weight, pilot)
+    return pilot, rows, total, first, second
+
+
+@stored(rows=reals("g"), weight=reals("g"), pilot=floats("gd"), offset=floats("gd"), scatter=floats("gdd"))
+@dataclass(frozen=True)
+class ScatterMoments(CentredMoments):
+    """Rows and weight (groups,), mean (groups, columns) and scatter Σw(x−mean)(x−mean)ᵀ (groups, columns, columns).
+
+    For complete rows only: a missing or infinite value leaves `finite` False, and `PatternMoments` keeps
+    missing values apart.
+    """
+
+    @classmethod
+    def zero(cls, groups: int, columns: int) -> Self:
+        pilot, offset = np.zeros((2, groups, columns))
+        scatter = np.zeros((groups, columns, columns))
+        return cls(np.zeros(groups, dtype=np.int64), np.zeros(groups), pilot, offset, scatter)
+
+    @property
+    def covariance(self) -> Array:
+        """Maximum likelihood covariance of each group; 0 where nothing has been seen."""
+        return ratio(self.scatter, self.weight[:, None, None])
+
+    def within(self) -> Array:
+        """Scatter about the groups' own means, pooled over the groups: (columns, columns)."""
+        return np.asarray(self.scatter.sum(axis=0))
+
+    @spoilt_sums_are_silent
+    def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
+        block = as_block(x)
+        squares: Any = squares_by_loops if self.scatter.shape[1] < WORTH_THREADS else squares_by_blas
+        if is_tensor(block):
+            squares = tensor_loops.scatter_sums
+        (pilot, rows, weight, first), second = squares(block, groups, weight, self.groups)
+        offset = ratio(first, weight[:, None])
+        if np.isfinite(offset).all():
+            _take_out(second, weight, offset)
+        return self.merge(replace(self, rows=rows, weight=weight, pilot=pilot, offset=offset, scatter=second))
+
+    @spoilt_sums_are_silent
+    def merge(self, other: Self) -> Self:
+        centre, shift = self._joined(other)
+        scatter = self.scatter + other.scatter
+        scatter += _outer(*shift)
+        return replace(self, **centre._asdict(), scatter=scatter)
+
+    def subtract(self, other: Self) -> Self:
+        centre, shift = self._parted(other)
+        scatter = self.scatter - other.scatter
+        scatter -= _outer(*shift)
+        squares = squares_left(_diagonal(self.scatter), _diagonal(scatter), centre.rows[:, None])
+        varies = squares > 0
+        # a column without variance has no covariance either, whatever rounding has left of it
+        scatter = np.where(varies[:, :, None] & varies[:, None, :], scatter, 0.0)
+        return replace(self, **centre._asdict(), scatter=scatter)
+
+    def cancellation(self, left: Self) -> float:
+        changed = ((left.rows > 1) & (left.rows < self.rows))[:, None]
+        return largest_shrinkage(_diagonal(self.scatter), _diagonal(left.scatter), changed)
+
+
+def _diagonal(matrices: Array) -> Array:
+    return np.diagonal(matrices, axis1=1, axis2=2)
+
+
+def _outer(weight: Array, difference: Array) -> Array:
+    """weight · difference differenceᵀ for each group, symmetric to the last bit."""
+    result: Array = difference[:, :, None] * difference[:, None, :]
+    result *= weight[:, None, None]
+    return result
+
+
+def _take_out(second: Array, weight: Array, offset: Array) -> None:
+    """Turn sums of squares about the pilot into those about the mean."""
+    second -= _outer(weight, offset)
+    squares = np.einsum("kii->ki", second)
+    np.maximum(squares, 0.0, out=squares)

@@ -1,0 +1,158 @@
+"""Columns of x and y side by side, about values close to them, in tiles that stay in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mercer._jit import gram
+from mercer._jit.product import square
+from mercer._threads import row_blocks
+from mercer._typing import Array
+from mercer.families.losses import as_weight
+from mercer.stats import _moment_loops as moment_loops
+from mercer.stats import _scatter_loops as loops
+
+# Cutting a block of rows into tiles that stay in the cache while they are multiplied.
+
+#: bytes of a tile for BLAS: stays in the L2 cache while it is filled and multiplied
+TILE = 1 << 20
+#: bytes that a tile may grow to so that each group has enough rows in it
+LARGEST_TILE = 1 << 24
+#: rows per group below which adding up the product costs more than the product
+ROWS_PER_GROUP = 256
+
+
+def tile_rows(groups: int, columns: int) -> int:
+    """Rows of a tile: few enough for the cache, enough for every group, and never more than LARGEST_TILE bytes."""
+    row = 8 * max(1, columns)
+    return max(ROWS_PER_GROUP, min(max(TILE // row, ROWS_PER_GROUP * groups), LARGEST_TILE // row))
+
+
+class GroupSums(NamedTuple):
+    """Rows, weight and Σw(x−pilot) of each group, filled while the rows go by."""
+
+    pilot: Array
+    rows: Array
+    weight: Array
+    first: Array
+
+    @classmethod
+    def about_pilot(cls, block: Array, groups: Array, weight: Array, n_groups: int) -> Self:
+        pilot = moment_loops.pilot(block, groups, weight, n_groups)
+        return cls(pilot, np.zeros(n_groups, dtype=np.int64), np.zeros(n_groups), np.zeros_like(pilot))
+
+
+def squares_by_loops(block: Array, groups: Array, weight: Array | None, n_groups: int) -> tuple[GroupSums, Array]:
+    """Sums of each group, and Σw(x−pilot)(x−pilot)ᵀ: for few columns."""
+    d, weight = block.shape[1], as_weight(weight)
+    sums = GroupSums.about_pilot(block, groups, weight, n_groups)
+    width = gram.padded(d)
+    tile = gram.new_tile(d, min(n_groups * gram.ROWS, LARGEST_TILE // (8 * width)))
+    second = np.zeros((n_groups, width, width))
+    loops.add_scatter(block, groups, weight, sums.pilot, tile, *sums[1:], second)
+    return sums, second[:, :d, :d].copy()
+
+
+def squares_by_blas(block: Array, groups: Array, weight: Array | None, n_groups: int) -> tuple[GroupSums, Array]:
+    """The same, for many columns."""
+    d, tiles = block.shape[1], RowTiles(block, groups, weight, n_groups)
+    second = np.zeros((n_groups, d, d))
+    for group, rows in tiles:
+        second[group] += square(rows)
+    return tiles.sums, second
+
+
+class RowTiles:
+    """The rows of a block, tile by tile and group by group, as √weight · (x − pilot)."""
+
+    def __init__(self, block: Array, groups: Array, weight: Array | None, n_groups: int) -> None:
+        self._block, self._groups = block, groups
+        self._weight = as_weight(weight)
+        self.sums = GroupSums.about_pilot(block, groups, self._weight, n_groups)
+        self._rows = min(tile_rows(n_groups, block.shape[1]), len(block))
+
+    def __iter__(self) -> Iterator[tuple[int, Array]]:
+        """Group and its rows in a tile; the rows are overwritten by the next tile. Ends at a sum that is not finite."""
+        pilot, *sums = self.sums
+        tile = np.empty((self._rows, pilot.shape[1]))
+        ends = np.empty(len(pilot), dtype=np.int64)
+        for rows in row_blocks(len(self._block), max(1, self._rows)):
+            loops.sort_into_tile(
+                self._block, self._groups, self._weight, pilot, rows.start, rows.stop, tile, ends, *sums
+            )
+            if not np.isfinite(self.sums.first).all():
+                return
+            begin = 0
+            for group, end in enumerate(ends.tolist()):
+                if end > begin:
+                    yield group, tile[begin:end]
+                begin = end
+
+
+#: bytes of a tile: stays in the L2 cache, with its product, while it is filled and multiplied
+JOINED_TILE = 1 << 19
+#: bytes of a tile of many columns, whose product is so large that few additions of it matter more
+WIDE_TILE = 1 << 24
+#: columns from which on tiles are wide
+MANY_COLUMNS = 256
+#: rows that show where a column lies
+PILOT_ROWS = 64
+#: a column whose mean is within so many spreads of zero is left where it is: its squares lose no more than a digit
+NEAR_ZERO = 4.0
+
+
+def joined_tile_rows(columns: int) -> int:
+    """Rows of a tile."""
+    return max(64, (JOINED_TILE if columns < MANY_COLUMNS else WIDE_TILE) // (8 * columns))
+
+
+def dense(x: Any) -> Array:
+    """Some rows as an array, of whatever type and layout they are."""
+    return np.asarray(x.toarray() if hasattr(x, "toarray") else x)
+
+
+def pilot(x: Any) -> Array:
+    """A value near each column, such that x − pilot is exact for most x.
+
+    The mean of the first rows, rounded to a multiple of a power of two no larger than their spread; 0 where that is
+    near enough; and the value itself of a column that is constant in them.
+    """
+    head = dense(x[:PILOT_ROWS]).astype(np.float64)
+    if not len(head):
+        return np.zeros(x.shape[1])
+    with np.errstate(invalid="ignore", over="ignore"):
+        mean = head[0] + (head - head[0]).mean(axis=0)
+        spread = np.linalg.norm(head - mean, axis=0) / np.sqrt(len(head))
+        unit = 2.0 ** np.floor(np.log2(np.where(spread > 0, spread, 1.0)))
+        coarse = np.where(spread > 0, np.rint(mean / unit) * unit, mean)
+    return np.where((np.abs(mean) > NEAR_ZERO * spread) & np.isfinite(coarse), coarse, 0.0)
+
+
+def triangle(A: Array) -> Array:
+    """R of the QR factorisation of A."""
+    return np.asarray(np.linalg.qr(A, mode="r"))
+
+
+def tiles(X: Any, Y: Array, weight: Array | None, shift: Array) -> Iterator[Array]:
+    """√weight · [1, x − shift, y − shift] of some rows at a time; the next tile overwrites it.
+
+    Rows of weight zero are no rows.
+    """
+    d, columns = X.shape[1], 1 + len(shift)
+    size = max(1, min(joined_tile_rows(columns), X.shape[0]))
+    buffer = np.empty((size, columns))
+    for rows in row_blocks(X.shape[0], size):
+        x, y = dense(X[rows]), Y[rows]
+        root = None if weight is None else np.sqrt(weight[rows])
+        if root is not None and not root.all():
+            x, y, root = x[root > 0], y[root > 0], root[root > 0]
+        tile = buffer[: len(x)]
+        tile[:, 0] = 1.0
+        np.subtract(x, shift[:d], out=tile[:, 1 : d + 1])
+        np.subtract(y, shift[d:], out=tile[:, d + 1 :])
+        if root is not None:
+            tile *= root[:, None]
+        yield tile

@@ -1,0 +1,275 @@
+"""Support vector regression: a tube of half width ε around the data, as flat as they allow (lecture 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._errors import DataError
+from mercer._stored import matrix, stored
+from mercer._typing import Array
+from mercer.base import Candidate, Question, kernel_choice, traits
+from mercer.base.fitted_fields import FITTED_MACHINE
+from mercer.base.sources import fits_sources
+from mercer.base.validation import old_state_on_failure
+from mercer.kernels.inputs import count
+from mercer.svm._base import CONSTRAINTS, SupportVectorMachine, dense
+from mercer.svm._box_problem import BoxProblem, feasible
+from mercer.svm._training import row_weights
+
+#: prices of an error that a comparison tries, safest first
+PRICES = (1.0, 10.0, 100.0)
+
+
+def _candidates(question: Question) -> Iterator[Candidate]:
+    """Yield a model of a target in standard units: the tube is as wide as its ε says."""
+    if not question.has_texts:
+        search = ("C", PRICES) if kernel_choice.searches_price(question) else None
+        yield Candidate(
+            SVR(),
+            71,
+            "array",
+            search=search,
+            scale=question.is_sparse,
+            standardize_target=True,
+            most_rows=kernel_choice.PART,
+        )
+
+
+@traits(
+    "regression",
+    kind="kernel",
+    columns="points",
+    candidates=_candidates,
+    export="mercer.export.kernels.svr",
+    cost="mercer.cost.work.support_vectors",
+    objective="mercer.kernel_ridge.objectives.refuse_second_kernel",
+)
+@stored(**FITTED_MACHINE | {"_dual_coef_": matrix("1n", kinds="f"), "dual_coef_": matrix("1n", kinds="f")})
+class SVR(RegressorMixin, SupportVectorMachine):
+    """Support vector regression: scikit-learn's, with a duality gap to show for it.
+
+    It minimises `½‖w‖² + C Σ max(0, |t − ⟨w, ψ(x)⟩ − b| − ε)` through its dual: rows inside the tube do not take part.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+        A name ("linear", "poly", "rbf", "sigmoid", "laplacian", …), a kernel such as `RBF(gamma=2) + Linear()`, a
+        function of two sets of rows (or of two rows), or "precomputed": X is then the kernel matrix.
+    degree : int, default=3
+        Degree of "poly".
+    gamma : float or {"scale", "auto", "median"}, default="scale"
+        Of a kernel given by its name: 1/(d · variance of X) for "scale", 1/d for "auto", and 1/2m² with the median
+        distance m of a sample of the rows for "median".
+    coef0 : float, default=0
+        Constant of "poly" and "sigmoid".
+    tol : float, default=1e-3
+        The largest violation of the optimality conditions that is left.
+    C : float, default=1
+        Price of a residual beyond ε, above 0.
+    epsilon : float, default=0.1
+        Half width of the tube, 0 or more.
+    shrinking : bool, default=True
+        Accepted, and of no effect: rows that stay at a bound cost next to nothing here.
+    cache_size : float, default=200
+        Megabytes of kernel rows to keep.
+    verbose : bool, default=False
+        Whether to show progress, with the duality gap.
+    max_iter : int, default=-1
+        Steps after which to give up; −1 for no limit.
+    scaling : {"sum", "mean"}, default="sum"
+        Whether C counts the sum of the losses or, as in lecture 1, their mean: C/n for each of n rows.
+    fit_intercept : bool, default=True
+        Whether there is an intercept b; without one there is no constraint Σ(a⁺ − a⁻) = 0.
+    time_limit : float or None, default=None
+        Seconds after which to stop with the best coefficients so far.
+    warm_start : bool, default=False
+        Whether a fit begins at the coefficients of the last one on these rows: for a path of C.
+    callback : callable or None, default=None
+        Called with the progress of the solver: iterations, violation, gap, seconds. If it returns True, the fit ends.
+    approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
+        Features that stand in for the kernel, for many rows. A name means 2√n features; a transformer says how many,
+        and takes the kernel of this model. "auto" is exact where that takes only seconds. The problem of these features
+        is solved to a duality gap of `tol`/100 of its objective, and new rows are not compared with support vectors.
+        `approximation_` says how much accuracy is lost.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+        Row numbers of the support vectors.
+    support_vectors_ : ndarray, sparse matrix or list of shape (n_SV, n_features)
+        Support vectors; empty if the kernel is a matrix or a function of sets.
+    n_support_ : ndarray of shape (1,)
+        Number of support vectors.
+    dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
+        a⁺ − a⁻ of the support vectors.
+    a_plus_ : ndarray of shape (n_SV,)
+        a⁺, above 0 for rows above the tube or on its upper edge: t − y ≥ ε.
+    a_minus_ : ndarray of shape (n_SV,)
+        a⁻, above 0 for rows below the tube or on its lower edge: y − t ≥ ε.
+    coef_ : ndarray of shape (1, n_features)
+        Weights of the columns, for a linear kernel.
+    intercept_ : ndarray of shape (1,)
+        b.
+    fit_status_ : int
+        0 if the tolerance was reached.
+    n_iter_ : int
+        Steps of the solver.
+    shape_fit_ : tuple
+        Shape of X in the fit.
+    certificate_ : Certificate
+        How we know that this is the optimum: the largest violation, with primal, dual and gap.
+    diagnosis_ : PositiveDefinite
+        Whether the kernel is positive definite, and how we know.
+    approximation_ : Approximation
+        Which features stood for the kernel, and how far from it they are, if `approximate` asked for them.
+    plan_ : Plan
+        Which path the fit took.
+    n_features_in_ : int
+        Number of columns seen in the fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, where they had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import SVR
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> model = SVR(C=10, epsilon=0.05).fit(X, np.sin(X[:, 0]))
+    >>> bool(abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.06), model.certificate_.holds
+    (True, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CONSTRAINTS,
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: Any = False,
+        max_iter: int = -1,
+        scaling: str = "sum",
+        fit_intercept: bool = True,
+        time_limit: float | None = None,
+        warm_start: bool = False,
+        callback: Any = None,
+        approximate: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.scaling = scaling
+        self.fit_intercept = fit_intercept
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.callback = callback
+        self.approximate = approximate
+
+    @fits_sources
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the flattest function that keeps the rows in its tube, as far as C makes it worth while.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence of shape (n_samples, n_features)
+            Training rows; the kernel matrix if it is precomputed.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of C for the rows; rows that have none above 0 take no part.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        with old_state_on_failure(self):
+            self._validate_params()
+            X, y = self._checked(X, y, numeric=True)
+            target = self._targets(y)
+            weight = row_weights(sample_weight, X)
+            kept = np.flatnonzero(weight > 0)
+            bounds = self._bounds(weight[kept])
+            training = self._training(X, kept)
+            # with an intercept nothing else depends on where targets have their 0, but digits do
+            middle = float(np.median(target[kept])) if self.fit_intercept else 0.0
+            problem = BoxProblem(
+                training.rows(0, 0),
+                target[kept] - middle,
+                -bounds,
+                bounds,
+                epsilon=float(self.epsilon),
+                intercept=bool(self.fit_intercept),
+            )
+            start = self._start(count(X), 1)
+            machines = self._solved([(problem, None if start is None else feasible(start[kept, 0], problem))])
+            (solution,) = machines.solutions
+            found = np.flatnonzero(solution.value.beta)
+            self._n_support = np.array([len(found)], dtype=np.int32)
+            self._store_support(X, training, kept, found, solution.value.beta[None, found], machines)
+            self.dual_coef_ = self._dual_coef_
+            self.intercept_ = self._intercept_ = self._moved(machines.intercepts) + middle
+            (self.n_iter_,) = machines.iterations
+            self._describe(X, kept, target[kept], weight[kept], machines)
+            self._finish(machines)
+        return self
+
+    def _targets(self, y: Any) -> Array:
+        try:
+            return np.ascontiguousarray(y, dtype=float)
+        except (TypeError, ValueError) as refusal:
+            word = next((word for word in np.asarray(y).tolist() if not isinstance(word, Real)), y)
+            raise DataError(
+                f"{refusal}. y holds {word!r}, but SVR predicts numbers; convert y, or use a classifier such as SVC."
+            ) from None
+
+    def predict(self, X: Any) -> Array:
+        """y = ⟨w, ψ(x)⟩ + b of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence of shape (n_samples, n_features)
+            Rows to predict for; their kernel with the rows of the fit if it is precomputed.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predicted targets.
+        """
+        check_is_fitted(self)
+        return self._scores(X, self._columns())[:, 0]
+
+    @property
+    def a_plus_(self) -> Array:
+        """a⁺ of the support vectors: of rows with t − y ≥ ε."""
+        return np.asarray(np.maximum(dense(self.dual_coef_)[0], 0.0))
+
+    @property
+    def a_minus_(self) -> Array:
+        """a⁻ of the support vectors: of rows with y − t ≥ ε."""
+        return np.asarray(np.maximum(-dense(self.dual_coef_)[0], 0.0))

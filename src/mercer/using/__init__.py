@@ -1,1 +1,0 @@
-"""A model and a table of a user's: what is asked, which columns it gets, to fit, predict and explain."""

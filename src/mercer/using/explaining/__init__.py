@@ -1,1 +1,0 @@
-"""What a model says about a row, about itself, and which rows are odd."""

@@ -1,0 +1,67 @@
+"""Which columns a model reads, and as what."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from mercer import GLM, Calibrated, GaussianNB, NaiveBayes
+from mercer._errors import ColumnMismatchError
+from mercer.application.fitting import fitted
+from mercer.application.reading import columns_of, held_by, refuse_other_table, refuse_unknown
+from mercer.data import Kind
+from mercer.data.told_kinds import with_kinds
+
+FRAME = pa.table({"n": [i % 7 for i in range(60)], "code": [1, 2, 3] * 20, "c": ["u", "v"] * 30})
+Y = ["a", "b", "a", "b", "b"] * 12
+
+
+@pytest.mark.parametrize("name", ["NaiveBayes", "LogisticRegression"])
+def test_columns_hold_what_they_held(name: str) -> None:
+    model = fitted(name, FRAME, Y).model
+    assert columns_of(model) == ["n", "code", "c"]
+    assert held_by(model) == {"n": "number", "code": "number", "c": "text"}
+
+
+def test_levels_tell_where_there_is_no_schema() -> None:
+    frame = FRAME.set_column(1, "code", FRAME["code"].cast("string"))
+    assert held_by(NaiveBayes().fit(frame, Y)) == {"n": "number", "code": "text", "c": "text"}
+
+
+def test_the_levels_of_codes_tell_what_they_are() -> None:
+    frame = pa.table({"zip": ["00501", "10001", "90210"] * 20, "flag": [True, False] * 30, "n": [0.5, 1.5] * 30})
+    told = with_kinds(frame, {"zip": Kind.CODE})
+    for name in ("NaiveBayes", "LogisticRegression"):
+        assert held_by(fitted(name, told, Y).model) == {"zip": "text", "flag": "boolean", "n": "number"}
+
+
+def test_wrappers_are_looked_into() -> None:
+    model = Calibrated(GaussianNB(), method="platt").fit(FRAME.select(["n", "code"]), Y)
+    assert columns_of(model) == ["n", "code"]
+    assert columns_of(GaussianNB().fit([[0.0], [1.0], [0.5], [2.0]], [0, 1, 0, 1])) is None
+
+
+def test_other_tables_are_refused() -> None:
+    model = fitted("NaiveBayes", FRAME, Y).model
+    refuse_other_table(model, ["c", "code", "n", "more"], "a.csv")
+    with pytest.raises(
+        ColumnMismatchError, match=r"'a\.csv' lacks 2 of the 3 columns that it reads: 'n', 'code'\. Give"
+    ):
+        refuse_other_table(model, ["c", "m"], "a.csv")
+    with pytest.raises(ColumnMismatchError, match=r"For 'code': did you mean 'Code'\?$"):
+        refuse_other_table(model, ["c", "m", "Code"], "a.csv")
+    with pytest.raises(ColumnMismatchError, match="Did you mean 'code'"):
+        refuse_unknown(["cods"], ["code"])
+
+
+def test_of_many_columns_a_few_are_named_and_none_twice() -> None:
+    wide = pa.table({f"x{j}": [0.5, 1.5, 2.5, 4.0] for j in range(30)})
+    with pytest.raises(ColumnMismatchError) as refusal:
+        refuse_other_table(GaussianNB().fit(wide, [0, 1, 0, 1]), ["other"], "a.csv")
+    assert "lacks 30 of the 30 columns that it reads: 'x0', 'x1', 'x2', 'x3', 'x4' and 25 more." in str(refusal.value)
+    assert str(refusal.value).count("'x0'") == 1
+
+
+def test_a_glm_reads_names_as_names() -> None:
+    model = GLM("bernoulli", penalty="l2").fit(FRAME.select(["n", "c"]), Y)
+    assert held_by(model) == {"n": "number", "c": "text"}

@@ -1,0 +1,26 @@
+"""A value that is not finite is noticed in whichever part of the rows it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer.base import validation
+
+
+@pytest.mark.parametrize("row", [0, 5, 20])
+@pytest.mark.parametrize("container", [np.asarray, np.asfortranarray, sparse.csr_array])
+def test_parts_are_added_up_one_by_one(container: Any, row: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(validation, "SUMMED", 6)
+    X = np.arange(1.0, 64.0).reshape(21, 3)
+    assert validation.adds_up(container(X))
+    X[row, 1] = np.nan
+    assert not validation.adds_up(container(X))
+
+
+def test_no_rows_and_no_columns_are_finite() -> None:
+    assert validation.adds_up(np.empty((0, 3)))
+    assert validation.adds_up(np.empty((3, 0)))

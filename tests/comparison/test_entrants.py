@@ -1,0 +1,285 @@
+"""Who is invited to a comparison depends on the columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+from mercer import GaussianNB, LogisticRegression
+from mercer._errors import DataError
+from mercer.base import Question, kernel_choice
+from mercer.comparison import compare
+from mercer.comparison._entrants import by_expected_cost, entrants_for
+from mercer.comparison.learning_curves import by_name
+from mercer.data import Table
+from mercer.linear_model._linear_threshold import RULE_ROWS
+
+pytestmark = pytest.mark.usefixtures("untuned_machines")
+
+RNG = np.random.default_rng(0)
+Y = np.repeat([0, 1], 30)
+NUMBERS = RNG.normal(size=(60, 3)) + Y[:, None]
+COUNTS = RNG.poisson(2 + 3 * Y[:, None] * [1, 0, 1])
+LOGISTIC = "kernelize(LogisticRegression(C=10), RBF(gamma={}))"
+RULES = {"LinearThreshold('perceptron')", "LinearThreshold('lms')"}
+MACHINES = {"SVC", LOGISTIC.format(0.33)}
+COMPLETE = {"DummyClassifier", "LogisticRegressionCV", *RULES, *MACHINES}
+DENSE = {
+    *COMPLETE,
+    "GaussianDiscriminant(covariance='shared full')",
+    "GaussianDiscriminant",
+    "LogisticRegressionCV of products",
+    "KernelBayes",
+}
+WITH_GAPS = {
+    *COMPLETE,
+    "GaussianDiscriminant(covariance='shared full', shrinkage=0.1)",
+    "GaussianDiscriminant(shrinkage=0.1)",
+    "LogisticRegressionCV of products",
+    "KernelBayes",
+}
+TWO_COLUMNS = {"SVC", LOGISTIC.format(0.5)}
+MIXED = {"DummyClassifier", "LogisticRegressionCV", *RULES, *TWO_COLUMNS}
+TEXT = {"DummyClassifier", "MultinomialNB", "LogisticRegressionCV", "LinearThreshold('perceptron')"}
+WORDS = np.where(COUNTS[:, 0] > 4, "lots", "few")
+MESSAGES = [f"there are {word} of them in message {i}" for i, word in enumerate(WORDS)]
+DAYS = np.datetime64("2024-01-01") + np.arange(60)
+
+
+def with_gaps(X: Any) -> Any:
+    gaps = X.copy()
+    gaps[::7, 1] = np.nan
+    return gaps
+
+
+@pytest.mark.parametrize(
+    ("X", "invited"),
+    [
+        (NUMBERS, DENSE),
+        (with_gaps(NUMBERS), WITH_GAPS),
+        (COUNTS, DENSE | {"GaussianNB", "MultinomialNB"}),
+        (COUNTS > 2, DENSE | {"GaussianNB", "MultinomialNB", "BernoulliNB"}),
+        (sparse.csr_array(COUNTS), COMPLETE | {"MultinomialNB"}),
+        (sparse.csr_array(COUNTS > 2), COMPLETE | {"MultinomialNB", "BernoulliNB"}),
+        (pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", None)}), MIXED),
+        (pd.DataFrame({"n": NUMBERS[:, 0], "c": MESSAGES}), TEXT),
+        (pd.DataFrame({"n": NUMBERS[:, 0], "day": DAYS}), DENSE - MACHINES | TWO_COLUMNS),
+        (pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", "few")}), MIXED),
+    ],
+    ids=[
+        "numbers",
+        "missing values",
+        "counts",
+        "bools",
+        "sparse",
+        "sparse bools",
+        "categories with gaps",
+        "text",
+        "dates",
+        "categories",
+    ],
+)
+def test_every_model_invited_can_be_fitted(X: Any, invited: set[str]) -> None:
+    board = compare(X, Y, cv=2)
+    assert set(board.names) == {"NaiveBayes", *invited}
+    assert [entry.notes for entry in board.entries if entry.failed] == []
+    assert board.entries[0].mean("accuracy") > 0.6
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_column_that_is_constant_in_a_class_stops_no_discriminant(make: Any) -> None:
+    frame = make({"age": NUMBERS[:, 0], "same": np.where(Y == 0, 0.0, NUMBERS[:, 1]), "one": np.ones(60)})
+    losses = {entry.name: entry.mean("log_loss") for entry in compare(frame, np.where(Y, "ill", "well"), cv=2).entries}
+    assert losses["GaussianDiscriminant"] < 2
+    assert losses["GaussianDiscriminant(covariance='shared full')"] < 2
+
+
+@pytest.mark.parametrize("task", ["regression", "amounts", "counts"])
+@pytest.mark.parametrize(
+    "X",
+    [NUMBERS, pd.DataFrame({"n": NUMBERS[:, 0], "c": np.where(COUNTS[:, 0] > 2, "many", "few")})],
+    ids=["numbers", "categories"],
+)
+def test_every_model_for_numbers_and_counts_can_be_fitted(X: Any, task: str) -> None:
+    board = compare(X, RNG.poisson(np.exp(1 + NUMBERS[:, 0])), task=task, cv=2)
+    assert len(board.done) >= 1
+    assert [entry.notes for entry in board.entries if entry.failed] == []
+    assert board.entries[0].mean("explained") > 0.2
+
+
+def test_who_stays_out_is_told_why() -> None:
+    note, _ = entrants_for(Table.of(NUMBERS), Question()).notes
+    assert note == "Left out: BernoulliNB (needs columns of 0 and 1), MultinomialNB (needs counts)."
+
+
+def test_who_names_rows_is_told_and_left_out() -> None:
+    named = pd.DataFrame({"key": [f"row {i}" for i in range(60)], "n": NUMBERS[:, 0]})
+    board = compare(named, Y, cv=2)
+    assert "Columns left out: 'key' (identifier: every value is different)." in board.notes
+    alone = {entry.name: entry.mean("accuracy") for entry in compare(named[["n"]], Y, cv=2).entries}
+    assert {entry.name: entry.mean("accuracy") for entry in board.entries} == alone
+
+
+def test_columns_beside_text_count() -> None:
+    told = pd.DataFrame(
+        {"text": [f"there is nothing to be told in message {i}" for i in range(60)], "n": 3.0 * Y + NUMBERS[:, 0] / 9}
+    )
+    accuracy = {entry.name: entry.mean("accuracy") for entry in compare(told, Y, cv=2).entries}
+    assert accuracy["NaiveBayes"] == accuracy["LogisticRegressionCV"] == 1.0
+    assert accuracy["MultinomialNB"] < 0.8
+
+
+@pytest.mark.parametrize("task", ["regression", "amounts", "counts"])
+def test_text_for_numbers_and_counts(task: str) -> None:
+    y = RNG.poisson(np.where(WORDS == "lots", 9, 1))
+    board = compare(pd.DataFrame({"text": MESSAGES}), y, task=task, cv=2)
+    assert len(board.done) >= 1
+    assert board.entries[0].mean("explained") > 0.2
+
+
+def test_a_target_among_the_columns_is_noted() -> None:
+    problems = compare(np.column_stack([NUMBERS, Y]), Y, cv=2).problems()
+    assert any("x3" in found.columns for found in problems)
+
+
+def test_who_compares_each_row_with_all_others_stays_out_of_many_rows() -> None:
+    assert "KernelBayes" not in entrants_for(Table.of(np.tile(NUMBERS, (300, 1))), Question()).notes[0]
+    note = entrants_for(Table.of(np.tile(NUMBERS, (400, 1))), Question()).notes[0]
+    assert "KernelBayes (needs at most 20,000 rows)" in note
+
+
+def test_more_classes_are_more_units_of_a_learning_rule() -> None:
+    table = Table.of(np.tile(NUMBERS, (50, 1)))
+    most = RULE_ROWS["perceptron"]
+    assert most / 2 < table.n_rows <= most
+    told = " ".join(entrants_for(table, Question(outputs=4)).notes)
+    assert f"LinearThreshold('perceptron') (needs at most {most // 2:,} rows)" in told
+    assert "LinearThreshold" not in " ".join(entrants_for(table, Question()).notes)
+
+
+def test_two_whole_numbers_are_levels_to_naive_bayes() -> None:
+    """A normal distribution of 0 and 1 is sure of what it has not seen."""
+    frame = pd.DataFrame({"n": NUMBERS[:, 0], "smoker": np.arange(60) % 2, "sex": 1 + np.arange(60) // 30})
+    (bayes,) = (each.model for each in entrants_for(Table.of(frame), Question()).entrants if each.name == "NaiveBayes")
+    assert [part.family.name for part in bayes.fit(frame, Y).parts_] == ["gaussian", "categorical", "categorical"]
+
+
+def test_gaps_in_a_sparse_matrix_are_not_filled() -> None:
+    (note,) = entrants_for(Table.of(sparse.csr_array(with_gaps(NUMBERS))), Question()).notes
+    assert "LogisticRegressionCV (needs complete columns)" in note
+
+
+def test_whose_gaps_were_filled_is_told() -> None:
+    filled = entrants_for(Table.of(with_gaps(NUMBERS)), Question()).notes[0]
+    rules = "LinearThreshold('perceptron'), LinearThreshold('lms')"
+    machines = f"SVC, {LOGISTIC.format(0.33)}"
+    windows = "LogisticRegressionCV of products, KernelBayes"
+    assert filled.endswith(f"for LogisticRegressionCV, {rules}, {windows}, {machines}.")
+    filled = entrants_for(Table.of(pd.DataFrame({"colour": ["red", None]})), Question()).notes[0]
+    assert filled.endswith(f"for LogisticRegressionCV, {rules}, SVC, {LOGISTIC.format(1.0)}.")
+    assert not any(
+        "filled" in note for note in entrants_for(Table.of(pd.DataFrame({"colour": ["red", "blue"]})), Question()).notes
+    )
+
+
+def test_what_is_chosen_inside_each_training_set_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_choice, "SEARCHED", 1500)
+    told = entrants_for(Table.of(NUMBERS), Question()).notes[-1]
+    assert "without the held-out rows" in told
+    assert "C of LogisticRegressionCV, shrinkage of GaussianDiscriminant" in told
+    assert f"C of SVC, C of {LOGISTIC.format(0.33)}" in told
+    told = entrants_for(Table.of(NUMBERS), Question("regression")).notes[-1]
+    assert "alpha of Ridge(alpha='loo'), alpha of LassoCV" in told
+
+
+def test_a_rare_class_leaves_nothing_to_choose_by() -> None:
+    names = [entrant.name for entrant in entrants_for(Table.of(NUMBERS), Question(rarest=2)).entrants]
+    assert "LogisticRegression" in names
+    assert "LogisticRegressionCV" not in names
+
+
+def test_smooth_means_and_lines_for_few_columns() -> None:
+    names = [entrant.name for entrant in entrants_for(Table.of(NUMBERS[:, :2]), Question("regression")).entrants]
+    assert {"NadarayaWatson", "LocalLinear"} <= set(names)
+    assert "LocalLinear" not in [
+        entrant.name for entrant in entrants_for(Table.of(NUMBERS), Question("regression")).entrants
+    ]
+
+
+def test_partners() -> None:
+    partners = {entrant.name: entrant.partner for entrant in entrants_for(Table.of(NUMBERS), Question()).entrants}
+    assert partners["NaiveBayes"] == "LogisticRegressionCV"
+    assert partners["GaussianDiscriminant(covariance='shared full')"] == "LogisticRegressionCV"
+    assert partners["LogisticRegressionCV"] == "NaiveBayes"
+    assert partners["GaussianDiscriminant"] == "LogisticRegressionCV of products"
+    assert partners["LogisticRegressionCV of products"] == "GaussianDiscriminant"
+    assert partners["SVC"] is partners["DummyClassifier"] is None
+    text = entrants_for(Table.of(pd.DataFrame({"c": MESSAGES})), Question()).entrants
+    assert {each.name: each.partner for each in text}["MultinomialNB"] == "LogisticRegressionCV"
+
+
+def test_a_level_that_a_fold_does_not_show_stops_nobody() -> None:
+    colours = np.where(NUMBERS[:, 0] > 0.5, "red", "blue").astype(object)
+    colours[7] = "mauve"
+    board = compare(pd.DataFrame({"colour": colours, "n": NUMBERS[:, 1]}), Y, cv=3)
+    assert {entry.notes for entry in board.entries} == {()}
+
+
+def test_learning_rules_get_columns_that_they_can_learn_from() -> None:
+    far = NUMBERS * [1.0, 1e3, 1e-3] + [1e4, 0.0, 5.0]
+    board = compare(far, Y, cv=2)
+    notes = {entry.name: " ".join(entry.notes) for entry in board.entries}
+    assert notes["LinearThreshold('perceptron')"] == notes["LinearThreshold('lms')"] == ""
+
+
+def test_names_that_are_numbers_are_names() -> None:
+    found = compare(NUMBERS, Y, models={1: GaussianNB(), 2: LogisticRegression()}, cv=3)
+    assert sorted(found.names) == ["1", "2"]
+    assert found.sentences()[0].startswith(f"Use {found.names[0]}: ")
+    assert found.entry(1).name == "1"
+    with pytest.raises(DataError, match="No model 3 took part"):
+        found.entry(3)
+
+
+def test_names_that_are_written_alike_are_refused() -> None:
+    alike: Any = {1: GaussianNB(), "1": LogisticRegression()}
+    for asked in (lambda: compare(NUMBERS, Y, models=alike, cv=3), lambda: by_name(alike)):
+        with pytest.raises(DataError, match="Two models have the same name, as it is written: 1, '1'"):
+            asked()
+
+
+def test_nobody_to_compare_is_an_error() -> None:
+    names = pd.DataFrame({"name": [f"row {i}" for i in range(60)]})
+    with pytest.raises(DataError, match=r"no model for such columns.*'name' \(identifier: every value is different\)"):
+        compare(names, NUMBERS[:, 0])
+
+
+def test_who_sees_less_than_all_columns_is_told() -> None:
+    frame = pd.DataFrame({"n": NUMBERS[:, 0], "day": DAYS, "mail": MESSAGES})
+    told = "NaiveBayes is not shown 'day', 'mail'; MultinomialNB is shown text alone."
+    assert told in entrants_for(Table.of(frame, dates=True), Question()).notes
+    assert "MultinomialNB is shown text alone." in entrants_for(Table.of(frame[["mail"]], dates=True), Question()).notes
+    for seen, question in ((frame[["n"]], Question()), (frame, Question("regression"))):
+        assert not any("shown" in note for note in entrants_for(Table.of(seen, dates=True), question).notes)
+
+
+def test_cheap_models_come_first() -> None:
+    found = by_expected_cost(entrants_for(Table.of(NUMBERS), Question()).entrants)
+    kinds = [entrant.kind for entrant in found]
+    assert kinds == sorted(kinds, key=("baseline", "generative", "discriminative", "direct", "density", "kernel").index)
+
+
+def test_wide_tables_have_variances_instead_of_full_covariances() -> None:
+    rng = np.random.default_rng(0)
+    invited = entrants_for(Table.of(rng.normal(size=(30, 301))), Question())
+    names = [entrant.name for entrant in invited.entrants]
+    assert [name for name in names if "GaussianDiscriminant" in name] == [
+        "GaussianDiscriminant(covariance='shared diagonal')"
+    ]
+    assert "GaussianDiscriminant (needs at most 300 columns)" in " ".join(invited.notes)

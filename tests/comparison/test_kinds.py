@@ -1,0 +1,63 @@
+"""What a model models, and who its counterpart is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import sklearn.naive_bayes
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from mercer import (
+    GLM,
+    SVC,
+    SVR,
+    GaussianDiscriminant,
+    KernelBayes,
+    LinearThreshold,
+    LogisticRegression,
+    NaiveBayes,
+    kernelize,
+    kernels,
+)
+from mercer.comparison._inner import Tuned
+from mercer.comparison.pairs import kind_of, partners_of
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (NaiveBayes(), "generative"),
+        (make_pipeline(StandardScaler(), GaussianDiscriminant()), "generative"),
+        (LogisticRegression(), "discriminative"),
+        (RandomForestClassifier(), "discriminative"),
+        (LinearThreshold("lms"), "direct"),
+        (Tuned(SVC(), "C", (1,)), "kernel"),
+        (TransformedTargetRegressor(SVR()), "kernel"),
+        (GLM("poisson", kernel=kernels.RBF()), "kernel"),
+        (GLM("poisson"), "discriminative"),
+        (kernelize(LogisticRegression(), kernels.RBF()), "kernel"),
+        (KernelBayes(), "density"),
+        (DummyClassifier(), "baseline"),
+    ],
+)
+def test_kinds(model: Any, kind: str) -> None:
+    assert kind_of(model) == kind
+
+
+def test_each_has_the_counterpart_with_the_same_boundary() -> None:
+    squares = make_pipeline(PolynomialFeatures(), LogisticRegression())
+    models = [NaiveBayes(), GaussianDiscriminant("shared full"), GaussianDiscriminant(), LogisticRegression(), squares]
+    assert partners_of(models) == [3, 3, 4, 0, 2]
+    assert partners_of([GaussianDiscriminant(), LogisticRegression()]) == [1, 0]
+    assert partners_of([NaiveBayes(), SVC()]) == [None, None]
+    windows = [KernelBayes(), kernelize(LogisticRegression(), kernels.RBF()), LogisticRegression()]
+    assert partners_of(windows) == [1, 0, None]
+
+
+def test_models_of_scikit_learn_have_counterparts_too() -> None:
+    assert partners_of([sklearn.naive_bayes.GaussianNB(), LogisticRegression()]) == [1, 0]

@@ -1,0 +1,12 @@
+"""How large a fitted model is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.comparison._entry import size_of
+
+
+def test_the_size_of_a_model() -> None:
+    assert 80_000 < size_of(np.zeros(10_000)) < 81_000
+    assert np.isnan(size_of(lambda: None))

@@ -1,0 +1,73 @@
+"""Points in blocks: nothing is lost, what fills up the last block weighs nothing, and boxes hold their points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mercer.density import Exponential, Gaussian, SmoothingKernel
+from mercer.density._sums import AWAY, Blocks, KernelSums, in_blocks, padded
+from mercer.density.sum_loops import SIZE
+
+Array = np.ndarray
+SIZES = [1, 2, SIZE - 1, SIZE, SIZE + 1, 5 * SIZE + 7]
+
+
+def points(n: int, d: int) -> Array:
+    return np.random.default_rng(n).normal(size=(n, d))
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_the_order_has_every_point_once(n: int, d: int) -> None:
+    np.testing.assert_array_equal(np.sort(in_blocks(points(n, d), SIZE)), np.arange(n))
+
+
+def test_on_a_line_blocks_follow_each_other() -> None:
+    X = points(1000, 1)
+    assert (np.diff(X[in_blocks(X, 64), 0]) >= 0).all()
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_padding(n: int) -> None:
+    values = np.arange(1.0, n + 1)
+    full = padded(values, -1.0)
+    assert full.shape == (-(-n // SIZE), SIZE)
+    np.testing.assert_array_equal(full.ravel()[:n], values)
+    assert (full.ravel()[n:] == -1).all()
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("spread", [False, True])
+def test_blocks_know_their_points(n: int, spread: bool) -> None:
+    X, rng = points(n, 3), np.random.default_rng(0)
+    X, weight, wider = X[in_blocks(X, SIZE)], rng.uniform(0.1, 1, n), rng.uniform(0.5, 2, n)
+    blocks = Blocks.of(X, weight, wider if spread else None)
+    starts = np.arange(0, n, SIZE)
+    for b, start in enumerate(starts):
+        rows = slice(start, start + SIZE)
+        held = X[rows]
+        np.testing.assert_array_equal(blocks.points[b, :, : len(held)], held.T)
+        np.testing.assert_array_equal(blocks.boxes.corners[b], [held.min(axis=0), held.max(axis=0)])
+        assert blocks.boxes.mass[b] == pytest.approx(weight[rows].sum(), rel=1e-13)
+        assert blocks.boxes.sure[b] == pytest.approx(np.sort(weight[rows])[:-1].sum(), rel=1e-12, abs=1e-15)
+        extremes = (wider[rows].min(), wider[rows].max()) if spread else (1, 1)
+        np.testing.assert_array_equal(blocks.boxes.spreads[b], extremes)
+    assert blocks.boxes.total == pytest.approx(weight.sum(), rel=1e-13)
+    assert blocks.boxes.lightest == weight.min()
+    assert blocks.spread.shape == (len(starts), SIZE if spread else 0)
+    assert (blocks.points[-1][:, n - starts[-1] :] == AWAY).all()
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), Exponential(), Exponential("product")], ids=repr)
+def test_what_fills_up_is_never_the_nearest(kernel: SmoothingKernel) -> None:
+    """A query on the way to it is as far from all points as one on the other side, and means are of points."""
+    sums = KernelSums(kernel, np.array([[0.0, 0.0], [1.0, 1.0]]))
+    for away in (1e100, 6e152, 1e153):
+        there, opposite = sums.log_sums(np.array([[away, away], [-away, -away]]))
+        assert there == pytest.approx(opposite, rel=1e-12)
+        assert np.isfinite(there)
+        assert sums.means(np.full((1, 2), away), np.array([[3.0], [3.0]])) == pytest.approx(3.0)
+    S, T, _ = sums.local_moments(np.full((1, 2), 0.5), np.ones((2, 1)))
+    assert np.isfinite(S).all()
+    assert np.isfinite(T).all()

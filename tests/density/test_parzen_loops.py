@@ -1,0 +1,165 @@
+"""Sums over blocks of points as the compiled loops take them: all kinds of distance, some blocks, and lifts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mercer.density import sum_loops
+from mercer.density.sum_loops import (
+    ABSOLUTES,
+    SIZE,
+    SQUARES,
+    AbsoluteDistances,
+    ProductDistances,
+    Shape,
+    SquareDistances,
+    WideSquareDistances,
+    add_moments,
+    add_sums,
+    nearest,
+)
+
+Array = np.ndarray
+LOG2_E = 1 / np.log(2)
+NOBODY = np.empty(0, dtype=np.intp)
+BLOCKS = 3
+
+
+def squares(u: Array, spread: Array) -> Array:
+    return np.asarray((u**2).sum(axis=-1) * spread)
+
+
+def absolutes(u: Array, spread: Array) -> Array:
+    return np.asarray(np.abs(u).sum(axis=-1) * spread)
+
+
+#: profile, distance, and all kernels of differences u (…, columns) with 1/λ² (1/λ) of the points
+CASES: dict[str, Any] = {
+    "gaussian": (sum_loops.GaussianProfile(), SquareDistances(), lambda u, spread: np.exp(-squares(u, 1.0) / 2)),
+    "adaptive": (
+        sum_loops.TriweightProfile(),
+        WideSquareDistances(),
+        lambda u, spread: np.maximum(1 - squares(u, spread), 0) ** 3,
+    ),
+    "laplace": (sum_loops.LaplaceProfile(), AbsoluteDistances(), lambda u, spread: np.exp(-absolutes(u, spread))),
+    "product": (
+        sum_loops.EpanechnikovProfile(),
+        ProductDistances(),
+        lambda u, spread: np.maximum(1 - u**2 * spread[..., None], 0).prod(axis=-1),
+    ),
+}
+every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+def data(d: int) -> tuple[Array, Array, Array]:
+    """Points (blocks, columns, SIZE), 1/λ² of them, and two sides."""
+    rng = np.random.default_rng(d)
+    X, spread = rng.normal(size=(BLOCKS, d, SIZE)) / np.sqrt(d), rng.uniform(0.3, 1.5, (BLOCKS, SIZE))
+    return X, spread, rng.normal(size=(BLOCKS, 2, SIZE))
+
+
+def queries(m: int, d: int) -> Array:
+    return np.random.default_rng(m).normal(size=(m, d)) / np.sqrt(d)
+
+
+def kernels(case: Any, X: Array, spread: Array, Q: Array) -> Array:
+    """(queries, blocks, SIZE)."""
+    return np.asarray(case[2](X.transpose(0, 2, 1) - Q[:, None, None], spread))
+
+
+@every_case
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 7])
+def test_sums_over_chosen_blocks_are_added(case: Any, d: int) -> None:
+    """To what is there, and for any number of queries: they are taken four by four."""
+    (X, spread, sides), chosen = data(d), np.array([0, 2])
+    for m in (1, 3, 4, 6):
+        Q, total = queries(m, d), np.full((m, 2), 5.0)
+        add_sums(*case[:2], X, spread, sides, chosen, Q, NOBODY, np.zeros((m, 1)), total)
+        expected = np.einsum("qbj,bcj->qc", kernels(case, X, spread, Q)[:, chosen], sides[chosen])
+        np.testing.assert_allclose(total - 5, expected, atol=1e-11)
+
+
+@every_case
+def test_no_block_adds_nothing(case: Any) -> None:
+    X, spread, sides = data(2)
+    total = np.full((5, 2), 3.0)
+    add_sums(*case[:2], X, spread, sides, np.empty(0, dtype=np.intp), queries(5, 2), NOBODY, np.zeros((5, 1)), total)
+    assert (total == 3).all()
+
+
+@every_case
+def test_queries_leave_themselves_out(case: Any) -> None:
+    """By their place among all points; −1 is none of them."""
+    X, spread, sides = data(2)
+    own, Q, total = np.array([7, SIZE + 1, -1, 3 * SIZE - 1, 0]), queries(5, 2), np.zeros((5, 2))
+    add_sums(*case[:2], X, spread, sides, np.arange(BLOCKS), Q, own, np.zeros((5, 1)), total)
+    k = kernels(case, X, spread, Q).reshape(5, -1)
+    k[np.arange(5)[own >= 0], own[own >= 0]] = 0
+    np.testing.assert_allclose(total, k @ sides.transpose(1, 0, 2).reshape(2, -1).T, atol=1e-11)
+
+
+def test_lifts_are_powers_of_two_for_each_query() -> None:
+    X, spread, sides = data(2)
+    Q, lifts, total = queries(6, 2) + 100, np.empty((6, 1)), np.zeros((6, 2))
+    s = squares(X.transpose(0, 2, 1) - Q[:, None, None], np.float64(1.0))
+    lifts[:, 0] = s.min(axis=(1, 2)) * LOG2_E / 2 + [0, 1, 2, 3, 4, 5]
+    add_sums(*CASES["gaussian"][:2], X, spread, np.abs(sides), np.arange(BLOCKS), Q, NOBODY, lifts, total)
+    values = np.exp(np.minimum(lifts[:, :, None] * np.log(2) - s / 2, 0))
+    np.testing.assert_allclose(total, np.einsum("qbj,bcj->qc", values, np.abs(sides)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_moments(d: int) -> None:
+    case, (X, spread, sides), m = CASES["adaptive"], data(d), 6
+    numbers = 2 * (d + 1) + d * (d + 1) // 2
+    own, Q, total = np.array([5, 2 * SIZE, -1, 9, 8, 7]), queries(m, d), np.ones((m, numbers))
+    add_moments(*case[:2], X, spread, sides, np.arange(BLOCKS), Q, own, np.zeros((m, 1)), total)
+    k = kernels(case, X, spread, Q)
+    k.reshape(m, -1)[np.arange(m)[own >= 0], own[own >= 0]] = 0
+    u = X.transpose(0, 2, 1) - Q[:, None, None]
+    z = np.concatenate([np.ones((*u.shape[:3], 1)), u], axis=3)
+    first = np.einsum("qbj,bcj,qbja->qca", k, sides, z).reshape(m, -1)
+    second = np.einsum("qbj,bj,qbjx,qbjy->qxy", k, sides[:, 0], u, u)[:, *np.tril_indices(d)]
+    np.testing.assert_allclose(total - 1, np.concatenate([first, second], axis=1), atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("distance", "shape", "of"),
+    [
+        (SquareDistances(), Shape(SQUARES, True, 0.5, False), lambda u, spread: squares(u, np.float64(1.0)) / 2),
+        (WideSquareDistances(), Shape(SQUARES, True, 2.0, True), lambda u, spread: 2 * np.sqrt(squares(u, spread))),
+        (AbsoluteDistances(), Shape(ABSOLUTES, True, 1.5, False), lambda u, spread: 1.5 * absolutes(u, spread)),
+    ],
+    ids=["squares", "wide", "absolutes"],
+)
+@pytest.mark.parametrize("left_out", [False, True])
+def test_the_nearest_point(distance: Any, shape: Shape, of: Any, left_out: bool) -> None:
+    X, spread, _ = data(3)
+    X += np.arange(BLOCKS)[:, None, None] * 4.0
+    corners = np.stack([X.min(axis=2), X.max(axis=2)], axis=1)
+    spreads = np.stack([spread.min(axis=1), spread.max(axis=1)], axis=1)
+    if isinstance(distance, SquareDistances):
+        spreads[:] = 1
+    own = np.array([3, SIZE + 5, 2 * SIZE + 1, -1, 0, 1])
+    Q = np.ascontiguousarray(X.transpose(0, 2, 1).reshape(-1, 3)[own])
+    Q[3:] += 50
+    expected = of(X.transpose(0, 2, 1) - Q[:, None, None], spread).reshape(6, -1)
+    if left_out:
+        expected[np.arange(6)[own >= 0], own[own >= 0]] = np.inf
+    found = np.empty((6, 1))
+    nearest(shape, distance, X, spread, corners, spreads, Q, own if left_out else NOBODY, found)
+    np.testing.assert_allclose(found[:, 0], expected.min(axis=1), rtol=1e-13)
+    assert (found[:3, 0] > 0).all() == left_out
+
+
+def test_without_other_points_nothing_is_nearest() -> None:
+    x, one = np.full((1, 2, SIZE), np.inf), np.ones((1, 2))
+    x[0, :, 0] = 1.0
+    found = np.empty((1, 1))
+    shape = Shape(SQUARES, True, 0.5, False)
+    corners = np.ones((1, 2, 2))
+    nearest(shape, SquareDistances(), x, np.empty((1, 0)), corners, one, np.ones((1, 2)), np.array([0]), found)
+    assert np.isinf(found)

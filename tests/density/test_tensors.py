@@ -1,0 +1,90 @@
+"""Densities and local means of tensors are those of arrays, and what underflows is taken in the logarithm."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mercer.density import Bandwidth, Windows, smoothing_kernel_from
+from mercer.density._kernels import KERNELS
+from mercer.density._mixed import MixedRows
+from mercer.density._regression import LocalMeans
+from mercer.density._regression import answers as answers_of_arrays
+from mercer.density._tensor_sums import _once, answers, is_summed, log_density
+from tests._gpu._devices import DEVICES, TOLERANCE
+
+torch = pytest.importorskip("torch")
+NAMES = sorted({kernel().name for kernel in KERNELS.values()})
+WIDTHS = [0.7, [0.5, 0.8, 1.2], [[0.5, 0.2, 0.0], [0.2, 0.4, 0.0], [0.0, 0.0, 0.3]]]
+
+
+def data():
+    """Points, weights, and queries near and far, all of them numbers of float32."""
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(size=(300, 3)), np.vstack([rng.normal(size=(60, 3)), [[60.0, 0, 0], [1e5, -1e5, 0]]])
+    return X.astype(np.float32).astype(float), rng.uniform(size=300), queries.astype(np.float32).astype(float)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("width", WIDTHS, ids=["number", "vector", "matrix"])
+@pytest.mark.parametrize("name", NAMES)
+def test_log_densities(name, width, device, dtype):
+    X, weight, queries = data()
+    windows = Windows(smoothing_kernel_from(name), Bandwidth(width), X, weight)
+    expected = windows.log_density(queries)
+    found = log_density(windows, torch.as_tensor(queries, dtype=dtype, device=device))
+    assert found.dtype == dtype
+    reached = np.isfinite(expected)
+    np.testing.assert_array_equal(np.isfinite(found.cpu().numpy()), reached)
+    np.testing.assert_allclose(
+        found.double().cpu().numpy()[reached], expected[reached], rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype]
+    )
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("out_of_reach", ["nearest", "mean", "nan"])
+@pytest.mark.parametrize("name", ["gaussian", "exponential", "epanechnikov", "cosine"])
+def test_local_means(name, out_of_reach, device, dtype):
+    X, weight, queries = data()
+    values = np.column_stack([np.sin(X[:, 0]) + 100, X[:, 1]])
+    fit = LocalMeans(smoothing_kernel_from(name), Bandwidth(0.6), MixedRows(X), values, weight + 0.1)
+    expected = answers_of_arrays(fit, MixedRows(queries), out_of_reach)
+    found = answers(fit, torch.as_tensor(queries, dtype=dtype, device=device), out_of_reach)
+    tolerance = TOLERANCE[dtype] * 3
+    np.testing.assert_allclose(found.double().cpu().numpy(), expected, rtol=tolerance, atol=tolerance)
+
+
+def test_points_are_copied_once_for_a_device_and_a_type():
+    X, weight, queries = data()
+    windows = Windows(smoothing_kernel_from("gaussian"), Bandwidth(1.0), X, weight)
+    log_density(windows, torch.as_tensor(queries))
+    (first,) = windows.there.values()
+    log_density(windows, torch.as_tensor(queries))
+    assert next(iter(windows.there.values())) is first
+    log_density(windows, torch.as_tensor(queries).float())
+    assert list(windows.there) == [(torch.device("cpu"), torch.float32)]
+    assert "there" not in windows.__getstate__()
+
+
+def test_tensors_of_another_type_may_come_at_the_same_time():
+    """Another thread, which keeps the points in its own type, does not take away what was made for this one."""
+
+    class Shared(dict):
+        def __setitem__(self, key, value):
+            super().__setitem__(key, value)
+            super().clear()  # as the other thread does, right after
+
+    assert _once(Shared(), SimpleNamespace(device="cpu", dtype="float32"), lambda: "made") == "made"
+
+
+def test_which_kernels_are_summed():
+    product, radial = smoothing_kernel_from("cosine", "product"), smoothing_kernel_from("cosine")
+    assert is_summed(radial, Bandwidth(1.0), 3)
+    assert is_summed(product, Bandwidth(1.0), 1)
+    assert not is_summed(product, Bandwidth(1.0), 2)
+    assert not is_summed(radial, Bandwidth(1.0, sensitivity=0.5), 3)
+    assert not is_summed(radial, None, 0)

@@ -1,0 +1,252 @@
+"""Kernel models of tensors are those of the same arrays."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from mercer import (
+    GLM,
+    KernelRidge,
+    LogisticRegression,
+    Nystroem,
+    PoissonRegressor,
+    RandomFourierFeatures,
+    Ridge,
+    kernelize,
+)
+from mercer._errors import DataError, DeviceError, KernelError, NonFiniteError, NotConvergedWarning, TooLargeError
+from mercer.families import L2
+from mercer.kernel_approximation import function as feature_function
+from mercer.kernel_approximation.function import KernelFunction
+from mercer.kernels import RBF, Spectrum
+from mercer.matrices import mapped_tensors
+from mercer.optim.span import mapped_newton, tensor_ridge
+from tests._ctrl_c import interrupt
+from tests._gpu._devices import DEVICES
+
+torch = pytest.importorskip("torch")
+
+RNG = np.random.default_rng(0)
+N = 150
+X = RNG.normal(size=(N, 3)).astype(np.float32).astype(float)
+F = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+Y = {
+    "gaussian": F + 0.3 * RNG.normal(size=N),
+    "bernoulli": (RNG.random(N) < 1 / (1 + np.exp(-2 * F))).astype(int),
+    "poisson": RNG.poisson(np.exp(F / 2)),
+    "categorical": np.digitize(F, [-0.5, 0.5]),
+}
+FEATURES = {
+    "exact": None,
+    "nystroem": Nystroem(n_components=30, random_state=0),
+    "fourier": RandomFourierFeatures(n_components=40, random_state=0),
+}
+
+
+def close(a, b, error):
+    a, b = (part.cpu().numpy() if isinstance(part, torch.Tensor) else part for part in (a, b))
+    np.testing.assert_allclose(a, b, rtol=0, atol=error * max(1.0, np.abs(b).max()))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("dtype", "error"), [("float64", 1e-7), ("float32", 1e-5)])
+@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("family", Y)
+def test_a_glm_of_tensors_is_that_of_arrays(device, dtype, error, features, family):
+    T = torch.as_tensor(X, dtype=getattr(torch, dtype), device=device)
+    model = GLM(family, penalty="l2", kernel=RBF(gamma=0.5), approximate=FEATURES[features])
+    of_arrays = pickle.loads(pickle.dumps(model.fit(X, Y[family])))
+    of_tensors = model.fit(T, torch.as_tensor(Y[family], device=device))
+    told = of_tensors.predict_linear(T)
+    assert told.device == T.device
+    assert told.dtype == T.dtype
+    assert of_tensors.certificate_.holds
+    assert T.device.type in of_tensors.plan_.device
+    close(told, of_arrays.predict_linear(X), error)
+    close(of_tensors.predict_linear(X), of_arrays.predict_linear(X), error)
+    close(of_arrays.predict_linear(T), of_arrays.predict_linear(X), error)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("dtype", "error"), [("float64", 1e-9), ("float32", 1e-5)])
+@pytest.mark.parametrize("features", FEATURES)
+def test_kernel_ridge_with_weights_and_several_penalties(device, dtype, error, features):
+    T = torch.as_tensor(X, dtype=getattr(torch, dtype), device=device)
+    targets, weight = np.column_stack([Y["gaussian"], Y["poisson"]]), RNG.integers(0, 3, N)
+    model = KernelRidge(alpha=[0.3, 2.0], kernel="rbf", gamma="scale", approximate=FEATURES[features])
+    expected = model.fit(X, targets, weight).predict(X)
+    score = model.score(X, targets)
+    model.fit(T, torch.as_tensor(targets, device=device), torch.as_tensor(weight, device=device))
+    close(model.predict(T), expected, error)
+    close(model.predict(X), expected, error)
+    assert model.score(T, torch.as_tensor(targets, device=device)) == pytest.approx(score, abs=10 * error)
+
+
+def test_labels_offsets_and_exposure():
+    T, names = torch.as_tensor(X), np.array(["low", "mid", "high"])[Y["categorical"]]
+    model = kernelize(LogisticRegression(), "rbf")
+    expected = model.fit(X, names).predict_proba(X)
+    close(model.fit(T, names).predict_proba(T), expected, 1e-6)
+    assert (model.predict(T) == model.predict(X)).all()
+    assert model.score(T, names) == model.score(X, names)
+    exposure = RNG.uniform(1, 3, N)
+    glm = GLM("poisson", penalty="l2", kernel="rbf")
+    expected = glm.fit(X, Y["poisson"], exposure=exposure).predict_linear(X)
+    close(glm.fit(T, Y["poisson"], exposure=torch.as_tensor(exposure)).predict_linear(T), expected, 1e-7)
+
+
+def test_a_warm_start_of_tensors_ends_where_a_cold_one_does():
+    T = torch.as_tensor(X)
+    model = GLM("bernoulli", penalty="l2", kernel="rbf", warm_start=True).fit(T, Y["bernoulli"])
+    expected = model.predict_linear(X)
+    close(model.fit(T, Y["bernoulli"]).predict_linear(X), expected, 1e-9)
+
+
+def test_what_is_chosen_is_chosen_in_main_memory():
+    model = KernelRidge(alpha="loo", kernel="rbf", gamma="scale")
+    expected = model.fit(X, Y["gaussian"]).predict(X)
+    close(model.fit(torch.as_tensor(X), Y["gaussian"]).predict(torch.as_tensor(X)), expected, 1e-9)
+    assert model.plan_.device == "cpu"
+    assert model.fit(torch.as_tensor(X, dtype=torch.bfloat16), Y["gaussian"]).plan_.device == "cpu"
+
+
+def test_kernel_matrices_and_models_of_sparse_rows_take_tensors():
+    K = RBF(gamma=0.5)(X)
+    model = KernelRidge(kernel="precomputed").fit(K, Y["gaussian"])
+    close(model.predict(torch.as_tensor(K)), model.predict(K), 1e-12)
+    model = KernelRidge(kernel="rbf").fit(sparse.csr_array(X), Y["gaussian"])
+    close(model.predict(torch.as_tensor(X)), model.predict(X), 1e-9)
+
+
+@pytest.mark.parametrize("kernel", [Spectrum(), lambda x, z: float(x @ z)])
+def test_kernels_that_compare_no_rows_of_tensors(kernel):
+    for model in (KernelRidge(kernel=kernel), GLM("gaussian", penalty="l2", kernel=kernel), kernelize(Ridge(), kernel)):
+        with pytest.raises(DeviceError, match="does not compare rows of a tensor"):
+            model.fit(torch.as_tensor(X), Y["gaussian"])
+    with pytest.raises(KernelError, match="precomputed"):
+        GLM("gaussian", penalty="l2", kernel="precomputed").fit(torch.as_tensor(X), Y["gaussian"])
+
+
+@pytest.mark.parametrize("name", ["y", "sample_weight", "offset"])
+def test_tensors_that_lie_elsewhere(name):
+    given = {"y": Y["poisson"], name: torch.ones(N, device="meta")}
+    with pytest.raises(DeviceError, match=name):
+        GLM("poisson", penalty="l2", kernel="rbf").fit(torch.as_tensor(X), **given)
+    if name != "offset":
+        for model in (KernelRidge(kernel="rbf"), KernelRidge(alpha="loo"), kernelize(Ridge(), "rbf")):
+            with pytest.raises(DeviceError, match=name):
+                model.fit(torch.as_tensor(X), **given)
+
+
+def test_responses_of_a_wrong_shape():
+    T = torch.as_tensor(X)
+    for y in (np.zeros((N, 2, 2)), np.zeros(N - 1), torch.tensor(1.0)):
+        for model in (KernelRidge(), kernelize(PoissonRegressor(), "rbf"), GLM("poisson", penalty="l2", kernel="rbf")):
+            with pytest.raises(DataError):
+                model.fit(T, y)
+    with pytest.raises(DataError, match="1d array"):
+        kernelize(PoissonRegressor(), "rbf").fit(T, np.ones((N, 2)))
+
+
+def test_a_failed_fit_leaves_the_old_model():
+    model = KernelRidge(kernel="rbf").fit(torch.as_tensor(X), Y["gaussian"])
+    expected = model.predict(X)
+    with pytest.raises(NonFiniteError):
+        model.fit(torch.full((N, 3), torch.nan), Y["gaussian"])
+    close(model.predict(X), expected, 0.0)
+
+
+def test_more_rows_than_an_exact_model_of_tensors_has(monkeypatch):
+    monkeypatch.setattr(feature_function, "MOST_LANDMARKS", N - 1)
+    with pytest.raises(TooLargeError, match="nystroem"):
+        GLM("gaussian", penalty="l2", kernel="rbf").fit(torch.as_tensor(X), Y["gaussian"])
+
+
+def test_ctrl_c_keeps_the_best_iterate(monkeypatch):
+    monkeypatch.setattr(mapped_newton.MappedNewtonDescent, "_advance", interrupt)
+    model = GLM("bernoulli", penalty="l2", kernel="rbf")
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(torch.as_tensor(X), Y["bernoulli"])
+    assert model.predict(torch.as_tensor(X)).shape == (N,)
+    assert not model.certificate_.holds
+
+
+def test_exact_ridge_by_steps(monkeypatch):
+    monkeypatch.setattr(tensor_ridge, "ON_CPU", 0)
+    model = KernelRidge(alpha=0.5, kernel="rbf")
+    expected = model.fit(X, Y["gaussian"]).predict(X)
+    close(model.fit(torch.as_tensor(X), Y["gaussian"]).predict(X), expected, 1e-7)
+    assert "pivots" in str(model.plan_)
+
+
+def only_single(monkeypatch):
+    """Tensors of float32 are too many for float64, and have no room for a matrix."""
+    monkeypatch.setattr(mapped_tensors, "ON_CPU", 0)
+    monkeypatch.setattr(tensor_ridge, "ON_CPU", 0)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1e-4, 1e-6])
+def test_exact_ridge_of_float32_has_the_digits_that_a_small_penalty_needs(monkeypatch, alpha):
+    only_single(monkeypatch)
+    T = torch.as_tensor(X[:, :2], dtype=torch.float32)
+    model = KernelRidge(alpha, kernel=RBF(gamma=0.5)).fit(T, Y["gaussian"])
+    exact = KernelRidge(alpha, kernel=RBF(gamma=0.5)).fit(X[:, :2], Y["gaussian"])
+    assert model.certificate_.holds
+    assert ("float64" in model.plan_.path) is (alpha < 1e-3)
+    close(model.predict(T), exact.predict(X[:, :2]), 5e-4)
+
+
+def test_values_of_float32_rows_have_digits_where_coefficients_cancel(monkeypatch):
+    only_single(monkeypatch)
+    rows = np.linspace(0, 1, 40)[:, None].astype(np.float32)
+    alpha = np.linalg.solve(RBF()(rows.astype(float)) + 1e-8 * np.eye(40), np.sin(6 * rows))
+    function = KernelFunction(RBF(), rows, alpha, np.zeros(1))
+    assert np.abs(alpha).max() > 1e3
+    close(function.values(torch.as_tensor(rows)), function.values(rows.astype(float)), 1e-6)
+
+
+def test_a_fit_of_float32_that_fails_names_the_remedy(monkeypatch):
+    only_single(monkeypatch)
+    T = torch.as_tensor(X[:, :1], dtype=torch.float32)
+    features = Nystroem(n_components=N, random_state=0)
+    model = GLM("gaussian", penalty=L2(1e-9), kernel=RBF(gamma=0.5), approximate=features, tol=1e-12)
+    with pytest.warns(NotConvergedWarning, match=r"not converged: .* > .*float32.*X\.double\(\).*fewer landmarks"):
+        model.fit(T, Y["gaussian"])
+    assert not model.certificate_.holds
+
+
+EDGES = {
+    "huge columns": lambda: (1e150 * X, None),
+    "tiny columns": lambda: (1e-150 * X, None),
+    "more columns than rows": lambda: (RNG.normal(size=(N, 2 * N)), None),
+    "constant columns": lambda: (np.ones_like(X), None),
+    "rows without weight": lambda: (X, (np.arange(N) % 3 > 0).astype(float)),
+    "tiny weights": lambda: (X, np.full(N, 1e-150)),
+}
+
+
+@pytest.mark.parametrize("features", ["exact", "nystroem"])
+@pytest.mark.parametrize("family", ["gaussian", "categorical", "poisson"])
+@pytest.mark.parametrize("edge", EDGES)
+def test_edges_have_the_answer_of_arrays(edge, family, features):
+    rows, weight = EDGES[edge]()
+    T, weights = torch.as_tensor(rows), None if weight is None else torch.as_tensor(weight)
+    model = GLM(family, penalty="l2", kernel="rbf", approximate=FEATURES[features])
+    arrays = clone(model).fit(rows, Y[family], weight)
+    given = clone(model).fit(T, torch.as_tensor(Y[family]), weights)
+    assert arrays.certificate_.holds
+    assert given.certificate_.holds
+    close(given.predict_linear(T), arrays.predict_linear(rows), 1e-7)
+
+
+def test_a_search_over_tensors_finds_what_one_over_arrays_does():
+    search = GridSearchCV(KernelRidge(kernel="rbf"), {"alpha": [0.01, 100.0], "gamma": [0.1, 1.0]}, cv=3)
+    arrays, given = clone(search).fit(X, Y["gaussian"]), clone(search).fit(*map(torch.as_tensor, (X, Y["gaussian"])))
+    assert given.best_params_ == arrays.best_params_
+    close(pickle.loads(pickle.dumps(given)).predict(torch.as_tensor(X)), arrays.predict(X), 1e-9)

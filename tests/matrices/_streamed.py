@@ -1,0 +1,31 @@
+"""How chunks of a source are read, and how their responses become numbers, where nothing has to be checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.base.sources import observe
+from mercer.data.sources.base import Chunk
+from mercer.data.sources.memory import MemorySource
+from mercer.matrices.streamed import Responses, Survey, SurveySample
+
+
+def seen(chunk: Chunk) -> SurveySample:
+    return SurveySample(chunk.X, chunk.y, chunk.weight, chunk.offset)
+
+
+def of_numbers(survey: Survey) -> Responses:
+    return Responses()
+
+
+def of_classes(survey: Survey) -> Responses:
+    return Responses(survey.labels, None, np.int64)
+
+
+def streamed(X: Any, y: Any, *, rows: int, classes: bool = False) -> Any:
+    """Observations with an intercept whose rows come from memory, so many at a time."""
+    return observe(
+        MemorySource(X, y, rows=rows), seen, of_classes if classes else of_numbers, labels=classes, intercept=True
+    )

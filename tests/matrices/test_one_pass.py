@@ -1,0 +1,36 @@
+"""Which data loops read once, and how products of the data become those of the design."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from mercer.matrices import DenseDesign, SparseDesign
+from mercer.matrices.observations import OnePass
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32), n=st.integers(1, 60), intercept=st.booleans())
+def test_products_of_the_data_become_those_of_the_design(seed: int, n: int, intercept: bool) -> None:
+    rng = np.random.default_rng(seed)
+    design = DenseDesign.of(rng.normal(size=(n, 3)) + 2, intercept=intercept)
+    rows = OnePass.of(design)
+    assume(rows is not None)  # constant columns are shifted first
+    w, r = rng.normal(size=(design.n_columns, 2)), rng.normal(size=(n, 2))
+    factor, level = rows.factors(w)
+    np.testing.assert_allclose(rows.X @ factor + level, design.times(w), atol=1e-10)
+    product = rows.transposed_times(rows.X.T @ r, r.sum(axis=0))
+    np.testing.assert_allclose(product, design.transposed_times(r), atol=1e-9)
+
+
+def test_only_data_that_loops_are_compiled_for_are_read_in_one_pass() -> None:
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    assert OnePass.of(DenseDesign.of(X)) is not None
+    assert OnePass.of(DenseDesign.of(X.astype(np.float32))) is not None
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    for other in (np.asfortranarray(X), X + 1e8, read_only, X[:, :2]):
+        assert OnePass.of(DenseDesign.of(other)) is None
+    assert OnePass.of(SparseDesign.of(sparse.csr_array(X))) is None

@@ -1,0 +1,119 @@
+"""Products with K and preconditioners: exact where they say so, and self-adjoint among functions of the kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mercer._errors import KernelError, TooLargeError
+from mercer.kernels import RBF, Gram, Linear
+from mercer.optim.span import _factors as factors
+from mercer.optim.span.losses import Bend, Separate, Softmax
+from mercer.optim.span.products import StoredMatrix, TiledMatrix, products_of
+
+N, LAMBDA = 40, 0.3
+X = np.random.default_rng(0).normal(size=(N, 3))
+GRAM = Gram(RBF(gamma=0.4), X)
+K = GRAM.matrix()
+
+
+def bends() -> dict[str, Bend]:
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(3), size=N)
+    return {
+        "one": Separate(rng.uniform(0.1, 2, size=(N, 1))),
+        "classes": Softmax(p, rng.uniform(0.5, 2, size=N), symmetric=True),
+        "reference": Softmax(p[:, 1:], None, symmetric=False),
+    }
+
+
+BENDS = bends()
+EACH = pytest.mark.parametrize("name", BENDS)
+INTERCEPT = pytest.mark.parametrize("intercept", [True, False])
+
+
+def hessian(bend: Bend, V: Any, *, intercept: bool) -> Any:
+    KV = K @ V
+    if intercept:
+        KV = KV - bend.level(bend.times(KV).sum(axis=0))
+    return LAMBDA * V + bend.times(KV)
+
+
+def vectors(name: str, seed: int) -> Any:
+    outputs = {"one": 1, "classes": 3, "reference": 2}[name]
+    V = np.random.default_rng(seed).normal(size=(N, outputs))
+    return V - V.mean(axis=1, keepdims=True) if name == "classes" else V
+
+
+@EACH
+@INTERCEPT
+def test_factors_are_the_inverse(name: str, intercept: bool) -> None:
+    bend, V = BENDS[name], vectors(name, 2)
+    P = StoredMatrix(K).preconditioner(bend, LAMBDA, intercept=intercept, better=True)
+    np.testing.assert_allclose(P.times(hessian(bend, V, intercept=intercept)), V, atol=1e-9)
+
+
+@EACH
+@INTERCEPT
+@pytest.mark.parametrize("pivots", [5, N])
+def test_a_factor_of_low_rank_is_self_adjoint_and_with_all_pivots_the_inverse(
+    name: str, intercept: bool, pivots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mercer.optim.span.products.MOST_PIVOTS", pivots)
+    monkeypatch.setattr("mercer.optim.span.products.LEAST_LEFT", 0.0)
+    bend, U, V = BENDS[name], vectors(name, 2), vectors(name, 3)
+    P = TiledMatrix(GRAM).preconditioner(bend, LAMBDA, intercept=intercept)
+    np.testing.assert_allclose(np.vdot(P.times(U), K @ V), np.vdot(K @ U, P.times(V)), rtol=1e-9)
+    assert np.vdot(P.times(U), K @ U) > 0
+    if pivots == N and name == "one":
+        np.testing.assert_allclose(P.times(hessian(bend, V, intercept=intercept)), V, atol=1e-7)
+
+
+def test_a_factor_in_single_precision_is_nearly_as_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(factors, "WORTH_SINGLE", 1)
+    bend, V = BENDS["one"], vectors("one", 2)
+    P = StoredMatrix(K).preconditioner(bend, LAMBDA, intercept=True)
+    error = np.abs(P.times(hessian(bend, V, intercept=True)) - V).max()
+    assert 1e-9 < error < 1e-4  # it was used
+
+
+def test_rows_without_curvature_do_no_harm() -> None:
+    h = np.ones((N, 1))
+    h[::3] = 0.0
+    P = StoredMatrix(K).preconditioner(Separate(h), LAMBDA, intercept=False)
+    V = vectors("one", 2)
+    np.testing.assert_allclose(P.times(LAMBDA * V + h * (K @ V)), V, atol=1e-6)
+
+
+def test_a_penalty_below_rounding_gives_a_factor_still() -> None:
+    low = Gram(Linear(), X).matrix()
+    P = StoredMatrix(low).preconditioner(BENDS["one"], 1e-18, intercept=True)
+    assert np.isfinite(P.times(vectors("one", 2))).all()
+
+
+def test_an_indefinite_matrix_is_refused() -> None:
+    with pytest.raises(KernelError, match="not positive definite"):
+        StoredMatrix(-K).preconditioner(BENDS["one"], 1e-3, intercept=False)
+
+
+def test_values_that_are_not_finite_are_refused() -> None:
+    with pytest.raises(KernelError, match="not finite"):
+        StoredMatrix(np.full((2, 2), np.inf))
+
+
+def test_tiles_and_memory_make_the_same_products() -> None:
+    V = vectors("classes", 5)
+    np.testing.assert_allclose(
+        products_of(GRAM, in_memory=True).times(V), products_of(GRAM, in_memory=False).times(V), rtol=1e-12
+    )
+
+
+def test_what_does_not_fit_into_memory_is_made_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(products_of(GRAM), StoredMatrix)
+    monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1000)
+    assert isinstance(products_of(GRAM), TiledMatrix)
+    monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1000)
+    with pytest.raises(TooLargeError, match="newton-cg"):
+        products_of(GRAM, in_memory=True)

@@ -1,0 +1,363 @@
+"""Newton's method on features that are never written out: the optimum is that of the features written out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+from mercer._errors import FitInterrupted
+from mercer.families import IDENTITY, INVERSE, LOG, LOGIT, Bernoulli, Gamma, Gaussian, Poisson
+from mercer.families.penalties import Strengths
+from mercer.families.response import Response, SoftmaxResponse
+from mercer.kernel_approximation.fourier import FourierMap
+from mercer.kernel_approximation.nystroem_map import NystroemMap
+from mercer.kernels import RBF
+from mercer.matrices import Coordinates, DenseDesign, Observations, mapped
+from mercer.matrices.mapped import KeptTiles, MappedDesign
+from mercer.matrices.mapped_tensors import LandmarkTensors
+from mercer.optim import newton
+from mercer.optim.problem import Problem
+from mercer.optim.span import mapped_newton
+from mercer.optim.span import mapped_newton as _mapped_rounding
+from mercer.optim.span.freedom import used_degrees
+from mercer.optim.span.losses import ArrayLosses, ClassRowLosses, ResponseLosses, Softmax
+from mercer.optim.span.mapped_curvature import RARE, inverse_of, preconditioner_of, some_of
+from mercer.optim.span.mapped_newton import MappedNewtonDescent, MappedProblem, solve
+from mercer.optim.span.tensor_losses import OnDevice
+from tests._ctrl_c import stop_at
+
+N = 400
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 2))
+KERNEL = RBF(gamma=0.5)
+WEIGHT, OFFSET = RNG.uniform(0.5, 2, size=N), 0.3 * RNG.normal(size=N)
+F = np.sin(2 * X[:, 0]) + X[:, 1]
+LOSSES: dict[str, ArrayLosses] = {
+    "squares": ResponseLosses(
+        Response(Gaussian(), IDENTITY), np.column_stack([F + RNG.normal(size=N), F]), WEIGHT, OFFSET
+    ),
+    "logit": ResponseLosses(
+        Response(Bernoulli(), LOGIT), (RNG.random((N, 1)) < 1 / (1 + np.exp(-F[:, None]))).astype(float)
+    ),
+    "poisson": ResponseLosses(Response(Poisson(), LOG), RNG.poisson(np.exp(F[:, None])).astype(float), WEIGHT, OFFSET),
+    "gamma": ResponseLosses(Response(Gamma(), INVERSE), RNG.gamma(2, np.exp(X[:, :1]))),
+    "softmax": ClassRowLosses(SoftmaxResponse(3), np.digitize(F + RNG.normal(size=N), [-0.7, 0.7]), WEIGHT),
+}
+EACH = pytest.mark.parametrize("name", LOSSES)
+MAPS = {
+    "nystroem": NystroemMap.of(KERNEL, X[:60]),
+    "fourier": FourierMap.drawn(KERNEL.spectrum(2), 60, np.random.default_rng(0)),
+}
+
+
+def made(name: str, map: Any = MAPS["nystroem"], *, intercept: bool = True, strength: float = 0.5) -> MappedProblem:
+    losses = LOSSES[name]
+    design = MappedDesign(map.tiles(X), map.back, intercept)
+    return MappedProblem(design, losses, np.full(losses.outputs, strength))
+
+
+def written_out(map: Any, *, intercept: bool = True) -> Any:
+    return np.column_stack([map(X), np.ones((N, int(intercept)))])
+
+
+def gradient(problem: MappedProblem, Z: Any, w: Any) -> Any:
+    """By the features written out."""
+    slopes, _ = problem.losses.slopes(Z @ w)
+    return Z.T @ slopes + problem.strengths * np.vstack(
+        [w[: problem.design.n_features], 0 * w[problem.design.n_features :]]
+    )
+
+
+@EACH
+@pytest.mark.parametrize("kind", MAPS)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_gradient_vanishes_by_the_features_written_out(name: str, kind: str, intercept: bool) -> None:
+    problem, Z = made(name, MAPS[kind], intercept=intercept), written_out(MAPS[kind], intercept=intercept)
+    if name == "gamma" and not intercept:
+        pytest.skip("the inverse link needs a mean to begin with")
+    solution = solve(problem)
+    assert solution.certificate.holds, solution.certificate
+    w, values = solution.value
+    np.testing.assert_allclose(values, Z @ w, atol=1e-9)
+    size = np.abs(gradient(problem, Z, 0 * w)).max() if name != "gamma" else N
+    assert np.abs(gradient(problem, Z, w)).max() <= 1e-6 * size
+
+
+@EACH
+def test_gradients_are_slopes_of_the_objective(name: str) -> None:
+    descent = MappedNewtonDescent(made(name), 1e-8)
+    descent.begin(None)
+    shape = descent._at.w.shape
+    at = descent._at.w.ravel() + (0 if name == "gamma" else 0.1 * RNG.normal(size=descent._at.w.size))
+    point = descent._point(at.reshape(shape))
+    by_differences = approx_fprime(at, lambda w: descent._point(w.reshape(shape)).value, 1e-6)
+    np.testing.assert_allclose(point.gradient.ravel(), by_differences, atol=2e-4 * np.abs(by_differences).max())
+
+
+@pytest.mark.parametrize("name", ["squares", "logit", "poisson", "gamma"])
+def test_the_optimum_is_that_of_a_linear_model_on_the_features(name: str) -> None:
+    problem, Z = made(name), written_out(MAPS["nystroem"], intercept=False)
+    losses = problem.losses
+    assert isinstance(losses, ResponseLosses)
+    found = solve(problem, tolerance=1e-9).value
+    design = DenseDesign(Z, Coordinates.plain(Z.shape[1], intercept=True))
+    penalties = Strengths(np.zeros(Z.shape[1] + 1), np.append(np.full(Z.shape[1], 0.5), 0.0), np.zeros(Z.shape[1] + 1))
+    for output in range(losses.outputs):
+        rows = Observations(design, losses.y[:, output], losses.weight, losses.offset)
+        expected = newton.solve(Problem(rows, losses.response, penalties)).value
+        eta = Z @ expected[:-1] + expected[-1]
+        np.testing.assert_allclose(found.values[:, output], eta, atol=1e-6 * np.abs(eta).max())
+
+
+def test_every_output_has_its_own_penalty() -> None:
+    both = replace(made("squares"), strengths=np.array([0.1, 10.0]))
+    found = solve(both, tolerance=1e-9).value
+    for output, strength in enumerate(both.strengths):
+        losses = LOSSES["squares"]
+        assert isinstance(losses, ResponseLosses)
+        alone = MappedProblem(both.design, replace(losses, y=losses.y[:, [output]]), np.array([strength]))
+        np.testing.assert_allclose(found.values[:, [output]], solve(alone, tolerance=1e-9).value.values, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["squares", "logit", "poisson", "softmax"])
+@pytest.mark.parametrize("strength", [pytest.param(1.0, marks=pytest.mark.slow), 1e-6])
+def test_landmarks_that_are_nearly_the_same_do_no_harm(name: str, strength: float) -> None:
+    """500 of them on a line, each twice: the kernel matrix has about 20 eigenvalues above rounding."""
+    line = np.sort(RNG.uniform(-2, 2, size=(N, 1)), axis=0)
+    map = NystroemMap.of(RBF(gamma=0.5), np.repeat(line[::2], 3, axis=0)[:500])
+    assert map.n_features < 60
+    losses = LOSSES[name]
+    problem = MappedProblem(MappedDesign(map.tiles(line), map.back), losses, np.full(losses.outputs, strength))
+    solution = solve(problem, tolerance=1e-6)
+    assert solution.certificate.holds, solution.certificate
+    assert np.isfinite(solution.value.values).all()
+
+
+@EACH
+@pytest.mark.parametrize("room", [0.25, 0.0])
+def test_float32_does_not_decide_where_the_optimum_is(name: str, room: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = solve(made(name), tolerance=1e-7).value.values
+    monkeypatch.setattr(mapped, "WORTH_SINGLE", 0)
+    monkeypatch.setattr(mapped, "SHARE", room)
+    monkeypatch.setattr(mapped, "FELT", 1.0)
+    problem = made(name)
+    assert problem.design.rough == np.float32
+    descent = MappedNewtonDescent(problem, 1e-7)
+    descent.begin(None)
+    assert isinstance(descent._problem.design.tiles, KeptTiles) == (room > 0)
+    solution = solve(problem, tolerance=1e-7)
+    assert solution.certificate.holds, solution.certificate
+    np.testing.assert_allclose(solution.value.values, exact, atol=1e-6 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("name", ["logit", "softmax", "poisson"])
+def test_a_start_from_some_rows_leads_to_the_same_optimum(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = solve(made(name), tolerance=1e-7).value.values
+    monkeypatch.setattr(mapped_newton, "START_ROWS", 1)
+    assert len(some_of(N, made(name).design.n_columns)) < N
+    started = solve(made(name), tolerance=1e-7)
+    np.testing.assert_allclose(started.value.values, exact, atol=1e-6 * np.abs(exact).max())
+    again = solve(made(name), started.value.w, tolerance=1e-7)
+    assert len(again.trace) == 1  # the start is the optimum
+
+
+def test_a_sample_of_the_rows_preconditions_all() -> None:
+    problem = made("logit")
+    Z, h = written_out(MAPS["nystroem"]), np.full(N, 0.25)
+    bend = problem.losses.slopes(np.zeros((N, 1)))[1]
+    inverse = inverse_of(problem.design, np.arange(N), bend, problem.strengths)
+    H = Z.T @ (h[:, None] * Z) + 0.5 * np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
+    r = RNG.normal(size=(Z.shape[1], 1))
+    np.testing.assert_allclose(inverse.times(H @ r), r, atol=1e-8)
+    np.testing.assert_allclose(inverse.used_degrees(), np.trace(np.linalg.solve(H, Z.T @ (h[:, None] * Z))), rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["squares", "logit", "poisson", "softmax"])
+def test_the_certificate_counts_what_float32_did_to_the_gradient(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sweeps of float64 are of a few rows, and tell how far the gradient is from the one of float64 written out."""
+    for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0}.items():
+        monkeypatch.setattr(mapped, setting, value)
+    monkeypatch.setattr(_mapped_rounding, "OF_ROWS", 4)
+    swept, seen = MappedDesign.swept, list[int]()
+
+    def noted(self: MappedDesign, w: Any, slopes: Any, *, exactly: bool = True) -> Any:
+        seen.extend([self.n_rows] * exactly)
+        return swept(self, w, slopes, exactly=exactly)
+
+    monkeypatch.setattr(MappedDesign, "swept", noted)
+    problem, Z = made(name, MAPS["fourier"]), written_out(MAPS["fourier"])
+    descent = MappedNewtonDescent(problem, 0.01)
+    descent.begin(None)
+    descent.run(20)
+    assert descent.arrived
+    assert set(seen) == {N // 4}
+    point = descent._at
+    _, bend = problem.losses.slopes(point.eta)
+    off = (gradient(problem, Z, point.w) - point.gradient).ravel()
+    length = np.sqrt(off @ np.linalg.lstsq(sum_of_curvatures(problem, Z, bend), off, rcond=1e-12)[0])
+    assert 0 < length <= point.rounded
+    assert point.rounded / problem.losses.unit(point.value) < descent.length
+
+
+def test_a_row_that_a_sample_might_miss_has_all_swept_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
+    for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0}.items():
+        monkeypatch.setattr(mapped, setting, value)
+    monkeypatch.setattr(_mapped_rounding, "OF_ROWS", 4)
+    for far, counted in ((0.0, True), (1e4, False)):
+        y = F[:, None] + RNG.normal(size=(N, 1)) + far * (np.arange(N) == 7)[:, None]
+        losses = ResponseLosses(Response(Gaussian(), IDENTITY), y)
+        map = MAPS["fourier"]
+        descent = MappedNewtonDescent(
+            MappedProblem(MappedDesign(map.tiles(X), map.back), losses, np.array([0.5])), 0.01
+        )
+        descent.begin(None)
+        descent.run(20)
+        assert descent.arrived
+        assert (descent._at.rounded > 0) == counted
+
+
+def sum_of_curvatures(problem: MappedProblem, Z: Any, bend: Any) -> Any:
+    """The Hessian, column by column."""
+    shape = (Z.shape[1], problem.losses.outputs)
+    directions = np.eye(shape[0] * shape[1]).reshape(-1, *shape)
+    return np.column_stack([(Z.T @ bend.times(Z @ V) + problem.pull(V)).ravel() for V in directions])
+
+
+def test_least_squares_of_many_rows_start_at_the_fit_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = solve(made("squares"), tolerance=1e-7)
+    monkeypatch.setattr(mapped_newton, "sample_of", lambda n, columns: some_of(n, n // 3))
+    started = solve(made("squares"), tolerance=1e-7)
+    assert started.trace[0] < 0.5 * exact.trace[0]
+    np.testing.assert_allclose(started.value.values, exact.value.values, atol=1e-6 * np.abs(F).max())
+
+
+def test_least_squares_of_tensors_start_at_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(mapped_newton, "sample_of", lambda n, columns: some_of(n, n // 3))
+    rows, losses = torch.as_tensor(X), LOSSES["squares"]
+    design = LandmarkTensors.of(KERNEL, rows, rows[:60], MAPS["nystroem"].back, intercept=True)
+    problem = MappedProblem(design, OnDevice.beside(losses, rows), np.full(2, 0.5))
+    found, expected = solve(problem, tolerance=1e-7), solve(made("squares"), tolerance=1e-7)
+    assert found.certificate.holds
+    np.testing.assert_allclose(np.asarray(found.value.values), expected.value.values, atol=1e-6 * np.abs(F).max())
+
+
+def test_classes_have_a_curvature_each() -> None:
+    """What all have in common is bent by the penalty alone; without that, each class is solved for exactly."""
+    problem, Z = made("softmax"), written_out(MAPS["nystroem"])
+    p = np.eye(3)[RNG.integers(3, size=N)] * 0.2 + 0.4 * np.array([1, 1, 0.0])
+    bend = Softmax(p, None, symmetric=True)
+    inverse = preconditioner_of(problem.design, np.arange(N), bend, problem.strengths)
+    common = np.tile(np.append(RNG.normal(size=Z.shape[1] - 1), 0.0)[:, None], 3)
+    np.testing.assert_allclose(inverse.times(problem.strengths * common), common, atol=1e-9)
+    R = RNG.normal(size=(Z.shape[1], 3))
+    np.testing.assert_allclose(np.vdot(R, inverse.times(common)), np.vdot(inverse.times(R), common))
+    plain = preconditioner_of(problem.design, np.arange(N), replace(bend, symmetric=False), problem.strengths)
+    for k in range(3):
+        h = p[:, k] * (1 - p[:, k]) + RARE * bend.typical
+        H = Z.T @ (h[:, None] * Z) + 0.5 * np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
+        np.testing.assert_allclose(H @ plain.times(R)[:, k], R[:, k], atol=1e-8)
+    weaker = plain.penalised(0.1 * problem.strengths)
+    assert weaker.used_degrees() > plain.used_degrees()
+
+
+def test_the_objective_never_rises() -> None:
+    for name in ("logit", "poisson", "softmax"):
+        trace = np.array(solve(made(name, strength=1e-3)).trace)
+        assert (np.diff(trace) <= 1e-9 * np.abs(trace[:-1])).all()
+
+
+def test_separable_classes_with_hardly_a_penalty_converge() -> None:
+    y = (X[:, 0] > 0).astype(float)[:, None]
+    map = MAPS["nystroem"]
+    losses = ResponseLosses(Response(Bernoulli(), LOGIT), y)
+    solution = solve(MappedProblem(MappedDesign(map.tiles(X), map.back), losses, np.array([1e-8])), tolerance=1e-6)
+    assert solution.certificate.holds, solution.certificate
+    assert ((solution.value.values[:, 0] > 0) == (y[:, 0] > 0)).all()
+
+
+def test_responses_that_are_fitted_exactly_leave_rounding_and_no_complaint() -> None:
+    map = MAPS["nystroem"]
+    y = map(X) @ RNG.normal(size=(map.n_features, 1))
+    losses = ResponseLosses(Response(Gaussian(), IDENTITY), y)
+    problem = MappedProblem(MappedDesign(map.tiles(X), map.back), losses, np.array([1e-9]), least_noise=0.01)
+    solution = solve(problem, tolerance=1e-6)
+    assert solution.certificate.holds, solution.certificate
+    np.testing.assert_allclose(solution.value.values, y, atol=1e-6)
+
+
+def test_interrupting_keeps_the_best() -> None:
+    whole = solve(made("poisson"))
+    with pytest.raises(FitInterrupted) as caught:
+        solve(made("poisson"), progress=stop_at(2))
+    found = caught.value.solution
+    assert not found.certificate.holds
+    assert whole.trace[-1] < found.trace[-1] < whole.trace[0]
+    assert found.value.w.shape == whole.value.w.shape
+
+
+def test_too_few_steps_are_told() -> None:
+    solution = solve(made("poisson"), most_steps=1)
+    assert not solution.certificate.holds
+
+
+def test_a_fit_that_rounding_stops_says_what_was_asked_for() -> None:
+    solution = solve(made("poisson"), tolerance=1e-30)
+    certificate = solution.certificate
+    assert certificate.holds
+    assert certificate.tolerance == mapped_newton.UNSEEN
+    assert certificate.value < mapped_newton.UNSEEN
+    assert "1e-30 was asked for, but rounding" in certificate.sentence
+
+
+@pytest.fixture
+def rough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles of float32 also for few rows."""
+    for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0}.items():
+        monkeypatch.setattr(mapped, setting, value)
+
+
+def test_a_last_step_that_arrives_is_looked_at_in_float64(rough: None) -> None:
+    problem, Z = made("logit"), written_out(MAPS["nystroem"])
+    descent = MappedNewtonDescent(problem, 1.0)
+    descent.begin(None)
+    descent.run(2)
+    assert descent.arrived
+    exact = gradient(problem, Z, descent._at.w)
+    np.testing.assert_allclose(descent._at.gradient, exact, atol=1e-9 * np.abs(exact).max())
+
+
+def test_a_start_without_means_is_left_for_the_level(rough: None) -> None:
+    """1/η of η below 0 is the mean of nothing."""
+    problem = made("gamma")
+    expected = solve(problem, tolerance=1e-6)
+    start = np.zeros_like(expected.value.w)
+    start[-1] = -1.0
+    found = solve(problem, start, tolerance=1e-6)
+    assert found.certificate.holds
+    np.testing.assert_allclose(found.value.values, expected.value.values, atol=1e-5)
+
+
+@EACH
+def test_where_float32_sees_no_way_on_products_are_of_float64(name: str, rough: None) -> None:
+    descent = MappedNewtonDescent(made(name, strength=1e-6), 1e-9)
+    descent.begin(None)
+    descent.run(100)
+    assert descent._exact_product
+    assert descent.solution().certificate.holds
+
+
+@pytest.mark.parametrize("name", ["logit", "poisson"])
+def test_degrees_of_freedom_are_the_trace_of_what_fits(name: str) -> None:
+    problem, Z = made(name), written_out(MAPS["nystroem"])
+    eta = solve(problem, tolerance=1e-7).value.values
+    losses = problem.losses
+    assert isinstance(losses, ResponseLosses)
+    h = replace(losses, expected=True).slopes(eta)[1].typical
+    gram = Z.T @ (h[:, None] * Z)
+    penalty = 0.5 * np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
+    np.testing.assert_allclose(used_degrees(problem, eta), np.trace(np.linalg.solve(gram + penalty, gram)), rtol=1e-6)

@@ -1,0 +1,174 @@
+"""Certificates whose gradients are of float32: what they say holds in float64, on all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mercer.families import IDENTITY, Gaussian
+from mercer.families.response import Response
+from mercer.kernel_approximation.fourier import FourierMap
+from mercer.kernel_approximation.nystroem_map import NystroemMap
+from mercer.kernels import RBF, Kernel, Linear, Polynomial
+from mercer.matrices import mapped
+from mercer.matrices.mapped import KeptTiles, MappedDesign
+from mercer.optim.span.losses import ResponseLosses
+from mercer.optim.span.mapped_curvature import SampledInverse
+from mercer.optim.span.mapped_newton import OF_ROWS, MappedNewtonDescent, MappedProblem, is_even, rounding
+
+N, M, STRENGTH = 16_384, 30, 0.5
+#: what a fit may be off by, in standard errors
+TOLERANCE = 1e-4 * np.sqrt(N)
+
+Array = Any
+Rows = tuple[Array, Array, Array | None]
+MAPS: dict[str, Kernel] = {"nystroem": RBF(gamma=0.3), "fourier": RBF(gamma=0.3), "linear": Linear()}
+
+
+@pytest.fixture(autouse=True)
+def _single(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles of float32, of as many rows in a sample as among all."""
+    for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0, "TILE": 4 * M * 256}.items():
+        monkeypatch.setattr(mapped, setting, value)
+
+
+def drawn(seed: int, noise: Callable[[Any, Array], Array] = lambda rng, X: rng.normal(size=N)) -> Rows:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 3))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] + noise(rng, X), None
+
+
+def changed(rows: Rows, size: float, *, column: int) -> Rows:
+    """One row has a number of another size: of X, of y or among the weights."""
+    X, y, weight = rows[0].copy(), rows[1].copy(), np.ones(N)
+    (X, y, weight)[column][77] *= size
+    return X, y, weight
+
+
+CASES: dict[str, Callable[[int], Rows]] = {
+    "noise of one size": drawn,
+    "noise of another size in each row": lambda seed: drawn(
+        seed, lambda rng, X: rng.normal(size=N) * np.exp(0.5 * X[:, 2])
+    ),
+    "hardly any noise": lambda seed: drawn(seed, lambda rng, X: 1e-4 * rng.normal(size=N)),
+    "weights": lambda seed: (*drawn(seed)[:2], np.random.default_rng(seed).uniform(0, 2, size=N)),
+    "rows without weight": lambda seed: (*drawn(seed)[:2], (np.arange(N) % 40 == 0).astype(float)),
+    "y far from all others": lambda seed: changed(drawn(seed), 1e4, column=1),
+    "x far from all others": lambda seed: changed(drawn(seed), 1e3, column=0),
+    "one heavy row": lambda seed: changed(drawn(seed), 1e4, column=2),
+}
+UNEVEN = ("y far from all others", "one heavy row")
+
+
+def posed(name: str, rows: Rows, kernel: Kernel | None = None) -> tuple[MappedProblem, Array]:
+    """The problem, and its features written out."""
+    X, y, weight = rows
+    kernel, rng = kernel or MAPS[name], np.random.default_rng(5)
+    map: Any = (
+        FourierMap.drawn(kernel.spectrum(3), M, rng) if name == "fourier" else NystroemMap.of(kernel, X[100 : 100 + M])
+    )
+    losses = ResponseLosses(Response(Gaussian(), IDENTITY), y[:, None], weight)
+    problem = MappedProblem(MappedDesign(map.tiles(X), map.back), losses, np.array([STRENGTH]))
+    return problem, np.column_stack([map(X), np.ones(N)])
+
+
+def solved(problem: MappedProblem) -> MappedNewtonDescent:
+    descent = MappedNewtonDescent(problem, TOLERANCE)
+    descent.begin(None)
+    descent.run(50)
+    return descent
+
+
+def true_length(descent: MappedNewtonDescent, problem: MappedProblem, Z: Array) -> float:
+    """√(gᵀH⁻¹g) of the features written out in float64, in standard errors."""
+    w = descent._at.w
+    slopes, bend = problem.losses.slopes(Z @ w)
+    g = (Z.T @ slopes + problem.pull(w)).ravel()
+    penalty = np.append(np.full(Z.shape[1] - 1, STRENGTH), 0.0)
+    H = Z.T @ (bend.typical[:, None] * Z) + np.diag(penalty)
+    return float(np.sqrt(g @ np.linalg.solve(H, g)) / descent._unit)
+
+
+@pytest.mark.compiled("takes minutes as plain Python")
+@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("case", CASES)
+def test_what_a_certificate_says_holds_in_float64(name: str, case: str) -> None:
+    for seed in range(3):
+        problem, Z = posed(name, CASES[case](seed))
+        descent = solved(problem)
+        certificate = descent.solution().certificate
+        assert certificate.holds, certificate
+        assert true_length(descent, problem, Z) <= min(TOLERANCE, 1.02 * certificate.value + 1e-3 * TOLERANCE)
+        counted = descent._at.rounded > 0
+        assert ("float32" in certificate.sentence) == counted
+        assert not (counted and case in UNEVEN)
+
+
+def test_float32_ends_fits_of_rows_that_are_alike() -> None:
+    for name in ("fourier", "linear"):
+        descent = solved(posed(name, drawn(0))[0])
+        assert descent._at.rounded > 0
+        assert f"one in {OF_ROWS} rows" in str(descent.solution().certificate)
+
+
+def test_one_row_of_large_kernels_has_all_swept_in_float64() -> None:
+    """Its slope is no larger than others, but what float32 makes of it would be."""
+    for seed in (1, 3):
+        problem, Z = posed("cubic", changed(drawn(seed), 20.0, column=0), Polynomial(degree=3, constant=1.0))
+        descent = solved(problem)
+        assert descent._at.rounded == 0
+        assert true_length(descent, problem, Z) <= TOLERANCE
+
+
+@pytest.mark.compiled("takes minutes as plain Python")
+def test_an_estimate_is_no_smaller_than_the_error_of_all_rows() -> None:
+    for name in MAPS:
+        for seed in range(5):
+            problem, _ = posed(name, drawn(seed))
+            descent = solved(problem)
+            problem, w = descent._problem, descent._at.w
+            rough, exact = (problem.design.swept(w, problem.slopes, exactly=exactly)[1] for exactly in (False, True))
+            assert descent._inverse is not None
+            error = float(np.sqrt(np.vdot(rough - exact, descent._inverse.times(rough - exact))))
+            assert 0 < error <= rounding(problem, descent._inverse, w) < np.inf
+
+
+def test_nobody_knows_it_of_rows_that_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapped, "SHARE", 0.0)
+    descent = solved(posed("fourier", drawn(0))[0])
+    problem = descent._problem
+    assert not isinstance(problem.design.tiles, KeptTiles)  # type: ignore[union-attr]
+    assert not is_even(problem, descent._at.eta)
+    assert rounding(problem, descent._inverse, descent._at.w) == np.inf
+    assert descent._at.rounded == 0
+
+
+@pytest.mark.parametrize("squares", [0.0, 1e-320, 1e306, np.inf, np.nan])
+def test_of_sizes_that_are_no_numbers_nobody_knows(squares: float) -> None:
+    descent = solved(posed("fourier", drawn(0))[0])
+    problem, design = descent._problem, descent._problem.design
+    assert is_even(problem, descent._at.eta)
+    tiles = replace(design.tiles, squares=np.full(N, squares))  # type: ignore[union-attr]
+    assert is_even(replace(problem, design=replace(design, tiles=tiles)), descent._at.eta) == (0 < squares < 1e-300)
+
+
+@pytest.mark.parametrize("strength", [0.0, 1e-300])
+def test_a_singular_curvature_is_raised_until_it_has_an_inverse(strength: float) -> None:
+    inverse = SampledInverse(np.ones((3, 3)), 3, np.array([strength]))
+    moved = inverse.times(np.ones((3, 1)))
+    np.testing.assert_allclose(np.ones((3, 3)) @ moved, np.ones((3, 1)), rtol=1e-4)
+
+
+def test_nobody_knows_it_without_a_curvature_or_of_a_sample_too_small_for_float32(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    descent = solved(posed("fourier", drawn(0))[0])
+    problem, w = descent._problem, descent._at.w
+    assert rounding(problem, descent._inverse, w) < np.inf
+    assert rounding(problem, None, w) == np.inf
+    monkeypatch.setattr(mapped, "WORTH_SINGLE", np.inf)  # of designs that are made from now on
+    assert rounding(problem, descent._inverse, w) == np.inf

@@ -1,0 +1,142 @@
+"""Least squares of encoded rows: the statistic, the gradients and the answer are those of the columns written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from mercer.matrices import Encoded
+from mercer.matrices.encoded import CodePart, NumberPart, SparsePart
+from mercer.optim.least_squares import by_conjugate_gradients, least_squares
+from mercer.optim.least_squares_rows import EncodedBlocks, EncodedRows, LeastSquaresRows, rows_of_encoded
+from mercer.stats.normal_equations import NormalEquations
+
+
+def encoded(n: int = 300, *, offset: float = 0.0, common: float = 0.0, seed: int = 0) -> Encoded:
+    """Numbers, levels and counts; the last levels are for the most part the first of them where it is `common`."""
+    rng = np.random.default_rng(seed)
+    last = np.where(rng.random(n) < common, 0, rng.integers(-1, 4, n))
+    return Encoded.of(
+        [
+            NumberPart(offset + rng.normal(size=(n, 2))),
+            CodePart(rng.integers(0, 3, n), 3),
+            SparsePart(sparse.random(n, 2, 0.4, format="csr", random_state=seed)),
+            CodePart(last, 4),
+        ]
+    )
+
+
+def targets(X: Encoded) -> np.ndarray:
+    rng = np.random.default_rng(1)
+    return X @ rng.normal(size=(X.shape[1], 2)) + rng.normal(size=(len(X), 2))
+
+
+def weights(n: int) -> np.ndarray:
+    return np.random.default_rng(2).integers(0, 3, n).astype(float)
+
+
+@given(st.integers(12, 60), st.integers(0, 99), st.booleans(), st.booleans())
+@settings(max_examples=30)
+def test_sums_are_those_of_the_columns_written_out(n: int, seed: int, weighted: bool, centred: bool) -> None:
+    X = encoded(n, seed=seed)
+    Y, weight = targets(X), weights(n) if weighted else None
+    ours = EncodedRows(X, Y, weight).summarised(NormalEquations)
+    dense = LeastSquaresRows(X.toarray(), Y, weight).summarised(NormalEquations)
+    assert (ours.rows, ours.weight) == (dense.rows, dense.weight)
+    for mine, other in zip(ours.products(centred=centred), dense.products(centred=centred), strict=True):
+        assert_allclose(mine, other, rtol=1e-11, atol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradients_are_those_of_the_columns_written_out(weighted: bool) -> None:
+    X = encoded()
+    Y, weight = targets(X), weights(len(X)) if weighted else None
+    shift, v = np.zeros(13), np.random.default_rng(3).normal(size=(12, 2))
+    shift[[0, 11]] = 0.5, -1.0
+    for some in (shift, np.linspace(-1, 1, 13)):  # codes that are to be shifted are written out, block by block
+        high, low = EncodedRows(X, Y, weight).gradient(some, v)
+        expected = LeastSquaresRows(X.toarray(), Y, weight).gradient(some, v)
+        assert_allclose(high + low, sum(expected), rtol=1e-11, atol=1e-11)
+
+
+def test_rows_of_weight_zero_may_hold_anything() -> None:
+    X, weight = encoded(), weights(300)
+    Y = targets(X)
+    X.parts[0].X[weight == 0] = np.nan
+    kept = Encoded.of(X.parts)[weight > 0]
+    ours = least_squares(EncodedRows(X, Y, weight), np.full(2, 1.0)).value
+    alone = least_squares(EncodedRows(kept, Y[weight > 0], weight[weight > 0]), np.full(2, 1.0)).value
+    assert_allclose(ours.coefficients, alone.coefficients, rtol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-8, 1e-3, 1.0])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("case", [{}, {"offset": 1e8}, {"common": 0.999}, {"common": 1.0}])
+def test_the_answer_is_that_of_the_columns_written_out(case: dict[str, Any], intercept: bool, alpha: float) -> None:
+    X = encoded(**case)
+    Y = targets(X)
+    ours, dense = (
+        least_squares(rows, np.full(2, alpha), intercept=intercept)
+        for rows in (rows_of_encoded(X, Y, None), LeastSquaresRows(X.toarray(), Y))
+    )
+    assert ours.certificate.holds
+    assert_allclose(ours.value.coefficients, dense.value.coefficients, rtol=1e-8, atol=1e-9)
+    assert alpha or ours.value.rank == dense.value.rank
+
+
+def test_what_needs_all_digits_is_read_row_by_row() -> None:
+    X = encoded(offset=1e8)
+    rows = EncodedRows(X, targets(X))
+    assert type(rows.one_by_one()) is EncodedBlocks
+    assert rows.one_by_one().sparse
+    path = least_squares(rows, np.zeros(2), intercept=False).value.path
+    assert path == "QR factorisation by blocks (TSQR), refined with gradients of twice the digits"
+
+
+def test_codes_are_not_written_out_where_normal_equations_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("written out")
+
+    monkeypatch.setattr(Encoded, "toarray", refuse)
+    monkeypatch.setattr(Encoded, "tocsr", refuse)
+    X = encoded(3000)
+    rows = rows_of_encoded(X, targets(X), None)
+    for alpha in (1.0, 1e-3):
+        assert least_squares(rows, np.full(2, alpha)).certificate.holds
+    path = least_squares(rows, np.full(2, 1e-3)).value.path
+    assert path == "normal equations by Cholesky, refined with gradients of codes as they are"
+    assert by_conjugate_gradients(rows, np.full(2, 1.0), intercept=True, tolerance=1e-8).certificate.holds
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_conjugate_gradients_take_codes(alpha: float, weighted: bool) -> None:
+    X = encoded()
+    Y, weight = targets(X), weights(len(X)) if weighted else None
+    ours, other = (
+        by_conjugate_gradients(rows, np.full(2, alpha), intercept=True, tolerance=1e-13).value
+        for rows in (EncodedRows(X, Y, weight), LeastSquaresRows(X.tocsr(), Y, weight))
+    )
+    assert_allclose(ours.coefficients, other.coefficients, rtol=1e-9, atol=1e-9)
+    assert_allclose(ours.intercept, other.intercept, rtol=1e-9)
+
+
+def test_few_rows_are_a_sparse_matrix() -> None:
+    X = encoded(8)
+    rows = rows_of_encoded(X, targets(X), None)
+    assert type(rows) is LeastSquaresRows
+    assert_array_equal(rows.X.toarray(), X.toarray())
+
+
+def test_a_level_that_nearly_all_rows_have_keeps_its_digits() -> None:
+    """Of n rows all but one: n − 1 squares less (n − 1)²/n of them is 1 − 1/n."""
+    n = 30_001
+    X = Encoded.of([CodePart((np.arange(n) == 7).astype(np.int32), 2)])
+    gram = EncodedRows(X, np.zeros((n, 1))).summarised(NormalEquations).products(centred=True).gram
+    assert_allclose(np.diagonal(gram), 1 - 1 / n, rtol=1e-12)

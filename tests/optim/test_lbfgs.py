@@ -1,0 +1,173 @@
+"""L-BFGS: the optimum of Newton's method, on any design; monotone, interruptible, and honest when it has to stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mercer._errors import FitInterrupted
+from mercer.families import LOG, LOGIT, Bernoulli, Poisson
+from mercer.families.penalties import L2, Strengths
+from mercer.families.response import Response
+from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import streamed as survey
+from mercer.optim import _newton_cg as newton_cg
+from mercer.optim import lbfgs, newton, scaling
+from mercer.optim.problem import Problem, Slope
+from mercer.optim.scaling import FewRows, Standardising, Whitening, scaling_of
+from mercer.stats.quadratic import GRADIENT
+from tests.matrices._streamed import streamed
+from tests.optim._problems import correlated
+
+
+@pytest.mark.parametrize("whitened", [1500, 0])
+@pytest.mark.parametrize("kind", ["dense", "far", "sparse"])
+@pytest.mark.parametrize("response", ["logistic", "poisson"])
+def test_it_finds_what_newton_finds(response: str, kind: str, whitened: int, monkeypatch: Any) -> None:
+    monkeypatch.setattr(scaling, "MOST_WHITENED", whitened)
+    this = correlated(response, kind=kind)
+    assert isinstance(scaling_of(this, this.start()), Whitening if whitened else Standardising)
+    solution, exact = lbfgs.solve(this), newton.solve(this, tolerance=1e-10)
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value, exact.value, atol=1e-7)
+    assert np.abs(this.at(solution.value, GRADIENT).gradient).max() < 1e-5
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str, monkeypatch: Any) -> None:
+    """Else texts of a thousand words would take a hundred times as long as those of two thousand."""
+    few = correlated(kind=kind, n=6)
+    assert isinstance(scaling_of(few, few.start()), FewRows)
+    assert isinstance(scaling_of(correlated(n=7), few.start()), Whitening)
+    unpenalised = correlated(kind=kind, n=6, strength=0.0)
+    assert isinstance(scaling_of(unpenalised, unpenalised.start()), Whitening)
+    solution, exact = lbfgs.solve(few), newton.solve(few, tolerance=1e-10)
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value, exact.value, atol=1e-7)
+    monkeypatch.setattr(scaling, "few_rows", lambda problem, w: None)
+    whitened = lbfgs.solve(few)
+    assert len(whitened.trace) == len(solution.trace)
+    assert whitened.certificate.value == pytest.approx(solution.certificate.value, rel=0.1, abs=1e-12)
+
+
+def test_the_objective_never_rises() -> None:
+    trace = np.array(lbfgs.solve(correlated(), tolerance=1e-12).trace)
+    assert (np.diff(trace) <= 1e-13 * trace[0]).all()
+
+
+def test_it_goes_on_where_the_objective_has_no_digits_left() -> None:
+    """λ²/2 = 1e-24 is far below the last digit of an objective of 200."""
+    this = correlated()
+    solution = lbfgs.solve(this, tolerance=1e-12)
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value, newton.solve(this, tolerance=1e-12).value, atol=1e-12)
+
+
+def test_from_a_start_there_is_less_to_do() -> None:
+    this = correlated()
+    first = lbfgs.solve(this)
+    assert len(lbfgs.solve(this, first.value).trace) == 1
+    assert len(lbfgs.solve(this, first.value + 1e-3).trace) < len(first.trace)
+
+
+def test_too_few_steps_do_not_hold() -> None:
+    solution = lbfgs.solve(correlated(), most_steps=2)
+    assert len(solution.trace) == 3
+    assert not solution.certificate.holds
+
+
+def test_an_objective_that_is_not_finite_ends_the_search_at_once() -> None:
+    this = correlated()
+    this.observations.design.X[3, 2] = np.nan
+    solution = lbfgs.solve(this)
+    assert len(solution.trace) == 1
+    assert not solution.certificate.holds
+
+
+def test_an_interruption_keeps_the_best_point() -> None:
+    values: list[float] = []
+
+    def stop(number: int, value: float, length: float) -> None:
+        values.append(value)
+        if number == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(FitInterrupted) as stopped:
+        lbfgs.solve(correlated(), progress=stop)
+    solution = stopped.value.solution
+    assert solution.trace[1:] == tuple(values)
+    assert correlated().at(solution.value, GRADIENT).value == pytest.approx(values[-1])
+    assert not solution.certificate.holds
+
+
+class Valley:
+    """A smooth function that is none of ours: Rosenbrock's."""
+
+    is_convex = False
+
+    def at(self, w: np.ndarray, order: int) -> Slope:
+        x, y = w
+        value = (1 - x) ** 2 + 100 * (y - x**2) ** 2
+        gradient = np.array([-2 * (1 - x) - 400 * x * (y - x**2), 200 * (y - x**2)])
+        return Slope(float(value), gradient, np.zeros((0, 0)))
+
+    def unit(self, value: float) -> float:
+        return 1.0
+
+    def hessian_product(self, w: np.ndarray) -> Any:
+        x, y = w
+        hessian = np.array([[2 - 400 * (y - 3 * x**2), -400 * x], [-400 * x, 200.0]])
+        return lambda v: hessian @ v
+
+
+def test_it_descends_into_a_curved_valley() -> None:
+    solution = lbfgs.descend(Valley(), np.array([-1.2, 1.0]), Whitening.of(np.eye(2)), tolerance=1e-9)
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value, [1, 1], atol=1e-8)
+
+
+def test_separable_data_without_a_penalty_end_where_the_gradient_vanishes() -> None:
+    X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    design = DenseDesign.of(X)
+    this = Problem(Observations(design, np.array([0.0, 0, 1, 1])), Response(Bernoulli(), LOGIT), Strengths.none(2))
+    solution = lbfgs.solve(this, tolerance=1e-6)
+    assert solution.certificate.holds
+    assert solution.trace[-1] < 1e-5
+
+
+@pytest.mark.parametrize("tolerance", [0.1, 1e-3])
+@pytest.mark.parametrize("strength", [1.0, 0.01])
+@pytest.mark.parametrize("steepness", [1.0, 5.0, 50.0])
+@pytest.mark.parametrize("solve", [lbfgs.solve, newton_cg.solve])
+def test_the_certificate_tells_the_distance_from_where_the_search_ends(
+    solve: Any, steepness: float, strength: float, tolerance: float
+) -> None:
+    """√2(f − f*) is λ where f is nearly quadratic; classes that are nearly separable have far less curvature there."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        n, p = rng.integers(20, 120), rng.integers(3, 60)
+        X = rng.normal(size=(n, p))
+        design = DenseDesign.of(X)
+        y = (steepness * X[:, 0] + rng.logistic(size=n) > 0).astype(float)
+        strengths = design.coordinates.strengths(L2(strength).strengths(p))
+        this = Problem(Observations(design, y), Response(Bernoulli(), LOGIT), strengths)
+        lowest = newton.solve(this, tolerance=1e-12, most_steps=500).trace[-1]
+        found = solve(this, tolerance=tolerance)
+        distance = np.sqrt(2 * max(0.0, found.trace[-1] - lowest)) / this.unit(lowest)
+        assert found.certificate.holds
+        assert distance <= 2 * found.certificate.value
+
+
+def test_rows_that_are_streamed_begin_at_the_fit_of_those_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survey, "SAMPLE_ROWS", 200)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    counts = rng.poisson(np.exp(0.5 * X[:, 0])).astype(float)
+    found = streamed(X, counts, rows=130)
+    this = Problem(found, Response(Poisson(), LOG), found.design.coordinates.strengths(L2(1.0).strengths(4)))
+    solution, from_nothing = lbfgs.solve(this, tolerance=1e-8), lbfgs.solve(this, this.start(), tolerance=1e-8)
+    assert solution.certificate.holds
+    assert solution.trace[0] < from_nothing.trace[0]
+    np.testing.assert_allclose(solution.value, from_nothing.value, atol=1e-7)

@@ -1,0 +1,220 @@
+"""Newton's method: the optimum, by whatever Hessians it took, with a certificate that holds there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mercer._errors import FitInterrupted
+from mercer.families import Bernoulli, Gaussian, Poisson
+from mercer.families.links import IDENTITY, LOG, LOGIT
+from mercer.families.penalties import L2, Strengths
+from mercer.families.response import Response
+from mercer.matrices import DenseDesign, Observations
+from mercer.matrices import streamed as survey
+from mercer.optim import newton
+from mercer.optim.problem import Problem
+from tests._ctrl_c import stop_at
+from tests.matrices._streamed import streamed
+
+FAR, NEAR = 40_000, 500
+
+
+def logistic(rows: int, *, penalty: float = 0.0) -> Problem:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 3)) + np.array([0.0, 5.0, 1e8])
+    p = 1 / (1 + np.exp(-(X - X.mean(axis=0)) @ [1.0, 2.0, 3.0]))
+    design = DenseDesign.of(X)
+    strengths = design.coordinates.strengths(L2(penalty).strengths(3))
+    return Problem(
+        Observations(design, (rng.uniform(size=rows) < p).astype(float)), Response(Bernoulli(), LOGIT), strengths
+    )
+
+
+@pytest.mark.parametrize("rows", [NEAR, FAR])
+@pytest.mark.parametrize("penalty", [0.0, 10.0])
+def test_the_gradient_vanishes_and_the_certificate_says_so(rows: int, penalty: float) -> None:
+    problem = logistic(rows, penalty=penalty)
+    solution = newton.solve(problem)
+    assert solution.certificate.holds
+    assert np.abs(problem.at(solution.value).gradient).max() < 1e-5
+
+
+def test_a_start_from_a_sample_leads_to_the_same_optimum() -> None:
+    problem = logistic(FAR)
+    assert newton.sample_start(problem) is not None
+    with_sample, without = newton.solve(problem), newton.solve(problem, np.zeros(4))
+    np.testing.assert_allclose(with_sample.value, without.value, rtol=1e-7)
+    assert len(with_sample.trace) < len(without.trace)
+
+
+def test_a_sample_of_many_rows_begins_at_a_sample_of_its_own(monkeypatch) -> None:
+    monkeypatch.setattr(newton, "SMALLEST_SAMPLE", 100)
+    monkeypatch.setattr(newton, "SAMPLE_PER_COLUMN", 25)
+    problem, begun = logistic(FAR), []
+    plain = newton.sample_start
+    monkeypatch.setattr(
+        newton, "sample_start", lambda part, *more: begun.append(len(part.observations)) or plain(part, *more)
+    )
+    expected = newton.solve(problem).value
+    assert begun == [FAR]
+    begun.clear()
+    monkeypatch.setattr(newton, "NESTED", FAR // 20)
+    np.testing.assert_allclose(newton.solve(problem).value, expected, rtol=1e-6)
+    assert begun == [FAR, FAR // 16]
+
+
+def test_the_objective_never_rises() -> None:
+    trace = newton.solve(logistic(FAR), np.full(4, 3.0)).trace
+    assert (np.diff(trace) <= 1e-12 * trace[0]).all()
+
+
+def test_steps_that_overshoot_are_halved() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 1))
+    problem = Problem(
+        Observations(DenseDesign.of(x), rng.poisson(np.exp(x[:, 0]))), Response(Poisson(), LOG), Strengths.none(2)
+    )
+    solution = newton.solve(problem, np.array([-4.0, -20.0]))
+    assert solution.certificate.holds
+    assert (np.diff(solution.trace) <= 0).all()
+
+
+def test_too_few_steps_are_admitted() -> None:
+    certificate = newton.solve(logistic(NEAR), most_steps=1).certificate
+    assert not certificate.holds
+    assert certificate.value > certificate.tolerance
+
+
+def test_data_that_are_not_finite_end_the_search_at_once() -> None:
+    problem = logistic(NEAR)
+    problem.observations.design.X[3, 1] = np.nan
+    solution = newton.solve(problem)
+    assert not solution.certificate.holds
+    assert len(solution.trace) == 1
+
+
+def test_an_interrupted_search_hands_over_the_best_point() -> None:
+    with pytest.raises(FitInterrupted) as stopped:
+        newton.solve(logistic(NEAR), progress=stop_at(2))
+    solution = stopped.value.solution
+    assert not solution.certificate.holds
+    assert len(solution.trace) == 3
+
+
+def test_a_column_that_the_sample_does_not_show_is_fitted_all_the_same() -> None:
+    rng = np.random.default_rng(0)
+    sample = np.linspace(0, FAR + 5_000 - 1, newton.SMALLEST_SAMPLE).astype(np.intp)
+    X = np.column_stack([rng.normal(size=FAR + 5_000), np.zeros(FAR + 5_000)])
+    X[np.setdiff1d(np.arange(len(X)), sample)[:20], 1] = 1.0
+    y = rng.poisson(np.exp(0.3 * X[:, 0] + X[:, 1]))
+    problem = Problem(Observations(DenseDesign.of(X), y), Response(Poisson(), LOG), Strengths.none(3))
+    assert newton.sample_start(problem) is not None
+    solution = newton.solve(problem)
+    assert solution.certificate.holds
+    there = problem.at(solution.value)
+    assert there.gradient @ np.linalg.solve(there.hessian, there.gradient) < 1e-16
+
+
+def counts(*, weight: float = 1.0, unit: float = 1.0) -> Problem:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(NEAR, 2))
+    y = unit * rng.poisson(np.exp(0.5 * x[:, 0]))
+    weights = np.full(NEAR, weight)
+    return Problem(Observations(DenseDesign.of(x), y, weights), Response(Poisson(), LOG), Strengths.none(3))
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-12, 1e12, 1e18])
+def test_the_size_of_weights_changes_neither_the_answer_nor_its_certificate(size: float) -> None:
+    solution = newton.solve(counts(weight=size))
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value, newton.solve(counts()).value, rtol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-12, 1e8])
+def test_rates_of_any_size_are_fitted(size: float) -> None:
+    solution = newton.solve(counts(unit=size))
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value[:2], newton.solve(counts()).value[:2], rtol=1e-9)
+
+
+def test_a_variance_that_is_known_is_the_unit_of_the_certificate() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(NEAR, 2))
+    y = 1e9 * (x[:, 0] + rng.normal(size=NEAR))
+    response = Response(Gaussian(variance=1e18), IDENTITY)
+    assert newton.solve(Problem(Observations(DenseDesign.of(x), y), response, Strengths.none(3))).certificate.holds
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_sample_without_weight_is_no_start() -> None:
+    rng = np.random.default_rng(0)
+    x, weight = rng.normal(size=(FAR + 5_000, 1)), np.zeros(FAR + 5_000)
+    sample = np.linspace(0, len(x) - 1, newton.SMALLEST_SAMPLE).astype(np.intp)
+    weight[np.setdiff1d(np.arange(len(x)), sample)[:300]] = 1.0
+    y = rng.poisson(np.exp(x[:, 0]))
+    observations = Observations(DenseDesign.of(x), y, weight)
+    assert newton.solve(Problem(observations, Response(Poisson(), LOG), Strengths.none(2))).certificate.holds
+
+
+@pytest.mark.parametrize("rows", [NEAR, FAR])
+def test_where_rounding_is_all_that_is_left_the_search_ends(rows: int) -> None:
+    """No gradient is shorter than rounding makes it: to ask for less must not go on for ever."""
+    solution = newton.solve(logistic(rows), tolerance=1e-30, most_steps=1000)
+    assert not solution.certificate.holds
+    assert solution.certificate.value < 1e-9
+    assert len(solution.trace) < 40
+
+
+@pytest.mark.parametrize("level", [20.0, 60.0])
+def test_a_start_far_above_is_left_step_by_step(level: float) -> None:
+    """Every step lowers η by one: what is gained is soon nothing beside the objective of the start, and yet a gain."""
+    problem = counts()
+    solution = newton.solve(problem, np.array([0.0, 0.0, level]))
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value, newton.solve(problem).value, rtol=1e-7)
+
+
+def test_steps_in_vain_are_counted_in_a_row() -> None:
+    headway = newton.Headway(1.0)
+    for _ in range(newton.MOST_IN_VAIN - 1):
+        headway.note(5.0, 5.0, 0.9)
+    assert not headway.none
+    headway.note(5.0, 5.0, 0.4)  # less than half of the shortest so far
+    for _ in range(newton.MOST_IN_VAIN):
+        assert not headway.none
+        headway.note(5.0, 5.0, 0.3)
+    assert headway.none
+
+
+def test_an_objective_that_rises_and_falls_by_turns_leads_nowhere() -> None:
+    headway = newton.Headway(1.0)
+    high, low = 5.0 + 1e-11, 5.0
+    headway.note(6.0, low, 0.9)
+    for _ in range(newton.MOST_IN_VAIN):
+        assert not headway.none
+        headway.note(low, high, 0.9)
+        low, high = high, low
+    assert headway.none
+
+
+def test_a_sample_whose_fit_does_not_arrive_is_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = logistic(FAR)
+    expected = newton.solve(problem).value
+    monkeypatch.setattr(newton, "MOST_STEPS", 1)
+    assert newton.sample_start(problem) is None
+    np.testing.assert_allclose(newton.solve(problem).value, expected, rtol=1e-7)
+
+
+def test_rows_that_are_streamed_have_the_optimum_of_rows_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survey, "SAMPLE_ROWS", 100)
+    held = logistic(NEAR, penalty=1.0)
+    found = streamed(held.observations.design.X, held.observations.y, rows=120)
+    strengths = found.design.coordinates.strengths(L2(1.0).strengths(3))
+    solution = newton.solve(Problem(found, held.response, strengths), tolerance=1e-9)
+    assert solution.certificate.holds
+    np.testing.assert_allclose(
+        found.design.coordinates.to_user(solution.value)[0],
+        held.observations.design.coordinates.to_user(newton.solve(held, tolerance=1e-9).value)[0],
+        rtol=1e-6,
+    )

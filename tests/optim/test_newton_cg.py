@@ -1,0 +1,98 @@
+"""Newton's method by conjugate gradients: Newton's answers, without a square matrix of the columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer._errors import FitInterrupted
+from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
+from mercer.families.penalties import L2
+from mercer.families.response import Response
+from mercer.matrices import DenseDesign, MixedDesign, Observations, SparseDesign
+from mercer.optim import _newton_cg as newton_cg
+from mercer.optim import newton, scaling
+from mercer.optim.problem import Problem
+from tests._ctrl_c import stop_at
+
+MODELS = {
+    "gaussian": Response(Gaussian(), IDENTITY),
+    "bernoulli": Response(Bernoulli(), LOGIT),
+    "poisson": Response(Poisson(), LOG),
+}
+
+
+def problem(name: str = "poisson", *, strength: float = 0.0, design: Any = None) -> Problem:
+    rng, rows = np.random.default_rng(0), 300
+    X = rng.normal(size=(rows, 4)) @ (np.eye(4) + 0.4 * rng.normal(size=(4, 4)))
+    design = DenseDesign.of(X + np.array([0.0, 5.0, 1e6, 0.0])) if design is None else design(X)
+    eta = 0.3 * X.sum(axis=1)
+    y = {"gaussian": eta + rng.normal(size=rows), "bernoulli": (eta + rng.logistic(size=rows) > 0).astype(float)}.get(
+        name, rng.poisson(np.exp(eta)).astype(float)
+    )
+    weight, offset = rng.uniform(0.5, 2.0, rows), 0.1 * rng.normal(size=rows)
+    strengths = design.coordinates.strengths(L2(strength, 0.2).strengths(len(design.coordinates.shift)))
+    return Problem(Observations(design, y, weight, offset), MODELS[name], strengths)
+
+
+def sparse_rows(X: Any) -> MixedDesign:
+    return MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))), intercept=True)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("strength", [0.0, 5.0])
+@pytest.mark.parametrize("design", [None, sparse_rows])
+def test_it_finds_what_newton_finds(name: str, strength: float, design: Any) -> None:
+    this = problem(name, strength=strength, design=design)
+    solution = newton_cg.solve(this)
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value, newton.solve(this, tolerance=1e-10).value, rtol=1e-6, atol=1e-8)
+    assert (np.diff(solution.trace) <= 1e-12 * abs(solution.trace[0])).all()
+
+
+def test_without_a_hessian_to_begin_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many columns only means and spreads are known beforehand."""
+    monkeypatch.setattr(scaling, "MOST_WHITENED", 0)
+    this = problem()
+    np.testing.assert_allclose(newton_cg.solve(this).value, newton.solve(this).value, rtol=1e-6)
+
+
+def test_products_are_those_of_the_hessian() -> None:
+    this = problem(strength=2.0)
+    w, v = np.random.default_rng(1).normal(size=(2, 5)) / 3
+    np.testing.assert_allclose(this.hessian_product(w)(v), this.at(w).hessian @ v, rtol=1e-10)
+
+
+def test_the_distance_is_measured_by_the_hessian() -> None:
+    this = problem("bernoulli")
+    solution = newton_cg.solve(this, most_steps=2, tolerance=1e-12)
+    there = this.at(solution.value)
+    distance = np.sqrt(there.gradient @ np.linalg.solve(there.hessian, there.gradient))
+    assert solution.certificate.value * this.unit(there.value) == pytest.approx(distance, rel=0.1)
+    assert not solution.certificate.holds
+    assert len(solution.trace) == 3
+
+
+def test_collinear_columns_have_one_of_their_answers() -> None:
+    this = problem(design=lambda X: DenseDesign.of(np.column_stack([X, X[:, 0] - X[:, 1]])))
+    solution = newton_cg.solve(this)
+    assert solution.certificate.holds
+    assert solution.trace[-1] == pytest.approx(newton.solve(this).trace[-1], rel=1e-12)
+
+
+def test_data_that_are_not_finite_end_the_search_at_once() -> None:
+    this = problem()
+    this.observations.y[3] = np.nan
+    solution = newton_cg.solve(this)
+    assert not solution.certificate.holds
+    assert len(solution.trace) == 1
+
+
+def test_an_interrupted_search_hands_over_the_best_point() -> None:
+    with pytest.raises(FitInterrupted) as stopped:
+        newton_cg.solve(problem(), progress=stop_at(2))
+    assert not stopped.value.solution.certificate.holds
+    assert len(stopped.value.solution.trace) == 3

@@ -1,0 +1,143 @@
+"""A path of penalties is the same as one fit for each, only quicker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer._errors import FitInterrupted
+from mercer.optim import lasso
+from mercer.optim.lasso import solve_path
+from tests._ctrl_c import interrupted_at
+from tests.optim._lasso_cases import regression, strengths, violation
+
+SHAPES = [(60, 30), (30, 400), (4000, 20)]
+MULTIPLIERS = np.geomspace(1, 1e-3, 25)
+
+
+def largest(X: Any, y: Any) -> float:
+    return float(np.abs(X.T @ (y - y.mean())).max())
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("l2", [0.0, 0.1])
+def test_every_point_is_that_of_a_fit_by_itself(shape: tuple[int, int], l2: float) -> None:
+    X, y = regression(*shape)
+    top = largest(X, y)
+    penalty = strengths(top, l2 * top, columns=shape[1])
+    together = solve_path(X, y, penalty, MULTIPLIERS, tolerance=1e-11)
+    assert len(together) == len(MULTIPLIERS)
+    assert (together[0].value.coefficients == 0).all()
+    for multiplier, solution in zip(MULTIPLIERS[::4], together[::4], strict=True):
+        alone = lasso.solve(X, y, strengths(multiplier * top, multiplier * l2 * top, columns=shape[1]), tolerance=1e-11)
+        assert solution.certificate.holds
+        np.testing.assert_allclose(solution.value.coefficients, alone.value.coefficients, atol=2e-4)
+
+
+@pytest.mark.parametrize("layout", [np.asfortranarray, np.ascontiguousarray, sparse.csc_array])
+def test_every_point_is_optimal(layout: Any) -> None:
+    X, y = regression(30, 400, correlated=0.5)
+    penalty = strengths(largest(X, y), columns=400)
+    for m, solution in zip(MULTIPLIERS, solve_path(layout(X), y, penalty, MULTIPLIERS, tolerance=1e-12), strict=True):
+        at = strengths(m * penalty.l1, columns=400)
+        assert solution.certificate.holds
+        assert violation(X, y, *solution.value[:2], at) < 1e-5
+
+
+def test_screening_changes_nothing() -> None:
+    X, y = regression(50, 600)
+    penalty = strengths(largest(X, y), columns=600)
+    screened, plain = (
+        solve_path(X, y, penalty, MULTIPLIERS, tolerance=1e-12, screening=screening) for screening in (True, False)
+    )
+    for one, other in zip(screened, plain, strict=True):
+        np.testing.assert_allclose(one.value.coefficients, other.value.coefficients, atol=1e-5)
+
+
+def test_screening_spares_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = regression(50, 600)
+    looked: list[int] = []
+    plain = lasso.LassoWalk._may_matter
+
+    def counted(self: Any, *args: Any) -> Any:
+        ids = plain(self, *args)
+        looked.append(len(ids))
+        return ids
+
+    monkeypatch.setattr(lasso.LassoWalk, "_may_matter", counted)
+    solve_path(X, y, strengths(largest(X, y), columns=600), np.geomspace(1, 0.5, 10))
+    assert min(looked) < 300
+
+
+def test_one_look_serves_several_penalties(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = regression(50, 600)
+    looks: list[int] = []
+    plain = lasso.LassoWalk._looked_at
+
+    def counted(self: Any, multipliers: Any, *args: Any) -> Any:
+        looks.append(len(multipliers))
+        return plain(self, multipliers, *args)
+
+    monkeypatch.setattr(lasso.LassoWalk, "_looked_at", counted)
+    solve_path(X, y, strengths(largest(X, y), columns=600), np.geomspace(1, 0.1, 60))
+    assert len(looks) < 35
+
+
+def test_products_that_are_known_are_used() -> None:
+    X, y = regression(200, 30)
+    Z = X - X.mean(axis=0)
+    penalty = strengths(largest(X, y))
+    given = solve_path(X, y, penalty, MULTIPLIERS, gram=Z.T @ Z, tolerance=1e-11)
+    found = solve_path(X, y, penalty, MULTIPLIERS, tolerance=1e-11)
+    for one, other in zip(given, found, strict=True):
+        np.testing.assert_allclose(one.value.coefficients, other.value.coefficients, atol=1e-5)
+
+
+def test_the_last_point_is_checked_against_the_data() -> None:
+    """Products that are not those of the data are found out."""
+    X, y = regression(200, 30)
+    solutions = solve_path(X, y, strengths(largest(X, y)), MULTIPLIERS, gram=np.eye(30) * 200, tolerance=1e-8)
+    last = solutions[-1]
+    at = strengths(MULTIPLIERS[-1] * largest(X, y))
+    assert last.certificate.holds == (violation(X, y, *last.value[:2], at) < 1e-4)
+
+
+def test_penalties_in_any_order() -> None:
+    X, y = regression(30, 100)
+    penalty = strengths(largest(X, y), columns=100)
+    mixed = np.array([0.1, 0.5, 0.02, 0.9])
+    forth = {
+        m: s.value.coefficients for m, s in zip(mixed, solve_path(X, y, penalty, mixed, tolerance=1e-12), strict=True)
+    }
+    down = np.sort(mixed)[::-1]
+    back = {
+        m: s.value.coefficients for m, s in zip(down, solve_path(X, y, penalty, down, tolerance=1e-12), strict=True)
+    }
+    for m in mixed:
+        np.testing.assert_allclose(forth[m], back[m], atol=1e-5)
+
+
+def test_an_interruption_keeps_the_points_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = regression(30, 400)
+    monkeypatch.setattr(lasso.LassoWalk, "_foresee", interrupted_at(3, lasso.LassoWalk._foresee))
+    with pytest.raises(FitInterrupted) as stop:
+        solve_path(X, y, strengths(largest(X, y), columns=400), MULTIPLIERS)
+    *found, last = stop.value.solution
+    assert len(found) >= 2
+    assert all(solution.certificate.holds for solution in found)
+    assert not last.certificate.holds
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_that_were_not_looked_at_enter_with_the_slopes_of_the_present_point(seed: int) -> None:
+    """Of few rows, many columns come at once; with slopes of an earlier point they would never be right again."""
+    rng = np.random.default_rng(seed)
+    X, y = 1.0 * rng.poisson(2.0, size=(12, 26)), rng.normal(size=12)
+    penalty, multipliers = strengths(largest(X, y), columns=26), np.geomspace(0.7, 1e-3, 5)
+    for multiplier, solution in zip(multipliers, solve_path(X, y, penalty, multipliers, tolerance=1e-8), strict=True):
+        w, b, _ = solution.value
+        assert solution.certificate.holds
+        assert violation(X, y, w, b, strengths(multiplier * largest(X, y), columns=26)) < 1e-6

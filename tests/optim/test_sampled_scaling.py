@@ -1,0 +1,46 @@
+"""What some of the rows tell of the curvature of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mercer.base.sources import observe
+from mercer.data.sources.memory import MemorySource
+from mercer.families import LOG, Poisson
+from mercer.families.penalties import L2
+from mercer.families.response import Response, SoftmaxResponse
+from mercer.optim import lbfgs, newton, scaling
+from mercer.optim.problem import Problem
+from mercer.optim.softmax import SoftmaxProblem
+from tests.matrices._streamed import of_classes, of_numbers, seen
+from tests.optim._problems import correlated
+
+
+def test_the_hessian_of_a_sample_serves(monkeypatch: Any) -> None:
+    monkeypatch.setattr(scaling, "SMALLEST_SAMPLE", 100)
+    this = correlated(n=4000)
+    assert scaling.sample_size(7) == 100
+    sampled, exact = scaling.sampled_hessian(this, this.start()), this.at(this.start()).hessian
+    assert np.abs(np.linalg.eigvals(np.linalg.solve(exact, sampled)) - 1).max() < 0.8
+    np.testing.assert_allclose(lbfgs.solve(this).value, newton.solve(this).value, atol=1e-7)
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_rows_at_hand_stand_for_all_of_a_source(classes: bool) -> None:
+    """Where all are at hand, products with their Hessian are those with the Hessian."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 4)), rng.integers(0, 3, 300)
+    source = MemorySource(X, y if classes else y.astype(float), rows=70)
+    found: Any = observe(source, seen, of_classes if classes else of_numbers, labels=classes, intercept=True)
+    strengths = found.design.coordinates.strengths(L2(2.0).strengths(4))
+    this: Any = (
+        SoftmaxProblem(found, SoftmaxResponse(3), strengths)
+        if classes
+        else Problem(found, Response(Poisson(), LOG), strengths)
+    )
+    w, v = 0.3 * rng.normal(size=(2, this.n_columns))
+    assert classes or scaling.few_rows(this, w) is None  # which would look at rows
+    np.testing.assert_allclose(this.hessian_product(w)(v), this.at(w).hessian @ v, rtol=1e-9, atol=1e-9)

@@ -1,0 +1,89 @@
+"""Changes of variables: S and its transpose, and S Sᵀ as the inverse of a Hessian."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer.matrices import DenseDesign, MixedDesign, SparseDesign
+from mercer.optim.scaling import FewRows, RepeatedScaling, Scaling, Standardising, Whitening
+
+
+def root(rng: np.random.Generator, rows: int = 40) -> Any:
+    return rng.normal(size=(rows, 5)) @ (np.eye(5) + 0.5 * rng.normal(size=(5, 5))) * [1, 1e3, 1e-3, 1, 1]
+
+
+def scalings() -> dict[str, Scaling]:
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.normal(size=(60, 4)))
+    entries = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True)
+    A, singular = root(rng), root(rng, rows=3)
+    whitening = Whitening.of(A.T @ A)
+    return {
+        "whitening": whitening,
+        "of a singular Hessian": Whitening.of(singular.T @ singular),
+        "standardising": Standardising.of(entries, np.ones(60), np.ones(5)),
+        "without an intercept": Standardising.of(DenseDesign.of(X, intercept=False), np.ones(60), np.ones(4)),
+        "repeated": RepeatedScaling(whitening, np.array([1.0, 2.0, 0.5])),
+    }
+
+
+@pytest.mark.parametrize("name", scalings())
+def test_back_is_the_transpose_of_forth(name: str) -> None:
+    scaling, rng = scalings()[name], np.random.default_rng(1)
+    size = {"without an intercept": 4, "repeated": 15}.get(name, 5)
+    gradient = rng.normal(size=size)
+    u = rng.normal(size=scaling.back(gradient).shape)
+    assert scaling.forth(u) @ gradient == pytest.approx(u @ scaling.back(gradient), rel=1e-9)
+
+
+@pytest.mark.parametrize("rows", [40, 3])
+def test_whitening_is_a_root_of_the_inverse(rows: int) -> None:
+    A = root(np.random.default_rng(2), rows)
+    hessian = A.T @ A
+    g = hessian @ np.random.default_rng(3).normal(size=(5, 2))  # in its range
+    scaling = Whitening.of(hessian)
+    np.testing.assert_allclose(hessian @ scaling.forth(scaling.back(g)), g, rtol=1e-6)
+
+
+def test_standardising_is_the_inverse_for_uncorrelated_columns() -> None:
+    """Centred columns at right angles: the Hessian with its intercept is diagonal but for the means."""
+    X = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) * [1, 3] + [5, 7]
+    design = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True)
+    h, l2 = np.full(4, 0.25), np.zeros(3)
+    scaling, hessian = Standardising.of(design, h, l2), design.gram(h)
+    inverse = np.column_stack([scaling.forth(scaling.back(unit)) for unit in np.eye(3)])
+    np.testing.assert_allclose(hessian @ inverse, np.eye(3), atol=1e-10)
+
+
+def wide(kind: str) -> tuple[Any, Any]:
+    """Six rows of twenty columns and what is penalised: all, all but the intercept, or the intercept too."""
+    rng = np.random.default_rng(4)
+    X = np.maximum(rng.normal(size=(6, 20)), 0.0)
+    if kind == "no intercept":
+        return DenseDesign.of(X, intercept=False), rng.uniform(0.5, 2.0, 20)
+    design = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True)
+    return design, np.append(rng.uniform(0.5, 2.0, 20), 0.0 if kind == "intercept" else 0.3)
+
+
+@pytest.mark.parametrize("kind", ["no intercept", "intercept", "penalised intercept"])
+def test_few_rows_tell_all_of_the_hessian(kind: str) -> None:
+    design, l2 = wide(kind)
+    h = np.random.default_rng(5).uniform(0.1, 3.0, 6)
+    scaling = FewRows.of(design, h, l2)
+    assert scaling is not None
+    one = np.eye(len(l2))
+    hessian = design.gram(h) + np.diag(l2)
+    np.testing.assert_allclose(hessian @ scaling.forth(scaling.back(one)), one, atol=1e-12)
+    np.testing.assert_allclose(scaling.back(one), scaling.forth(one).T, atol=1e-14)
+
+
+def test_few_rows_need_a_penalty_to_tell_it() -> None:
+    design, l2 = wide("intercept")
+    h = np.ones(6)
+    assert FewRows.of(design, h, np.zeros_like(l2)) is None
+    assert FewRows.of(design, 0 * h, l2) is None
+    assert FewRows.of(design, h, 1e-20 * l2) is None

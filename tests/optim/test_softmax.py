@@ -1,0 +1,229 @@
+"""Softmax: both ways to the optimum, both ways to write it, and what unequal classes and weights do to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer._errors import FitInterrupted
+from mercer.families import LOGIT, Bernoulli
+from mercer.families.penalties import L2, Strengths
+from mercer.families.response import Response, SoftmaxResponse
+from mercer.matrices import DenseDesign, MixedDesign, Observations, SparseDesign
+from mercer.matrices import streamed as survey
+from mercer.optim import newton, scaling, softmax
+from mercer.optim.problem import Problem
+from mercer.optim.scaling import FewRows
+from mercer.optim.softmax import SoftmaxProblem
+from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
+from tests._ctrl_c import stop_at
+from tests.matrices._streamed import streamed
+
+
+def problem(
+    *, strength: float = 1.0, mean: float = 0.0, reference: int | None = None, kind: str = "dense", n: int = 240
+) -> SoftmaxProblem:
+    """Four classes, one of them rare."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 5)) @ (np.eye(5) + 0.4 * rng.normal(size=(5, 5)))
+    eta = X @ rng.normal(size=(5, 4)) + [0, 1, -2, 0]
+    codes = np.argmax(eta + rng.gumbel(size=eta.shape), axis=1).astype(np.int32)
+    if kind == "sparse":
+        design: Any = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(np.abs(X))), intercept=True)
+    else:
+        design = DenseDesign.of(X + (1e6 if kind == "far" else 0.0))
+    strengths = design.coordinates.strengths(L2(strength, mean).strengths(5))
+    return SoftmaxProblem(Observations(design, codes, rng.uniform(0.5, 2, n)), SoftmaxResponse(4, reference), strengths)
+
+
+@pytest.mark.parametrize("reference", [None, 1])
+def test_gradient_and_hessian_are_slopes_of_the_objective(reference: int | None) -> None:
+    this = problem(mean=0.3, reference=reference)
+    v, step = np.random.default_rng(1).normal(size=this.n_columns) / 3, 1e-5
+    here = this.at(v, HESSIAN)
+    for j, move in enumerate(step * np.eye(len(v))):
+        ahead, behind = this.at(v + move, GRADIENT), this.at(v - move, GRADIENT)
+        assert here.gradient[j] == pytest.approx((ahead.value - behind.value) / (2 * step), rel=1e-6, abs=1e-5)
+        np.testing.assert_allclose(here.hessian[j], (ahead.gradient - behind.gradient) / (2 * step), atol=1e-5)
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.7])
+def test_points_and_matrices(mean: float) -> None:
+    """A point has the coefficients of all classes, and their mean is the prior's."""
+    this = problem(mean=mean)
+    v = np.random.default_rng(2).normal(size=this.n_columns)
+    np.testing.assert_allclose(this.vector(this.matrix(v)), v, atol=1e-12)
+    np.testing.assert_allclose(this.matrix(v).mean(axis=1), this.strengths.mean, atol=1e-12)
+    # what does not change the probabilities does not change the point
+    moved = this.matrix(v) + np.arange(6.0)[:, None]
+    np.testing.assert_allclose(this.vector(moved), v, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["dense", "far", "sparse"])
+@pytest.mark.parametrize("reference", [None, 3])
+def test_newton_and_lbfgs_agree(kind: str, reference: int | None, monkeypatch: Any) -> None:
+    this = problem(kind=kind, reference=reference)
+    by_newton = softmax.solve(this, tolerance=1e-9)
+    monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
+    by_lbfgs = softmax.solve(this, tolerance=1e-9)
+    assert by_newton.certificate.holds
+    assert by_lbfgs.certificate.holds
+    np.testing.assert_allclose(by_lbfgs.value, by_newton.value, atol=1e-7)
+
+
+def test_many_columns_are_standardised(monkeypatch: Any) -> None:
+    this = problem(kind="sparse")
+    exact = softmax.solve(this)
+    monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
+    monkeypatch.setattr(scaling, "MOST_WHITENED", 0)
+    np.testing.assert_allclose(softmax.solve(this).value, exact.value, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str, monkeypatch: Any) -> None:
+    this = problem(kind=kind, n=5)
+    exact = softmax.solve(this, tolerance=1e-9)
+    monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
+    few = this._of_each(0.2)
+    assert isinstance(few[0], FewRows)
+    # a class that no row has has an intercept without end
+    np.testing.assert_allclose(softmax.solve(this, tolerance=1e-9).value[:-1], exact.value[:-1], atol=1e-7)
+    monkeypatch.setattr(FewRows, "of", lambda *_: None)
+    whitened = this._of_each(0.2)
+    np.testing.assert_allclose(few[1], whitened[1])
+    one = np.eye(len(this.strengths.l2))
+    np.testing.assert_allclose(few[0].forth(few[0].back(one)), whitened[0].forth(whitened[0].back(one)), atol=1e-10)
+
+
+def test_the_optimum_cannot_be_bettered() -> None:
+    this = problem(strength=0.5)
+    best = softmax.solve(this)
+    value = this.at(this.vector(best.value), GRADIENT).value
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        W = best.value + 1e-3 * rng.normal(size=best.value.shape)
+        eta = this.observations.design.times(W)
+        away = W - this.strengths.mean[:, None]
+        loss = this.response.loss(this.observations.y, eta, this.observations.weight)
+        assert loss + 0.5 * np.vdot(this.strengths.l2[:, None] * away, away) > value
+
+
+def test_a_class_without_weight_is_driven_out() -> None:
+    this = problem()
+    weight = np.where(this.observations.y == 2, 0.0, 1.0)
+    data = Observations(this.observations.design, this.observations.y, weight)
+    solution = softmax.solve(SoftmaxProblem(data, this.response, this.strengths), tolerance=1e-4)
+    probabilities = this.response.probabilities(data.design.times(solution.value))
+    assert solution.certificate.holds
+    assert probabilities[:, 2].max() < 1e-4
+
+
+def test_two_classes_are_logistic_regression() -> None:
+    """With coefficients ±β/2 the penalty is half that of β."""
+    this = problem()
+    codes = np.minimum(this.observations.y, 1)
+    data = Observations(this.observations.design, codes)
+    both = softmax.solve(SoftmaxProblem(data, SoftmaxResponse(2), this.strengths)).value
+    half = Strengths(this.strengths.l1, this.strengths.l2 / 2, this.strengths.mean)
+    target = Observations(data.design, codes.astype(float))
+    one = newton.solve(Problem(target, Response(Bernoulli(), LOGIT), half)).value
+    np.testing.assert_allclose(both[:, 1] - both[:, 0], one, atol=1e-8)
+
+
+def test_an_interruption_keeps_a_matrix() -> None:
+    with pytest.raises(FitInterrupted) as stopped:
+        softmax.solve(problem(), progress=stop_at(2))
+    assert stopped.value.solution.value.shape == (6, 4)
+    assert not stopped.value.solution.certificate.holds
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-12, 1e12, 1e150])
+@pytest.mark.parametrize("by_newton", [True, False])
+def test_the_size_of_weights_changes_neither_the_answer_nor_its_certificate(
+    size: float, by_newton: bool, monkeypatch: Any
+) -> None:
+    this = problem(strength=0.0)
+    expected = softmax.solve(this).value
+    if not by_newton:
+        monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
+    weight = size * np.asarray(this.observations.weight)
+    heavy = Observations(this.observations.design, this.observations.y, weight)
+    solution = softmax.solve(SoftmaxProblem(heavy, this.response, this.strengths))
+    assert solution.certificate.holds
+    np.testing.assert_allclose(solution.value, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("reference", [None, 1])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_products_are_those_of_the_hessian(reference: int | None, kind: str) -> None:
+    this = problem(mean=0.3, reference=reference, kind=kind)
+    v, u = np.random.default_rng(1).normal(size=(2, this.n_columns)) / 3
+    np.testing.assert_allclose(this.hessian_product(v)(u), this.at(v).hessian @ u, rtol=1e-9, atol=1e-9)
+
+
+def test_gradients_of_some_rows_add_up() -> None:
+    this = problem(mean=0.3)
+    v, x, data = np.ones(this.n_columns) / 3, this.observations.design.dense(), this.observations
+    weight = np.asarray(data.weight)
+    parts = [
+        this.gradient_of_rows(v, x[rows], data.y[rows], weight[rows], None) for rows in (slice(0, 70), slice(70, 240))
+    ]
+    np.testing.assert_allclose(sum(parts), this.at(v, GRADIENT).gradient, rtol=1e-9, atol=1e-9)
+
+
+def test_the_value_alone_is_the_value_with_its_slopes() -> None:
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(40, 3)), rng.integers(0, 3, 40).astype(np.int32)
+    strengths = Strengths(np.zeros(4), np.ones(4), np.zeros(4))
+    problem = SoftmaxProblem(Observations(DenseDesign.of(X), codes), SoftmaxResponse(3), strengths)
+    v = rng.normal(size=problem.n_columns)
+    alone = problem.at(v, LOSS)
+    assert alone.value == pytest.approx(problem.at(v).value, rel=1e-13)
+    assert alone.gradient.size == alone.hessian.size == 0
+
+
+def test_the_certificate_tells_the_distance_from_where_the_search_ends() -> None:
+    """Random classes that twice as many columns as rows can nearly tell apart: little curvature is left in the end."""
+    rng = np.random.RandomState(42)
+    X, codes = rng.rand(120, 240), rng.randint(3, size=120)
+    design = DenseDesign.of(X)
+    strengths = design.coordinates.strengths(L2(0.01).strengths(240))
+    this = SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), strengths)
+    assert not softmax.by_newton(this)
+    best = softmax.solve(this, tolerance=1e-9)
+    for tolerance in (0.1, 1e-3):
+        found = softmax.solve(this, tolerance=tolerance)
+        assert found.certificate.holds
+        distance = np.sqrt(2 * (found.trace[-1] - best.trace[-1]))
+        assert distance <= 2 * found.certificate.value
+    np.testing.assert_allclose(
+        *(this.response.probabilities(design.times(one.value)) for one in (found, best)), atol=2e-3
+    )
+
+
+@pytest.mark.parametrize("whitened", [1500, 0])
+@pytest.mark.parametrize("known", [True, False])
+def test_rows_that_are_streamed_have_the_optimum_of_rows_in_memory(
+    whitened: int, known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether a fit to the rows at hand is a start or not, and with their curvature or without."""
+    monkeypatch.setattr(survey, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr(scaling, "MOST_WHITENED", whitened)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    codes = np.argmax(X + rng.gumbel(size=(400, 3)), axis=1)
+    found = streamed(X, codes, rows=90, classes=True)
+    this = SoftmaxProblem(found, SoftmaxResponse(3), found.design.coordinates.strengths(L2(1.0).strengths(3)))
+    design = DenseDesign.of(X)
+    strengths = design.coordinates.strengths(L2(1.0).strengths(3))
+    expected = softmax.solve(SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), strengths), tolerance=1e-9)
+    monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
+    if not known:
+        monkeypatch.setattr(softmax, "fit_to_sample", lambda problem, solve: None)
+    solution = softmax.solve(this, tolerance=1e-9)
+    assert solution.certificate.holds
+    ours, theirs = found.design.coordinates.to_user(solution.value), design.coordinates.to_user(expected.value)
+    np.testing.assert_allclose(ours[0], theirs[0], atol=1e-7)

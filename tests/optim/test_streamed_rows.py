@@ -1,0 +1,103 @@
+"""Least squares of a source: sums of chunks are sums of all rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mercer._errors import DataError, NonFiniteError, TooManyColumnsError
+from mercer.data.sources.base import Chunk
+from mercer.data.sources.memory import MemorySource
+from mercer.optim import streamed_rows
+from mercer.optim.least_squares import least_squares, worth_a_square
+from mercer.optim.least_squares_rows import LeastSquaresRows
+from mercer.optim.streamed_rows import StreamedRows
+from mercer.stats.normal_equations import NormalEquations, RFactor
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(200, 4)) + np.array([0.0, 1e6, 0.0, 3.0])
+Y = RNG.normal(size=(200, 3)) + X[:, :1]
+W = RNG.integers(0, 3, 200).astype(float)
+
+
+def read(chunk: Chunk) -> LeastSquaresRows:
+    return LeastSquaresRows(chunk.X, chunk.y, chunk.weight)
+
+
+def streamed(rows: int = 30, X: Any = X) -> StreamedRows:
+    return StreamedRows.of(MemorySource(X, Y, W, rows=rows), read)
+
+
+def test_shape_and_weights() -> None:
+    mine, theirs = streamed(), LeastSquaresRows(X, Y, W)
+    assert (mine.shape, mine.targets, mine.sparse, mine.dtype) == (theirs.shape, 3, False, theirs.dtype)
+    assert (mine.total_weight, mine.heavy) == (theirs.total_weight, theirs.heavy)
+    assert worth_a_square(mine)
+
+
+@pytest.mark.parametrize("rows", [1, 30, 500])
+def test_sums_and_gradients(rows: int) -> None:
+    mine, theirs = streamed(rows), LeastSquaresRows(X, Y, W)
+    for one, other in zip(
+        mine.summarised(NormalEquations).products(centred=True),
+        theirs.summarised(NormalEquations).products(centred=True),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-9)
+    one, other = mine.summarised(RFactor), theirs.summarised(RFactor)
+    np.testing.assert_allclose(np.abs(one.triangle(centred=True).R), np.abs(other.triangle(centred=True).R), rtol=1e-8)
+    shift, v = np.concatenate([X.mean(axis=0), Y.mean(axis=0)]), RNG.normal(size=(5, 3))
+    for one, other in zip(mine.gradient(shift, v), theirs.gradient(shift, v), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-9)
+
+
+def test_some_targets() -> None:
+    chosen = np.array([True, False, True])
+    mine, theirs = streamed().only(chosen), LeastSquaresRows(X, Y, W).only(chosen)
+    assert mine.targets == 2
+    shift, v = np.zeros(6), np.ones((5, 2))
+    np.testing.assert_allclose(mine.gradient(shift, v)[0], theirs.gradient(shift, v)[0])
+    np.testing.assert_allclose(
+        mine.summarised(NormalEquations).mean[1], theirs.summarised(NormalEquations).mean[1], rtol=1e-12
+    )
+    last = mine.only(np.array([False, True]))
+    np.testing.assert_allclose(last.summarised(NormalEquations).mean[1], np.average(Y[:, 2:], axis=0, weights=W))
+
+
+def test_the_solution_is_that_in_memory() -> None:
+    alpha = np.array([0.0, 1.0, 2.0])
+    mine, theirs = least_squares(streamed(), alpha).value, least_squares(LeastSquaresRows(X, Y, W), alpha).value
+    np.testing.assert_allclose(mine.coefficients, theirs.coefficients, rtol=1e-10)
+    np.testing.assert_allclose(mine.intercept, theirs.intercept, rtol=1e-8, atol=1e-8)
+
+
+def test_what_is_not_finite_is_found_in_its_chunk() -> None:
+    broken = X.copy()
+    broken[100, 1] = np.nan
+    with pytest.raises(NonFiniteError, match="not finite"):
+        streamed(X=broken)
+
+
+def test_too_many_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streamed_rows, "MOST_COLUMNS", 3)
+    with pytest.raises(TooManyColumnsError, match="too many for 4 columns"):
+        streamed()
+
+
+def test_rows_are_counted_and_read_by_the_source() -> None:
+    rows = streamed()
+    assert len(rows) == rows.shape[0]
+    assert rows.blocks() == []
+    np.testing.assert_allclose(rows.added(column_sums), X.sum(axis=0))
+
+
+def column_sums(rows: LeastSquaresRows) -> np.ndarray:
+    return np.asarray(rows.X.sum(axis=0))
+
+
+def test_rows_that_all_weigh_nothing_are_refused() -> None:
+    streamed_rows.refuse_no_weight(1)
+    with pytest.raises(DataError, match="Every row weighs 0"):
+        streamed_rows.refuse_no_weight(0)
