@@ -8,13 +8,13 @@ from scipy.stats import multivariate_normal
 
 from mercer.discriminant_analysis import _classes as _gaussian_classes
 from mercer.discriminant_analysis._classes import GaussianClasses, LinearScores
-from mercer.optim.em import EMNames
+from mercer.optim.em import EMLabels
 
 
 def classes_with(*covariances: np.ndarray, centre: float = 0.0) -> GaussianClasses:
     rng = np.random.default_rng(0)
     k, d = len(covariances), len(covariances[0])
-    words = EMNames([f"x{j}" for j in range(d)], [f"class {c}" for c in range(k)])
+    words = EMLabels([f"x{j}" for j in range(d)], [f"class {c}" for c in range(k)])
     away = rng.normal(size=(k, d))
     return GaussianClasses(np.full(d, centre), away, np.stack(covariances), np.ones(k, dtype=bool), words)
 

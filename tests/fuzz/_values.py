@@ -13,16 +13,7 @@ import mercer
 from mercer import decision as decide
 from mercer import density, families, kernels
 from mercer.base.kernel_choice import AnyPolynomial
-from mercer.base.linear_form import (
-    Among,
-    CentredColumns,
-    CentredMonomials,
-    CentredSquares,
-    ColumnStatistics,
-    Indicators,
-    ObservedColumns,
-    RowStatistics,
-)
+from mercer.base.linear_form import ColumnSelection, CentredColumns, CentredMonomials, CentredSquares, ColumnStatistics, Indicators, ObservedColumns, RowStatistics
 from mercer.base.sources import Outline
 from mercer.data.coding import Coded
 from mercer.data.formats import DateFormat, NumberFormat
@@ -52,7 +43,7 @@ from mercer.matrices.streamed import RowSample, Survey, SurveyLevels
 from mercer.naive_bayes._unweighted import Unweighted
 from mercer.naive_bayes.parts import NormalFit, Smoothing
 from mercer.optim.certificate import Certificate
-from mercer.optim.problem import Midway
+from mercer.optim.problem import MidwayResponse
 from mercer.preprocessing.statistics import StatisticFeatures
 from mercer.preprocessing.table_source import Glance
 from mercer.preprocessing.treatments import DaysSeen, LeftOutTreatment, MissingOnlyTreatment, NumberSpread
@@ -148,7 +139,7 @@ def _linear_forms() -> list[Any]:
         CentredMonomials(about),
         ColumnStatistics(families.Gaussian()),
         RowStatistics(families.MultivariateGaussian()),
-        Among(CentredColumns(about[:2]), np.array([0, 2])),
+        ColumnSelection(CentredColumns(about[:2]), np.array([0, 2])),
         Indicators(CentredColumns(np.zeros(1)), 3),
         ObservedColumns(CentredSquares(about), np.arange(3), np.array([1])),
     ]
@@ -230,13 +221,13 @@ def _parts_of_fits() -> list[Any]:
         NormalFit(X.mean(axis=0), np.cov(X.T), Certificate.closed_form("moments of the rows"), None),
         SeparationFinding("separation", "warning", "A column separates.", "Penalise it.", ("x0",), {"x0": "+∞"}),
         IdentityEstimator(),
-        Midway(families.Poisson(), families.LOG, 2.0),
+        MidwayResponse(families.Poisson(), families.LOG, 2.0),
     ]
 
 
 def _sums() -> list[Any]:
     X, y = numbers().X, numbers().X[:, 0] * 2
-    response = Midway(families.Gaussian(), families.IDENTITY, 2.0)
+    response = MidwayResponse(families.Gaussian(), families.IDENTITY, 2.0)
     return [
         DistinctRows.zero(3, most=8).update(X[:5], np.zeros(5, dtype=int)),
         Goodness(response, np.zeros(4), 3.0, 2.0, 0.1, 4.0, 45.0, 45),

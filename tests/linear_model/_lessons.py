@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from mercer.optim.learning_rules import Lesson, Units
+from mercer.optim.learning_rules import LabelledRows, ThresholdUnits
 
 
-def lesson_of(X: Any, codes: Any, **options: Any) -> Lesson:
+def lesson_of(X: Any, codes: Any, **options: Any) -> LabelledRows:
     codes = np.asarray(codes, dtype=np.int32)
-    return Lesson(X, codes, int(codes.max()) + 1, **options)
+    return LabelledRows(X, codes, int(codes.max()) + 1, **options)
 
 
-def blank(lesson: Lesson) -> Units:
+def blank(lesson: LabelledRows) -> ThresholdUnits:
     zero = np.zeros((lesson.units, lesson.n_columns))
-    return Units.of(zero, np.zeros(lesson.units), by_column=lesson.entries is not None)
+    return ThresholdUnits.of(zero, np.zeros(lesson.units), by_column=lesson.entries is not None)
 
 
 def overlapping(n: int = 120, classes: int = 2) -> tuple[Any, Any]:
@@ -46,6 +46,6 @@ def judged(rule: str, u: Any, y: Any) -> Judged:
     return Judged(expit(u) * expit(-u) * missing, 0.5 * np.square(missing))
 
 
-def targets(lesson: Lesson) -> Any:
+def targets(lesson: LabelledRows) -> Any:
     """0 or 1 for each row and unit."""
     return np.asarray(lesson.codes[:, None] == lesson.first + np.arange(lesson.units), dtype=float)

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer import engine, lasso_path
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.linear_model import Lasso
-from mercer.optim.lasso import LassoWalk
+from mercer.optim.lasso import LassoPath
 from tests._ctrl_c import interrupt
 from tests.linear_model._regressions import CONTAINERS, Array, assert_same_attributes, draw
 
@@ -253,7 +253,7 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
 @pytest.mark.parametrize("targets", [None, 2])
 def test_an_interrupted_fit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch, targets: int | None) -> None:
     X, y = draw(30, 50, targets)
-    monkeypatch.setattr(LassoWalk, "along", interrupt)
+    monkeypatch.setattr(LassoPath, "along", interrupt)
     model = Lasso(0.1)
     with pytest.raises(FitInterrupted):
         model.fit(X, y)

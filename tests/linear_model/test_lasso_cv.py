@@ -13,7 +13,7 @@ from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from mercer._errors import DataError, FitInterrupted, NonFiniteError, PenaltyError
 from mercer.linear_model import LassoCV
 from mercer.linear_model import _lasso as lasso
-from mercer.optim.lasso import LassoWalk
+from mercer.optim.lasso import LassoPath
 from tests._ctrl_c import interrupt
 from tests.base._layouts import read_only
 from tests.linear_model._regressions import assert_same_attributes, draw
@@ -99,7 +99,7 @@ def test_interrupted_among_folds_the_old_model_stays(monkeypatch: pytest.MonkeyP
     X, y = draw(20, 3)
     model = LassoCV(alphas=3).fit(X, y)
     before = model.coef_
-    monkeypatch.setattr(LassoWalk, "along", interrupt)
+    monkeypatch.setattr(LassoPath, "along", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y + 1)
     assert model.coef_ is before
@@ -111,7 +111,7 @@ def test_interrupted_in_the_last_fit_it_is_kept(monkeypatch: pytest.MonkeyPatch)
 
     def and_then(*arguments: Any, **options: Any) -> Any:
         found = errors(*arguments, **options)
-        monkeypatch.setattr(LassoWalk, "along", interrupt)
+        monkeypatch.setattr(LassoPath, "along", interrupt)
         return found
 
     monkeypatch.setattr(lasso, "mean_squared_errors", and_then)

@@ -15,29 +15,29 @@ from mercer.linear_model import _learning as learning
 from mercer.linear_model._learning import learn
 from mercer.optim import separation
 from mercer.optim.certificate import Solution
-from mercer.optim.learning_rules import RULES, RuleErrors, largest_rate
+from mercer.optim.learning_rules import RULES, RuleOptions, largest_rate
 from tests._ctrl_c import stop_at
 from tests.linear_model._lessons import blank, judged, lesson_of, overlapping
 
 MINUTES = pytest.mark.compiled("takes minutes as plain Python")
 
-BATCH = RuleErrors()
+BATCH = RuleOptions()
 XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 
 def taught(
-    X: Any, codes: Any, name: str, how: RuleErrors = BATCH, *, tolerance: Any = 1e-6, passes: int = 3000, **more: Any
+    X: Any, codes: Any, name: str, how: RuleOptions = BATCH, *, tolerance: Any = 1e-6, passes: int = 3000, **more: Any
 ) -> Solution:
     lesson = lesson_of(X, codes, **more)
     return learn(lesson, RULES[name], how, blank(lesson), tolerance=tolerance, most_passes=passes)
 
 
-def incremental(**options: Any) -> RuleErrors:
-    return RuleErrors(True, rng=np.random.default_rng(0), **options)
+def incremental(**options: Any) -> RuleOptions:
+    return RuleOptions(True, rng=np.random.default_rng(0), **options)
 
 
-@pytest.mark.parametrize("how", [RuleErrors(), incremental()])
-def test_a_perceptron_stops_at_a_hyperplane_without_mistakes(how: RuleErrors) -> None:
+@pytest.mark.parametrize("how", [RuleOptions(), incremental()])
+def test_a_perceptron_stops_at_a_hyperplane_without_mistakes(how: RuleOptions) -> None:
     X, _ = overlapping()
     codes = (X[:, 0] - 0.5 * X[:, 1] > 0.3).astype(int)
     solution = taught(X, codes, "perceptron", how)
@@ -48,8 +48,8 @@ def test_a_perceptron_stops_at_a_hyperplane_without_mistakes(how: RuleErrors) ->
     assert len(history) < 3000
 
 
-@pytest.mark.parametrize("how", [RuleErrors(), incremental()])
-def test_a_perceptron_stops_with_the_proof_that_there_is_no_such_hyperplane(how: RuleErrors) -> None:
+@pytest.mark.parametrize("how", [RuleOptions(), incremental()])
+def test_a_perceptron_stops_with_the_proof_that_there_is_no_such_hyperplane(how: RuleOptions) -> None:
     solution = taught(XOR, [0, 1, 1, 0], "perceptron", how)
     assert solution.certificate.kind == "no separation"
     assert solution.certificate.holds
@@ -127,7 +127,7 @@ def test_a_programme_that_proves_nothing_is_not_taken_for_an_answer(monkeypatch:
 def test_the_mean_of_weights_is_not_proven_by_what_the_last_ones_do() -> None:
     """The last weights of the first pass have no mistakes; their mean over all steps, which is published, has."""
     X, codes = np.array([[1.0], [-3.0], [-1.0], [2.0]]), [1, 0, 0, 1]
-    how = RuleErrors(True, average=True)
+    how = RuleOptions(True, average=True)
     solution = taught(X, codes, "perceptron", how, tolerance=None, passes=2)
     assert solution.value.history.mistakes[-1] == 0
     assert not solution.certificate.holds
@@ -136,9 +136,9 @@ def test_the_mean_of_weights_is_not_proven_by_what_the_last_ones_do() -> None:
 def test_large_tables_have_no_proof() -> None:
     """Four rows of two columns are of size 16."""
     with pytest.warns(NotConvergedWarning, match="exceeds proof_size"):
-        taught(XOR, [0, 1, 1, 0], "perceptron", RuleErrors(proof_size=15), passes=30)
+        taught(XOR, [0, 1, 1, 0], "perceptron", RuleOptions(proof_size=15), passes=30)
     assert (
-        taught(XOR, [0, 1, 1, 0], "perceptron", RuleErrors(proof_size=16), passes=30).certificate.kind
+        taught(XOR, [0, 1, 1, 0], "perceptron", RuleOptions(proof_size=16), passes=30).certificate.kind
         == "no separation"
     )
 
@@ -147,7 +147,7 @@ def test_large_tables_have_no_proof() -> None:
 @pytest.mark.parametrize("average", [False, True])
 def test_the_certificate_is_that_of_the_weights_returned(name: str, average: bool) -> None:
     X, codes = overlapping()
-    solution = taught(X, codes, name, RuleErrors(average=average), tolerance=1e-3, passes=20_000)
+    solution = taught(X, codes, name, RuleOptions(average=average), tolerance=1e-3, passes=20_000)
     w = np.concatenate([solution.value.coefficients[0], solution.value.intercept])
     x = np.column_stack([X, np.ones(len(X))])
     errors = judged(name, x @ w, codes.astype(float)).error
@@ -173,8 +173,8 @@ def test_rows_that_are_separated_have_no_likeliest_weights() -> None:
     assert (np.diff(solution.trace) < 0).all()
 
 
-@pytest.mark.parametrize("how", [RuleErrors(rate=1.0), incremental(rate=1.0)])
-def test_a_rate_that_is_too_large_is_a_warning_that_names_one_that_is_not(how: RuleErrors) -> None:
+@pytest.mark.parametrize("how", [RuleOptions(rate=1.0), incremental(rate=1.0)])
+def test_a_rate_that_is_too_large_is_a_warning_that_names_one_that_is_not(how: RuleOptions) -> None:
     X, codes = overlapping()
     lesson = lesson_of(X, codes)
     limit = 2 / (lesson.largest_row if how.incremental else lesson.largest_eigenvalue)
@@ -185,8 +185,8 @@ def test_a_rate_that_is_too_large_is_a_warning_that_names_one_that_is_not(how: R
     assert min(solution.trace) == solution.trace[0]  # what is kept is where it began
 
 
-@pytest.mark.parametrize("how", [RuleErrors(rate=1e300), pytest.param(incremental(rate=1e300), marks=MINUTES)])
-def test_lms_that_leaves_the_range_of_numbers_returns_to_finite_weights(how: RuleErrors) -> None:
+@pytest.mark.parametrize("how", [RuleOptions(rate=1e300), pytest.param(incremental(rate=1e300), marks=MINUTES)])
+def test_lms_that_leaves_the_range_of_numbers_returns_to_finite_weights(how: RuleOptions) -> None:
     X, codes = overlapping()
     with pytest.warns(DivergedWarning, match="left the range of numbers"):
         solution = taught(X, codes, "lms", how)
@@ -196,8 +196,8 @@ def test_lms_that_leaves_the_range_of_numbers_returns_to_finite_weights(how: Rul
 
 
 @pytest.mark.parametrize("name", ["logistic", "sigmoid"])
-@pytest.mark.parametrize("how", [RuleErrors(rate=1e3), incremental(rate=1e3)])
-def test_a_sigmoid_driven_to_where_it_is_flat_has_not_converged(name: str, how: RuleErrors) -> None:
+@pytest.mark.parametrize("how", [RuleOptions(rate=1e3), incremental(rate=1e3)])
+def test_a_sigmoid_driven_to_where_it_is_flat_has_not_converged(name: str, how: RuleOptions) -> None:
     """There the gradient of ½ (y − σ(u))² vanishes, whatever y is."""
     X, codes = overlapping()
     codes = np.where(np.arange(len(X)) % 3 == 0, 1 - codes, codes)
@@ -213,7 +213,7 @@ def test_any_rate_will_do_to_find_a_hyperplane() -> None:
     codes = (X[:, 0] > 0.1).astype(int)
     for name in ("logistic", "sigmoid"):
         solution = taught(
-            X[np.abs(X[:, 0] - 0.1) > 0.2], codes[np.abs(X[:, 0] - 0.1) > 0.2], name, RuleErrors(rate=1.0)
+            X[np.abs(X[:, 0] - 0.1) > 0.2], codes[np.abs(X[:, 0] - 0.1) > 0.2], name, RuleOptions(rate=1.0)
         )
         assert solution.certificate.holds
 
@@ -222,7 +222,7 @@ def test_a_rate_that_is_too_large_is_named_before_other_causes() -> None:
     X, codes = overlapping()
     rate = 3 * largest_rate(lesson_of(X, codes), RULES["logistic"], incremental=False)
     with pytest.warns(NotConvergedWarning, match=r"Only rates below 8/λmax"):
-        taught(X, codes, "logistic", RuleErrors(rate=rate), passes=200)
+        taught(X, codes, "logistic", RuleOptions(rate=rate), passes=200)
 
 
 def test_a_constant_rate_goes_round_the_optimum_and_is_told_so() -> None:
@@ -256,8 +256,8 @@ def test_without_a_tolerance_every_pass_is_made_and_nothing_is_asked(name: str) 
 
 
 @pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("how", [RuleErrors(), incremental()])
-def test_numbers_too_large_for_a_float_are_an_error(name: str, how: RuleErrors) -> None:
+@pytest.mark.parametrize("how", [RuleOptions(), incremental()])
+def test_numbers_too_large_for_a_float_are_an_error(name: str, how: RuleOptions) -> None:
     X, codes = overlapping()
     with pytest.raises(NonFiniteError, match="divide the largest columns"):
         taught(1e200 * X, codes, name, how)
@@ -273,11 +273,11 @@ def test_data_are_blamed_before_anything_else() -> None:
     for name in RULES:
         lesson = lesson_of(X, codes)
         with pytest.raises(NonFiniteError, match="it was the data"):
-            learn(lesson, RULES[name], RuleErrors(), blank(lesson), tolerance=1e-3, most_passes=5, blame=blame)
+            learn(lesson, RULES[name], RuleOptions(), blank(lesson), tolerance=1e-3, most_passes=5, blame=blame)
 
 
-@pytest.mark.parametrize("how", [RuleErrors(), incremental()])
-def test_interrupting_keeps_what_was_learnt(how: RuleErrors) -> None:
+@pytest.mark.parametrize("how", [RuleOptions(), incremental()])
+def test_interrupting_keeps_what_was_learnt(how: RuleOptions) -> None:
     X, codes = overlapping()
     lesson = lesson_of(X, codes)
     with pytest.raises(FitInterrupted) as stopped:
@@ -289,8 +289,8 @@ def test_interrupting_keeps_what_was_learnt(how: RuleErrors) -> None:
 
 
 @pytest.mark.parametrize("name", ["logistic", "sigmoid"])
-@pytest.mark.parametrize("how", [RuleErrors(rate=1.0), incremental(rate=1.0)])
-def test_weights_that_have_moved_since_the_last_look_have_no_certificate(name: str, how: RuleErrors) -> None:
+@pytest.mark.parametrize("how", [RuleOptions(rate=1.0), incremental(rate=1.0)])
+def test_weights_that_have_moved_since_the_last_look_have_no_certificate(name: str, how: RuleOptions) -> None:
     """The look saw every row on its side; the step after it need not have left it there."""
     lesson = lesson_of(np.array([[-2.0], [-1.0], [1.0], [2.0]]), [0, 0, 1, 1])
     with pytest.raises(FitInterrupted) as stopped:
@@ -322,7 +322,7 @@ def test_interrupting_before_anything_was_looked_at_is_not_called_a_choice(name:
 
 def test_the_history_is_what_happened() -> None:
     X, codes = overlapping()
-    history = taught(X, codes, "logistic", RuleErrors(rate=0.01, decay=0.5), tolerance=None, passes=3).value.history
+    history = taught(X, codes, "logistic", RuleOptions(rate=0.01, decay=0.5), tolerance=None, passes=3).value.history
     x, w = np.column_stack([X, np.ones(len(X))]), np.zeros(4)
     for t in range(3):
         by_hand = judged("logistic", x @ w, codes.astype(float))

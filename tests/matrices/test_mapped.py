@@ -13,7 +13,7 @@ from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import RBF, Laplacian, Polynomial, Spectrum
 from mercer.matrices import mapped
 from mercer.matrices.mapped import KeptTiles, MappedDesign
-from mercer.optim.span.losses import Separate, Softmax
+from mercer.optim.span.losses import DiagonalCurvature, SoftmaxCurvature
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(700, 3))
@@ -56,7 +56,7 @@ def test_products_are_those_of_the_features_written_out(design: Any) -> None:
     eta, moved = mapped_rows.swept(w, lambda rows, eta: np.tanh(eta) * h[rows])
     close(eta, Z @ w, 1e-10)
     close(moved, Z.T @ (np.tanh(Z @ w) * h), 1e-10)
-    close(mapped_rows.curved(Separate(h), w), Z.T @ (h * (Z @ w)), 1e-10)
+    close(mapped_rows.curved(DiagonalCurvature(h), w), Z.T @ (h * (Z @ w)), 1e-10)
     close(mapped_rows.gram(h[:, 0]), Z.T @ (h[:, :1] * Z), 1e-10)
 
 
@@ -77,8 +77,8 @@ def test_products_by_rough_tiles_are_close(design: Any, kept: bool) -> None:
     assert isinstance(mapped_rows.tiles, KeptTiles) == kept
     for outputs in (1, 3):
         w, h = RNG.normal(size=(Z.shape[1], outputs)), RNG.uniform(0.1, 1, size=(len(Z), outputs))
-        close(mapped_rows.curved(Separate(h), w), Z.T @ (h * (Z @ w)), 1e-3)
-        close(mapped_rows.curved(Separate(h), w, exactly=True), Z.T @ (h * (Z @ w)), 1e-10)
+        close(mapped_rows.curved(DiagonalCurvature(h), w), Z.T @ (h * (Z @ w)), 1e-3)
+        close(mapped_rows.curved(DiagonalCurvature(h), w, exactly=True), Z.T @ (h * (Z @ w)), 1e-10)
         close(mapped_rows.times(w), Z @ w, 1e-10)
     close(mapped_rows.gram(h[:, 0]), Z.T @ (h[:, :1] * Z), 1e-3)
     close(mapped_rows.gram(h[:, 0], exactly=True), Z.T @ (h[:, :1] * Z), 1e-10)
@@ -87,7 +87,7 @@ def test_products_by_rough_tiles_are_close(design: Any, kept: bool) -> None:
 def test_the_curvature_of_classes_mixes_outputs(design: Any) -> None:
     mapped_rows, Z = design
     p = RNG.dirichlet(np.ones(3), size=len(Z))
-    bend, w = Softmax(p, None, symmetric=True), RNG.normal(size=(Z.shape[1], 3))
+    bend, w = SoftmaxCurvature(p, None, symmetric=True), RNG.normal(size=(Z.shape[1], 3))
     close(mapped_rows.curved(bend, w), Z.T @ bend.times(Z @ w), 1e-10)
 
 
@@ -168,4 +168,4 @@ def test_the_pass_that_keeps_tiles_is_a_sweep(design: Any, room: float, monkeypa
     assert isinstance(kept.tiles, KeptTiles) == (room > 0)
     close(eta, Z @ w, 1e-3)
     close(moved, Z.T @ np.tanh(Z @ w), 1e-3)
-    close(kept.curved(Separate(np.ones((len(Z), 1))), w[:, :1]), Z.T @ (Z @ w[:, :1]), 1e-3)
+    close(kept.curved(DiagonalCurvature(np.ones((len(Z), 1))), w[:, :1]), Z.T @ (Z @ w[:, :1]), 1e-3)

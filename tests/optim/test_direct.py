@@ -16,16 +16,7 @@ from mercer import engine
 from mercer._errors import NonFiniteError
 from mercer.optim import least_squares as wide_module
 from mercer.optim import least_squares_rows as rows_module
-from mercer.optim.least_squares import (
-    TriangleSpan,
-    Wide,
-    by_kernel,
-    by_normal_equations,
-    by_singular_values,
-    by_triangle,
-    least_squares,
-    worth_a_square,
-)
+from mercer.optim.least_squares import TriangleSpan, WideLeastSquares, solve_by_kernel, solve_normal_equations, solve_by_singular_values, solve_by_triangle, least_squares, is_direct_cheap
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.linear_fit import LinearFit
 
@@ -234,7 +225,7 @@ def test_ten_digits_of_nearly_dependent_columns(distance: float, weighted: bool)
     X = np.column_stack([X, X[:, 1] + distance * rng.normal(size=40)])
     y = X @ [1.0, 2.0, 3.0] + rng.normal(size=40)
     weight = rng.integers(0, 3, 40).astype(float) if weighted else None
-    solution = by_normal_equations(LeastSquaresRows(X, y[:, None], weight), np.zeros(1), intercept=True)
+    solution = solve_normal_equations(LeastSquaresRows(X, y[:, None], weight), np.zeros(1), intercept=True)
     assert solution is not None
     exact = by_fractions(np.column_stack([np.ones(40), X]), y, np.ones(40) if weight is None else weight)
     np.testing.assert_allclose(solution.value.coefficients[:, 0], exact[1:], rtol=1e-10)
@@ -270,8 +261,8 @@ def test_both_tall_paths_agree_where_both_serve(weight: Array | None) -> None:
     X, Y = draw(50, 4, 2)
     rows, alpha = LeastSquaresRows(X, Y, weight), np.array([0.0, 2.0])
     for intercept in (True, False):
-        cheap = by_normal_equations(rows, alpha, intercept=intercept)
-        stable = by_triangle(rows, alpha, intercept=intercept)
+        cheap = solve_normal_equations(rows, alpha, intercept=intercept)
+        stable = solve_by_triangle(rows, alpha, intercept=intercept)
         assert cheap is not None
         np.testing.assert_allclose(cheap.value.coefficients, stable.value.coefficients, rtol=1e-10)
         for root in (cheap.value.root, stable.value.root):
@@ -284,11 +275,11 @@ def test_both_wide_paths_agree_where_both_serve(monkeypatch: pytest.MonkeyPatch)
     X, Y = draw(6, 30, 2)
     alpha = np.array([1.0, 20.0])
     for data in (X, sparse.csr_array(np.where(np.abs(X) > 5, X, 0.0)), sparse.csr_array(X + 1e6)):
-        wide = Wide.of(LeastSquaresRows(data, Y), intercept=True)
-        dual = by_kernel(wide, alpha)
+        wide = WideLeastSquares.of(LeastSquaresRows(data, Y), intercept=True)
+        dual = solve_by_kernel(wide, alpha)
         assert dual is not None
         np.testing.assert_allclose(
-            dual.value.coefficients, by_singular_values(wide, alpha, 1e-16).value.coefficients, rtol=1e-7, atol=1e-9
+            dual.value.coefficients, solve_by_singular_values(wide, alpha, 1e-16).value.coefficients, rtol=1e-7, atol=1e-9
         )
 
 
@@ -318,10 +309,10 @@ def test_squares_may_overflow_or_vanish(scale: float, shape: tuple[int, int]) ->
 
 def test_wide_sparse_data_are_left_to_others() -> None:
     wide = sparse.csr_array((10_000, 50_000))
-    assert not worth_a_square(LeastSquaresRows(wide, np.zeros((10_000, 1))))
-    assert not worth_a_square(LeastSquaresRows(wide.T.tocsr(), np.zeros((50_000, 1))))
-    assert worth_a_square(LeastSquaresRows(wide.T.tocsr()[:, :500], np.zeros((50_000, 1))))
-    assert worth_a_square(LeastSquaresRows(np.zeros((10, 5000)), np.zeros((10, 1))))
+    assert not is_direct_cheap(LeastSquaresRows(wide, np.zeros((10_000, 1))))
+    assert not is_direct_cheap(LeastSquaresRows(wide.T.tocsr(), np.zeros((50_000, 1))))
+    assert is_direct_cheap(LeastSquaresRows(wide.T.tocsr()[:, :500], np.zeros((50_000, 1))))
+    assert is_direct_cheap(LeastSquaresRows(np.zeros((10, 5000)), np.zeros((10, 1))))
 
 
 def test_ill_conditioned_and_so_large_that_refinement_overflows() -> None:

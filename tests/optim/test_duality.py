@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer.optim.duality import GapPenalty, gap, least_squares_gap, squares_lost
+from mercer.optim.duality import GapPenalty, duality_gap, least_squares_gap, squares_lost
 
 Array = np.ndarray
 
@@ -37,7 +37,7 @@ def minimum(X: Array, y: Array, penalty: GapPenalty) -> Array:
 
 def gap_at(X: Array, y: Array, penalty: GapPenalty, w: Array) -> float:
     residual = y - X @ w
-    return gap(penalty, w, X.T @ residual, squares_lost(float(residual @ residual)))
+    return duality_gap(penalty, w, X.T @ residual, squares_lost(float(residual @ residual)))
 
 
 @settings(max_examples=25)

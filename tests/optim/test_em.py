@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from mercer._errors import DegenerateDataError, FitInterrupted, NotConvergedWarning, SingularCovarianceError
 from mercer.optim import em
-from mercer.optim.em import EMNames, EMPull, GapLikelihood, GapPoint, em_gaussian
+from mercer.optim.em import EMLabels, EMShrinkage, IncompleteLikelihood, EMParameters, em_gaussian
 from mercer.stats import PatternMoments, ScatterMoments
 from tests._ctrl_c import interrupt, interrupted_at
 
@@ -41,8 +41,8 @@ def log_likelihood(X: Array, mean: Array, covariance: Array) -> float:
     return total
 
 
-def shrunk(amount: float) -> Callable[[Array, float], EMPull]:
-    return lambda covariance, weight: EMPull(amount, np.full(len(covariance), np.trace(covariance) / len(covariance)))
+def shrunk(amount: float) -> Callable[[Array, float], EMShrinkage]:
+    return lambda covariance, weight: EMShrinkage(amount, np.full(len(covariance), np.trace(covariance) / len(covariance)))
 
 
 def test_complete_data_is_solved_by_the_moments_themselves() -> None:
@@ -224,7 +224,7 @@ def test_collinear_columns_are_refused_by_name() -> None:
     X, codes = with_gaps(60, 3, missing=0.1)
     X[:, 2] = X[:, 0] + X[:, 1]
     with pytest.raises(SingularCovarianceError, match=r"class 'b' is singular: columns 'a', 'b', 'c' .*shrinkage"):
-        em_gaussian(moments_of(X, codes), words=EMNames(["a", "b", "c"], ["class 'b'"]))
+        em_gaussian(moments_of(X, codes), words=EMLabels(["a", "b", "c"], ["class 'b'"]))
 
 
 def test_too_few_rows_are_refused() -> None:
@@ -288,7 +288,7 @@ def test_an_interruption_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) 
 def test_an_interruption_is_not_swallowed_by_a_group_that_cannot_be_solved(monkeypatch: pytest.MonkeyPatch) -> None:
     X, codes = with_gaps(120, 3, missing=0.3, groups=2)
     X[(codes == 1) & ~np.isnan(X[:, 0]), 0] = 7.0
-    monkeypatch.setattr(em.EMClimb, "_onwards", interrupt)
+    monkeypatch.setattr(em.EMAscent, "_onwards", interrupt)
     with pytest.raises(KeyboardInterrupt):
         em_gaussian(moments_of(X, codes))
 
@@ -297,11 +297,11 @@ def test_a_pull_of_nothing_leaves_collinear_columns_collinear() -> None:
     X, codes = with_gaps(60, 3, missing=0.1)
     X[:, 2] = X[:, 0] + X[:, 1]
     with pytest.raises(SingularCovarianceError, match="collinear"):
-        em_gaussian(moments_of(X, codes), shrinkage=lambda covariance, weight: EMPull(0.0, np.zeros(3)))
+        em_gaussian(moments_of(X, codes), shrinkage=lambda covariance, weight: EMShrinkage(0.0, np.zeros(3)))
 
 
 def test_a_covariance_that_is_none_has_no_likelihood() -> None:
     X, codes = with_gaps(60, 3, missing=0.2)
-    cells, _ = GapLikelihood.of(moments_of(X, codes))
+    cells, _ = IncompleteLikelihood.of(moments_of(X, codes))
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        cells.slope(GapPoint(np.zeros((1, 3)), -np.eye(3)))
+        cells.slope(EMParameters(np.zeros((1, 3)), -np.eye(3)))

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from mercer.matrices import Encoded
 from mercer.matrices.encoded import CodePart, NumberPart, SparsePart
-from mercer.optim.least_squares import by_conjugate_gradients, least_squares
-from mercer.optim.least_squares_rows import EncodedBlocks, EncodedRows, LeastSquaresRows, rows_of_encoded
+from mercer.optim.least_squares import solve_by_conjugate_gradients, least_squares
+from mercer.optim.least_squares_rows import EncodedBlocks, EncodedRows, LeastSquaresRows, encoded_rows
 from mercer.stats.normal_equations import NormalEquations
 
 
@@ -83,7 +83,7 @@ def test_the_answer_is_that_of_the_columns_written_out(case: dict[str, Any], int
     Y = targets(X)
     ours, dense = (
         least_squares(rows, np.full(2, alpha), intercept=intercept)
-        for rows in (rows_of_encoded(X, Y, None), LeastSquaresRows(X.toarray(), Y))
+        for rows in (encoded_rows(X, Y, None), LeastSquaresRows(X.toarray(), Y))
     )
     assert ours.certificate.holds
     assert_allclose(ours.value.coefficients, dense.value.coefficients, rtol=1e-8, atol=1e-9)
@@ -106,12 +106,12 @@ def test_codes_are_not_written_out_where_normal_equations_will_do(monkeypatch: p
     monkeypatch.setattr(Encoded, "toarray", refuse)
     monkeypatch.setattr(Encoded, "tocsr", refuse)
     X = encoded(3000)
-    rows = rows_of_encoded(X, targets(X), None)
+    rows = encoded_rows(X, targets(X), None)
     for alpha in (1.0, 1e-3):
         assert least_squares(rows, np.full(2, alpha)).certificate.holds
     path = least_squares(rows, np.full(2, 1e-3)).value.path
     assert path == "normal equations by Cholesky, refined with gradients of codes as they are"
-    assert by_conjugate_gradients(rows, np.full(2, 1.0), intercept=True, tolerance=1e-8).certificate.holds
+    assert solve_by_conjugate_gradients(rows, np.full(2, 1.0), intercept=True, tolerance=1e-8).certificate.holds
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
@@ -120,7 +120,7 @@ def test_conjugate_gradients_take_codes(alpha: float, weighted: bool) -> None:
     X = encoded()
     Y, weight = targets(X), weights(len(X)) if weighted else None
     ours, other = (
-        by_conjugate_gradients(rows, np.full(2, alpha), intercept=True, tolerance=1e-13).value
+        solve_by_conjugate_gradients(rows, np.full(2, alpha), intercept=True, tolerance=1e-13).value
         for rows in (EncodedRows(X, Y, weight), LeastSquaresRows(X.tocsr(), Y, weight))
     )
     assert_allclose(ours.coefficients, other.coefficients, rtol=1e-9, atol=1e-9)
@@ -129,7 +129,7 @@ def test_conjugate_gradients_take_codes(alpha: float, weighted: bool) -> None:
 
 def test_few_rows_are_a_sparse_matrix() -> None:
     X = encoded(8)
-    rows = rows_of_encoded(X, targets(X), None)
+    rows = encoded_rows(X, targets(X), None)
     assert type(rows) is LeastSquaresRows
     assert_array_equal(rows.X.toarray(), X.toarray())
 

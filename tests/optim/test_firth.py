@@ -68,10 +68,10 @@ def test_the_gradient_is_that_of_the_objective() -> None:
     problem = problem_of(endometrial.X, endometrial.y, offset=offset, weight=weight)
     w, step = rng.normal(size=4), 1e-5
     rises = [
-        (firth.look(problem, w + step * e).value - firth.look(problem, w - step * e).value) / (2 * step)
+        (firth.evaluate_firth(problem, w + step * e).value - firth.evaluate_firth(problem, w - step * e).value) / (2 * step)
         for e in np.eye(4)
     ]
-    np.testing.assert_allclose(firth.look(problem, w).gradient, rises, rtol=1e-6)
+    np.testing.assert_allclose(firth.evaluate_firth(problem, w).gradient, rises, rtol=1e-6)
 
 
 def test_a_weight_is_so_many_equal_rows_and_trials_are_rows() -> None:
@@ -95,7 +95,7 @@ def test_steps_stay_within_the_directions_given() -> None:
     problem = problem_of(endometrial.X, endometrial.y)
     solution = firth.solve(problem, np.zeros(4), within=np.eye(4)[:, 1:])
     assert solution.value[0] == 0
-    assert np.abs(firth.look(problem, solution.value).gradient[1:]).max() < 1e-6
+    assert np.abs(firth.evaluate_firth(problem, solution.value).gradient[1:]).max() < 1e-6
 
 
 def test_too_few_steps_are_admitted() -> None:
@@ -114,14 +114,14 @@ def test_collinear_columns_and_other_links_are_refused() -> None:
 def test_an_interrupted_search_hands_over_the_best_point(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = []
 
-    def look(problem: Problem, w: Any) -> firth.FirthPlace:
+    def look(problem: Problem, w: Any) -> firth.FirthPoint:
         looks.append(w)
         if len(looks) == 4:
             raise KeyboardInterrupt
         return original(problem, w)
 
-    original = firth.look
-    monkeypatch.setattr(firth, "look", look)
+    original = firth.evaluate_firth
+    monkeypatch.setattr(firth, "evaluate_firth", look)
     with pytest.raises(FitInterrupted) as stop:
         firth.solve(problem_of(endometrial.X, endometrial.y))
     np.testing.assert_array_equal(stop.value.solution.value, looks[2])
@@ -129,7 +129,7 @@ def test_an_interrupted_search_hands_over_the_best_point(monkeypatch: pytest.Mon
 
 def test_a_point_without_information_is_no_place_to_go() -> None:
     problem = problem_of(endometrial.X, endometrial.y)
-    descent = firth.FirthDescent(problem, firth.look(problem, problem.start()), np.eye(4))
+    descent = firth.FirthDescent(problem, firth.evaluate_firth(problem, problem.start()), np.eye(4))
     assert descent._try(np.full(4, 1e6)) is None
     assert descent._try(problem.start()) is not None
 

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from mercer._errors import FitInterrupted, NonFiniteError
 from mercer.optim import least_squares as iterative
-from mercer.optim.least_squares import by_conjugate_gradients, least_squares
-from mercer.optim.least_squares_rows import LeastSquaresRows, row_view
+from mercer.optim.least_squares import solve_by_conjugate_gradients, least_squares
+from mercer.optim.least_squares_rows import LeastSquaresRows, view_csr_rows
 from tests._ctrl_c import interrupted_at
 
 Array = np.ndarray
@@ -40,7 +40,7 @@ def test_the_direct_solution(
     monkeypatch.setattr(iterative, "rows_per_block", lambda columns: 17)
     X, Y = draw(*shape)
     rows = LeastSquaresRows(wrap(X), Y, np.arange(len(X)) % 3 + 0.5 if weighted else None)
-    found = by_conjugate_gradients(rows, alpha, intercept=intercept, tolerance=1e-12)
+    found = solve_by_conjugate_gradients(rows, alpha, intercept=intercept, tolerance=1e-12)
     exact = least_squares(rows, alpha, intercept=intercept)
     assert found.certificate.holds
     np.testing.assert_allclose(found.value.coefficients, exact.value.coefficients, atol=1e-8)
@@ -49,7 +49,7 @@ def test_the_direct_solution(
 
 def test_rows_are_seen_not_copied() -> None:
     X = sparse.csr_array(draw(50, 8)[0])
-    view = row_view(X, slice(7, 31))
+    view = view_csr_rows(X, slice(7, 31))
     assert np.shares_memory(view.data, X.data)
     np.testing.assert_array_equal(view.toarray(), X.toarray()[7:31])
 
@@ -59,7 +59,7 @@ def test_an_interruption_keeps_coefficients_and_intercept(monkeypatch: pytest.Mo
     products = iterative.CentredProducts
     monkeypatch.setattr(products, "gram_times", interrupted_at(3, products.gram_times))
     with pytest.raises(FitInterrupted) as interruption:
-        by_conjugate_gradients(LeastSquaresRows(X, Y), np.ones(2), intercept=True, tolerance=1e-12)
+        solve_by_conjugate_gradients(LeastSquaresRows(X, Y), np.ones(2), intercept=True, tolerance=1e-12)
     fit = interruption.value.solution.value
     assert fit.coefficients.shape == (20, 2)
     np.testing.assert_allclose(fit.intercept, Y.mean(axis=0) - X.mean(axis=0) @ fit.coefficients)
@@ -70,4 +70,4 @@ def test_a_value_that_is_no_number(wrap: Callable[[Array], Any]) -> None:
     X, Y = draw(20, 5)
     X[3, 2] = np.nan
     with pytest.raises(NonFiniteError, match="not finite"):
-        by_conjugate_gradients(LeastSquaresRows(wrap(X), Y), np.ones(2), intercept=True, tolerance=1e-6)
+        solve_by_conjugate_gradients(LeastSquaresRows(wrap(X), Y), np.ones(2), intercept=True, tolerance=1e-6)

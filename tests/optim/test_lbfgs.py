@@ -16,7 +16,7 @@ from mercer.matrices import streamed as survey
 from mercer.optim import _newton_cg as newton_cg
 from mercer.optim import lbfgs, newton, scaling
 from mercer.optim.problem import Problem, Slope
-from mercer.optim.scaling import FewRows, Standardising, Whitening, scaling_of
+from mercer.optim.scaling import WoodburyScaling, DiagonalScaling, WhiteningScaling, choose_scaling
 from mercer.stats.quadratic import GRADIENT
 from tests.matrices._streamed import streamed
 from tests.optim._problems import correlated
@@ -28,7 +28,7 @@ from tests.optim._problems import correlated
 def test_it_finds_what_newton_finds(response: str, kind: str, whitened: int, monkeypatch: Any) -> None:
     monkeypatch.setattr(scaling, "MOST_WHITENED", whitened)
     this = correlated(response, kind=kind)
-    assert isinstance(scaling_of(this, this.start()), Whitening if whitened else Standardising)
+    assert isinstance(choose_scaling(this, this.start()), WhiteningScaling if whitened else DiagonalScaling)
     solution, exact = lbfgs.solve(this), newton.solve(this, tolerance=1e-10)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value, exact.value, atol=1e-7)
@@ -39,14 +39,14 @@ def test_it_finds_what_newton_finds(response: str, kind: str, whitened: int, mon
 def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str, monkeypatch: Any) -> None:
     """Else texts of a thousand words would take a hundred times as long as those of two thousand."""
     few = correlated(kind=kind, n=6)
-    assert isinstance(scaling_of(few, few.start()), FewRows)
-    assert isinstance(scaling_of(correlated(n=7), few.start()), Whitening)
+    assert isinstance(choose_scaling(few, few.start()), WoodburyScaling)
+    assert isinstance(choose_scaling(correlated(n=7), few.start()), WhiteningScaling)
     unpenalised = correlated(kind=kind, n=6, strength=0.0)
-    assert isinstance(scaling_of(unpenalised, unpenalised.start()), Whitening)
+    assert isinstance(choose_scaling(unpenalised, unpenalised.start()), WhiteningScaling)
     solution, exact = lbfgs.solve(few), newton.solve(few, tolerance=1e-10)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value, exact.value, atol=1e-7)
-    monkeypatch.setattr(scaling, "few_rows", lambda problem, w: None)
+    monkeypatch.setattr(scaling, "woodbury_scaling", lambda problem, w: None)
     whitened = lbfgs.solve(few)
     assert len(whitened.trace) == len(solution.trace)
     assert whitened.certificate.value == pytest.approx(solution.certificate.value, rel=0.1, abs=1e-12)
@@ -123,7 +123,7 @@ class Valley:
 
 
 def test_it_descends_into_a_curved_valley() -> None:
-    solution = lbfgs.descend(Valley(), np.array([-1.2, 1.0]), Whitening.of(np.eye(2)), tolerance=1e-9)
+    solution = lbfgs.descend(Valley(), np.array([-1.2, 1.0]), WhiteningScaling.of(np.eye(2)), tolerance=1e-9)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value, [1, 1], atol=1e-8)
 

@@ -13,7 +13,7 @@ from mercer._errors import NonFiniteError
 from mercer.optim import leave_one_out
 from mercer.optim.least_squares import least_squares
 from mercer.optim.least_squares_rows import LeastSquaresRows
-from mercer.optim.leave_one_out import Reflection, RidgeSpectrum, TallSpectrum, candidates, decompose, least
+from mercer.optim.leave_one_out import HouseholderReflection, RidgeSpectrum, TallSpectrum, candidate_penalties, decompose, index_of_least
 
 Array = np.ndarray
 ALPHAS = np.array([1e-3, 1.0, 50.0])
@@ -112,7 +112,7 @@ def test_candidates_cover_the_spectrum() -> None:
     for scale, count in (([1.0, 1.0, 1.0], None), ([1.0, 1e-4, 1.0], 31)):
         spectrum = decompose(LeastSquaresRows(X * scale, Y), intercept=True)
         assert isinstance(spectrum, TallSpectrum)
-        alphas = candidates(spectrum)
+        alphas = candidate_penalties(spectrum)
         largest, smallest = spectrum.values.max(), spectrum.values.min()
         np.testing.assert_allclose(alphas[-1], 100 * largest)
         np.testing.assert_allclose(alphas[1:] / alphas[:-1], 10 ** (1 / 3))
@@ -122,14 +122,14 @@ def test_candidates_cover_the_spectrum() -> None:
 
 
 def test_candidates_of_nothing() -> None:
-    alphas = candidates(decompose(LeastSquaresRows(np.ones((9, 2)), np.ones((9, 1))), intercept=True))
+    alphas = candidate_penalties(decompose(LeastSquaresRows(np.ones((9, 2)), np.ones((9, 1))), intercept=True))
     assert len(alphas) == 31
     assert (alphas > 0).all()
 
 
 def test_a_reflection_takes_its_direction_to_the_first_axis() -> None:
     direction = np.array([3.0, 0.0, 4.0])
-    turn = Reflection.of(direction)
+    turn = HouseholderReflection.of(direction)
     np.testing.assert_allclose(turn.reduced(direction[:, None]), 0.0, atol=1e-15)
     identity = turn.restored(turn.reduced(np.eye(3)))
     np.testing.assert_allclose(identity, np.eye(3) - np.outer(direction, direction) / 25, atol=1e-15)
@@ -193,8 +193,8 @@ def test_one_row_of_the_largest_numbers_has_all_the_weight() -> None:
 def test_of_penalties_that_rounding_cannot_tell_apart_the_largest_is_best() -> None:
     spectrum = decompose(LeastSquaresRows(np.eye(4)[:, :2], np.ones((4, 1))), intercept=False)
     alphas = np.array([1e-8, 1e-4, 1.0, 100.0])
-    assert least(spectrum, alphas, np.array([2.0, 2.0, 2.0, 2.0]) - 1e-8 * (alphas < 1e-6)) == 3
-    assert least(spectrum, alphas, np.array([2.0, 2.0, 2.0, 2.0 + 2e-15])) == 3
-    assert least(spectrum, alphas, np.array([2.0, 2.0, 2.0 - 1e-15, 2.1])) == 2
-    assert least(spectrum, alphas, np.array([2.0, 2.0 - 1e-6, 2.0, 2.0])) == 1
-    assert least(spectrum, alphas, np.array([1.0, 2.0, np.nan, np.inf])) == 0
+    assert index_of_least(spectrum, alphas, np.array([2.0, 2.0, 2.0, 2.0]) - 1e-8 * (alphas < 1e-6)) == 3
+    assert index_of_least(spectrum, alphas, np.array([2.0, 2.0, 2.0, 2.0 + 2e-15])) == 3
+    assert index_of_least(spectrum, alphas, np.array([2.0, 2.0, 2.0 - 1e-15, 2.1])) == 2
+    assert index_of_least(spectrum, alphas, np.array([2.0, 2.0 - 1e-6, 2.0, 2.0])) == 1
+    assert index_of_least(spectrum, alphas, np.array([1.0, 2.0, np.nan, np.inf])) == 0

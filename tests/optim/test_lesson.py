@@ -49,4 +49,4 @@ def test_the_spread_of_a_constant_is_zero() -> None:
 
 def test_rows_without_weight_have_no_size() -> None:
     design = DenseDesign.of(np.ones((4, 2)), intercept=False)
-    assert module._by_powers(design, np.zeros(4)) == 0.0
+    assert module._power_iteration(design, np.zeros(4)) == 0.0

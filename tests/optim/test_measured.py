@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer.optim.certificate import BELOW, Measured
+from mercer.optim.certificate import AIM_FACTOR, LengthMeasure
 
 
 def test_each_point_is_measured_once() -> None:
     lengths = iter([3.0, 2.0])
-    measured, here, there = Measured(lambda: next(lengths)), object(), object()
+    measured, here, there = LengthMeasure(lambda: next(lengths)), object(), object()
     assert [measured.at(here), measured.at(here), measured.at(there), measured.at(there)] == [3.0, 3.0, 2.0, 2.0]
 
 
 def test_the_aim_is_lower_by_as_much_as_the_length_turned_out_longer() -> None:
-    assert Measured(lambda: 4.0).aim(object(), 1.0, 2.0) == pytest.approx(BELOW * 0.5)
+    assert LengthMeasure(lambda: 4.0).aim(object(), 1.0, 2.0) == pytest.approx(AIM_FACTOR * 0.5)
 
 
 @pytest.mark.parametrize("length", [1.0, 2.0, np.inf])
 def test_what_is_short_enough_or_beyond_measure_has_no_aim(length: float) -> None:
-    assert Measured(lambda: length).aim(object(), 1.0, 2.0) is None
+    assert LengthMeasure(lambda: length).aim(object(), 1.0, 2.0) is None

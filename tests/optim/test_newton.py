@@ -176,7 +176,7 @@ def test_a_start_far_above_is_left_step_by_step(level: float) -> None:
 
 
 def test_steps_in_vain_are_counted_in_a_row() -> None:
-    headway = newton.Headway(1.0)
+    headway = newton.StallMonitor(1.0)
     for _ in range(newton.MOST_IN_VAIN - 1):
         headway.note(5.0, 5.0, 0.9)
     assert not headway.none
@@ -188,7 +188,7 @@ def test_steps_in_vain_are_counted_in_a_row() -> None:
 
 
 def test_an_objective_that_rises_and_falls_by_turns_leads_nowhere() -> None:
-    headway = newton.Headway(1.0)
+    headway = newton.StallMonitor(1.0)
     high, low = 5.0 + 1e-11, 5.0
     headway.note(6.0, low, 0.9)
     for _ in range(newton.MOST_IN_VAIN):

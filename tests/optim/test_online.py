@@ -15,14 +15,14 @@ from mercer.families.penalties import L2, Strengths
 from mercer.families.response import Response
 from mercer.matrices import DenseDesign, Observations
 from mercer.optim import newton, stochastic
-from mercer.optim.learning_rules import RULES, Rate
+from mercer.optim.learning_rules import RULES, LearningRate
 from mercer.optim.problem import Problem
 from tests._ctrl_c import stop_at
 from tests.linear_model._lessons import blank, judged, lesson_of, overlapping, targets
 from tests.optim._problems import independent
 
 
-def by_hand(rule: str, lesson: Any, X: Any, rate: Rate, order: Any, passes: int) -> tuple[Any, Any]:
+def by_hand(rule: str, lesson: Any, X: Any, rate: LearningRate, order: Any, passes: int) -> tuple[Any, Any]:
     """Weights after each row, as the lectures write the update."""
     weight = np.ones(len(X)) if lesson.weight is None else lesson.weight
     X = np.column_stack([X, np.ones(len(X))]) if lesson.intercept else X
@@ -39,7 +39,7 @@ def test_three_points_of_lecture_2_by_hand() -> None:
     """LMS with targets ±1 and α = 0.1 on (1, 1), (0.5, 3) of class 1 and (2, 2) of class 0, starting from 0."""
     lesson = lesson_of(np.array([[1.0, 1.0], [0.5, 3.0], [2.0, 2.0]]), [1, 1, 0])
     units = blank(lesson)
-    fared = stochastic.pass_over(lesson, RULES["lms"], units, Rate(0.1, 0.0))
+    fared = stochastic.learn_pass(lesson, RULES["lms"], units, LearningRate(0.1, 0.0))
     # row 1: u = 0, e = 1: w = (0.1, 0.1), w0 = 0.1; row 2: u = 0.45, e = 0.55: w = (0.1275, 0.265), w0 = 0.155;
     # row 3: u = 0.94, e = −1.94: w = (−0.2605, −0.123), w0 = −0.039
     assert_allclose(units.w[:, 0], [-0.2605, -0.123])
@@ -70,10 +70,10 @@ def test_every_update_follows_the_rule(name: str, kind: str, classes: int) -> No
         stored.flags.writeable = False
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(X))
     lesson = lesson_of(stored, codes, weight=weight)
-    order, rate = np.random.default_rng(2).permutation(len(X)), Rate(0.05, 0.7)
+    order, rate = np.random.default_rng(2).permutation(len(X)), LearningRate(0.05, 0.7)
     units = blank(lesson)
     for _ in range(2):
-        stochastic.pass_over(lesson, RULES[name], units, rate, order=order, average=True)
+        stochastic.learn_pass(lesson, RULES[name], units, rate, order=order, average=True)
     w, path = by_hand(name, lesson, X, rate, order, passes=2)
     assert_allclose(units.stacked(intercept=True), w, rtol=1e-11, atol=1e-13)
     assert_allclose(units.averaged(intercept=True), np.mean(path, axis=0), rtol=1e-10, atol=1e-12)
@@ -83,21 +83,21 @@ def test_without_an_intercept_there_is_none() -> None:
     X, codes = overlapping()
     lesson = lesson_of(X, codes, intercept=False)
     units = blank(lesson)
-    stochastic.pass_over(lesson, RULES["logistic"], units, Rate(0.1, 0.0))
+    stochastic.learn_pass(lesson, RULES["logistic"], units, LearningRate(0.1, 0.0))
     assert_array_equal(units.bias, 0.0)
-    assert_allclose(units.w, by_hand("logistic", lesson, X, Rate(0.1, 0.0), range(len(X)), 1)[0])
+    assert_allclose(units.w, by_hand("logistic", lesson, X, LearningRate(0.1, 0.0), range(len(X)), 1)[0])
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
 def test_a_value_that_is_not_finite_is_noticed_though_no_update_uses_it(storage: Any) -> None:
     """A perceptron whose u is NaN says 0, which for a row of class 0 is no mistake."""
     lesson = lesson_of(storage([[1.0], [np.nan]]), [1, 0])
-    assert not stochastic.pass_over(lesson, RULES["perceptron"], blank(lesson), Rate(1.0, 0.0)).finite
+    assert not stochastic.learn_pass(lesson, RULES["perceptron"], blank(lesson), LearningRate(1.0, 0.0)).finite
 
 
 @pytest.mark.parametrize("n", [10, stochastic.MANY_ROWS, stochastic.MANY_ROWS + 5])
 def test_shuffling_leaves_no_row_out(n: int) -> None:
-    order = stochastic.shuffled(n, np.random.default_rng(0))
+    order = stochastic.shuffle_rows(n, np.random.default_rng(0))
     assert_array_equal(np.sort(order), np.arange(n))
     assert (order != np.arange(n)).any()
 

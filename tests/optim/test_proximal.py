@@ -63,8 +63,8 @@ def test_every_way_through_the_columns_ends_at_the_same_place(
     # with some squares, as levels that add up to the intercept can be told apart by nothing else
     posed = problem(response, design, ElasticNet(5.0, l1_ratio=0.9), n=400, p=60)
     expected = proximal_newton.solve(posed).value
-    monkeypatch.setattr(model, "ALL_AT_ONCE", 0)
-    monkeypatch.setattr(model, "FIRST", 4)
+    monkeypatch.setattr(model, "FULL_COLUMNS", 0)
+    monkeypatch.setattr(model, "FIRST_COLUMNS", 4)
     if route == "rows":
         monkeypatch.setattr(model, "MOST_GRAM", 0)
         monkeypatch.setattr(columns, "MANY", 0)  # float32

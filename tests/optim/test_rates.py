@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer.optim.learning_rules import RULES, largest_rate, rate_of, safe_rate
+from mercer.optim.learning_rules import RULES, largest_rate, choose_rate, safe_rate
 from tests.linear_model._lessons import lesson_of, overlapping
 
 
@@ -21,8 +21,8 @@ def test_safe_rates_are_half_of_the_largest(incremental: bool) -> None:
 
 def test_only_an_unnamed_rate_falls_by_itself_and_only_where_it_has_to() -> None:
     lesson, options = lesson_of(*overlapping()), {"start": None, "decay": None}
-    assert rate_of(lesson, RULES["lms"], incremental=True, **options).decay > 0
-    assert rate_of(lesson, RULES["lms"], incremental=False, **options).decay == 0
-    assert rate_of(lesson, RULES["perceptron"], incremental=True, **options).decay == 0
-    assert rate_of(lesson, RULES["lms"], incremental=True, start=0.1, decay=None) == (0.1, 0.0)
-    assert rate_of(lesson, RULES["lms"], incremental=True, start=0.1, decay=2.0).after(3.0) == pytest.approx(0.1 / 7)
+    assert choose_rate(lesson, RULES["lms"], incremental=True, **options).decay > 0
+    assert choose_rate(lesson, RULES["lms"], incremental=False, **options).decay == 0
+    assert choose_rate(lesson, RULES["perceptron"], incremental=True, **options).decay == 0
+    assert choose_rate(lesson, RULES["lms"], incremental=True, start=0.1, decay=None) == (0.1, 0.0)
+    assert choose_rate(lesson, RULES["lms"], incremental=True, start=0.1, decay=2.0).after(3.0) == pytest.approx(0.1 / 7)

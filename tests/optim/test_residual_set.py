@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer.optim._working_sets import ResidualSet
+from mercer.optim._working_sets import ResidualWorkingSet
 from mercer.optim.columns import DenseColumns, SparseColumns
 from mercer.optim.duality import GapPenalty
 from tests.optim._lasso_cases import regression, strengths, violation
@@ -22,7 +22,7 @@ def test_finds_the_minimum(kind: str, positive: bool) -> None:
         if kind == "dense"
         else SparseColumns(sparse.csc_array(X), np.zeros(30), np.ones(30))
     )
-    rows = ResidualSet(columns, np.arange(30), h, centred=False)
+    rows = ResidualWorkingSet(columns, np.arange(30), h, centred=False)
     rows.load(np.zeros(30), h * y)
     penalty = GapPenalty(np.full(30, 4.0), np.full(30, 0.5), positive)
     sweeps = rows.solve(penalty, 1e-14, 5000)
@@ -33,7 +33,7 @@ def test_finds_the_minimum(kind: str, positive: bool) -> None:
 
 def test_an_intercept_keeps_the_slopes_at_zero_in_sum() -> None:
     X, y = regression(80, 30)
-    rows = ResidualSet(DenseColumns(X + 3.0, np.zeros(30), np.ones(30)), np.arange(30), np.ones(80), centred=True)
+    rows = ResidualWorkingSet(DenseColumns(X + 3.0, np.zeros(30), np.ones(30)), np.arange(30), np.ones(80), centred=True)
     rows.load(np.zeros(30), y - y.mean())
     rows.solve(GapPenalty(np.full(30, 4.0), np.zeros(30)), 1e-15, 5000)
     level = float(np.mean(y - (X + 3.0) @ rows.w))
@@ -46,7 +46,7 @@ def test_leaps_save_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = regression(80, 30, correlated=5.0)
     spent = []
     for leaping in (True, False):
-        rows = ResidualSet(DenseColumns(X, np.zeros(30), np.ones(30)), np.arange(30), np.ones(80), centred=False)
+        rows = ResidualWorkingSet(DenseColumns(X, np.zeros(30), np.ones(30)), np.arange(30), np.ones(80), centred=False)
         if not leaping:
             monkeypatch.setattr(
                 "mercer.optim._anderson.Anderson.proposal", lambda self, point, residual: point + residual
@@ -58,7 +58,7 @@ def test_leaps_save_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_more_sweeps_than_allowed_and_at_the_minimum_none_of_the_linear_system() -> None:
     X, y = regression(20, 40, correlated=1.0)
-    rows = ResidualSet(DenseColumns(X, np.zeros(40), np.ones(40)), np.arange(40), np.ones(20), centred=False)
+    rows = ResidualWorkingSet(DenseColumns(X, np.zeros(40), np.ones(40)), np.arange(40), np.ones(20), centred=False)
     rows.load(np.zeros(40), y)
     penalty = GapPenalty(np.full(40, 0.5), np.full(40, 0.1))
     assert rows.solve(penalty, 0.0, 3) == 3

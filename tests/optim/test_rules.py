@@ -17,7 +17,7 @@ U = np.linspace(-9.0, 9.0, 181)
 
 def compiled(name: str, u: Any, y: float) -> tuple[Any, Any]:
     """Errors and losses."""
-    return tuple(np.array([loops.judged(RULES[name].code, float(each), y == 1.0) for each in u]).T)
+    return tuple(np.array([loops.error_and_loss(RULES[name].code, float(each), y == 1.0) for each in u]).T)
 
 
 @pytest.mark.parametrize("y", [0.0, 1.0])

@@ -42,5 +42,5 @@ def test_rows_at_hand_stand_for_all_of_a_source(classes: bool) -> None:
         else Problem(found, Response(Poisson(), LOG), strengths)
     )
     w, v = 0.3 * rng.normal(size=(2, this.n_columns))
-    assert classes or scaling.few_rows(this, w) is None  # which would look at rows
+    assert classes or scaling.woodbury_scaling(this, w) is None  # which would look at rows
     np.testing.assert_allclose(this.hessian_product(w)(v), this.at(w).hessian @ v, rtol=1e-9, atol=1e-9)

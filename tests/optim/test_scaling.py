@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from mercer.matrices import DenseDesign, MixedDesign, SparseDesign
-from mercer.optim.scaling import FewRows, RepeatedScaling, Scaling, Standardising, Whitening
+from mercer.optim.scaling import WoodburyScaling, RepeatedScaling, Scaling, DiagonalScaling, WhiteningScaling
 
 
 def root(rng: np.random.Generator, rows: int = 40) -> Any:
@@ -21,12 +21,12 @@ def scalings() -> dict[str, Scaling]:
     X = np.abs(rng.normal(size=(60, 4)))
     entries = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True)
     A, singular = root(rng), root(rng, rows=3)
-    whitening = Whitening.of(A.T @ A)
+    whitening = WhiteningScaling.of(A.T @ A)
     return {
         "whitening": whitening,
-        "of a singular Hessian": Whitening.of(singular.T @ singular),
-        "standardising": Standardising.of(entries, np.ones(60), np.ones(5)),
-        "without an intercept": Standardising.of(DenseDesign.of(X, intercept=False), np.ones(60), np.ones(4)),
+        "of a singular Hessian": WhiteningScaling.of(singular.T @ singular),
+        "standardising": DiagonalScaling.of(entries, np.ones(60), np.ones(5)),
+        "without an intercept": DiagonalScaling.of(DenseDesign.of(X, intercept=False), np.ones(60), np.ones(4)),
         "repeated": RepeatedScaling(whitening, np.array([1.0, 2.0, 0.5])),
     }
 
@@ -45,7 +45,7 @@ def test_whitening_is_a_root_of_the_inverse(rows: int) -> None:
     A = root(np.random.default_rng(2), rows)
     hessian = A.T @ A
     g = hessian @ np.random.default_rng(3).normal(size=(5, 2))  # in its range
-    scaling = Whitening.of(hessian)
+    scaling = WhiteningScaling.of(hessian)
     np.testing.assert_allclose(hessian @ scaling.forth(scaling.back(g)), g, rtol=1e-6)
 
 
@@ -54,7 +54,7 @@ def test_standardising_is_the_inverse_for_uncorrelated_columns() -> None:
     X = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) * [1, 3] + [5, 7]
     design = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True)
     h, l2 = np.full(4, 0.25), np.zeros(3)
-    scaling, hessian = Standardising.of(design, h, l2), design.gram(h)
+    scaling, hessian = DiagonalScaling.of(design, h, l2), design.gram(h)
     inverse = np.column_stack([scaling.forth(scaling.back(unit)) for unit in np.eye(3)])
     np.testing.assert_allclose(hessian @ inverse, np.eye(3), atol=1e-10)
 
@@ -73,7 +73,7 @@ def wide(kind: str) -> tuple[Any, Any]:
 def test_few_rows_tell_all_of_the_hessian(kind: str) -> None:
     design, l2 = wide(kind)
     h = np.random.default_rng(5).uniform(0.1, 3.0, 6)
-    scaling = FewRows.of(design, h, l2)
+    scaling = WoodburyScaling.of(design, h, l2)
     assert scaling is not None
     one = np.eye(len(l2))
     hessian = design.gram(h) + np.diag(l2)
@@ -84,6 +84,6 @@ def test_few_rows_tell_all_of_the_hessian(kind: str) -> None:
 def test_few_rows_need_a_penalty_to_tell_it() -> None:
     design, l2 = wide("intercept")
     h = np.ones(6)
-    assert FewRows.of(design, h, np.zeros_like(l2)) is None
-    assert FewRows.of(design, 0 * h, l2) is None
-    assert FewRows.of(design, h, 1e-20 * l2) is None
+    assert WoodburyScaling.of(design, h, np.zeros_like(l2)) is None
+    assert WoodburyScaling.of(design, 0 * h, l2) is None
+    assert WoodburyScaling.of(design, h, 1e-20 * l2) is None

@@ -16,7 +16,7 @@ from mercer.matrices import DenseDesign, MixedDesign, Observations, SparseDesign
 from mercer.matrices import streamed as survey
 from mercer.optim import newton, scaling, softmax
 from mercer.optim.problem import Problem
-from mercer.optim.scaling import FewRows
+from mercer.optim.scaling import WoodburyScaling
 from mercer.optim.softmax import SoftmaxProblem
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 from tests._ctrl_c import stop_at
@@ -88,10 +88,10 @@ def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str, monkeypatch:
     exact = softmax.solve(this, tolerance=1e-9)
     monkeypatch.setattr(softmax, "MOST_NEWTON", 0)
     few = this._of_each(0.2)
-    assert isinstance(few[0], FewRows)
+    assert isinstance(few[0], WoodburyScaling)
     # a class that no row has has an intercept without end
     np.testing.assert_allclose(softmax.solve(this, tolerance=1e-9).value[:-1], exact.value[:-1], atol=1e-7)
-    monkeypatch.setattr(FewRows, "of", lambda *_: None)
+    monkeypatch.setattr(WoodburyScaling, "of", lambda *_: None)
     whitened = this._of_each(0.2)
     np.testing.assert_allclose(few[1], whitened[1])
     one = np.eye(len(this.strengths.l2))
@@ -192,7 +192,7 @@ def test_the_certificate_tells_the_distance_from_where_the_search_ends() -> None
     design = DenseDesign.of(X)
     strengths = design.coordinates.strengths(L2(0.01).strengths(240))
     this = SoftmaxProblem(Observations(design, codes), SoftmaxResponse(3), strengths)
-    assert not softmax.by_newton(this)
+    assert not softmax.suits_newton(this)
     best = softmax.solve(this, tolerance=1e-9)
     for tolerance in (0.1, 1e-3):
         found = softmax.solve(this, tolerance=tolerance)

@@ -11,7 +11,7 @@ from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.matrices import DenseDesign, Observations
 from mercer.optim import newton
-from mercer.optim.problem import Midway, Problem, feasible_start
+from mercer.optim.problem import MidwayResponse, Problem, feasible_start
 from mercer.stats.quadratic import LOSS
 
 
@@ -54,7 +54,7 @@ def test_what_is_not_finite_for_another_reason_is_left_to_others() -> None:
 
 def test_tensors_have_the_slopes_of_arrays_midway() -> None:
     torch = pytest.importorskip("torch")
-    midway = Midway(Poisson(), SQRT, 2.0)
+    midway = MidwayResponse(Poisson(), SQRT, 2.0)
     y, eta, weight = np.array([0.0, 1.0, 5.0]), np.array([0.5, 1.0, 2.0]), np.array([1.0, 2.0, 0.5])
     expected, found = midway.slopes(y, eta, weight), midway.slopes(*map(torch.as_tensor, (y, eta, weight)))
     np.testing.assert_allclose(found.first.numpy(), expected.first)

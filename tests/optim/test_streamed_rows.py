@@ -11,7 +11,7 @@ from mercer._errors import DataError, NonFiniteError, TooManyColumnsError
 from mercer.data.sources.base import Chunk
 from mercer.data.sources.memory import MemorySource
 from mercer.optim import streamed_rows
-from mercer.optim.least_squares import least_squares, worth_a_square
+from mercer.optim.least_squares import least_squares, is_direct_cheap
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.streamed_rows import StreamedRows
 from mercer.stats.normal_equations import NormalEquations, RFactor
@@ -34,7 +34,7 @@ def test_shape_and_weights() -> None:
     mine, theirs = streamed(), LeastSquaresRows(X, Y, W)
     assert (mine.shape, mine.targets, mine.sparse, mine.dtype) == (theirs.shape, 3, False, theirs.dtype)
     assert (mine.total_weight, mine.heavy) == (theirs.total_weight, theirs.heavy)
-    assert worth_a_square(mine)
+    assert is_direct_cheap(mine)
 
 
 @pytest.mark.parametrize("rows", [1, 30, 500])
@@ -98,6 +98,6 @@ def column_sums(rows: LeastSquaresRows) -> np.ndarray:
 
 
 def test_rows_that_all_weigh_nothing_are_refused() -> None:
-    streamed_rows.refuse_no_weight(1)
+    streamed_rows.check_total_weight(1)
     with pytest.raises(DataError, match="Every row weighs 0"):
-        streamed_rows.refuse_no_weight(0)
+        streamed_rows.check_total_weight(0)

@@ -7,7 +7,7 @@ import pytest
 
 from mercer.matrices import DenseDesign, TensorDesign
 from mercer.optim.least_squares import least_squares
-from mercer.optim.least_squares_rows import LeastSquaresRows, TensorRows, rows_of, rows_of_design
+from mercer.optim.least_squares_rows import LeastSquaresRows, TensorRows, tensor_rows, design_rows
 from mercer.stats.normal_equations import NormalEquations, RFactor
 
 torch = pytest.importorskip("torch")
@@ -48,7 +48,7 @@ def test_the_fit_is_that_of_the_array(alpha, case):
     if case == "constant":
         X[:, 3] = 7.0
     X = X.astype(np.float32) if case == "single" else X
-    mine = least_squares(rows_of(torch.as_tensor(X), Y, None), np.full(2, alpha))
+    mine = least_squares(tensor_rows(torch.as_tensor(X), Y, None), np.full(2, alpha))
     theirs = least_squares(LeastSquaresRows(X, Y), np.full(2, alpha))
     np.testing.assert_allclose(mine.value.coefficients, theirs.value.coefficients, rtol=1e-7, atol=1e-9)
     assert mine.certificate.holds
@@ -58,7 +58,7 @@ def test_the_fit_is_that_of_the_array(alpha, case):
 
 def test_few_rows_are_solved_in_main_memory():
     X, Y, _ = problem(n=3)
-    assert not isinstance(rows_of(torch.as_tensor(X), Y, None), TensorRows)
+    assert not isinstance(tensor_rows(torch.as_tensor(X), Y, None), TensorRows)
 
 
 def test_they_say_where_they_are():
@@ -70,7 +70,7 @@ def test_they_say_where_they_are():
 def test_a_design_of_one_matrix_has_its_rows(weighted):
     X, Y, weight = problem()
     there = [torch.as_tensor(part) for part in (Y, weight)]
-    mine = rows_of_design(TensorDesign.of(torch.as_tensor(X)), there[0], there[1] if weighted else None)
-    theirs = rows_of_design(DenseDesign.of(X), Y, weight if weighted else None)
+    mine = design_rows(TensorDesign.of(torch.as_tensor(X)), there[0], there[1] if weighted else None)
+    theirs = design_rows(DenseDesign.of(X), Y, weight if weighted else None)
     assert mine.shape == theirs.shape
     assert mine.total_weight == pytest.approx(theirs.total_weight)

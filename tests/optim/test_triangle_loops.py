@@ -38,7 +38,7 @@ def test_what_stays_is_as_if_factorised_anew(size: int, seed: int, bits: int) ->
         keep[0] = not keep[0]
     G = positive_definite(size, seed)
     U, left = upper(G, size + 2), int(keep.sum())
-    triangle_loops.leave(U, size, keep)
+    triangle_loops.remove_columns(U, size, keep)
     np.testing.assert_allclose(
         np.triu(U[:left, :left]), np.linalg.cholesky(G[np.ix_(keep, keep)]).T, rtol=1e-8, atol=1e-9
     )
@@ -48,6 +48,6 @@ def test_what_stays_is_as_if_factorised_anew(size: int, seed: int, bits: int) ->
 def test_one_that_leaves(gone: int) -> None:
     G, keep = positive_definite(10, 0), np.arange(10) != gone
     U = upper(G, 10)
-    triangle_loops.leave(U, 10, keep)
+    triangle_loops.remove_columns(U, 10, keep)
     kept = np.triu(U[:9, :9])
     np.testing.assert_allclose(kept.T @ kept, G[np.ix_(keep, keep)], rtol=1e-10)

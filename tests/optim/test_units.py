@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mercer.optim.learning_rules import Units
+from mercer.optim.learning_rules import ThresholdUnits
 
 
 @pytest.mark.parametrize("by_column", [True, False])
 def test_a_copy_of_units_learns_by_itself(by_column: bool) -> None:
-    units = Units.of(np.ones((2, 3)), np.zeros(2), by_column=by_column)
+    units = ThresholdUnits.of(np.ones((2, 3)), np.zeros(2), by_column=by_column)
     other = units.copy()
     other.w += 1.0
     other.bias += 1.0

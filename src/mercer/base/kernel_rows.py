@@ -12,36 +12,26 @@ from mercer._gpu import is_tensor, to_numpy
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer.base.kernel_choice import SAMPLE, sample_of
-from mercer.base.validation import (
-    Plan,
-    checked,
-    checked_tensor,
-    checked_weight,
-    fetch_rows,
-    in_memory,
-    refuse_not_finite,
-    refuse_other_device,
-    tensor_plan,
-)
+from mercer.base.validation import Plan, check_rows, check_tensor, check_weight, fetch_rows, fetch_tensor, refuse_not_finite, refuse_other_device, tensor_plan
 from mercer.kernels import FromFunction, Kernel, check_positive_definite
 from mercer.kernels.inputs import count, is_table, take
 
 # Kernel models of tensors: what their kernel is, and how rows and responses come in.
 
 
-def kernel_rows(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) -> Any:
+def check_tensor_rows(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) -> Any:
     """Rows of a tensor, finite and of the columns of the fit, for a kernel that tensors have."""
     if not kernel.numeric or isinstance(kernel, FromFunction):
         raise DeviceError(
             f"{kernel!r} does not compare rows of a tensor; give a kernel of numbers such as RBF(), or arrays, "
             "X.cpu().numpy()."
         )
-    X = checked_tensor(estimator, X, reset=reset)
+    X = check_tensor(estimator, X, reset=reset)
     refuse_not_finite(estimator, X)
     return X
 
 
-def rows_to_look_at(X: Any, gamma: Any) -> Any:
+def rows_for_gamma(X: Any, gamma: Any) -> Any:
     """What a rule for gamma has to see of a tensor, in main memory: two rows of its variance, or a sample."""
     if gamma == "scale":
         variance = float(X.double().var(correction=0))
@@ -49,16 +39,16 @@ def rows_to_look_at(X: Any, gamma: Any) -> Any:
     return fetch_rows(X, sample_of(len(X), SAMPLE))
 
 
-def of_rows(values: Any, X: Any, name: str) -> Any:
+def fetch_row_values(values: Any, X: Any, name: str) -> Any:
     """Responses, weights or offsets in main memory, that are tensors beside the rows or none at all."""
     if is_tensor(X):
         refuse_other_device(values, X, name)
-    return in_memory(values)
+    return fetch_tensor(values)
 
 
-def responses(y: Any, X: Any, *, several: bool = False) -> Array:
+def check_responses(y: Any, X: Any, *, several: bool = False) -> Array:
     """Responses of rows that scikit-learn does not look at, in main memory: one for each, or several."""
-    values = np.asarray(of_rows(y, X, "y"))
+    values = np.asarray(fetch_row_values(y, X, "y"))
     if values.ndim == 0 or len(values) != count(X):
         raise DataError(
             f"Found input variables with inconsistent numbers of samples: {[count(X), values.size]}. Give one response "
@@ -89,26 +79,26 @@ def refuse_no_kernel(kernel: Kernel, X: Any) -> None:
         check_positive_definite(kernel, to_numpy(some) if is_tensor(some) else some).require()
 
 
-def checked_rows(estimator: Any, kernel: Kernel, X: Any, y: Any = None, *, reset: bool, **options: Any) -> Any:
+def check_kernel_rows(estimator: Any, kernel: Kernel, X: Any, y: Any = None, *, reset: bool, **options: Any) -> Any:
     """X as the kernel compares it, and y if it is given: a table of finite numbers, or a list of things.
 
     Rows of a tensor stay where they are; their responses come to main memory.
     """
     several = bool(options.get("multi_output", False))
     if is_tensor(X):
-        rows = kernel_rows(estimator, kernel, X, reset=reset)
-        return rows if y is None else (rows, responses(y, rows, several=several))
+        rows = check_tensor_rows(estimator, kernel, X, reset=reset)
+        return rows if y is None else (rows, check_responses(y, rows, several=several))
     if not kernel.numeric or (isinstance(kernel, FromFunction) and not is_table(X)):
         things = _things(X)
-        return things if y is None else (things, responses(y, things, several=several))
-    given = checked(estimator, X, y, reset=reset, dtype=[np.float64, np.float32], **options)
+        return things if y is None else (things, check_responses(y, things, several=several))
+    given = check_rows(estimator, X, y, reset=reset, dtype=[np.float64, np.float32], **options)
     refuse_not_finite(estimator, given if y is None else given[0])
     return given
 
 
-def row_weight(sample_weight: Any, y: Array) -> Array | None:
+def check_row_weight(sample_weight: Any, y: Array) -> Array | None:
     """Weights of the rows, one for each response and not all of them 0; None stays None."""
-    return checked_weight(in_memory(sample_weight), y)
+    return check_weight(fetch_tensor(sample_weight), y)
 
 
 def _things(X: Any) -> list[Any]:

@@ -21,15 +21,7 @@ from mercer._stored import flags, floats, part_of, stored
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer.base.agreement import refuse_labels_of_other_type
-from mercer.base.validation import (
-    NO_WEIGHT,
-    Plan,
-    adopt_columns,
-    is_sparse,
-    old_state_on_failure,
-    refuse_no_target,
-    refuse_not_finite,
-)
+from mercer.base.validation import NO_WEIGHT, Plan, adopt_columns, is_sparse, restore_on_failure, refuse_no_target, refuse_not_finite
 from mercer.data.frame_like import frame_like
 from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Chunk, Source
@@ -41,7 +33,7 @@ from mercer.matrices.categorical import category_places
 from mercer.matrices.coordinates import that_count
 from mercer.matrices.streamed import Drawing, Reading, Responses, StreamedObservations, Survey
 from mercer.matrices.terms import with_categories
-from mercer.optim.streamed_rows import refuse_no_weight
+from mercer.optim.streamed_rows import check_total_weight
 from mercer.stats.by_class import ByClass
 from mercer.stats.distinct_rows import DistinctRows
 
@@ -68,7 +60,7 @@ def refuse_offset(model: Any, first: Chunk) -> None:
 
 
 @contextmanager
-def naming_the_place(source: Source, reader: Any, look: Look) -> Iterator[None]:
+def locate_bad_values(source: Source, reader: Any, look: Look) -> Iterator[None]:
     """Where a pass comes across a value that no fit takes, say in which piece of the source, and where there."""
     try:
         yield
@@ -131,7 +123,7 @@ def observe(
     first = read(source.head())
     drawing = Drawing.of(first, source.n_rows, labels=labels)
     survey = fold(partial(_surveyed, read, drawing), source, Survey.merge)
-    refuse_no_weight(survey.heavy)
+    check_total_weight(survey.heavy)
     how = responses(survey)  # refuses labels before anything is computed from them
     columns = survey.sample.columns()
     n_columns = first.X.shape[1]
@@ -295,7 +287,7 @@ def source_of(X: Any, **beside: Any) -> Source:
 
 
 def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., Any]) -> Any:
-    with old_state_on_failure(model), _kept_in(checkpoint), own_or_outer_run() as run:
+    with restore_on_failure(model), _kept_in(checkpoint), own_or_outer_run() as run:
         if run.journal is not None:
             run.journal.enter(clone(model), source)
         passes, skipped = run.passes, len(run.skipped)

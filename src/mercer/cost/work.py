@@ -20,7 +20,7 @@ from mercer.kernel_ridge.perceptron_solver import SHARE as KEPT
 from mercer.kernels import Kernel
 from mercer.kernels.inputs import count, take
 from mercer.matrices.mapped import SHARE as TILES
-from mercer.optim.span.mapped_curvature import sample_of as sample_of_rows
+from mercer.optim.span.mapped_curvature import curvature_sample as sample_of_rows
 from mercer.optim.span.products import MOST_PIVOTS
 from mercer.optim.span.products import SHARE as IN_MEMORY
 from mercer.optim.span.ridge import AIM, MANY_ROWS, bytes_at_least, bytes_needed
@@ -35,7 +35,7 @@ from mercer.optim.span.steps import (
 )
 from mercer.optim.span.system import INSTEAD, RidgeSystem, few_features
 from mercer.report.wording import counted
-from mercer.svm.feature_machine import COPIES
+from mercer.svm.feature_machine import FEATURE_COPIES
 
 #: rows from which the number of steps is guessed
 SAMPLE = 1500
@@ -139,7 +139,7 @@ def support_vectors(model: Any, X: Any) -> Work:
         M = float(features.count)
         return Work(
             features.path,
-            memory=8 * COPIES * n * M + _bytes(X),
+            memory=8 * FEATURE_COPIES * n * M + _bytes(X),
             flops=2 * n * M**2 + features.choosing,
             entries=n * M + features.looked_at * M,
             traffic=READINGS * 8 * n * M,

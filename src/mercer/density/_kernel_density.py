@@ -27,15 +27,15 @@ from mercer.base.fitted_fields import FITTED
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
     Plan,
-    adds_up,
-    checked,
-    checked_tensor,
-    checked_tensor_weight,
-    checked_weight,
+    check_rows,
+    check_tensor,
+    check_tensor_weight,
+    check_weight,
     column_names,
-    old_state_on_failure,
+    has_finite_sum,
     refuse_not_finite,
     refuse_where,
+    restore_on_failure,
 )
 from mercer.density import _tensor_sums as tensor_sums
 from mercer.density._bandwidth import Bandwidth
@@ -53,20 +53,18 @@ from mercer.families.base import checked_count
 from mercer.families.multivariate import distinct_patterns
 from mercer.optim.certificate import Certificate
 
-# The rows that a kernel density is made of, some of whose values may be missing.
-
 
 @stored(X=floats("nd"), weight=optional(floats("n", least=0)), tag="DensityRows")
 @dataclass(frozen=True, eq=False)
 class DensityRows:
-    """Rows and their weights; None if all are 1."""
+    """Rows of a kernel density, some of whose values may be missing, and their weights; None if all are 1."""
 
     X: Array
     weight: Array | None
     is_complete: bool = True
 
-    def joined(self, other: Self) -> DensityRows:
-        """These rows and then those of `other`."""
+    def concatenate(self, other: Self) -> DensityRows:
+        """Return these rows followed by those of `other`."""
         weight = None
         if self.weight is not None or other.weight is not None:
             weight = np.concatenate([self.weights, other.weights])
@@ -78,31 +76,31 @@ class DensityRows:
 
     @cached_property
     def observed(self) -> Array:
-        """Where there is a value."""
+        """Mask of the values that are not missing."""
         return ~np.isnan(self.X)
 
-    def observing(self, columns: list[int]) -> Array:
-        """Numbers of the rows that have a value in all of these columns."""
+    def rows_observing(self, columns: list[int]) -> Array:
+        """Return the indices of the rows that have a value in all of these columns."""
         return np.flatnonzero(self.observed[:, columns].all(axis=1))
 
     @property
-    def weighs_nothing(self) -> bool:
-        """Whether there are no rows, or none of any weight."""
+    def is_weightless(self) -> bool:
+        """Whether there are no rows, or none of positive weight."""
         return not len(self.X) or (self.weight is not None and not self.weight.any())
 
-    def taken(self, rows: Array, columns: list[int]) -> DensityRows:
+    def take(self, rows: Array, columns: list[int]) -> DensityRows:
         return DensityRows(self.X[rows][:, columns], None if self.weight is None else self.weight[rows])
 
 
-def patterns(X: Array) -> list[tuple[list[int], Array]]:
-    """Which columns have values, and which rows have those and no others."""
+def group_by_pattern(X: Array) -> list[tuple[list[int], Array]]:
+    """Return each pattern of observed columns and the indices of the rows that have this pattern."""
     kinds, which = distinct_patterns(~np.isnan(X))
     return [(np.flatnonzero(kind).tolist(), np.flatnonzero(which == i)) for i, kind in enumerate(kinds)]
 
 
 def refuse_values(X: Array, names: list[str], *, missing: bool, infinite: bool = False) -> None:
-    """Raise an error that names the first NaN, unless values may be missing, or infinity, unless it has a meaning."""
-    if adds_up(X):
+    """Raise an error for the first NaN, unless `missing` is true, or the first infinity, unless `infinite` is true."""
+    if has_finite_sum(X):
         return
     refuse_where(
         lambda values: (np.isnan(values) & (not missing)) | (np.isinf(values) & (not infinite)),
@@ -113,17 +111,15 @@ def refuse_values(X: Array, names: list[str], *, missing: bool, infinite: bool =
     )
 
 
-# Kernel densities of another metric than the Euclidean: scikit-learn's trees compute them.
-
 TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
 METRICS = set(chain(*(VALID_METRICS[name] for name in TREES)))
-#: names that scikit-learn has for the kernels that it has
-NAMES = {"uniform": "tophat", "triangular": "linear"}
-KNOWN = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
+#: scikit-learn's names of kernels that have another one here
+SKLEARN_NAMES = {"uniform": "tophat", "triangular": "linear"}
+SKLEARN_KERNELS = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
 
 
 def tree_for(algorithm: str, metric: str) -> Any:
-    """The tree that scikit-learn would grow."""
+    """Return the class of tree that scikit-learn would build."""
     if algorithm == "auto":
         algorithm = "kd_tree" if metric in KDTree.valid_metrics else "ball_tree"
     if metric not in TREES[algorithm].valid_metrics:
@@ -132,37 +128,37 @@ def tree_for(algorithm: str, metric: str) -> Any:
 
 
 def is_euclidean(metric: str, params: dict[str, Any] | None) -> bool:
-    """Whether a metric, with its parameters, is the length of the difference."""
+    """Whether a metric with these parameters is the Euclidean one."""
     if metric in ("minkowski", "p"):
         return set(params or {}) <= {"p"} and (params or {}).get("p", 2) == 2
     return metric in ("euclidean", "l2") and not params
 
 
 class TreeDensity:
-    """What scikit-learn's `KernelDensity` computes: its normaliser is right for the Euclidean metric only.
+    """Density in a non-Euclidean metric by scikit-learn's trees; its normaliser is right for the Euclidean metric only.
 
     Parameters
     ----------
     tree : BallTree or KDTree
         A tree of the rows.
     kernel : SmoothingKernel
-        One of those that scikit-learn has.
+        A kernel that scikit-learn has.
     bandwidth : Bandwidth
         A number.
-    rows : Rows
-        The points.
+    rows : DensityRows
+        The training rows.
     breadth_first : bool
-        How the tree is searched.
+        Order in which the tree is searched.
     """
 
     def __init__(
         self, tree: Any, kernel: SmoothingKernel, bandwidth: Bandwidth, rows: DensityRows, breadth_first: bool
     ) -> None:
-        self.name = NAMES.get(kernel.name, kernel.name)
-        if self.name not in KNOWN or kernel.form != "radial":
+        self.name = SKLEARN_NAMES.get(kernel.name, kernel.name)
+        if self.name not in SKLEARN_KERNELS or kernel.form != "radial":
             raise KernelError(
                 f"the {kernel.form} {kernel.name} kernel goes with the Euclidean metric only; other metrics take "
-                f"{', '.join(KNOWN)}."
+                f"{', '.join(SKLEARN_KERNELS)}."
             )
         if np.ndim(bandwidth.value) or bandwidth.sensitivity:
             raise BandwidthError("a metric other than the Euclidean takes one bandwidth, a number for all points.")
@@ -170,7 +166,7 @@ class TreeDensity:
         self.breadth_first = breadth_first
 
     def log_density(self, X: Array, *, rtol: float = 0.0, atol: float = 0.0) -> Array:
-        """Log density of every row."""
+        """Return the log density of every row."""
         total = float(self.rows.weights.sum())
         logs: Array = self.tree.kernel_density(
             X, h=self.bandwidth.value, kernel=self.name, atol=atol * total, rtol=rtol,
@@ -179,224 +175,17 @@ class TreeDensity:
         return np.asarray(logs - np.log(total))
 
     def sample(self, n: int, rng: Rng) -> Array:
-        """As scikit-learn draws: steps are Euclidean whatever the metric is."""
+        """Draw n rows as scikit-learn does: steps are Euclidean whatever the metric."""
         if not isinstance(self.kernel, Gaussian | Uniform):
             raise NoClosedFormError(
-                f"the {self.name} kernel cannot be drawn from in another metric; use the Euclidean one, or the "
-                "Gaussian or tophat kernel."
+                f"the {self.name} kernel cannot be sampled in a metric other than the Euclidean; use the Euclidean one, "
+                "or the Gaussian or tophat kernel."
             )
         return Windows(self.kernel, self.bandwidth, self.rows.X, self.rows.weight).sample(n, rng)
 
 
-# What can be asked of a fitted kernel density beyond scikit-learn: quantiles, regions, slices, plots.
-
-#: what a plot shows of a density of two columns
-COVERAGES = (0.95, 0.8, 0.5)
-
-
-class DensityQuestions(DensityEstimator):
-    """An estimator with a `density_`, made of `_rows` within a `_support`."""
-
-    metric: str
-    missing: str
-    score_samples: Any
-    density_: Any
-    kernel_: SmoothingKernel
-    bandwidth_choice_: Bandwidth
-    plan_: Plan
-    _rows: DensityRows
-    _support: Support | None
-
-    def leave_one_out_log_density(self) -> Array:
-        """Log density of each training row under the windows of all others, with the same bandwidth.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            −inf where the others do not reach; of a row with missing values, of the columns it has.
-        """
-        self._windows("leaving out rows")
-        if self._rows.is_complete:
-            return np.asarray(self.density_.log_density_left_out())
-        found = np.zeros(len(self._rows.X))
-        for columns, rows in patterns(self._rows.X):
-            if columns:
-                left_out = self._density_of(columns).log_density_left_out()
-                found[rows] = left_out[np.searchsorted(self._rows.observing(columns), rows)]
-        return found
-
-    def cdf(self, X: Any) -> Any:
-        """P(x' ≤ x in every column) for each row.
-
-        Parameters
-        ----------
-        X : array-like, data frame or tensor of shape (n_samples, n_features)
-            Upper bounds, which may be infinite.
-
-        Returns
-        -------
-        probability : ndarray or tensor of shape (n_samples,)
-            The probabilities. Several columns need a product form with a bandwidth per column, or a Gaussian kernel
-            (with a bandwidth matrix: two columns).
-        """
-        self._windows("a distribution function")
-        rows = self._checked_queries(X, infinite=True)
-        found = self._over_patterns(rows, lambda density, part: density.cdf(part), 1.0)
-        return like(found, checked_tensor(self, X, reset=False)) if is_tensor(X) else found
-
-    def quantile(self, q: Any) -> Array:
-        """The smallest x with cdf(x) ≥ q, of a single column.
-
-        Parameters
-        ----------
-        q : float or array-like
-            Probabilities.
-
-        Returns
-        -------
-        x : ndarray of the shape of q
-            The quantiles.
-        """
-        return self._windows("quantiles").quantile(q)
-
-    def highest_density_region(self, coverage: float = 0.95) -> HighestDensityRegion:
-        """The smallest region that holds so much of the probability.
-
-        Parameters
-        ----------
-        coverage : float, default=0.95
-            Its probability.
-
-        Returns
-        -------
-        region : HighestDensityRegion
-            With `level`, the density on its boundary, `contains(X)` and, for a single column, `intervals`. The level
-            is solved for on the curve of a single column, and for several a quantile of the density at 10 000 draws
-            from it, always the same (Hyndman 1996): the coverage is off by less than a hundredth.
-        """
-        return self._windows("highest-density regions").highest_density_region(coverage)
-
-    def conditional(self, given: Mapping[Any, float]) -> Density:
-        """The density p(y|x) of the other columns where some have given values.
-
-        Parameters
-        ----------
-        given : mapping from column to number
-            Columns by name or number.
-
-        Returns
-        -------
-        density : Density
-            A frozen density of the other columns in their order, with `log_density`, `sample`, `cdf`, `quantile`,
-            `mean`, … of arrays. Its `mean` is the Nadaraya–Watson estimate at x unless Σ correlates columns.
-        """
-        density, numbered = self._windows("conditional densities"), self._numbered(given)
-        if self._support is not None:
-            refuse_given(self._support, numbered, column_names(self))
-        return density.conditional(numbered)
-
-    def on_grid(self, n_points: int | Sequence[int] | None = None, extent: float = 3.0) -> tuple[Any, Array]:
-        """The density on a regular grid, for up to three columns.
-
-        Parameters
-        ----------
-        n_points : int or sequence of int, default=None
-            Points along every axis, or along each; 1024, 128 or 32 for one, two or three columns if not given.
-        extent : float, default=3.0
-            How many bandwidths the grid goes on beyond the rows; it ends at the bounds of the support.
-
-        Returns
-        -------
-        grid : ndarray of shape (n_points,), or tuple of such
-            Places along each axis.
-        density : ndarray of shape (n_points,) or (n_points, n_points, …)
-            p there.
-        """
-        return self._windows("a grid").on_grid(n_points, extent)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Plot the density of one column with its rows below, or of two with regions of 50, 80 and 95 %.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Where to; a new figure if not given.
-
-        Returns
-        -------
-        ax : matplotlib.axes.Axes
-            The axes.
-        """
-        from mercer.report import plots
-
-        density = self._windows("a plot")
-        if density.columns > 2:
-            raise DataError(f"a plot shows one or two columns, not {density.columns}; fit a density of these alone.")
-        grid, values = density.on_grid()
-        if density.columns == 1:
-            return plots.density_curve(grid, values, rug=density.centres[:, 0], ax=ax, name=column_names(self)[0])
-        levels = np.array([region.level for region in highest_density_regions(density, COVERAGES)])
-        labels, names = [f"{coverage:.0%}" for coverage in COVERAGES], column_names(self)
-        x, y = grid
-        return plots.density_contours(x, y, values.T, levels, labels, density.centres, ax, names=names)
-
-    # Inner parts.
-
-    def _windows(self, what: str) -> Density:
-        check_is_fitted(self)
-        if not isinstance(self.density_, Density):
-            raise NoClosedFormError(f"{what} goes with the Euclidean metric only, not with {self.metric!r}.")
-        return self.density_
-
-    def _checked_queries(self, X: Any, *, infinite: bool = False) -> Array:
-        X = to_numpy(X) if is_tensor(X) else X
-        rows = checked(self, X, reset=False, accept_sparse=False, dtype=np.float64, order="C")
-        refuse_values(rows, column_names(self), missing=self.missing == "integrate", infinite=infinite)
-        return np.asarray(rows)
-
-    def _over_patterns(self, X: Array, ask: Any, of_nothing: float) -> Array:
-        """What each row gets from the density of the columns that it has; `of_nothing` if it has none."""
-        if self.missing == "error" or not np.isnan(X).any():
-            return np.asarray(ask(self.density_, X))
-        found = np.full(len(X), of_nothing)
-        for columns, rows in patterns(X):
-            if columns:
-                found[rows] = ask(self._density_of(columns), X[rows][:, columns])
-        return found
-
-    def _density_of(self, columns: list[int]) -> Density:
-        """The density of some of the columns, of all rows that have them."""
-        if self._rows.is_complete:
-            return self._windows("missing values").marginal(columns)
-        seen = self._seen(columns)
-        if seen.weighs_nothing:
-            names = ", ".join(repr(column_names(self)[column]) for column in columns)
-            raise DataError(f"no training row that weighs anything has values in all of {names}; ask for fewer.")
-        self._windows("missing values").marginal(columns)  # refuses kernels whose marginals have no formula
-        support = None if self._support is None else self._support.over(columns)
-        bandwidth = narrowed(self.bandwidth_choice_, columns)
-        return on_support(Windows(self.kernel_, bandwidth, unbounded(seen.X, support), seen.weight), support)
-
-    def _numbered(self, given: Mapping[Any, float]) -> dict[int, float]:
-        """Conditions by the number of the column."""
-        if not isinstance(given, Mapping):
-            raise DataError(f"conditions are given by column, as in {{'height': 1.8}}; got {given!r}.")
-        names = column_names(self)
-        places = {name: place for place, name in enumerate(names)}
-        found: dict[int, float] = {}
-        for key, value in given.items():
-            place = places.get(key, key)
-            if not isinstance(place, Integral) or isinstance(place, bool) or not 0 <= int(place) < len(names):
-                raise ColumnMismatchError(f"there is no column {key!r}; the columns are {', '.join(names)}.")
-            if not isinstance(value, Real) or not np.isfinite(float(value)):
-                raise DataError(f"column {names[int(place)]!r} was given as {value!r}; give a finite number.")
-            found[int(place)] = float(value)
-        if not 0 < len(found) < len(names):
-            raise DataError("give values of at least one column, and leave at least one.")
-        return found
-
-    def _seen(self, columns: list[int]) -> DensityRows:
-        return self._rows.taken(self._rows.observing(columns), columns)
+#: probabilities of the regions that a plot of two columns shows
+PLOTTED_COVERAGES = (0.95, 0.8, 0.5)
 
 
 @traits(
@@ -413,13 +202,13 @@ class DensityQuestions(DensityEstimator):
     density_=part_of(d="d"),
     bandwidth_=either(real(), floats("d"), floats("dd")),
     bandwidth_choice_=part_of(Bandwidth),
-    # trees of scikit-learn are in no file; the order of the rows decides them
-    regrow={"density_": lambda model: model._regrow()},
+    # files hold no scikit-learn trees; they are rebuilt from the stored rows
+    regrow={"density_": lambda model: model._rebuild_tree()},
 )
-class KernelDensity(ValueHolder, DensityQuestions):
-    """Kernel density estimation; scikit-learn's `KernelDensity` with bandwidths that know the data, bounds and more.
+class KernelDensity(ValueHolder, DensityEstimator):
+    """Kernel density estimation; scikit-learn's `KernelDensity` with automatic bandwidths, bounded supports and more.
 
-    p(x) is the weighted mean of kernels laid around the rows. Sums are taken in the logarithm: the density of a
+    p(x) is the weighted mean of kernels centred on the rows. Sums are taken in log space: the density of a
     Gaussian kernel is never −inf, however far from all rows.
 
     Parameters
@@ -429,7 +218,7 @@ class KernelDensity(ValueHolder, DensityQuestions):
         rule to choose one: "isj" (one column), "plugin", "likelihood-cv", "least-squares-cv", "scott-scaled",
         "silverman-scaled". "scott" and "silverman" are scikit-learn's numbers, which ignore the scale of the data.
     algorithm : {"auto", "kd_tree", "ball_tree"}, default="auto"
-        Which tree scikit-learn grows for metrics other than the Euclidean.
+        Tree that scikit-learn builds for metrics other than the Euclidean.
     kernel : str or SmoothingKernel, default="gaussian"
         "gaussian", "uniform" or "tophat", "epanechnikov", "triangular" or "linear", "biweight", "triweight", "cosine",
         "exponential", or a kernel of `mercer.density`, e.g. in its product form.
@@ -437,29 +226,29 @@ class KernelDensity(ValueHolder, DensityQuestions):
         Distances. Others than the Euclidean are computed by scikit-learn, whose normaliser is right for the Euclidean
         only.
     atol : float, default=0
-        Absolute error of a density that is tolerated where that is faster.
+        Absolute error of a density that is tolerated where this is faster.
     rtol : float, default=0
         Relative error that is tolerated.
     breadth_first : bool, default=True
-        How scikit-learn searches a tree.
+        Order in which scikit-learn searches a tree.
     leaf_size : int, default=40
-        Of a tree.
+        Leaf size of the tree.
     metric_params : dict, default=None
         Parameters of the metric.
     support : None, pair, sequence of pairs or dict, default=None
         Bounds of the columns: (low, high) for all, one such pair or None for each, or pairs by name or number of the
         column. Bounds may be infinite or None.
     boundary : {"reflect", "transform"}, default="reflect"
-        What keeps the density within bounds. "reflect" folds space along them, so that what would leak comes back; it
-        sees as many images of a kernel as have 1e-16 of its mass, and the slope is 0 at a bound. "transform" estimates
-        the density of log(x − low), −log(high − x) or log((x − low)/(high − x)); bandwidths are in these units, and
-        the density is 0 at a bound.
+        How the density is kept within the bounds. "reflect" folds space along them, so that mass beyond a bound is
+        added back inside; it counts all images of a kernel that hold more than 1e-16 of its mass, and the slope is 0 at
+        a bound. "transform" estimates the density of log(x − low), −log(high − x) or log((x − low)/(high − x));
+        bandwidths are in these units, and the density is 0 at a bound.
     missing : {"error", "integrate"}, default="error"
-        What NaN means. "integrate" integrates such columns out of a query: its density is that of the columns it has,
-        1 if it has none. A training row takes part in the marginal density of a set of columns if it has a value in all
-        of them, so that complete queries, draws and conditional densities are based on complete rows, as is the choice
-        of a bandwidth. It needs marginals that have a formula: a Gaussian kernel, or a product form with a bandwidth
-        per column.
+        Treatment of NaN. "integrate" integrates missing columns out of a query: its density is that of the columns it
+        has, 1 if it has none. A training row takes part in the marginal density of a set of columns if it has a value
+        in all of them, so that complete queries, draws and conditional densities are based on complete rows, as is the
+        choice of a bandwidth. It needs marginals that have a formula: a Gaussian kernel, or a product form with a
+        bandwidth per column.
 
     Attributes
     ----------
@@ -476,9 +265,9 @@ class KernelDensity(ValueHolder, DensityQuestions):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     certificate_ : Certificate
-        How we know that this is the estimate.
+        Evidence of optimality.
     plan_ : Plan
-        How densities are computed.
+        Which path the fit took.
 
     Examples
     --------
@@ -536,11 +325,9 @@ class KernelDensity(ValueHolder, DensityQuestions):
         self.boundary = boundary
         self.missing = missing
 
-    # Learning.
-
     @fits_sources
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Lay kernels around rows.
+        """Fit the kernel density.
 
         Parameters
         ----------
@@ -556,9 +343,9 @@ class KernelDensity(ValueHolder, DensityQuestions):
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
-            self._learn(self._checked_rows(X, sample_weight, reset=True))
+            self._learn(self._check_rows(X, sample_weight, reset=True))
             self.plan_ = self.plan_.where(X)
         return self
 
@@ -581,9 +368,9 @@ class KernelDensity(ValueHolder, DensityQuestions):
         """
         if not hasattr(self, "density_"):
             return self.fit(X, y, sample_weight)
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
-            self._learn(self._rows.joined(self._checked_rows(X, sample_weight, reset=False)))
+            self._learn(self._rows.concatenate(self._check_rows(X, sample_weight, reset=False)))
         return self
 
     def merge(self, other: Self) -> Self:
@@ -602,65 +389,227 @@ class KernelDensity(ValueHolder, DensityQuestions):
         check_is_fitted(self)
         refuse_other_columns(self, other)
         refuse_other_parameters(self, other)
-        with old_state_on_failure(self):
-            self._learn(self._rows.joined(other._rows))
+        with restore_on_failure(self):
+            self._learn(self._rows.concatenate(other._rows))
         return self
 
-    def _checked_rows(self, X: Any, sample_weight: Any, *, reset: bool) -> DensityRows:
+    def score_samples(self, X: Any) -> Any:
+        """Log density of each row.
+
+        Parameters
+        ----------
+        X : array-like, data frame or tensor of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        log_density : ndarray or tensor of shape (n_samples,)
+            log p(x), on the device of X if it is a tensor; −inf outside the support and where a kernel of compact
+            support does not reach.
+        """
+        check_is_fitted(self)
         if is_tensor(X):
-            X = checked_tensor(self, X, reset=reset)
-            weight_there = checked_tensor_weight(sample_weight, X)
-            # the rows are kept in main memory, as of any other fit
+            return self._tensor_log_density(X)
+        rows = self._check_queries(X)
+        rtol, atol = float(self.rtol), float(self.atol)
+        return self._evaluate_by_pattern(
+            rows, lambda density, part: density.log_density(part, rtol=rtol, atol=atol), 0.0
+        )
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw rows from the density, whatever its kernel.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
+            Determines the draw; Gaussian and tophat kernels give scikit-learn's numbers.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            The rows.
+        """
+        check_is_fitted(self)
+        generator = isinstance(random_state, np.random.Generator)
+        rng = random_state if generator else check_random_state(random_state)
+        return np.asarray(self.density_.sample(checked_count(n_samples), rng))
+
+    def leave_one_out_log_density(self) -> Array:
+        """Log density of each training row under the kernels of all others, with the same bandwidth.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            −inf where no other kernel reaches; for a row with missing values, the density of the columns it has.
+        """
+        self._euclidean_density("leaving out rows")
+        if self._rows.is_complete:
+            return np.asarray(self.density_.log_density_left_out())
+        found = np.zeros(len(self._rows.X))
+        for columns, rows in group_by_pattern(self._rows.X):
+            if columns:
+                left_out = self._density_over(columns).log_density_left_out()
+                found[rows] = left_out[np.searchsorted(self._rows.rows_observing(columns), rows)]
+        return found
+
+    def cdf(self, X: Any) -> Any:
+        """P(x' ≤ x in every column) for each row.
+
+        Parameters
+        ----------
+        X : array-like, data frame or tensor of shape (n_samples, n_features)
+            Upper bounds, which may be infinite.
+
+        Returns
+        -------
+        probability : ndarray or tensor of shape (n_samples,)
+            The probabilities. Several columns need a product form with a bandwidth per column, or a Gaussian kernel
+            (with a bandwidth matrix: two columns).
+        """
+        self._euclidean_density("a distribution function")
+        rows = self._check_queries(X, infinite=True)
+        found = self._evaluate_by_pattern(rows, lambda density, part: density.cdf(part), 1.0)
+        return like(found, check_tensor(self, X, reset=False)) if is_tensor(X) else found
+
+    def quantile(self, q: Any) -> Array:
+        """Smallest x with cdf(x) ≥ q, for a density of one column.
+
+        Parameters
+        ----------
+        q : float or array-like
+            Probabilities.
+
+        Returns
+        -------
+        x : ndarray of the shape of q
+            The quantiles.
+        """
+        return self._euclidean_density("quantiles").quantile(q)
+
+    def highest_density_region(self, coverage: float = 0.95) -> HighestDensityRegion:
+        """Smallest region that holds a given probability.
+
+        Parameters
+        ----------
+        coverage : float, default=0.95
+            Probability of the region.
+
+        Returns
+        -------
+        region : HighestDensityRegion
+            With `level`, the density on its boundary, `contains(X)` and, for a single column, `intervals`. The level
+            is exact for a single column; for several it is a quantile of the density at 10 000 draws
+            from it, with a fixed seed (Hyndman 1996), and the coverage is off by less than a hundredth.
+        """
+        return self._euclidean_density("highest-density regions").highest_density_region(coverage)
+
+    def conditional(self, given: Mapping[Any, float]) -> Density:
+        """Density p(y|x) of the other columns given values of some.
+
+        Parameters
+        ----------
+        given : mapping from column to number
+            Columns by name or number.
+
+        Returns
+        -------
+        density : Density
+            An immutable density of the other columns in their order, with `log_density`, `sample`, `cdf`, `quantile`,
+            `mean`, … of arrays. Its `mean` is the Nadaraya–Watson estimate at x unless Σ correlates columns.
+        """
+        density, numbered = self._euclidean_density("conditional densities"), self._number_conditions(given)
+        if self._support is not None:
+            refuse_given(self._support, numbered, column_names(self))
+        return density.conditional(numbered)
+
+    def on_grid(self, n_points: int | Sequence[int] | None = None, extent: float = 3.0) -> tuple[Any, Array]:
+        """Density on a regular grid, for up to three columns.
+
+        Parameters
+        ----------
+        n_points : int or sequence of int, default=None
+            Points along every axis, or along each; by default 1024, 128 or 32 for one, two or three columns.
+        extent : float, default=3.0
+            Number of bandwidths by which the grid extends beyond the rows; it ends at the bounds of the support.
+
+        Returns
+        -------
+        grid : ndarray of shape (n_points,), or tuple of such
+            Coordinates along each axis.
+        density : ndarray of shape (n_points,) or (n_points, n_points, …)
+            Density at the grid points.
+        """
+        return self._euclidean_density("a grid").on_grid(n_points, extent)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Plot the density of one column with its rows below, or of two with regions of 50, 80 and 95 %.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Axes to draw on; a new figure if not given.
+
+        Returns
+        -------
+        ax : matplotlib.axes.Axes
+            The axes.
+        """
+        from mercer.report import plots
+
+        density = self._euclidean_density("a plot")
+        if density.columns > 2:
+            raise DataError(f"a plot shows one or two columns, not {density.columns}; fit a density of one or two.")
+        grid, values = density.on_grid()
+        if density.columns == 1:
+            return plots.density_curve(grid, values, rug=density.centres[:, 0], ax=ax, name=column_names(self)[0])
+        levels = np.array([region.level for region in highest_density_regions(density, PLOTTED_COVERAGES)])
+        labels, names = [f"{coverage:.0%}" for coverage in PLOTTED_COVERAGES], column_names(self)
+        x, y = grid
+        return plots.density_contours(x, y, values.T, levels, labels, density.centres, ax, names=names)
+
+    def _check_rows(self, X: Any, sample_weight: Any, *, reset: bool) -> DensityRows:
+        if is_tensor(X):
+            X = check_tensor(self, X, reset=reset)
+            weight_there = check_tensor_weight(sample_weight, X)
+            # the rows are kept in main memory, as after any other fit
             X, sample_weight = to_numpy(X), None if weight_there is None else to_numpy(weight_there)
-        values = checked(self, X, reset=reset, accept_sparse=False, dtype=np.float64, order="C")
+        values = check_rows(self, X, reset=reset, accept_sparse=False, dtype=np.float64, order="C")
         refuse_values(values, column_names(self), missing=self.missing == "integrate")
-        weight = checked_weight(sample_weight, values)
+        weight = check_weight(sample_weight, values)
         is_complete = self.missing == "error" or not np.isnan(values).any()
         return DensityRows(np.require(values, requirements="W"), weight, is_complete)
 
     def _learn(self, rows: DensityRows) -> None:
         self.kernel_ = smoothing_kernel_from(self.kernel)
         self._rows = rows
-        self._support = self._bounds()
+        self._support = self._check_support()
         tree = tree_for(self.algorithm, self.metric)
         if is_euclidean(self.metric, self.metric_params):
-            self._lay_windows()
-            path, exact = self._path(), not self._tolerates
+            self._fit_windows()
+            path, exact = self._describe_path(), not self._is_approximate
         else:
-            self._grow(tree)
+            self._fit_tree(tree)
             path, exact = f"scikit-learn's {tree.__name__}, metric {self.metric!r}", not (self.rtol or self.atol)
         self.bandwidth_ = self.bandwidth_choice_.value
-        self.certificate_ = Certificate.closed_form("the weighted mean of kernels around the rows")
+        self.certificate_ = Certificate.closed_form("the weighted mean of kernels centred on the rows")
         blocks = -(-len(rows.X) // SIZE)
         self.plan_ = Plan(path, "float64", blocks, thread_count(), exact=exact)
 
-    def _path(self) -> str:
-        blocks = f"sums of {self.kernel_.name} kernels over blocks of points, without those out of reach"
-        if not self._tolerates:
-            return blocks
-        return f"a Fourier grid whose error is bounded; where it would cost more, or say too little, {blocks}"
-
-    @property
-    def _tolerates(self) -> bool:
-        """Whether densities may be off: of other kernels they are exact, whatever is tolerated."""
-        transformed = self._support is not None and self._support.boundary == "transform"
-        adaptive = self.bandwidth_choice_.sensitivity > 0
-        asked = self.rtol > 0 or (self.atol > 0 and not transformed)
-        return asked and has_grid(self.kernel_, self.n_features_in_, adaptive=adaptive)
-
-    def _bounds(self) -> Support | None:
+    def _check_support(self) -> Support | None:
         names = column_names(self)
         support = support_from(self.support, self.n_features_in_, self.boundary, names)
         if support is not None:
             support.refuse_outside(self._rows.X, names)
         return support
 
-    def _lay_windows(self) -> None:
+    def _fit_windows(self) -> None:
         everything = list(range(self.n_features_in_))
-        complete = self._rows if self._rows.is_complete else self._seen(everything)
-        if complete.weighs_nothing:
+        complete = self._rows if self._rows.is_complete else self._rows_over(everything)
+        if complete.is_weightless:
             raise DataError(
-                "every row that weighs anything has a missing value, so that nothing is known of all columns together; "
+                "every row of positive weight has a missing value, so that no row is complete; "
                 "fit fewer columns at a time, or drop those that are mostly missing."
             )
         points = unbounded(complete.X, self._support)
@@ -674,12 +623,7 @@ class KernelDensity(ValueHolder, DensityQuestions):
         windows = Windows(self.kernel_, self.bandwidth_choice_, points, complete.weight)
         self.density_ = on_support(windows, self._support)
 
-    def _regrow(self) -> None:
-        """Make the tree again, which no file holds."""
-        if hasattr(self, "_rows"):
-            self._grow(tree_for(self.algorithm, self.metric))
-
-    def _grow(self, tree: Any) -> None:
+    def _fit_tree(self, tree: Any) -> None:
         if self._support is not None or not self._rows.is_complete:
             raise NoClosedFormError(
                 f"bounded supports and missing values go with the Euclidean metric only, not with {self.metric!r}."
@@ -690,32 +634,40 @@ class KernelDensity(ValueHolder, DensityQuestions):
         grown = tree(rows.X, sample_weight=rows.weight, **params)
         self.density_ = TreeDensity(grown, self.kernel_, choice, rows, self.breadth_first)
 
-    # Densities.
+    def _rebuild_tree(self) -> None:
+        """Rebuild the tree after the model was loaded."""
+        if hasattr(self, "_rows"):
+            self._fit_tree(tree_for(self.algorithm, self.metric))
 
-    def score_samples(self, X: Any) -> Any:
-        """Log density of each row.
+    def _describe_path(self) -> str:
+        blocks = f"sums of {self.kernel_.name} kernels over blocks of points, without those out of reach"
+        if not self._is_approximate:
+            return blocks
+        return f"a Fourier grid whose error is bounded; where it would cost more, or be too inaccurate, {blocks}"
 
-        Parameters
-        ----------
-        X : array-like, data frame or tensor of shape (n_samples, n_features)
-            Rows to score.
+    @property
+    def _is_approximate(self) -> bool:
+        """Whether densities are approximate: only sums that a grid can take are, whatever is tolerated."""
+        transformed = self._support is not None and self._support.boundary == "transform"
+        adaptive = self.bandwidth_choice_.sensitivity > 0
+        is_tolerant = self.rtol > 0 or (self.atol > 0 and not transformed)
+        return is_tolerant and has_grid(self.kernel_, self.n_features_in_, adaptive=adaptive)
 
-        Returns
-        -------
-        log_density : ndarray or tensor of shape (n_samples,)
-            log p(x), of a tensor on its device; −inf beyond the support and where a kernel of compact support does
-            not reach.
-        """
+    def _euclidean_density(self, what: str) -> Density:
         check_is_fitted(self)
-        if is_tensor(X):
-            return self._log_density_there(X)
-        rows = self._checked_queries(X)
-        rtol, atol = float(self.rtol), float(self.atol)
-        return self._over_patterns(rows, lambda density, part: density.log_density(part, rtol=rtol, atol=atol), 0.0)
+        if not isinstance(self.density_, Density):
+            raise NoClosedFormError(f"{what} goes with the Euclidean metric only, not with {self.metric!r}.")
+        return self.density_
 
-    def _log_density_there(self, X: Any) -> Any:
-        """Of a tensor, where it lies if sums over points are taken there, else in main memory; a tensor there."""
-        X = checked_tensor(self, X, reset=False)
+    def _check_queries(self, X: Any, *, infinite: bool = False) -> Array:
+        X = to_numpy(X) if is_tensor(X) else X
+        rows = check_rows(self, X, reset=False, accept_sparse=False, dtype=np.float64, order="C")
+        refuse_values(rows, column_names(self), missing=self.missing == "integrate", infinite=infinite)
+        return np.asarray(rows)
+
+    def _tensor_log_density(self, X: Any) -> Any:
+        """Return the log densities of a tensor on its device, computed there if the kernel allows it."""
+        X = check_tensor(self, X, reset=False)
         summed = isinstance(self.density_, Windows) and tensor_sums.is_summed(
             self.kernel_, self.bandwidth_choice_, self.n_features_in_
         )
@@ -724,25 +676,49 @@ class KernelDensity(ValueHolder, DensityQuestions):
         refuse_not_finite(self, X)
         return tensor_sums.log_density(self.density_, X)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
-        """Draw rows from the density, whatever its kernel.
+    def _evaluate_by_pattern(self, X: Array, evaluate: Any, default: float) -> Array:
+        """Evaluate the density of the observed columns of each row; the result is `default` if there are none."""
+        if self.missing == "error" or not np.isnan(X).any():
+            return np.asarray(evaluate(self.density_, X))
+        found = np.full(len(X), default)
+        for columns, rows in group_by_pattern(X):
+            if columns:
+                found[rows] = evaluate(self._density_over(columns), X[rows][:, columns])
+        return found
 
-        Parameters
-        ----------
-        n_samples : int, default=1
-            How many.
-        random_state : int, numpy.random.RandomState, numpy.random.Generator or None, default=None
-            Fixes the draw; Gaussian and tophat kernels give scikit-learn's numbers.
+    def _density_over(self, columns: list[int]) -> Density:
+        """Return the density of some columns, estimated from all rows that have a value in them."""
+        if self._rows.is_complete:
+            return self._euclidean_density("missing values").marginal(columns)
+        seen = self._rows_over(columns)
+        if seen.is_weightless:
+            names = ", ".join(repr(column_names(self)[column]) for column in columns)
+            raise DataError(f"no training row of positive weight has values in all of {names}; choose fewer columns.")
+        self._euclidean_density("missing values").marginal(columns)  # raises where they have no formula
+        support = None if self._support is None else self._support.over(columns)
+        bandwidth = narrowed(self.bandwidth_choice_, columns)
+        return on_support(Windows(self.kernel_, bandwidth, unbounded(seen.X, support), seen.weight), support)
 
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            The rows.
-        """
-        check_is_fitted(self)
-        generator = isinstance(random_state, np.random.Generator)
-        rng = random_state if generator else check_random_state(random_state)
-        return np.asarray(self.density_.sample(checked_count(n_samples), rng))
+    def _rows_over(self, columns: list[int]) -> DensityRows:
+        return self._rows.take(self._rows.rows_observing(columns), columns)
+
+    def _number_conditions(self, given: Mapping[Any, float]) -> dict[int, float]:
+        """Return the conditions with column numbers as keys."""
+        if not isinstance(given, Mapping):
+            raise DataError(f"conditions are given by column, as in {{'height': 1.8}}; got {given!r}.")
+        names = column_names(self)
+        places = {name: place for place, name in enumerate(names)}
+        found: dict[int, float] = {}
+        for key, value in given.items():
+            place = places.get(key, key)
+            if not isinstance(place, Integral) or isinstance(place, bool) or not 0 <= int(place) < len(names):
+                raise ColumnMismatchError(f"there is no column {key!r}; the columns are {', '.join(names)}.")
+            if not isinstance(value, Real) or not np.isfinite(float(value)):
+                raise DataError(f"column {names[int(place)]!r} was given as {value!r}; give a finite number.")
+            found[int(place)] = float(value)
+        if not 0 < len(found) < len(names):
+            raise DataError("give values of at least one column, and leave at least one without.")
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -24,7 +24,7 @@ from mercer.discriminant_analysis._covariance import AnyShrinkage, FixedShrinkag
 from mercer.families import MultivariateGaussian, MultivariateGaussianParameters
 from mercer.families.gaussian import LOG_2PI, GaussianParameters
 from mercer.families.multivariate import cholesky
-from mercer.optim.em import EMNames
+from mercer.optim.em import EMLabels
 from mercer.stats import ColumnMoments, ScatterMoments
 from mercer.stats.base import as_block, ratio
 from mercer.stats.patterns import rows_by_pattern
@@ -99,12 +99,12 @@ class GaussianClasses:
     away: Array  # (classes, columns)
     covariance: Array  # (classes or 1, columns, columns)
     seen: Array  # (classes,): a class without a row cannot produce any
-    words: EMNames
+    words: EMLabels
     #: scores of complete rows where the covariance is shared, if they are not to follow from its inverse
     discriminants: LinearScores | None = None
 
     @classmethod
-    def of(cls, moments: ScatterMoments, share: Array, covariance: Array, words: EMNames) -> Self:
+    def of(cls, moments: ScatterMoments, share: Array, covariance: Array, words: EMLabels) -> Self:
         """Classes with the means of `moments`, of which each makes up a `share` of the centre: none if never seen."""
         centre = share @ moments.mean
         seen = moments.weight > 0
@@ -280,11 +280,11 @@ class IndependentClasses:
     seen: Array  # (classes,): a class without a row cannot produce any
     observed: Array  # (columns,): a column that was never observed says nothing
     gaps: Array  # (columns,): whether a value was missing
-    words: EMNames
+    words: EMLabels
 
     @classmethod
     def of(
-        cls, moments: ColumnMoments, rows: Array, structure: Structure, shrinkage: AnyShrinkage | None, words: EMNames
+        cls, moments: ColumnMoments, rows: Array, structure: Structure, shrinkage: AnyShrinkage | None, words: EMLabels
     ) -> Self:
         """Maximum likelihood in closed form, missing values integrated out, from moments of classes of so many rows.
 

@@ -14,7 +14,7 @@ from mercer._errors import DataError, SingularCovarianceError
 from mercer._stored import floats, stored
 from mercer._typing import Array
 from mercer.families.multivariate import cholesky, collinear_columns
-from mercer.optim.em import EMPull
+from mercer.optim.em import EMShrinkage
 from mercer.stats import FourthMoments, ScatterMoments, Statistic
 
 # The principal axes of a covariance, whatever the units of its columns.
@@ -107,9 +107,9 @@ class FixedShrinkage:
 
     amount: float
 
-    def __call__(self, covariance: Array, weight: float) -> EMPull:
+    def __call__(self, covariance: Array, weight: float) -> EMShrinkage:
         d = len(covariance)
-        return EMPull(self.amount, np.full(d, np.trace(covariance) / d))
+        return EMShrinkage(self.amount, np.full(d, np.trace(covariance) / d))
 
 
 @stored()
@@ -119,10 +119,10 @@ class StandardisedShrinkage:
 
     amount: float
 
-    def __call__(self, covariance: Array, weight: float) -> EMPull:
+    def __call__(self, covariance: Array, weight: float) -> EMShrinkage:
         variance = np.diagonal(covariance)
         # a constant column is constant in any unit; all others have variance 1
-        return EMPull(self.amount, np.where(variance > 0, variance, 1.0) * np.mean(variance > 0))
+        return EMShrinkage(self.amount, np.where(variance > 0, variance, 1.0) * np.mean(variance > 0))
 
 
 @stored()
@@ -130,7 +130,7 @@ class StandardisedShrinkage:
 class OracleShrinkage:
     """δ by the oracle approximating formula (Chen, Wiesel, Eldar and Hero 2010, eq. 23), for standardised columns."""
 
-    def __call__(self, covariance: Array, weight: float) -> EMPull:
+    def __call__(self, covariance: Array, weight: float) -> EMShrinkage:
         return StandardisedShrinkage(_oracle_amount(covariance, weight))(covariance, weight)
 
 

@@ -20,7 +20,7 @@ from mercer.base.generative import GenerativeClassifier, TakesTensors
 from mercer.base.linear_form import LinearPiece
 from mercer.base.posterior import log, with_prior
 from mercer.base.sources import fits_sources
-from mercer.base.validation import column_names, first_where, old_state_on_failure
+from mercer.base.validation import column_names, find_first, restore_on_failure
 from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Source
 from mercer.discriminant_analysis._covariance import (
@@ -30,7 +30,7 @@ from mercer.discriminant_analysis._covariance import (
     fixed_shrinkage,
 )
 from mercer.optim.certificate import Certificate, Solution
-from mercer.optim.em import MOST_STEPS, TOLERANCE, EMNames, em_gaussian
+from mercer.optim.em import MOST_STEPS, TOLERANCE, EMLabels, em_gaussian
 from mercer.stats import ByClass, FourthMoments, PatternMoments, ScatterMoments
 from mercer.stats.base import as_block
 
@@ -119,7 +119,7 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
 
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             super().fit(X, y, sample_weight)
             self._refuse_to_fit()
             self._refuse_unusable()
@@ -141,7 +141,7 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
         if not self._by_ledoit_wolf():
             return self._block(X, rows)
         block = as_block(X[rows])
-        if (gap := first_where(block, np.isnan)) is not None:
+        if (gap := find_first(block, np.isnan)) is not None:
             raise NonFiniteError(
                 f"Input X contains NaN. Column {column_names(self)[gap[1]]!r} has a missing value in row "
                 f"{rows.start + gap[0]}, and Ledoit and Wolf's shrinkage is known for complete rows only; use a fixed "
@@ -221,8 +221,8 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
                 "and Ledoit and Wolf's shrinkage adds these up; divide the column by its standard deviation."
             )
 
-    def _words(self) -> EMNames:
-        return EMNames(column_names(self), [f"class {label!r}" for label in self.classes_.tolist()])
+    def _words(self) -> EMLabels:
+        return EMLabels(column_names(self), [f"class {label!r}" for label in self.classes_.tolist()])
 
     # Predicting.
 

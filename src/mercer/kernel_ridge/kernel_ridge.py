@@ -31,19 +31,10 @@ from mercer.base.kernel_choice import (
     width_of,
 )
 from mercer.base.kernel_comparison import refuse_no_kernel_matrix
-from mercer.base.kernel_rows import checked_rows, kernel_plan, of_rows, row_weight, rows_to_look_at
+from mercer.base.kernel_rows import check_kernel_rows, kernel_plan, fetch_row_values, check_row_weight, rows_for_gamma
 from mercer.base.linear import r_squared
 from mercer.base.sources import fits_sources
-from mercer.base.validation import (
-    Plan,
-    finite_numbers,
-    forget_fit,
-    in_memory,
-    is_sparse,
-    old_state_on_failure,
-    refuse_no_target,
-    tensor_plan,
-)
+from mercer.base.validation import Plan, check_finite_targets, forget_fit, fetch_tensor, is_sparse, restore_on_failure, refuse_no_target, tensor_plan
 from mercer.families import IDENTITY, Gaussian
 from mercer.families.response import Response
 from mercer.kernel_approximation.approximate import APPROXIMATE, Map, features_asked, features_of
@@ -54,23 +45,16 @@ from mercer.kernels.gram import SIDE
 from mercer.kernels.inputs import take
 from mercer.linear_model.glm_response import MeanResponse
 from mercer.linear_model.glm_solve import SolverLimits
-from mercer.linear_model.kernel_fit import (
-    KernelData,
-    KernelFit,
-    KernelFitInterrupted,
-    KernelProblemSpec,
-    fit_kernel,
-    not_converged,
-)
+from mercer.linear_model.kernel_fit import KernelData, KernelFit, KernelFitInterrupted, KernelProblemSpec, fit_kernel, kernel_convergence_warnings
 from mercer.linear_model.least_squares import checked_penalties
 from mercer.linear_model.ridge import squared_errors
 from mercer.matrices.mapped import MappedDesign
 from mercer.optim.certificate import Solution
-from mercer.optim.leave_one_out import TallSpectrum, WideSpectrum, candidates, least
+from mercer.optim.leave_one_out import TallSpectrum, WideSpectrum, candidate_penalties, index_of_least
 from mercer.optim.span.mapped_newton import MappedFit
 from mercer.optim.span.mapped_ridge import MappedEigenvalues, MappedRidge
-from mercer.optim.span.ridge import DualFit, by_eigenvalues, kernel_ridge
-from mercer.optim.span.spectrum import Eigenvalues, eigenvalues
+from mercer.optim.span.ridge import DualFit, solve_by_eigenvalues, kernel_ridge
+from mercer.optim.span.spectrum import Eigenvalues, decompose_kernel
 from mercer.optim.span.system import RidgeSystem
 from mercer.optim.span.tensor_ridge import kernel_ridge as on_device
 
@@ -225,12 +209,12 @@ def _tried(kernel: Any, system: RidgeSystem | MappedRidge, alpha: Any, method: s
             "gamma is chosen by predicting each row from the others, for which alpha has to be above 0, but alpha is "
             "0. Give a small one such as 1e-6, or a single gamma."
         )
-    decomposed = eigenvalues(system) if isinstance(system, RidgeSystem) else system.decomposed()
+    decomposed = decompose_kernel(system) if isinstance(system, RidgeSystem) else system.decomposed()
     spectrum = decomposed.leave_one_out()
     if alpha is None:
-        alphas = candidates(spectrum)
+        alphas = candidate_penalties(spectrum)
         errors = _errors(spectrum, alphas, method).mean(axis=1)
-        best = least(spectrum, alphas, errors)
+        best = index_of_least(spectrum, alphas, errors)
         return Tried(kernel, decomposed, np.full(system.Y.shape[1], alphas[best]), float(errors[best]), alphas, errors)
     alphas, place = np.unique(alpha, return_inverse=True)
     errors = _errors(spectrum, alphas, method)[place, np.arange(len(place))]
@@ -468,7 +452,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             forget_fit(self)
             X, y, weight = self._checked(X, y, sample_weight)
@@ -496,7 +480,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
             Predicted values.
         """
         check_is_fitted(self)
-        return self._values(checked_rows(self, plain_kernel(self.kernel), X, reset=False, accept_sparse=SPARSE))
+        return self._values(check_kernel_rows(self, plain_kernel(self.kernel), X, reset=False, accept_sparse=SPARSE))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² of the predictions.
@@ -532,20 +516,20 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
         refuse_no_target(self, y)
         asked: dict[str, Any] = {"accept_sparse": SPARSE, "y_numeric": True, "multi_output": True}
-        sample_weight = of_rows(sample_weight, X, "sample_weight")
+        sample_weight = fetch_row_values(sample_weight, X, "sample_weight")
         if is_tensor(X) and (self._is_tuned or is_precomputed(self.kernel) or np.any(np.equal(self.alpha, 0))):
             # by decompositions, for which few rows are no work
-            X, y = in_memory(X), of_rows(y, X, "y")
-        X, y = checked_rows(self, plain_kernel(self.kernel), X, y, reset=True, **asked)
+            X, y = fetch_tensor(X), fetch_row_values(y, X, "y")
+        X, y = check_kernel_rows(self, plain_kernel(self.kernel), X, y, reset=True, **asked)
         if is_precomputed(self.kernel):
             X = X.toarray() if is_sparse(X) else X
             refuse_no_kernel_matrix(X, "the kernel matrix")
             self.kernel_: Kernel | None = None
         else:
             gamma = None if is_several(self.gamma) else self.gamma
-            self.kernel_ = ridge_kernel(self, rows_to_look_at(X, gamma) if is_tensor(X) else X, gamma)
-        y = finite_numbers(y)
-        return X, y, row_weight(sample_weight, y)
+            self.kernel_ = ridge_kernel(self, rows_for_gamma(X, gamma) if is_tensor(X) else X, gamma)
+        y = check_finite_targets(y)
+        return X, y, check_row_weight(sample_weight, y)
 
     @property
     def _is_tuned(self) -> bool:
@@ -571,7 +555,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
             best = self._best(task, alpha, lambda kernel: (kernel, task.system(kernel)))
             self.kernel_, spectrum = best.kernel, best.eigenvalues
             assert isinstance(spectrum, Eigenvalues)
-            return by_eigenvalues(spectrum.system, best.alpha, spectrum)
+            return solve_by_eigenvalues(spectrum.system, best.alpha, spectrum)
         self._keep_alpha(alpha)
         if is_tensor(task.X):
             assert self.kernel_ is not None
@@ -614,7 +598,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
             self._store_features(stop.fit, task, y)
             raise
         self._store_features(fit, task, y)
-        for caution in not_converged(fit, LIMITS):
+        for caution in kernel_convergence_warnings(fit, LIMITS):
             warn(caution)
 
     def _store_features(self, fit: KernelFit, task: RidgeTargets, y: Array) -> None:

@@ -19,10 +19,10 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import DECIDES_ONLY, traits
 from mercer.base.fitted_fields import FITTED, FITTED_ROWS
-from mercer.base.kernel_rows import checked_rows, refuse_no_kernel, row_weight
-from mercer.base.progress import Progress, watched
+from mercer.base.kernel_rows import check_kernel_rows, refuse_no_kernel, check_row_weight
+from mercer.base.progress import Progress, watch_fit
 from mercer.base.sources import fits_sources
-from mercer.base.validation import Plan, is_sparse, old_state_on_failure, refuse_no_target, refuse_one_class
+from mercer.base.validation import Plan, is_sparse, restore_on_failure, refuse_no_target, refuse_one_class
 from mercer.data.labels import encode_labels
 from mercer.kernel_approximation.function import KernelFunction
 from mercer.kernel_ridge._kernelize import KernelModel
@@ -32,10 +32,10 @@ from mercer.kernels.inputs import count, take
 from mercer.linear_model import LinearThreshold, Perceptron
 from mercer.linear_model.perceptron import LARGEST_SEED, SPARSE_INTERCEPT_RATE, seed_of
 from mercer.optim.certificate import Certificate, Solution
-from mercer.optim.learning_rules import Rate
+from mercer.optim.learning_rules import LearningRate
 from mercer.optim.row_order_loops import shuffle
 from mercer.optim.span.kernel_rows import KernelRows
-from mercer.optim.stochastic import shuffled
+from mercer.optim.stochastic import shuffle_rows
 
 # How perceptrons learn in the span of their rows: the lectures' rule, and scikit-learn's.
 
@@ -87,7 +87,7 @@ class OfLinearThreshold(KernelPerceptronRule):
             for y in lesson.targets
         ]
         pockets = [KernelPocket(unit, average=model.average) for unit in units]
-        rate = Rate(1.0 if model.rate == "auto" else float(model.rate), model.decay or 0.0)
+        rate = LearningRate(1.0 if model.rate == "auto" else float(model.rate), model.decay or 0.0)
         rng = np.random.default_rng(check_random_state(model.random_state).randint(np.iinfo(np.int32).max))
         passes, done = 0, False
         try:
@@ -109,10 +109,10 @@ class OfLinearThreshold(KernelPerceptronRule):
         return self._learnt(units, pockets, passes)
 
     def _pass(
-        self, lesson: KernelLesson, units: list[KernelUnit], rate: Rate, passes: int, rng: np.random.Generator
+        self, lesson: KernelLesson, units: list[KernelUnit], rate: LearningRate, passes: int, rng: np.random.Generator
     ) -> None:
         n = len(lesson.codes)
-        order = shuffled(n, rng) if self.model.shuffle else np.arange(n)
+        order = shuffle_rows(n, rng) if self.model.shuffle else np.arange(n)
         for unit in units:
             unit.pass_over(order, rate, passes)
 
@@ -192,7 +192,7 @@ class OfPerceptron(KernelPerceptronRule):
         for passes in range(1, model.max_iter + 1):
             if model.shuffle:
                 shuffle(order, seed)
-            loss = unit.pass_over(order, Rate(float(model.eta0), 0.0), passes) / n
+            loss = unit.pass_over(order, LearningRate(float(model.eta0), 0.0), passes) / n
             idle = idle + 1 if model.tol is not None and loss > best - model.tol else 0
             best = min(best, loss)
             yield
@@ -306,7 +306,7 @@ class KernelPerceptron(KernelModel):
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             caution = self._learn(X, y, sample_weight)
         if caution is not None:
             warn(NotConvergedWarning(caution))
@@ -316,9 +316,9 @@ class KernelPerceptron(KernelModel):
         refuse_no_target(self, y, "response")
         self.model._validate_params()
         rule, kernel = rule_of(self.model), kernel_from(self.kernel)
-        X, y = checked_rows(self, kernel, X, y, reset=True)
+        X, y = check_kernel_rows(self, kernel, X, y, reset=True)
         refuse_no_kernel(kernel, X)
-        weight = row_weight(sample_weight, np.empty((len(y), 1)))
+        weight = check_row_weight(sample_weight, np.empty((len(y), 1)))
         weight = np.ones(len(y)) if weight is None else weight
         seen = np.flatnonzero(weight)
         self.classes_, codes = encode_labels(np.asarray(y)[seen])
@@ -326,7 +326,7 @@ class KernelPerceptron(KernelModel):
         rows = kept_rows(Gram(kernel, X if len(seen) == len(y) else take(X, seen)))
         lesson = KernelLesson(rows, codes, self.classes_, weight[seen], is_sparse(X))
         self.plan_ = Plan(f"perceptron in the span of {len(seen)} rows", "float64", 1, 1)
-        with watched(self, verbose=self.model.verbose, X=X, y=y, sentence=_of_pass) as watch:
+        with watch_fit(self, verbose=self.model.verbose, X=X, y=y, sentence=_of_pass) as watch:
             try:
                 with blas_for(1):  # once, not for every mistake
                     learnt = rule.learn(lesson, watch.progress)

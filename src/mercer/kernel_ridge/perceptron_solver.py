@@ -14,7 +14,7 @@ import numpy as np
 from mercer._memory import available_bytes
 from mercer._typing import Array
 from mercer.kernels import Gram
-from mercer.optim.learning_rules import Rate
+from mercer.optim.learning_rules import LearningRate
 from mercer.optim.span.kernel_rows import KernelRows
 
 #: of the memory that is left, what rows of K may take; the others are made for each mistake
@@ -59,7 +59,7 @@ class KernelUnit:
             return np.asarray((u >= 0) != (self.y[rows] > 0))
         return np.asarray(u * self.y[rows] <= 0)
 
-    def pass_over(self, order: Array, rate: Rate, passes: int) -> float:
+    def pass_over(self, order: Array, rate: LearningRate, passes: int) -> float:
         """Learn every row once, one after the other; the sum of |scores| of the mistakes."""
         n, at, loss = len(order), 0, 0.0
         while at < n:

@@ -26,7 +26,7 @@ from mercer.optim.columns import CONSTANT
 from mercer.optim.duality import least_squares_gap
 from mercer.optim.krylov import TOLERANCE
 from mercer.optim.lasso import MOST_SWEEPS, LassoFit, WorkingRegression, solve_path
-from mercer.optim.least_squares import by_conjugate_gradients, least_squares, worth_a_square
+from mercer.optim.least_squares import solve_by_conjugate_gradients, least_squares, is_direct_cheap
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.linear_fit import NOT_FINITE, LinearFit
 from mercer.optim.streamed_rows import StreamedRows
@@ -38,7 +38,7 @@ from mercer.stats.normal_equations import CrossProducts
 WORKING_SETS = "coordinate descent on working sets"
 #: a fit aims closer than it is asked to, where that is not beyond rounding: scikit-learn, too, is closer by its other
 #: criterion, that coefficients have come to rest, and a model is compared with others
-CLOSER, ROUNDING = 1e-4, 1e-12
+CLOSER_AIM, AIM_ROUNDING = 1e-4, 1e-12
 
 NOT_CONVERGED = (
     "Objective did not converge. You might want to increase the number of iterations, check the scale of the features "
@@ -82,7 +82,7 @@ class PathTerms:
     @property
     def aim(self) -> float:
         """The gap that the solver is to reach."""
-        return min(self.tolerance, max(CLOSER * self.tolerance, ROUNDING)) if self.closely else self.tolerance
+        return min(self.tolerance, max(CLOSER_AIM * self.tolerance, AIM_ROUNDING)) if self.closely else self.tolerance
 
     def strengths(self, columns: int) -> Strengths:
         l1, l2, mean = np.zeros((3, columns))
@@ -108,7 +108,7 @@ class PathTask:
         return WorkingRegression.of(self.X, self.y, self.weight, np.zeros(self.X.shape[1]), intercept=intercept)
 
 
-def points(task: PathTask, alphas: Array, terms: PathTerms, start: Array | None = None) -> list[PathPoint]:
+def fit_path(task: PathTask, alphas: Array, terms: PathTerms, start: Array | None = None) -> list[PathPoint]:
     """The models at the alphas, in their order; a `FitInterrupted` has those found as its `solution`."""
     alphas = np.asarray(alphas, dtype=np.float64)
     if start is not None:
@@ -164,10 +164,10 @@ def _without_l1(task: PathTask, alpha: float, terms: PathTerms) -> PathPoint:
     X = task.X.tocsr() if is_sparse(task.X) else task.X
     rows = LeastSquaresRows(X, task.y[:, None], task.weight)
     penalty = np.array([alpha * task.total])
-    if worth_a_square(rows):
+    if is_direct_cheap(rows):
         solution = least_squares(rows, penalty, intercept=terms.intercept)
     else:
-        solution = by_conjugate_gradients(rows, penalty, intercept=terms.intercept, tolerance=TOLERANCE)
+        solution = solve_by_conjugate_gradients(rows, penalty, intercept=terms.intercept, tolerance=TOLERANCE)
     w, b = solution.value.coefficients[:, 0], float(solution.value.intercept[0])
     gap = _gap(task, w, alpha, terms) / task.total
     return PathPoint(w, b, gap, 1, solution.certificate, solution.value.path)
@@ -182,7 +182,7 @@ def _gap(task: PathTask, coefficients: Array, alpha: float, terms: PathTerms) ->
     return max(least_squares_gap(penalty, w, c, squares), 0.0) * regression.unit**2
 
 
-def warn_of(found: list[PathPoint], alphas: Array, total: float) -> None:
+def warn_if_unconverged(found: list[PathPoint], alphas: Array, total: float) -> None:
     """A warning in scikit-learn's words if one of the models is not as close to the optimum as it should be."""
     failed = [(point, alpha) for point, alpha in zip(found, alphas, strict=True) if not point.certificate.holds]
     if not failed:
@@ -199,10 +199,10 @@ def warn_of(found: list[PathPoint], alphas: Array, total: float) -> None:
 # Penalties to try: from the smallest that leaves every coefficient at zero down to a portion of it.
 
 #: below it a penalty is taken for none
-SMALLEST = float(np.finfo(np.float64).resolution)
+SMALLEST_ALPHA = float(np.finfo(np.float64).resolution)
 
 
-def steepest(task: PathTask, *, intercept: bool, positive: bool) -> float:
+def largest_slope(task: PathTask, *, intercept: bool, positive: bool) -> float:
     """The largest slope of the mean loss at coefficients of zero, which is the penalty that keeps them there."""
     with naming_the_largest(task.X):
         regression = task.regression(intercept=intercept)
@@ -220,12 +220,12 @@ def alpha_grid(largest: float, l1_ratio: float, eps: float, count: int) -> Array
             "estimator with the appropriate `alphas=` argument."
         )
     largest /= l1_ratio
-    if largest <= SMALLEST:
-        return np.full(count, SMALLEST)
+    if largest <= SMALLEST_ALPHA:
+        return np.full(count, SMALLEST_ALPHA)
     return np.asarray(np.geomspace(largest, largest * eps, num=count))
 
 
-def descending(alphas: Any) -> Array:
+def sort_alphas(alphas: Any) -> Array:
     """Penalties that were given, the largest first."""
     values = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
     if len(values) and not values[-1] >= 0:
@@ -282,7 +282,7 @@ def _refuse_another(gram: Array, task: PathTask, centre: Array) -> None:
 
 #: rows that tell most columns that vary
 FEW = 8
-RANDOM = f"{WORKING_SETS} (in cyclic order: selection='random' has the same optimum)"
+RANDOM_WORKING_SETS = f"{WORKING_SETS} (in cyclic order: selection='random' has the same optimum)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,19 +293,19 @@ class CoordinateFit:
     each: list[PathPoint]
 
 
-def fit(
+def fit_targets(
     rows: LeastSquaresRows, alpha: float, terms: PathTerms, *, precompute: Any = False, start: Any = None
 ) -> CoordinateFit:
     """Fit every target; a `FitInterrupted` has a `Fitted` as its `solution`, with zeros where it did not get to."""
-    X, weight = columnwise(rows.X), normalised(rows.weight)
+    X, weight = to_columns(rows.X), normalise_weights(rows.weight)
     tasks = [PathTask.of(X, y, weight) for y in rows.Y.T]
     terms = replace(terms, closely=True, gram=usable_gram(precompute, tasks[0], intercept=terms.intercept))
     starts = starts_of(start, rows)
     constant = constant_columns(X, weight) if terms.intercept else ()
-    return each_target(tasks, alpha, terms, starts, partial(together, constant=constant))
+    return fit_each_target(tasks, alpha, terms, starts, partial(combine_targets, constant=constant))
 
 
-def each_target(
+def fit_each_target(
     tasks: Sequence[PathTask],
     alpha: float,
     terms: PathTerms,
@@ -316,23 +316,23 @@ def each_target(
     found: list[PathPoint] = []
     for task, begin in zip(tasks, starts, strict=True):
         try:
-            found.extend(points(task, np.array([alpha]), terms, begin))
+            found.extend(fit_path(task, np.array([alpha]), terms, begin))
         except FitInterrupted as stop:
             found.append(stop.solution[-1])
-            found.extend(_untouched(task) for task in tasks[len(found) :])
+            found.extend(_unfitted_point(task) for task in tasks[len(found) :])
             raise FitInterrupted(str(stop), finished(found)) from None
-    warn_of(found, np.full(len(found), alpha), tasks[0].total)
+    warn_if_unconverged(found, np.full(len(found), alpha), tasks[0].total)
     return finished(found)
 
 
-def columnwise(X: Any) -> Any:
+def to_columns(X: Any) -> Any:
     """As the solver reads it: floating-point numbers, sparse ones by column."""
     if is_sparse(X):
         return X.tocsc()
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
-def normalised(weight: Array | None) -> Array | None:
+def normalise_weights(weight: Array | None) -> Array | None:
     """Weights that sum to the number of rows, as scikit-learn's Gram matrices have them."""
     return None if weight is None else np.asarray(weight * (len(weight) / weight.sum()))
 
@@ -362,13 +362,13 @@ def starts_of(start: Any, rows: LeastSquaresRows) -> list[Array | None]:
     return list(begin)
 
 
-def _untouched(task: PathTask) -> PathPoint:
+def _unfitted_point(task: PathTask) -> PathPoint:
     """A target that was not got to."""
     certificate = Certificate("duality gap", np.inf, 0.0, "stopped by the user before this target")
     return PathPoint(np.zeros(task.X.shape[1]), float(task.y.mean()), np.inf, 0, certificate, WORKING_SETS)
 
 
-def together(found: list[PathPoint], constant: tuple[int, ...]) -> CoordinateFit:
+def combine_targets(found: list[PathPoint], constant: tuple[int, ...]) -> CoordinateFit:
     """All targets."""
     coefficients = np.column_stack([point.coefficients for point in found])
     intercept = np.array([point.intercept for point in found])
@@ -383,10 +383,10 @@ def together(found: list[PathPoint], constant: tuple[int, ...]) -> CoordinateFit
 # ‖y − X w‖² = ‖z − A w‖² + rest for every w: what is minimised, and the proof that it is, are those of A and z.
 
 #: eigenvalues, columns of unit length, below this portion are rounding
-COORDINATE_STREAMED_ROUNDING = float(np.finfo(float).eps)
+EIGENVALUE_ROUNDING = float(np.finfo(float).eps)
 
 
-def fit_streamed(rows: StreamedRows, alpha: float, terms: PathTerms, *, start: Any = None) -> CoordinateFit:
+def fit_streamed_targets(rows: StreamedRows, alpha: float, terms: PathTerms, *, start: Any = None) -> CoordinateFit:
     """`fit` of a source; a `FitInterrupted` has a `Fitted` as its `solution`."""
     sums = rows.sums
     if not sums.finite:
@@ -394,25 +394,25 @@ def fit_streamed(rows: StreamedRows, alpha: float, terms: PathTerms, *, start: A
     products = sums.products(centred=terms.intercept)
     squares = np.diagonal(products.gram)
     constant = np.flatnonzero(squares <= sums.weight * np.square(CONSTANT * sums.mean[0]))
-    A, Z = _small(products)
+    A, Z = _small_equivalent(products)
     if terms.intercept:
         A[:, constant] = 0.0  # but for rounding they are
     tasks = [PathTask(A, z, None, sums.weight) for z in Z.T]
     plain = replace(terms, closely=True, intercept=False)
     known = tuple(constant.tolist()) if terms.intercept else ()
-    return each_target(tasks, alpha, plain, starts_of(start, rows), lambda found: _placed(found, rows, known, terms))
+    return fit_each_target(tasks, alpha, plain, starts_of(start, rows), lambda found: _add_intercepts(found, rows, known, terms))
 
 
-def _placed(found: list[PathPoint], rows: StreamedRows, constant: tuple[int, ...], terms: PathTerms) -> CoordinateFit:
+def _add_intercepts(found: list[PathPoint], rows: StreamedRows, constant: tuple[int, ...], terms: PathTerms) -> CoordinateFit:
     """With the intercept, which a matrix about its means has not."""
     x, y = rows.sums.mean if terms.intercept else (np.zeros(rows.shape[1]), np.zeros(rows.targets))
     moved = [
         point._replace(intercept=float(level - x @ point.coefficients)) for point, level in zip(found, y, strict=True)
     ]
-    return together(moved, constant)
+    return combine_targets(moved, constant)
 
 
-def _small(products: CrossProducts) -> tuple[Array, Array]:
+def _small_equivalent(products: CrossProducts) -> tuple[Array, Array]:
     """A and z, with a row more in which y has what no column explains."""
     gram, moment, squares = products
     unit = np.sqrt(np.diagonal(gram))
@@ -420,7 +420,7 @@ def _small(products: CrossProducts) -> tuple[Array, Array]:
     with blas_for(len(unit)):
         values, axes = np.linalg.eigh(gram / unit / unit[:, None])
     root = np.sqrt(np.maximum(values, 0.0))
-    felt = values > len(values) * COORDINATE_STREAMED_ROUNDING * values.max(initial=0.0)
+    felt = values > len(values) * EIGENVALUE_ROUNDING * values.max(initial=0.0)
     along = axes.T @ (moment / unit[:, None])
     z = np.divide(along, root[:, None], out=np.zeros_like(along), where=felt[:, None])
     A = np.where(felt, root, 0.0)[:, None] * axes.T * unit
@@ -611,12 +611,12 @@ def enet_path(
         gram = usable_gram(precompute, task, intercept=False)
         terms = _terms(params, l1_ratio=l1_ratio, intercept=centred, positive=positive, gram=gram)
         chosen = _alphas(task, terms, n_alphas, alphas, eps)
-        found = points(task, chosen, terms, None if coef_init is None else np.asarray(coef_init, dtype=np.float64))
+        found = fit_path(task, chosen, terms, None if coef_init is None else np.asarray(coef_init, dtype=np.float64))
     except NonFiniteError:
         refuse_non_finite(X, [f"x{j}" for j in range(X.shape[1])], "enet_path")
         raise
-    warn_of(found, chosen, task.total)
-    _tell(found, verbose)
+    warn_if_unconverged(found, chosen, task.total)
+    _print_progress(found, verbose)
     coefs = np.column_stack([point.coefficients for point in found]).astype(X.dtype, copy=False)
     result = (chosen, coefs, np.array([point.gap for point in found]))
     return (*result, [point.sweeps for point in found]) if return_n_iter else result
@@ -671,12 +671,12 @@ def _alphas(task: PathTask, terms: PathTerms, n_alphas: Any, alphas: Any, eps: f
     elif isinstance(alphas, Integral):
         count = int(alphas)
     elif not isinstance(alphas, str):
-        return descending(alphas)
-    largest = steepest(task, intercept=terms.intercept, positive=terms.positive)
+        return sort_alphas(alphas)
+    largest = largest_slope(task, intercept=terms.intercept, positive=terms.positive)
     return alpha_grid(largest, terms.l1_ratio, eps, count)
 
 
-def _tell(found: list[PathPoint], verbose: Any) -> None:
+def _print_progress(found: list[PathPoint], verbose: Any) -> None:
     """After the fact: the penalties are not solved one after the other."""
     for i, point in enumerate(found if verbose else ()):
         if verbose > 2:

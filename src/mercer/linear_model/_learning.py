@@ -19,17 +19,17 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.linear_model._learning_history import History, HistoryLog
 from mercer.optim import separation, stochastic
-from mercer.optim.certificate import STATIONARY, Certificate, Progress, Solution, keeping
+from mercer.optim.certificate import STATIONARY, Certificate, Progress, Solution, keep_on_interrupt
 from mercer.optim.gradient import ErrorSums
-from mercer.optim.learning_rules import LearningRule, Lesson, Rate, RuleErrors, Units, largest_rate, rate_of
+from mercer.optim.learning_rules import LearningRule, LabelledRows, LearningRate, RuleOptions, ThresholdUnits, largest_rate, choose_rate
 from mercer.optim.separation import Separation
 from mercer.report.wording import counted
 
 # What to do about units that have not learnt what they could.
 
 #: columns that differ in size by more than this make the descent slow
-UNEQUAL = 30.0
-LARGEST = float(np.finfo(float).max)
+UNEQUAL_SIZES = 30.0
+LARGEST_FLOAT = float(np.finfo(float).max)
 
 GOES_ROUND = (
     "At a constant rate the weights go round the optimum; let it fall (decay=1), average the weights (average=True), "
@@ -58,25 +58,25 @@ def slower(rule: LearningRule, largest: float, *, incremental: bool) -> str:
     return f'Only rates below {over} = {largest:.3g} are safe; use rate="auto".'
 
 
-def no_hyperplane(lesson: Lesson, doubt: str | None) -> str:
+def no_hyperplane(lesson: LabelledRows, doubt: str | None) -> str:
     """What helps a perceptron: `doubt` says why it is not known whether it can be perfect."""
     if doubt is not None:
         return f'{doubt}; {_more_passes(lesson)}, or use rule="logistic", which need not separate the rows.'
     return f"There is one, found by linear programming; {_more_passes(lesson)}."
 
 
-def more_passes(lesson: Lesson) -> str:
+def more_passes(lesson: LabelledRows) -> str:
     """What helps a slow descent."""
     advice = _more_passes(lesson)
     return f"{advice[0].upper()}{advice[1:]}."
 
 
-def _more_passes(lesson: Lesson) -> str:
+def _more_passes(lesson: LabelledRows) -> str:
     mean, size = lesson.spread
     with np.errstate(over="ignore"):  # it is only told, and the largest float says enough
-        sizes = np.minimum(np.append(np.hypot(mean, size), np.ones(int(lesson.intercept))), LARGEST)
-        factor = min(sizes.max() / sizes[sizes > 0].min(), LARGEST)
-    if factor > UNEQUAL:
+        sizes = np.minimum(np.append(np.hypot(mean, size), np.ones(int(lesson.intercept))), LARGEST_FLOAT)
+        factor = min(sizes.max() / sizes[sizes > 0].min(), LARGEST_FLOAT)
+    if factor > UNEQUAL_SIZES:
         return (
             f"the columns differ in size by a factor of {factor:.2g}, which makes for slow progress; centre each and "
             "divide it by its spread, e.g. with StandardScaler"
@@ -90,7 +90,7 @@ def _more_passes(lesson: Lesson) -> str:
 PATIENCE = 10
 
 
-class Pocket:
+class PocketMonitor:
     """Weights with the fewest mistakes, unit by unit.
 
     Parameters
@@ -101,7 +101,7 @@ class Pocket:
         Rows × columns² × units up to which linear programmes decide whether separating hyperplanes exist.
     """
 
-    def __init__(self, lesson: Lesson, proof_size: float) -> None:
+    def __init__(self, lesson: LabelledRows, proof_size: float) -> None:
         self._lesson = lesson
         self._provable = lesson.n_rows * float(lesson.n_columns) ** 2 * lesson.units <= proof_size
         self._wrong = np.full(lesson.units, np.inf)
@@ -188,11 +188,11 @@ class Pocket:
 # The rules that descend along a gradient: how near they are to the end, and whether their steps were too long.
 
 #: a loss that grew by this factor will not come back
-LOST = 1e6
+LOST_FACTOR = 1e6
 #: … and one that is higher at the end by more than these is on its way there: met row by row, or of all rows
 NOISE, ROUNDING = 10.0, 1 + 1e-9
 #: from so many passes on, a gradient that shrank by less than this while they doubled has stopped shrinking
-MANY_PASSES, STILL = 16, 0.7
+MANY_PASSES, STAGNATION_RATIO = 16, 0.7
 
 GRADIENTS = {
     "lms": "largest cosine between a column and what is left of the targets, 0 where the normal equations hold",
@@ -202,11 +202,11 @@ GRADIENTS = {
 }
 
 
-class LearningDescent:
+class GradientMonitor:
     """The gradient of the weights to be published, when last looked at, and the losses met on the way."""
 
     def __init__(
-        self, lesson: Lesson, rule: LearningRule, how: RuleErrors, rate: Rate, tolerance: float | None, start: Array
+        self, lesson: LabelledRows, rule: LearningRule, how: RuleOptions, rate: LearningRate, tolerance: float | None, start: Array
     ) -> None:
         self._lesson, self._rule, self._how, self._rate = lesson, rule, how, rate
         self._tolerance = tolerance or 0.0
@@ -224,7 +224,7 @@ class LearningDescent:
             return False
         if finite and losses[-1] < self._lowest[0]:
             self._lowest = (losses[-1], weights())
-        self._ran_away = not finite or losses[-1] > LOST * losses[0]
+        self._ran_away = not finite or losses[-1] > LOST_FACTOR * losses[0]
         return self._ran_away
 
     def settled(self, look: ErrorSums) -> bool:
@@ -237,7 +237,7 @@ class LearningDescent:
     def _goes_round(self) -> bool:
         """Whether a constant rate has taken the weights as near to the optimum as it can."""
         constant = self._how.incremental and not self._how.average and self._rate.decay == 0
-        return constant and len(self._losses) >= MANY_PASSES and self.gradient > STILL * self._gradient_before
+        return constant and len(self._losses) >= MANY_PASSES and self.gradient > STAGNATION_RATIO * self._gradient_before
 
     # Steps that were too long.
 
@@ -302,7 +302,7 @@ class LearningDescent:
         return slower(self._rule, self._largest_rate, incremental=self._how.incremental)
 
 
-class Learnt(NamedTuple):
+class LearnedWeights(NamedTuple):
     """Weights of units, how they came about, and for each unit whether it can be perfect, where that was asked."""
 
     coefficients: Array
@@ -312,10 +312,10 @@ class Learnt(NamedTuple):
 
 
 def learn(
-    lesson: Lesson,
+    lesson: LabelledRows,
     rule: LearningRule,
-    how: RuleErrors,
-    units: Units,
+    how: RuleOptions,
+    units: ThresholdUnits,
     *,
     tolerance: float | None,
     most_passes: int,
@@ -354,34 +354,34 @@ def learn(
     FitInterrupted
         On Ctrl-C, with what was learnt so far.
     """
-    course = Course(lesson, rule, how, units, tolerance, blame)
+    course = LearningRun(lesson, rule, how, units, tolerance, blame)
     # threads are chosen once, not in every pass
-    with keeping(course.solution, "the weights learnt so far are kept"), blas_for(lesson.n_columns):
+    with keep_on_interrupt(course.solution, "the weights learnt so far are kept"), blas_for(lesson.n_columns):
         course.run(most_passes, progress)
     course.warn()
     return course.solution()
 
 
-class Course:
+class LearningRun:
     """Units in the course of learning."""
 
     def __init__(
         self,
-        lesson: Lesson,
+        lesson: LabelledRows,
         rule: LearningRule,
-        how: RuleErrors,
-        units: Units,
+        how: RuleOptions,
+        units: ThresholdUnits,
         tolerance: float | None,
         blame: Callable[[], None],
     ) -> None:
         self._lesson, self._rule, self._how, self._units = lesson, rule, how, units
         self._tolerance, self._blame = tolerance, blame
         self._rate = self._blaming(
-            lambda: rate_of(lesson, rule, incremental=how.incremental, start=how.rate, decay=how.decay)
+            lambda: choose_rate(lesson, rule, incremental=how.incremental, start=how.rate, decay=how.decay)
         )
-        self._log, self._pocket = HistoryLog(), Pocket(lesson, how.proof_size)
-        self._descent = LearningDescent(lesson, rule, how, self._rate, tolerance, self._weights())
-        self._judge: Pocket | LearningDescent = self._descent if rule.has_gradient else self._pocket
+        self._log, self._pocket = HistoryLog(), PocketMonitor(lesson, how.proof_size)
+        self._descent = GradientMonitor(lesson, rule, how, self._rate, tolerance, self._weights())
+        self._judge: PocketMonitor | GradientMonitor = self._descent if rule.has_gradient else self._pocket
         #: whether the judge has seen the weights as they are
         self._looked = False
 
@@ -412,7 +412,7 @@ class Course:
         errors = ErrorSums.of(lesson, self._rule, units.stacked(intercept=lesson.intercept))
         rate = self._rate.after(units.passes)
         finite = bool(np.isfinite(errors.gradient).all() and np.isfinite(errors.tally).all())
-        done = self._note(stochastic.StochasticPass(errors.loss, errors.mistakes, errors.misclassified, finite), rate)
+        done = self._note(stochastic.LearningPass(errors.loss, errors.mistakes, errors.misclassified, finite), rate)
         done = done or self._settled(None if self._how.average else errors)
         if not done:
             units.move(rate * errors.gradient, intercept=lesson.intercept)
@@ -423,7 +423,7 @@ class Course:
     def _incremental_pass(self, number: int, last: bool) -> bool:
         lesson, rule, units = self._lesson, self._rule, self._units
         at_first, self._looked = self._rate.after(units.passes), False
-        fared = stochastic.pass_over(lesson, rule, units, self._rate, order=self._order(), average=self._how.average)
+        fared = stochastic.learn_pass(lesson, rule, units, self._rate, order=self._order(), average=self._how.average)
         lost = self._note(fared._replace(finite=fared.finite and bool(np.isfinite(units.w).all())), at_first)
         self._log.keep(units.w, units.bias)
         # a look costs another pass: to know a gradient it is worth one each time that the passes have doubled
@@ -432,9 +432,9 @@ class Course:
         return self._settled(None)
 
     def _order(self) -> Array:
-        return stochastic.IN_ORDER if self._how.rng is None else stochastic.shuffled(self._lesson.n_rows, self._how.rng)
+        return stochastic.IN_ORDER if self._how.rng is None else stochastic.shuffle_rows(self._lesson.n_rows, self._how.rng)
 
-    def _note(self, fared: stochastic.StochasticPass, rate: float) -> bool:
+    def _note(self, fared: stochastic.LearningPass, rate: float) -> bool:
         """Write down how a pass went; True if the weights run away, so that there is no point in another."""
         weight, loss = self._lesson.total_weight, float(fared.loss.sum()) / self._lesson.total_weight
         if not fared.finite:
@@ -465,7 +465,7 @@ class Course:
         history, columns = self._log.history(), self._lesson.n_columns
         w = self._weights() if self._judge.weights is None else self._judge.weights
         bias = w[columns] if self._lesson.intercept else np.zeros(self._lesson.units)
-        learnt = Learnt(w[:columns].T.copy(), bias, history, tuple(self._pocket.separations))
+        learnt = LearnedWeights(w[:columns].T.copy(), bias, history, tuple(self._pocket.separations))
         return Solution(learnt, self.certificate(), tuple(history.loss.tolist()))
 
     def certificate(self) -> Certificate:

@@ -20,23 +20,12 @@ from mercer._stored import floats, part_of, stored
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer.base import DECIDES_ONLY, Candidate, Question, traits
-from mercer.base.agreement import announced_classes, refuse_labels_of_other_type, refuse_new_classes, regrown
+from mercer.base.agreement import check_announced_classes, refuse_labels_of_other_type, refuse_new_classes, regrow_weights
 from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.linear import LinearClassifier
-from mercer.base.progress import CallbackSupportMixin, watched, with_callbacks
+from mercer.base.progress import CallbackSupportMixin, watch_fit, with_callbacks
 from mercer.base.sources import fits_sources, reader_of, refuse_offset, streamed_plan
-from mercer.base.validation import (
-    NO_WEIGHT,
-    Plan,
-    checked,
-    checked_weight,
-    forget_fit,
-    labelled,
-    old_state_on_failure,
-    refuse_no_target,
-    refuse_not_finite,
-    refuse_one_class,
-)
+from mercer.base.validation import NO_WEIGHT, Plan, check_rows, check_weight, forget_fit, decode_labels, restore_on_failure, refuse_no_target, refuse_not_finite, refuse_one_class
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
@@ -44,7 +33,7 @@ from mercer.engines.passes import current_run
 from mercer.linear_model._learning import learn
 from mercer.linear_model._learning_history import History
 from mercer.optim.certificate import Certificate, Solution
-from mercer.optim.learning_rules import RULES, Lesson, RuleErrors, Units
+from mercer.optim.learning_rules import RULES, LabelledRows, RuleOptions, ThresholdUnits
 
 # Rules that learn row after row, from a source: one pass in the order of its rows, and a look at what came of it.
 #
@@ -81,9 +70,9 @@ def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any], *,
     model.plan_ = streamed_plan(path, model.plan_.dtype)
 
 
-def labels_of(source: Source) -> Array:
+def read_all_labels(source: Source) -> Array:
     """All labels, in ascending order: one pass."""
-    return fold(_labels, source, _all_labels)
+    return fold(_labels, source, _merge_labels)
 
 
 def _weighted(source: Source) -> Iterator[Chunk]:
@@ -117,7 +106,7 @@ def _labels(chunk: Chunk) -> Array:
     return encode_labels(chunk.y)[0]
 
 
-def _all_labels(mine: Array, theirs: Array) -> Array:
+def _merge_labels(mine: Array, theirs: Array) -> Array:
     refuse_labels_of_other_type(theirs, mine)
     return np.union1d(mine, theirs)
 
@@ -163,7 +152,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     export="mercer.export.linear.threshold",
     kernelize="mercer.kernel_ridge.perceptron.kernelize_perceptron",
 )
-@stored(**FITTED_CLASSES, _units=part_of(Units, u="u"), coef_=floats("ud"), intercept_=floats("u"))
+@stored(**FITTED_CLASSES, _units=part_of(ThresholdUnits, u="u"), coef_=floats("ud"), intercept_=floats("u"))
 class LinearThreshold(CallbackSupportMixin, LinearClassifier):
     """Linear threshold units: class 1 where w·x + w₀ ≥ 0, learnt by one of the lectures' four rules.
 
@@ -253,7 +242,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         "verbose": ["verbose"],
     }
 
-    _units: Units
+    _units: ThresholdUnits
     #: whether the classes were announced, so that no others may come
     _classes_fixed: bool = False
 
@@ -306,7 +295,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             self._classes_fixed = False
             X, y, weight = self._checked(X, y, sample_weight, reset=True)
@@ -351,7 +340,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         self : object
             The model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             first = not hasattr(self, "classes_")
             X, y, weight = self._checked(X, y, sample_weight, reset=first)
@@ -364,19 +353,19 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Any, Array | None]:
         refuse_no_target(self, y, "class")
-        X, y = checked(self, X, y, reset=reset, dtype=[np.float64, np.float32])
-        weight = checked_weight(sample_weight, X)
+        X, y = check_rows(self, X, y, reset=reset, dtype=[np.float64, np.float32])
+        weight = check_weight(sample_weight, X)
         if weight is not None and (there := weight > 0).sum() < len(weight):
             X, y, weight = X[there], y[there], weight[there]
         return X, y, weight
 
-    def _lesson(self, X: Any, codes: Array, weight: Array | None) -> Lesson:
-        return Lesson(X, codes, len(self.classes_), weight, self.fit_intercept)
+    def _lesson(self, X: Any, codes: Array, weight: Array | None) -> LabelledRows:
+        return LabelledRows(X, codes, len(self.classes_), weight, self.fit_intercept)
 
-    def _placed(self, coefficients: Array, intercept: Array, lesson: Lesson) -> Units:
-        return Units.of(coefficients, intercept, by_column=lesson.entries is not None)
+    def _placed(self, coefficients: Array, intercept: Array, lesson: LabelledRows) -> ThresholdUnits:
+        return ThresholdUnits.of(coefficients, intercept, by_column=lesson.entries is not None)
 
-    def _placed_again(self, lesson: Lesson, known: Array | None) -> Units:
+    def _placed_again(self, lesson: LabelledRows, known: Array | None) -> ThresholdUnits:
         """The units as they were left, where classes and storage are the same; else in their new places."""
         if known is None:
             return self._placed(np.zeros((lesson.units, lesson.n_columns)), np.zeros(lesson.units), lesson)
@@ -385,7 +374,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         if len(known) == len(self.classes_) and same_order:
             return units.copy()
         weights = (units.w.T, units.bias[:, None], units.w_sum.T, units.bias_sum[:, None])
-        w, bias, w_sum, bias_sum = (regrown(part, known, self.classes_) for part in weights)
+        w, bias, w_sum, bias_sum = (regrow_weights(part, known, self.classes_) for part in weights)
         again = self._placed(w, bias[:, 0], lesson)
         again.w_sum[...], again.bias_sum[...] = w_sum.T, bias_sum[:, 0]
         again.steps, again.passes = units.steps, units.passes
@@ -393,7 +382,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
 
     def _all_classes(self, labels: Array, announced: Any, known: Array | None) -> Array:
         if announced is not None:
-            known, self._classes_fixed = announced_classes(announced, known), True
+            known, self._classes_fixed = check_announced_classes(announced, known), True
         if known is None:
             return labels
         if self._classes_fixed:
@@ -403,10 +392,10 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         return np.union1d(known, labels)
 
     @with_callbacks
-    def _learn(self, lesson: Lesson, X: Any, y: Any, *, tolerance: float | None, most_passes: int) -> None:
+    def _learn(self, lesson: LabelledRows, X: Any, y: Any, *, tolerance: float | None, most_passes: int) -> None:
         rule, incremental = RULES[self.rule], self.mode == "incremental"
         rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        how = RuleErrors(
+        how = RuleOptions(
             incremental,
             None if self.rate == "auto" else float(self.rate),
             self.decay,
@@ -416,7 +405,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         )
         order = "row after row" if incremental else "all rows at once"
         self.plan_ = Plan(f"{self.rule} rule, {order}", str(X.dtype), 1, 1 if incremental else thread_count())
-        with watched(self, verbose=self.verbose, X=X, y=y) as watch:
+        with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
             try:
                 self._store(
                     learn(
@@ -459,7 +448,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         """
         u: Any = self.decision_function(X)
         best = u.argmax(axis=1) if u.ndim == 2 else (u >= 0) * (len(self.classes_) - 1)
-        return labelled(self.classes_, best) if is_tensor(u) else np.asarray(self.classes_[best])
+        return decode_labels(self.classes_, best) if is_tensor(u) else np.asarray(self.classes_[best])
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:

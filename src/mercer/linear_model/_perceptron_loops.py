@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._jit import jit
-from mercer.optim.row_order_loops import fetch_later, span
+from mercer.optim.row_order_loops import prefetch_row, row_span
 
 EXACTLY: dict[str, Any] = {"fastmath": False}
 #: places in the state: intercept, common factor of the weights, their squared and absolute norms, what the L1 penalty
@@ -104,11 +104,11 @@ def learn(indptr, indices, values, y, weight, held_out, order, terms, smallest_s
     weighted, some_held_out = weight.shape[0] > 0, held_out.shape[0] > 0
     state[OBJECTIVE] = state[LOSS] = 0.0
     for t in range(n):
-        fetch_later(indptr, indices, values, order, n, t, d)
+        prefetch_row(indptr, indices, values, order, n, t, d)
         i = order[t]
         if some_held_out and held_out[i]:
             continue
-        begin, end = span(indptr, i, d)
+        begin, end = row_span(indptr, i, d)
         importance = weight[i] if weighted else kind(1.0)
         p = kind(product(w, indices, values, begin, end) * state[SCALE]) + state[INTERCEPT]
         z = p * y[i]

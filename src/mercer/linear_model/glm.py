@@ -1,8 +1,7 @@
-"""Generalised linear models: any response family, any link, any penalty, one estimator (lectures 1 and 3)."""
+"""Generalised linear models: any response family, link and penalty in one estimator (lectures 1 and 3)."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -34,24 +33,24 @@ from mercer._warn import warn
 from mercer.base import Candidate, Half, ModelKind, Question, traits
 from mercer.base.diagnosis import INTERCEPT, Diagnosis
 from mercer.base.fitted_fields import FITTED, FITTED_ROWS
-from mercer.base.kernel_rows import checked_rows, kernel_plan, of_rows, refuse_no_kernel, responses
-from mercer.base.progress import CallbackSupportMixin, watched, with_callbacks
-from mercer.base.sources import fits_sources, naming_the_place, observe, reader_of, streamed_plan
+from mercer.base.kernel_rows import check_kernel_rows, check_responses, fetch_row_values, kernel_plan, refuse_no_kernel
+from mercer.base.progress import CallbackSupportMixin, watch_fit, with_callbacks
+from mercer.base.sources import fits_sources, locate_bad_values, observe, reader_of, streamed_plan
 from mercer.base.validation import (
     Plan,
     best_class,
-    checked_table,
-    checked_tensor,
-    checked_weight,
+    check_table,
+    check_tensor,
+    check_weight,
     column_names,
-    in_main_memory,
-    in_memory,
-    old_state_on_failure,
+    fetch_tensor,
+    move_to_main_memory,
     refuse_no_target,
     refuse_non_finite,
     refuse_not_finite,
     refuse_other_device,
     refuse_unrepresentable,
+    restore_on_failure,
     tensor_plan,
 )
 from mercer.data.kinds import Kind
@@ -76,17 +75,17 @@ from mercer.families.response import Response
 from mercer.kernel_approximation.approximate import APPROXIMATE, features_for
 from mercer.kernel_approximation.function import FourierFunction, Function, KernelFunction
 from mercer.kernels import Kernel, KernelHolder, kernel_from
-from mercer.linear_model.glm_figures import UNKNOWN, Figures, no_overdispersion, overdispersion
+from mercer.linear_model.glm_figures import UNKNOWN_FIGURES, Figures, find_absent_overdispersion, find_overdispersion
 from mercer.linear_model.glm_regressors import deviance_explained
 from mercer.linear_model.glm_response import ClassResponse, MeanResponse, ResponseKind
 from mercer.linear_model.glm_solve import (
-    Settled,
+    DiagnosedFit,
     Solved,
     SolveInterrupted,
     SolverLimits,
+    convergence_warnings,
     estimates_r,
-    keeping_solved,
-    unfinished,
+    keep_solved_on_interrupt,
 )
 from mercer.linear_model.glm_target import (
     ResponseTrials,
@@ -105,8 +104,8 @@ from mercer.linear_model.kernel_fit import (
     KernelFitInterrupted,
     KernelProblemSpec,
     fit_kernel,
-    not_converged,
-    strength_of,
+    kernel_convergence_warnings,
+    norm_strength,
 )
 from mercer.matrices import (
     DenseDesign,
@@ -121,518 +120,45 @@ from mercer.matrices import (
 from mercer.matrices.streamed import Responses, Survey, SurveyParts, SurveySample
 from mercer.optim import streamed_proximal
 from mercer.optim.choose import SOLVERS, SolverChoice
-from mercer.optim.span.freedom import used_degrees
-from mercer.optim.span.losses import constant
+from mercer.optim.span.freedom import used_degrees_of_freedom
+from mercer.optim.span.losses import observe_constant
 
-# What comes beside X and y into a GLM: offsets and exposures, checked; and what to say of an X that is not finite.
-
-
-def read_offset(offset: Any, exposure: Any, link: Link, n_rows: int) -> Array | None:
-    """What is added to η: the offset, and with a log link the logarithm of the exposure."""
-    added = None if offset is None else _one_per_row(offset, "offset", n_rows)
-    if exposure is None:
-        return added
-    if link != LOG:
-        raise DataError(
-            f"exposure multiplies the mean, which with {link!r} is no offset of the linear predictor; use link='log', "
-            "or give what is to be added as `offset`."
-        )
-    exposure = _one_per_row(exposure, "exposure", n_rows)
-    if not (positive := exposure > 0).all():
-        row = int(np.argmin(positive))
-        raise DataError(f"exposure must be above 0, but is {exposure[row]:g} in row {row}; drop rows without exposure.")
-    return np.asarray(np.log(exposure) if added is None else added + np.log(exposure))
+#: solvers that use tensors only through products with X and its transpose
+TENSOR_SOLVERS = ("auto", "direct", "newton", "lbfgs")
+#: solvers that use rows only through sums over them, so that a source can be read chunk by chunk
+STREAMING_SOLVERS = ("auto", "newton", "lbfgs", "proximal")
+#: attributes that only a fit with a kernel has
+KERNEL_ATTRIBUTES = ("dual_coef_", "X_fit_", "kernel_", "approximation_", "_function")
+#: attributes that only a fit without a kernel has
+LINEAR_ATTRIBUTES = ("coef_", "coefficient_names_", "_terms", "_w")
 
 
-def _one_per_row(given: Any, name: str, n_rows: int) -> Array:
-    values = np.array(np.broadcast_to(np.asarray(given, dtype=np.float64), (n_rows,)) if np.ndim(given) == 0 else given)
-    values = values.astype(np.float64, copy=False)
-    if values.shape != (n_rows,):
-        raise DataError(
-            f"{name} has shape {values.shape}, but X has {n_rows} rows; give one number for each row, or one for all."
-        )
-    if not (finite := np.isfinite(values)).all():
-        row = int(np.argmin(finite))
-        raise NonFiniteError(f"{name} is {values[row]} in row {row}; give a finite number, or drop the row.")
-    return values
-
-
-def refuse_spoilt_table(table: Table | Encoded, names: list[str], *, estimator: str) -> None:
-    """Find the first number of a table that is missing or infinite and raise an error that names it."""
-    if isinstance(table, Encoded):
-        refuse_non_finite(table, names, estimator)
-        return
-    numeric = [column for column, kind in enumerate(table.kinds) if kind.numeric]
-    X = table.matrix() if len(numeric) == table.n_columns else table.numbers(numeric)
-    refuse_non_finite(X, [names[column] for column in numeric], estimator)
-
-
-# A GLM whose rows are a tensor: what comes beside them is read in main memory, and put where they are.
-
-#: solvers that multiply rows and never look at them
-WITH_TENSORS = ("auto", "direct", "newton", "lbfgs")
-
-
-def fits_tensors(model: Any, family: Family, columns: int) -> bool:
-    """Whether what is asked for is done where tensors are: no absolute values, and no family that is estimated."""
-    penalty = penalty_from(model.penalty)
-    smooth = penalty is None or penalty.strengths(columns).smooth
-    return smooth and not estimates_r(family) and model.solver in WITH_TENSORS
-
-
-def read_tensors(model: Any, X: Any, y: Any, *beside: Any) -> tuple[Any, ...]:
-    """X on its device; y, sample_weight, offset and exposure in main memory."""
-    X = checked_tensor(model, X, reset=True)
-    for values, name in zip((y, *beside), ("y", "sample_weight", "offset", "exposure"), strict=True):
-        refuse_other_device(values, X, name)
-    shown = np.broadcast_to(0.0, X.shape)  # stands for X where y is looked at
-    return X, checked_table(model, shown, in_memory(y), reset=False)[1], *map(in_memory, beside)
-
-
-def tensor_terms(X: Any, weight: Any, *, intercept: bool) -> tuple[TensorDesign, Terms]:
-    """`design_of` for a tensor, all columns of which are numbers."""
-    design = TensorDesign.of(X, intercept=intercept, weight=weight)
-    return design, Terms(X.shape[1], None, {}, design.coordinates)
-
-
-def tensor_predictors(model: Any, X: Any) -> Any:
-    """Xβ + b on the device of X."""
-    terms: Terms = model._terms
-    if terms.categories:
-        raise DeviceError(
-            "GLM was fitted to columns of categories, which no tensor holds; give a data frame with the columns of the "
-            "fit."
-        )
-    return TensorDesign(checked_tensor(model, X, reset=False), terms.coordinates).times(model._w)
-
-
-# A GLM of a source: which of them stream, and how chunks are read for them.
-
-#: solvers that see rows through their sums alone
-STREAMING = ("auto", "newton", "lbfgs", "proximal")
-
-
-class SourceForm(ABC):
-    """The part of `GLM` that fits it to a source."""
-
-    fit_intercept: bool
-    family: Any
-    link: Any
-    penalty: Any
-    warm_start: bool
-    plan_: Plan
-    _kind: Any
-    _terms: Terms
-
-    @abstractmethod
-    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]: ...
-
-    @abstractmethod
-    def _kind_of(self, family: Family, link: Link, classes: Array | None) -> Any: ...
-
-    @abstractmethod
-    def _penalised(self, observations: Any, penalty: Penalty | None) -> Any: ...
-
-    @abstractmethod
-    def _minimise(self, problem: Any, before: dict[str, Any]) -> tuple[MercerWarning, ...]: ...
-
-    def _fit_source(self, source: Source) -> Any:
-        family = response_family_from(self.family)
-        if not streams(self, family):
-            return NotImplemented
-        cautions = self._learn_from(source, family)
-        if cautions is None:
-            return NotImplemented
-        for caution in cautions:
-            warn(caution)
-        return self
-
-    @with_callbacks
-    def _learn_from(self, source: Source, family: Family) -> tuple[MercerWarning, ...] | None:
-        """None where there are too many columns for the penalty."""
-        before = dict(vars(self)) if self.warm_start else {}
-        penalty, link, first = penalty_from(self.penalty), link_from(self.link, family), source.head()
-        table, _ = self._checked(first.X, first.y)
-        reader = reader_of(self)
-        with naming_the_place(source, reader, partial(numbers_of, family, link)):
-            observations: Any = observe(
-                source,
-                partial(seen_of, reader, family, link),
-                partial(responses_of, family),
-                labels=is_label_family(family),
-                intercept=self.fit_intercept,
-                names=names_of(table),
-                drop_first=penalty is None and self.fit_intercept,
-            )
-            self._terms = observations.terms
-            self._kind = self._kind_of(family, link, observations.responses.classes)
-            problem = self._penalised(observations, penalty)
-            if not (problem.strengths.smooth or streamed_proximal.suits(problem)):
-                return None
-            self.plan_ = streamed_plan("", dtype_of(observations.sample.design))
-            cautions = self._minimise(problem, before)
-        self.plan_ = streamed_plan(self.plan_.path, self.plan_.dtype)
-        return cautions
-
-
-def streams(model: Any, family: Family) -> bool:
-    """Whether what is asked for needs no rows together: no kernel, and no family that is estimated."""
-    refuse_grouped(family, "fits to a source")
-    return not estimates_r(family) and model.kernel is None and model.solver in STREAMING
-
-
-def seen_of(reader: Any, family: Family, link: Link, chunk: Chunk) -> SurveySample:
-    """The rows of a chunk, checked like all others."""
-    table, y = checked_table(reader, chunk.X, chunk.y, reset=False, codes=True)
-    weight = checked_weight(chunk.weight, y, part=True)
-    values = np.asarray(y) if is_label_family(family) else read_target(family, y, weight).values
-    return SurveySample(_columns(table), values, weight, read_offset(chunk.offset, None, link, len(values)))
-
-
-def numbers_of(family: Family, link: Link, reader: Any, chunk: Chunk) -> Any:
-    """The numbers of a chunk, to be looked at."""
-    X = seen_of(reader, family, link, chunk).X
-    if not isinstance(X, Table):
-        return X
-    SurveyParts.of(X)  # looks at categories
-    return np.column_stack([_numbers(X, j) for j in range(X.n_columns)])
-
-
-def _numbers(table: Table, j: int) -> Any:
-    return np.zeros(table.n_rows) if table.kinds[j] is Kind.CATEGORY else table.numbers([j])[:, 0]
-
-
-def _columns(table: Any) -> Any:
-    """A matrix where all columns are numbers, which is multiplied faster than they are one by one."""
-    if isinstance(table, Encoded):
-        return table
-    if table.library == "scipy":
-        return table.native.tocsr()
-    return table if any(kind is Kind.CATEGORY for kind in table.kinds) else table.numbers()
-
-
-def names_of(table: Any) -> tuple[str, ...] | None:
-    """Of the columns, where they have any."""
-    if isinstance(table, Encoded):
-        return None if table.given_names is None else tuple(table.given_names)
-    return None if table.library == "scipy" else table.column_names
-
-
-def responses_of(family: Family, survey: Survey) -> Responses:
-    """As numbers, or as codes of the labels that were found; labels without any weight are none."""
-    if not is_label_family(family):
-        return Responses()
-    labels = survey.labels
-    if survey.weighted and len(labels) > 1:
-        labels = labels[survey.label_weights > 0]
-    refuse_classes(family, labels)
-    return Responses(labels)
-
-
-def dtype_of(design: Design) -> str:
-    """Of the numbers that a design reads."""
-    return str(design.X.dtype) if isinstance(design, DenseDesign) else "float64"
-
-
-# `GLM(kernel=…)`: the same families, links and L2 penalty, fitted to functions in the span of the rows.
-
-#: attributes of a fit with a kernel, and of one without
-OWN = ("dual_coef_", "X_fit_", "kernel_", "approximation_", "_function")
-OTHERS = ("coef_", "coefficient_names_", "_terms", "_w")
-
-
-class KernelForm(ABC):
-    """The part of `GLM` that fits functions of a kernel."""
-
-    kernel: Any
-    approximate: Any
-    penalty: Any
-    link: Any
-    solver: str
-    fit_intercept: bool
-    warm_start: bool
-    weight_kind: str
-    verbose: int
-    _kind: ResponseKind
-    _function: Function
-
-    @property
-    @abstractmethod
-    def _limits(self) -> SolverLimits: ...
-
-    @abstractmethod
-    def _kind_of(self, family: Family, link: Link, classes: Array | None) -> ResponseKind: ...
-
-    def _learn_function(
-        self, family: Family, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any
-    ) -> tuple[MercerWarning, ...]:
-        before = getattr(self, "_function", None) if self.warm_start else None
-        kernel = kernel_from(self.kernel)
-        X, y = self._checked_rows(kernel, X, y)
-        given = {"sample_weight": sample_weight, "offset": offset, "exposure": exposure}
-        sample_weight, offset, exposure = (of_rows(values, X, name) for name, values in given.items())
-        machine, data = self._machine(family, kernel, y, checked_weight(sample_weight, y), offset, exposure)
-        machine = replace(machine, map=features_for(self, kernel, data.counted(X)))
-        outputs = getattr(machine.kind.response, "columns", 1)  # type: ignore[attr-defined]
-        same = before is not None and before.alpha.shape == (len(y), outputs)
-        with watched(self, verbose=self.verbose, X=X, y=y) as watch:
-            try:
-                fit = fit_kernel(machine, X, data, start=before if same else None, progress=watch.progress)
-            except KernelFitInterrupted as stop:
-                self._store_function(stop.fit, kernel, X)
-                if watch.stopped:
-                    return ()
-                raise
-        self._store_function(fit, kernel, X)
-        return not_converged(fit, self._limits)
-
-    def _checked_rows(self, kernel: Kernel, X: Any, y: Any) -> tuple[Any, Any]:
-        refuse_no_target(self, y, "response")
-        X = checked_rows(self, kernel, X, reset=True)
-        y = responses(y, X)
-        refuse_no_kernel(kernel, X)
-        return X, y
-
-    def _machine(
-        self, family: Family, kernel: Kernel, y: Any, weight: Array | None, offset: Any, exposure: Any
-    ) -> tuple[KernelProblemSpec, KernelData]:
-        if self.solver not in KERNEL_SOLVERS:
-            raise UnsuitableSolverError(
-                f"solver={self.solver!r} has no kernel form; use 'newton' (K in memory), 'newton-cg' (K by tiles), or "
-                "'auto'."
-            )
-        link = link_from(self.link, family)
-        target = read_target(family, y, weight)
-        kind = self._kind_of(family, link, target.classes)
-        data = KernelData(target.values, weight, read_offset(offset, exposure, link, len(y)))
-        kind.problem(constant(data.y, weight, data.offset), Strengths.none(1))  # refuses offsets of classes
-        strength = strength_of(penalty_from(self.penalty))
-        return KernelProblemSpec(kernel, kind, strength, self.fit_intercept, self._limits, self.solver), data
-
-    def _store_function(self, fit: KernelFit, kernel: Kernel, X: Any) -> None:
-        for name in OTHERS:
-            self.__dict__.pop(name, None)
-        one = isinstance(fit.kind, MeanResponse)
-        self._kind, self._function, function = fit.kind, fit.function, fit.function
-        self.kernel_, self.X_fit_ = kernel, function.rows
-        self.dual_coef_ = function.alpha[:, 0] if one else function.alpha
-        self.intercept_ = float(function.intercept[0]) if one else self._kind.linear(function.intercept[None])[0]
-        self.family_ = fit.kind.family
-        problem, w = fit.as_column()
-        solved = Solved(problem, replace(fit.solution, value=w), SolverChoice("newton", "a kernel"))
-        used = used_degrees(fit.problem(), fit.solution.value.values) if one else np.nan
-        told = fit.kind.figures(solved, used, self.weight_kind)
-        self.deviance_, self.null_deviance_ = told.deviance, told.null_deviance
-        self.dispersion_, self.df_residual_ = told.dispersion, told.df_residual
-        self.log_likelihood_ = told.log_likelihood
-        self.n_iter_ = max(1, len(fit.solution.trace) - 1)
-        self.certificate_ = fit.solution.certificate
-        self.__dict__.pop("approximation_", None)
-        if fit.approximation is not None:
-            self.approximation_ = fit.approximation
-        self.plan_ = kernel_plan(fit.path, X, exact=fit.is_exact)
-        self.diagnosis_ = Diagnosis((*overdispersion(self.family_, told), *no_overdispersion(self.family_)))
-
-
-# What a fitted GLM says of new rows.
-
-
-def _has_labels(model: Predictions) -> bool:
-    """Whether the model is a classifier."""
+def _has_labels(model: GLM) -> bool:
+    """Return True for a classifier, and raise AttributeError for a regressor, as `available_if` needs."""
     try:
         labels = is_label_family(response_family_from(model.family))
-    except ValueError as unknown:  # `hasattr` is to say no, and `fit` to complain
+    except ValueError as unknown:  # `hasattr` returns False, and `fit` raises the error
         raise AttributeError(str(unknown)) from None
     if not labels:
         raise AttributeError(f"family={model.family!r} has no classes; bernoulli and categorical have.")
     return True
 
 
-class Predictions:
-    """The predicting half of `GLM`, from what `fit` has stored."""
-
-    family: Any
-    family_: Family
-    link_: Link
-    dispersion_: float
-    classes_: Array
-    dual_coef_: Array
-    _terms: Terms
-    _kind: ResponseKind
-    _w: Array
-    _function: Function
-
-    def predict_linear(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
-        """The linear predictor Xβ + b + offset of every row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
-            Rows to predict.
-        offset, exposure : array-like of shape (n_samples,), default=None
-            As in `fit`; 0 and 1 if not given.
-
-        Returns
-        -------
-        eta : ndarray of shape (n_samples,), for "categorical" (n_samples, n_classes)
-            Linear predictors.
-        """
-        eta = self._predictors(X, offset, exposure)
-        return self._kind.linear(eta)
-
-    def _predictors(self, X: Any, offset: Any, exposure: Any) -> Array:
-        check_is_fitted(self)
-        eta = self._of_columns(X) if hasattr(self, "_terms") else self._of_kernel(X)
-        added = read_offset(in_memory(offset), in_memory(exposure), self.link_, len(eta))
-        return eta if added is None else eta + like(added, eta)
-
-    def _of_columns(self, X: Any) -> Array:
-        if is_tensor(X):
-            return self._of_tensor(X)  # type: ignore[no-any-return]
-        table, _ = checked_table(self, X, reset=False, codes=True)
-        with np.errstate(over="ignore", invalid="ignore"):
-            eta = self._terms.design(table).times(self._w)
-        if not np.isfinite(eta).all():
-            refuse_spoilt_table(table, column_names(self), estimator="GLM")
-            row = int(np.argmin(np.isfinite(eta) if eta.ndim == 1 else np.isfinite(eta).all(axis=1)))
-            raise NonFiniteError(f"the linear predictor of row {row} is beyond float64; divide the largest columns.")
-        return eta
-
-    def _of_tensor(self, X: Any) -> Any:
-        eta = tensor_predictors(self, X)
-        if not bool(eta.isfinite().all()):
-            refuse_not_finite(self, X)
-        return eta
-
-    def _of_kernel(self, X: Any) -> Any:
-        values = self._function.values(checked_rows(self, self._function.kernel, X, reset=False))
-        return values if self.dual_coef_.ndim == 2 else values[:, 0]
-
-    def _mean(self, X: Any, offset: Any, exposure: Any) -> Array:
-        eta = self._predictors(X, offset, exposure)
-        return self._kind.mean(eta)
-
-    def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
-        """The mean response of every row, or its most probable class.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
-            Rows to predict.
-        offset, exposure : array-like of shape (n_samples,), default=None
-            As in `fit`; 0 and 1 if not given.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Means, or class labels.
-        """
-        mean = self._mean(X, offset, exposure)
-        if not hasattr(self, "classes_"):
-            return mean
-        return best_class(mean if mean.ndim == 2 else mean - 0.5, self.classes_)  # type: ignore[no-any-return]
-
-    @available_if(_has_labels)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
-        """p(y|x) for every row and class.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
-            Rows to predict.
-        offset, exposure : array-like of shape (n_samples,), default=None
-            As in `fit`; 0 and 1 if not given.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`.
-        """
-        mean = self._mean(X, offset, exposure)
-        return mean if mean.ndim == 2 else namespace(mean).column_stack([1 - mean, mean])
-
-    @available_if(_has_labels)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
-        """log p(y|x) for every row and class, also where p itself is too small for a number.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
-            Rows to predict.
-        offset, exposure : array-like of shape (n_samples,), default=None
-            As in `fit`; 0 and 1 if not given.
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`.
-        """
-        eta = self._predictors(X, offset, exposure)
-        return self._kind.log_probabilities(eta)
-
-    def predict_distribution(self, X: Any, offset: Any = None, exposure: Any = None) -> Distribution:
-        """The fitted p(y|x) itself: its density, distribution function, quantiles, samples.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
-            Rows to predict.
-        offset, exposure : array-like of shape (n_samples,), default=None
-            As in `fit`; 0 and 1 if not given.
-
-        Returns
-        -------
-        distribution : families.Distribution
-            Of every row; of labels, those of their codes 0, 1, … in `classes_`.
-        """
-        eta = self._predictors(X, offset, exposure)
-        return self._kind.distribution(eta, self.dispersion_)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> float:
-        """D², the share of the deviance of a constant mean that is explained; for labels, the accuracy.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
-            Rows to predict.
-        y : array-like of shape (n_samples,)
-            Their responses.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; 1 if not given.
-        offset, exposure : array-like of shape (n_samples,), default=None
-            As in `fit`; 0 and 1 if not given.
-
-        Returns
-        -------
-        score : float
-            1 at best.
-        """
-        if is_label_family(response_family_from(self.family)):
-            predicted = in_memory(self.predict(X, offset, exposure))
-            return float(accuracy_score(in_memory(y), predicted, sample_weight=in_memory(sample_weight)))
-        eta = in_memory(self._predictors(X, offset, exposure))
-        trials = read_trials(response_family_from(self.family), in_memory(y))
-        values = read_target(self.family_, column_or_1d(trials.y)).values
-        check_consistent_length(eta, values)
-        weight = trials.weighted(checked_weight(in_memory(sample_weight), values))
-        return deviance_explained(Response(self.family_, self.link_), values, eta, weight)
-
-
-def _kind_of(model: GLM) -> ModelKind:
+def _model_kind(model: GLM) -> ModelKind:
     return "discriminative" if model.kernel is None else "kernel"
 
 
 def _half_of(model: GLM) -> Half:
-    """Return the half of a pair that a model of classes is; a model of numbers is none."""
+    """Return which half of a generative/discriminative pair a classifier is; empty for a regressor."""
     if family_from(model.family).name not in ("bernoulli", "categorical"):
         return ""
     return "linear" if model.kernel is None else "kernelized"
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
-    """Yield models with a log link for counts and for positive amounts, also of a kernel.
+    """Yield models with a log link for counts and for amounts, linear and with a kernel.
 
-    Amounts some of which are 0 have a Tweedie model.
+    Amounts that include 0 have a Tweedie model.
     """
     if question.task == "counts":
         models = [GLM(family, penalty=L2()) for family in ("poisson", "negative_binomial")]
@@ -662,7 +188,7 @@ def _levels(model: GLM) -> dict[str, tuple[Any, ...]]:
     "classification",
     "counts",
     "amounts",
-    kind=_kind_of,
+    kind=_model_kind,
     half=_half_of,
     set_by_task="family",
     levels=_levels,
@@ -685,7 +211,7 @@ def _levels(model: GLM) -> dict[str, tuple[Any, ...]]:
     coef_=optional(either(floats("w"), floats("kw"))),
     intercept_=either(real(), floats("k")),
 )
-class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Predictions, BaseEstimator):
+class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
     """A generalised linear model: E y = g⁻¹(Xβ + b + offset), y distributed as the family says.
 
     The coefficients minimise Σ weight · ½ deviance + penalty: they are the maximum likelihood estimate, or with a
@@ -727,7 +253,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         What `sample_weight` means: so many equal rows, or one row that is so many times as precise. It changes degrees
         of freedom, the dispersion and the log likelihood, never the coefficients.
     on_separation : {"warn", "firth", "ridge", "error"}, default="warn"
-        What to do where a hyperplane separates the responses, so that some coefficients are infinite.
+        What to do where a hyperplane separates the check_responses, so that some coefficients are infinite.
     reference : label, default=None
         For "categorical": the class whose coefficients are 0. None is symmetric: coefficients of each feature sum to 0.
     warm_start : bool, default=False
@@ -826,6 +352,19 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         "verbose": ["verbose"],
     }
 
+    coef_: Array
+    dual_coef_: Array
+    intercept_: Any
+    classes_: Array
+    family_: Family
+    link_: Link
+    dispersion_: float
+    plan_: Plan
+    _kind: ResponseKind
+    _terms: Terms
+    _w: Array
+    _function: Function
+
     def __init__(
         self,
         family: Any = "gaussian",
@@ -859,11 +398,6 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         self.warm_start = warm_start
         self.verbose = verbose
 
-    _kind: ResponseKind
-    _terms: Terms
-
-    # Learning.
-
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> Self:
         """Fit the model.
@@ -887,7 +421,7 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             cautions = self._learn(X, y, sample_weight, offset, exposure)
         for caution in cautions:
@@ -901,18 +435,18 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
             refuse_grouped(family, "GLM(kernel=…)")
             return self._learn_function(family, X, y, sample_weight, offset, exposure)
         before = dict(vars(self)) if self.warm_start else {}
-        if is_tensor(X) and (is_grouped(family) or not fits_tensors(self, family, X.shape[-1] if X.ndim else 0)):
+        if is_tensor(X) and (is_grouped(family) or not _fits_tensors(self, family, X.shape[-1] if X.ndim else 0)):
             given = {"X": X, "y": y, "sample_weight": sample_weight, "offset": offset, "exposure": exposure}
-            X, y, sample_weight, offset, exposure = in_main_memory("GLM", **given)
+            X, y, sample_weight, offset, exposure = move_to_main_memory("GLM", **given)
         trials = read_trials(family, y)
         y = trials.y
         table: Any
         if is_tensor(X) and y is not None:
-            table, y, sample_weight, offset, exposure = read_tensors(self, X, y, sample_weight, offset, exposure)
+            table, y, sample_weight, offset, exposure = self._read_tensors(X, y, sample_weight, offset, exposure)
         else:
             table, y = self._checked(X, y)
-        weight = trials.weighted(checked_weight(sample_weight, y))
-        problem = self._described(trials, table, y, weight, offset, exposure)
+        weight = trials.weighted(check_weight(sample_weight, y))
+        problem = self._make_problem(trials, table, y, weight, offset, exposure)
         try:
             return self._minimise(problem, before, X, y)
         except NonFiniteError:
@@ -922,58 +456,45 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
                 refuse_spoilt_table(table, column_names(self), estimator="GLM")
             raise
 
-    def _minimise(
-        self, problem: Any, before: dict[str, Any], X: Any = None, y: Any = None
-    ) -> tuple[MercerWarning, ...]:
-        """Fit, and keep what was found also where the user stops it."""
-        with watched(self, verbose=self.verbose, X=X, y=y) as watch:
-            try:
-                solved = self._kind.solve(problem, self.solver, self._limits, self._start(before), watch.progress)
-                with keeping_solved(solved):
-                    settled = self._kind.settle(solved, self._names, self.on_separation, self._limits, watch.progress)
-                    self._store(settled)
-            except SolveInterrupted as stop:
-                # whoever stops a fit should not have to wait for another pass over the source
-                figures = UNKNOWN if problem.observations.streamed else None
-                self._store(Settled(stop.solved, len(self._names)), figures)
-                if watch.stopped:
-                    return ()
-                raise
-        separated = any(isinstance(caution, SeparationWarning) for caution in settled.cautions)
-        return settled.cautions if separated else (*settled.cautions, *unfinished(settled.solved, self._limits))
-
     def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
         refuse_no_target(self, y, "response")
-        return checked_table(self, X, y, reset=True, codes=True)
+        return check_table(self, X, y, reset=True, codes=True)
 
-    def _described(
+    def _read_tensors(self, X: Any, y: Any, *others: Any) -> tuple[Any, ...]:
+        """Return X on its device, and y, sample_weight, offset and exposure in main memory."""
+        X = check_tensor(self, X, reset=True)
+        for values, name in zip((y, *others), ("y", "sample_weight", "offset", "exposure"), strict=True):
+            refuse_other_device(values, X, name)
+        stand_in = np.broadcast_to(0.0, X.shape)  # replaces X where only y is checked
+        return X, check_table(self, stand_in, fetch_tensor(y), reset=False)[1], *map(fetch_tensor, others)
+
+    def _make_problem(
         self, trials: ResponseTrials, table: Any, y: Any, weight: Array | None, offset: Any, exposure: Any
     ) -> Any:
-        """What there is to minimise."""
+        """Return the problem to minimise, and set `_kind`, `_terms` and `plan_`."""
         penalty, link = penalty_from(self.penalty), link_from(self.link, trials.family)
         target = read_target(trials.family, y, weight)
-        self._kind = self._kind_of(trials.family, link, target.classes, trials.number)
-        # without a penalty, a level for each category and an intercept would be one coefficient too many
-        drop_first = penalty is None and self.fit_intercept
+        self._kind = self._make_kind(trials.family, link, target.classes, trials.number)
         design: Any
         if is_tensor(table):
-            design, self._terms = tensor_terms(table, weight, intercept=self.fit_intercept)
+            design = TensorDesign.of(table, intercept=self.fit_intercept, weight=weight)
+            self._terms = Terms(table.shape[1], None, {}, design.coordinates)
             self.plan_ = tensor_plan("", table)
         else:
+            # without a penalty, one coefficient for each level and an intercept would be collinear
+            drop_first = penalty is None and self.fit_intercept
             design, self._terms = design_of(table, intercept=self.fit_intercept, drop_first=drop_first, weight=weight)
-            self.plan_ = Plan("", dtype_of(design), len(design.blocks()), thread_count())
-        of_rows = TensorObservations.of if isinstance(design, TensorDesign) else Observations
-        observations = of_rows(design, target.values, weight, read_offset(offset, exposure, link, len(y)))
+            self.plan_ = Plan("", _dtype_of(design), len(design.blocks()), thread_count())
+        make = TensorObservations.of if isinstance(design, TensorDesign) else Observations
+        observations = make(design, target.values, weight, read_offset(offset, exposure, link, len(y)))
         return self._penalised(observations, penalty)
 
-    def _penalised(self, observations: Observations, penalty: Penalty | None) -> Any:
-        columns = len(self._terms.names)
-        given = Strengths.none(columns) if penalty is None else penalty.strengths(columns)
-        return self._kind.problem(observations, observations.design.coordinates.strengths(given))
-
-    def _kind_of(self, family: Family, link: Link, classes: Array | None, trials: Array | None = None) -> ResponseKind:
+    def _make_kind(
+        self, family: Family, link: Link, classes: Array | None, trials: Array | None = None
+    ) -> ResponseKind:
+        """Return the kind of response, and set `link_` and `classes_`."""
         self.link_ = link
-        self.__dict__.pop("classes_", None)  # of another family
+        self.__dict__.pop("classes_", None)  # of an earlier fit with another family
         if classes is not None:
             self.classes_ = classes
         if not isinstance(family, Categorical):
@@ -982,44 +503,344 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
             raise LinkError(f"a categorical response has the softmax for a link, not {link!r}; leave `link` out.")
         return ClassResponse.of(self.classes_, self.reference)
 
+    def _penalised(self, observations: Any, penalty: Penalty | None) -> Any:
+        columns = len(self._terms.names)
+        given = Strengths.none(columns) if penalty is None else penalty.strengths(columns)
+        return self._kind.problem(observations, observations.design.coordinates.strengths(given))
+
+    def _minimise(
+        self, problem: Any, before: dict[str, Any], X: Any = None, y: Any = None
+    ) -> tuple[MercerWarning, ...]:
+        """Solve, diagnose and store; after an interruption the best coefficients so far are stored."""
+        with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
+            try:
+                solved = self._kind.solve(problem, self.solver, self._limits, self._start(before), watch.progress)
+                with keep_solved_on_interrupt(solved):
+                    fit = self._kind.diagnose(solved, self._names, self.on_separation, self._limits, watch.progress)
+                    self._store(fit)
+            except SolveInterrupted as stop:
+                # the figures of a source would take another pass, which is too long after Ctrl-C
+                figures = UNKNOWN_FIGURES if problem.observations.streamed else None
+                self._store(DiagnosedFit(stop.solved, len(self._names)), figures)
+                if watch.stopped:
+                    return ()
+                raise
+        is_separated = any(isinstance(caution, SeparationWarning) for caution in fit.cautions)
+        return fit.cautions if is_separated else (*fit.cautions, *convergence_warnings(fit.solved, self._limits))
+
     @property
     def _limits(self) -> SolverLimits:
         return SolverLimits(self.tol, self.max_iter)
 
     @property
     def _names(self) -> tuple[str, ...]:
-        """Of the working coefficients."""
+        """Names of the working coefficients."""
         return (*self._terms.names, INTERCEPT) if self.fit_intercept else self._terms.names
 
     def _start(self, before: dict[str, Any]) -> Array | None:
-        """The coefficients of the last fit, if they were those of the same columns and classes."""
-        same = before.get("coefficient_names_") == list(self._terms.names) and before["_kind"].like(self._kind)
-        if not same:
+        """Return the coefficients of the last fit, if it had the same columns and classes."""
+        is_same = before.get("coefficient_names_") == list(self._terms.names) and before["_kind"].is_like(self._kind)
+        if not is_same:
             return None
         return self._kind.from_user(before["coef_"], before["intercept_"], self._terms.coordinates)
 
-    def _store(self, settled: Settled, figures: Figures | None = None) -> None:
-        solved = settled.solved
-        for name in OWN:
+    def _store(self, fit: DiagnosedFit, figures: Figures | None = None) -> None:
+        solved = fit.solved
+        for name in KERNEL_ATTRIBUTES:
             self.__dict__.pop(name, None)
-        figures = figures or self._kind.figures(solved, settled.coefficients, self.weight_kind)
-        spread = self._kind.overdispersion(figures)
+        figures = figures or self._kind.figures(solved, fit.coefficients, self.weight_kind)
+        overdispersion = self._kind.overdispersion(figures)
         self._kind, self._w = self._kind.fitted(solved), solved.solution.value
         self.coefficient_names_ = list(self._terms.names)
         with np.errstate(over="ignore", invalid="ignore"):
             self.coef_, self.intercept_ = self._kind.to_user(self._w, self._terms.coordinates)
         refuse_unrepresentable(np.atleast_2d(self.coef_), self.coefficient_names_)
-        self.family_ = self._kind.family
-        self.deviance_, self.null_deviance_ = figures.deviance, figures.null_deviance
-        self.dispersion_, self.df_residual_, self.log_likelihood_ = (
-            figures.dispersion,
-            figures.df_residual,
-            figures.log_likelihood,
-        )
+        self._store_figures(figures)
         self.n_iter_ = max(1, len(solved.solution.trace) - 1)
         self.certificate_ = solved.solution.certificate
         self.plan_ = replace(self.plan_, path=str(solved.choice))
-        self.diagnosis_ = Diagnosis((*settled.findings, *spread, *no_overdispersion(self.family_)))
+        absent = find_absent_overdispersion(self.family_)
+        self.diagnosis_ = Diagnosis((*fit.findings, *overdispersion, *absent))
+
+    def _store_figures(self, figures: Figures) -> None:
+        self.family_ = self._kind.family
+        self.deviance_, self.null_deviance_ = figures.deviance, figures.null_deviance
+        self.dispersion_, self.df_residual_ = figures.dispersion, figures.df_residual
+        self.log_likelihood_ = figures.log_likelihood
+
+    # With a kernel: functions in the span of the rows, with the same families, links and L2 penalty.
+
+    def _learn_function(
+        self, family: Family, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any
+    ) -> tuple[MercerWarning, ...]:
+        before = getattr(self, "_function", None) if self.warm_start else None
+        kernel = kernel_from(self.kernel)
+        refuse_no_target(self, y, "response")
+        X = check_kernel_rows(self, kernel, X, reset=True)
+        y = check_responses(y, X)
+        refuse_no_kernel(kernel, X)
+        given = {"sample_weight": sample_weight, "offset": offset, "exposure": exposure}
+        sample_weight, offset, exposure = (fetch_row_values(values, X, name) for name, values in given.items())
+        machine, data = self._make_machine(family, kernel, y, check_weight(sample_weight, y), offset, exposure)
+        machine = replace(machine, map=features_for(self, kernel, data.counted(X)))
+        outputs = getattr(machine.kind.response, "columns", 1)  # type: ignore[attr-defined]
+        is_start = before is not None and before.alpha.shape == (len(y), outputs)
+        with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
+            try:
+                fit = fit_kernel(machine, X, data, start=before if is_start else None, progress=watch.progress)
+            except KernelFitInterrupted as stop:
+                self._store_function(stop.fit, kernel, X)
+                if watch.stopped:
+                    return ()
+                raise
+        self._store_function(fit, kernel, X)
+        return kernel_convergence_warnings(fit, self._limits)
+
+    def _make_machine(
+        self, family: Family, kernel: Kernel, y: Any, weight: Array | None, offset: Any, exposure: Any
+    ) -> tuple[KernelProblemSpec, KernelData]:
+        if self.solver not in KERNEL_SOLVERS:
+            raise UnsuitableSolverError(
+                f"solver={self.solver!r} has no kernel form; use 'newton' (K in memory), 'newton-cg' (K by tiles), or "
+                "'auto'."
+            )
+        link = link_from(self.link, family)
+        target = read_target(family, y, weight)
+        kind = self._make_kind(family, link, target.classes)
+        data = KernelData(target.values, weight, read_offset(offset, exposure, link, len(y)))
+        kind.problem(
+            observe_constant(data.y, weight, data.offset), Strengths.none(1)
+        )  # raises for an offset of classes
+        strength = norm_strength(penalty_from(self.penalty))
+        return KernelProblemSpec(kernel, kind, strength, self.fit_intercept, self._limits, self.solver), data
+
+    def _store_function(self, fit: KernelFit, kernel: Kernel, X: Any) -> None:
+        for name in LINEAR_ATTRIBUTES:
+            self.__dict__.pop(name, None)
+        has_one_output = isinstance(fit.kind, MeanResponse)
+        self._kind, self._function, function = fit.kind, fit.function, fit.function
+        self.kernel_, self.X_fit_ = kernel, function.rows
+        if has_one_output:
+            self.dual_coef_, self.intercept_ = function.alpha[:, 0], float(function.intercept[0])
+        else:
+            self.dual_coef_, self.intercept_ = function.alpha, self._kind.linear(function.intercept[None])[0]
+        problem, w = fit.as_column()
+        solved = Solved(problem, replace(fit.solution, value=w), SolverChoice("newton", "a kernel"))
+        used = used_degrees_of_freedom(fit.problem(), fit.solution.value.values) if has_one_output else np.nan
+        figures = fit.kind.figures(solved, used, self.weight_kind)
+        self._store_figures(figures)
+        self.n_iter_ = max(1, len(fit.solution.trace) - 1)
+        self.certificate_ = fit.solution.certificate
+        self.__dict__.pop("approximation_", None)
+        if fit.approximation is not None:
+            self.approximation_ = fit.approximation
+        self.plan_ = kernel_plan(fit.path, X, exact=fit.is_exact)
+        self.diagnosis_ = Diagnosis(
+            (*find_overdispersion(self.family_, figures), *find_absent_overdispersion(self.family_))
+        )
+
+    # From a source, which is read piece by piece.
+
+    def _fit_source(self, source: Source) -> Any:
+        family = response_family_from(self.family)
+        refuse_grouped(family, "fits to a source")
+        if estimates_r(family) or self.kernel is not None or self.solver not in STREAMING_SOLVERS:
+            return NotImplemented  # all rows are needed together
+        cautions = self._learn_from(source, family)
+        if cautions is None:
+            return NotImplemented
+        for caution in cautions:
+            warn(caution)
+        return self
+
+    @with_callbacks
+    def _learn_from(self, source: Source, family: Family) -> tuple[MercerWarning, ...] | None:
+        """Fit to a source; return None if there are too many columns for the penalty."""
+        before = dict(vars(self)) if self.warm_start else {}
+        penalty, link, first = penalty_from(self.penalty), link_from(self.link, family), source.head()
+        table, _ = self._checked(first.X, first.y)
+        reader = reader_of(self)
+        with locate_bad_values(source, reader, partial(_read_numbers, family, link)):
+            observations: Any = observe(
+                source,
+                partial(_read_chunk, reader, family, link),
+                partial(_responses_of, family),
+                labels=is_label_family(family),
+                intercept=self.fit_intercept,
+                names=_names_of(table),
+                drop_first=penalty is None and self.fit_intercept,
+            )
+            self._terms = observations.terms
+            self._kind = self._make_kind(family, link, observations.responses.classes)
+            problem = self._penalised(observations, penalty)
+            if not (problem.strengths.smooth or streamed_proximal.suits(problem)):
+                return None
+            self.plan_ = streamed_plan("", _dtype_of(observations.sample.design))
+            cautions = self._minimise(problem, before)
+        self.plan_ = streamed_plan(self.plan_.path, self.plan_.dtype)
+        return cautions
+
+    # Predictions.
+
+    def _predictors(self, X: Any, offset: Any, exposure: Any) -> Array:
+        check_is_fitted(self)
+        eta: Any
+        if not hasattr(self, "_terms"):
+            eta = self._function.values(check_kernel_rows(self, self._function.kernel, X, reset=False))
+            eta = eta if self.dual_coef_.ndim == 2 else eta[:, 0]
+        elif is_tensor(X):
+            eta = self._predictors_of_tensor(X)
+        else:
+            eta = self._predictors_of_table(X)
+        added = read_offset(fetch_tensor(offset), fetch_tensor(exposure), self.link_, len(eta))
+        return eta if added is None else eta + like(added, eta)  # type: ignore[no-any-return]
+
+    def _predictors_of_table(self, X: Any) -> Array:
+        table, _ = check_table(self, X, reset=False, codes=True)
+        with np.errstate(over="ignore", invalid="ignore"):
+            eta = self._terms.design(table).times(self._w)
+        if not np.isfinite(eta).all():
+            refuse_spoilt_table(table, column_names(self), estimator="GLM")
+            row = int(np.argmin(np.isfinite(eta) if eta.ndim == 1 else np.isfinite(eta).all(axis=1)))
+            raise NonFiniteError(f"the linear predictor of row {row} is beyond float64; divide the largest columns.")
+        return eta
+
+    def _predictors_of_tensor(self, X: Any) -> Any:
+        if self._terms.categories:
+            raise DeviceError(
+                "GLM was fitted to columns of categories, which no tensor holds; give a data frame with the columns of "
+                "the fit."
+            )
+        eta: Any = TensorDesign(check_tensor(self, X, reset=False), self._terms.coordinates).times(self._w)
+        if not bool(eta.isfinite().all()):
+            refuse_not_finite(self, X)
+        return eta
+
+    def _mean(self, X: Any, offset: Any, exposure: Any) -> Array:
+        return self._kind.mean(self._predictors(X, offset, exposure))
+
+    def predict_linear(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
+        """The linear predictor Xβ + b + offset of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        eta : ndarray of shape (n_samples,), for "categorical" (n_samples, n_classes)
+            Linear predictors.
+        """
+        eta = self._predictors(X, offset, exposure)
+        return self._kind.linear(eta)
+
+    def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
+        """The mean response of every row, or its most probable class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Means, or class labels.
+        """
+        mean = self._mean(X, offset, exposure)
+        if not hasattr(self, "classes_"):
+            return mean
+        return best_class(mean if mean.ndim == 2 else mean - 0.5, self.classes_)  # type: ignore[no-any-return]
+
+    @available_if(_has_labels)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
+        """p(y|x) for every row and class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        mean = self._mean(X, offset, exposure)
+        return mean if mean.ndim == 2 else namespace(mean).column_stack([1 - mean, mean])
+
+    @available_if(_has_labels)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
+        """log p(y|x) for every row and class, also where p itself is too small for a number.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        eta = self._predictors(X, offset, exposure)
+        return self._kind.log_probabilities(eta)
+
+    def predict_distribution(self, X: Any, offset: Any = None, exposure: Any = None) -> Distribution:
+        """The fitted p(y|x) itself: its density, distribution function, quantiles, samples.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        distribution : families.Distribution
+            Of every row; of labels, those of their codes 0, 1, … in `classes_`.
+        """
+        eta = self._predictors(X, offset, exposure)
+        return self._kind.distribution(eta, self.dispersion_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> float:
+        """D², the share of the deviance of a constant mean that is explained; for labels, the accuracy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,)
+            Their check_responses.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; 1 if not given.
+        offset, exposure : array-like of shape (n_samples,), default=None
+            As in `fit`; 0 and 1 if not given.
+
+        Returns
+        -------
+        score : float
+            1 at best.
+        """
+        if is_label_family(response_family_from(self.family)):
+            predicted = fetch_tensor(self.predict(X, offset, exposure))
+            return float(accuracy_score(fetch_tensor(y), predicted, sample_weight=fetch_tensor(sample_weight)))
+        eta = fetch_tensor(self._predictors(X, offset, exposure))
+        trials = read_trials(response_family_from(self.family), fetch_tensor(y))
+        values = read_target(self.family_, column_or_1d(trials.y)).values
+        check_consistent_length(eta, values)
+        weight = trials.weighted(check_weight(fetch_tensor(sample_weight), values))
+        return deviance_explained(Response(self.family_, self.link_), values, eta, weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -1038,3 +859,103 @@ class GLM(CallbackSupportMixin, KernelHolder, KernelForm, SourceForm, Prediction
             tags.regressor_tags = RegressorTags()
             tags.target_tags.positive_only = bool(family.outside(np.array([-1.0])).any())
         return tags
+
+
+def read_offset(offset: Any, exposure: Any, link: Link, n_rows: int) -> Array | None:
+    """Return what is added to η: the offset plus, with a log link, the logarithm of the exposure."""
+    added = None if offset is None else _one_per_row(offset, "offset", n_rows)
+    if exposure is None:
+        return added
+    if link != LOG:
+        raise DataError(
+            f"exposure multiplies the mean, which with {link!r} is no offset of the linear predictor; use link='log', "
+            "or give what is to be added as `offset`."
+        )
+    exposure = _one_per_row(exposure, "exposure", n_rows)
+    if not (positive := exposure > 0).all():
+        row = int(np.argmin(positive))
+        raise DataError(f"exposure must be above 0, but is {exposure[row]:g} in row {row}; drop rows without exposure.")
+    return np.asarray(np.log(exposure) if added is None else added + np.log(exposure))
+
+    exposure = _one_per_row(exposure, "exposure", n_rows)
+    if not (positive := exposure > 0).all():
+        row = int(np.argmin(positive))
+        raise DataError(f"exposure must be above 0, but is {exposure[row]:g} in row {row}; drop rows without exposure.")
+    return np.asarray(np.log(exposure) if added is None else added + np.log(exposure))
+
+
+def _one_per_row(given: Any, name: str, n_rows: int) -> Array:
+    values = np.array(np.broadcast_to(np.asarray(given, dtype=np.float64), (n_rows,)) if np.ndim(given) == 0 else given)
+    values = values.astype(np.float64, copy=False)
+    if values.shape != (n_rows,):
+        raise DataError(
+            f"{name} has shape {values.shape}, but X has {n_rows} rows; give one number for each row, or one for all."
+        )
+
+
+def refuse_spoilt_table(table: Table | Encoded, names: list[str], *, estimator: str) -> None:
+    """Raise an error that names the first number of a table that is missing or infinite, if there is one."""
+    if isinstance(table, Encoded):
+        refuse_non_finite(table, names, estimator)
+        return
+    numeric = [column for column, kind in enumerate(table.kinds) if kind.numeric]
+    X = table.matrix() if len(numeric) == table.n_columns else table.numbers(numeric)
+    refuse_non_finite(X, [names[column] for column in numeric], estimator)
+
+
+def _fits_tensors(model: GLM, family: Family, columns: int) -> bool:
+    """Return whether a fit can run on a device: a smooth penalty, a family that is not estimated, a solver for it."""
+    penalty = penalty_from(model.penalty)
+    is_smooth = penalty is None or penalty.strengths(columns).smooth
+    return is_smooth and not estimates_r(family) and model.solver in TENSOR_SOLVERS
+
+
+def _dtype_of(design: Design) -> str:
+    """Return the type of the numbers that a design reads."""
+    return str(design.X.dtype) if isinstance(design, DenseDesign) else "float64"
+
+
+# Chunks of a source. `reader` is the model without its fitted attributes, which can be pickled.
+
+
+def _read_chunk(reader: Any, family: Family, link: Link, chunk: Chunk) -> SurveySample:
+    """Return the rows of a chunk, checked as rows in memory are."""
+    table, y = check_table(reader, chunk.X, chunk.y, reset=False, codes=True)
+    weight = check_weight(chunk.weight, y, part=True)
+    values = np.asarray(y) if is_label_family(family) else read_target(family, y, weight).values
+    offset = read_offset(chunk.offset, None, link, len(values))
+    if not isinstance(table, Encoded):
+        if table.library == "scipy":
+            table = table.native.tocsr()
+        elif all(kind is not Kind.CATEGORY for kind in table.kinds):
+            table = table.numbers()  # products with one matrix are faster than column by column
+    return SurveySample(table, values, weight, offset)
+
+
+def _read_numbers(family: Family, link: Link, reader: Any, chunk: Chunk) -> Any:
+    """Return the numbers of a chunk, with zeros for categories, to be searched for values that are not finite."""
+    X = _read_chunk(reader, family, link, chunk).X
+    if not isinstance(X, Table):
+        return X
+    SurveyParts.of(X)  # raises for categories that cannot be read
+    zeros = np.zeros(X.n_rows)
+    numbers = (zeros if kind is Kind.CATEGORY else X.numbers([j])[:, 0] for j, kind in enumerate(X.kinds))
+    return np.column_stack(list(numbers))
+
+
+def _names_of(table: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns, or None if they have no names."""
+    if isinstance(table, Encoded):
+        return None if table.given_names is None else tuple(table.given_names)
+    return None if table.library == "scipy" else table.column_names
+
+
+def _responses_of(family: Family, survey: Survey) -> Responses:
+    """Return how check_responses are read: as numbers, or as codes of the labels that have positive weight."""
+    if not is_label_family(family):
+        return Responses()
+    labels = survey.labels
+    if survey.weighted and len(labels) > 1:
+        labels = labels[survey.label_weights > 0]
+    refuse_classes(family, labels)
+    return Responses(labels)

@@ -36,13 +36,13 @@ from mercer.optim.certificate import STATIONARY, Certificate, Solution
 from mercer.optim.choose import AnyProblem, SolverChoice, choose
 from mercer.optim.curvature import Curvature
 from mercer.optim.least_squares import LinearSolution
-from mercer.optim.problem import Problem, Smooth, feasible_start, look
+from mercer.optim.problem import Problem, Smooth, feasible_start, evaluate
 from mercer.stats.quadratic import LOSS
 
 # From a problem to its solution: which solver, from where, and what to say if it did not get there.
 
 #: standard errors from a minimum at which one of several starts is known to lead there
-ROUGH = 1e-3
+ROUGH_TOLERANCE = 1e-3
 
 
 class SolverLimits(NamedTuple):
@@ -73,7 +73,7 @@ class SolveInterrupted(FitInterrupted):
 
 
 @contextmanager
-def keeping_solved(solved: Solved) -> Iterator[None]:
+def keep_solved_on_interrupt(solved: Solved) -> Iterator[None]:
     """On Ctrl-C after the search, `SolveInterrupted` with its solution: only what is computed from it is missing."""
     try:
         yield
@@ -99,11 +99,11 @@ def solve(
     choice = choose(problem, solver)
 
     def descend(rows: AnyProblem, begin: Array | None, rough: bool = False) -> Solution:
-        tolerance, shown = (max(ROUGH, limits.tolerance), None) if rough else (limits.tolerance, progress)
+        tolerance, shown = (max(ROUGH_TOLERANCE, limits.tolerance), None) if rough else (limits.tolerance, progress)
         return choice.solve(rows, begin, tolerance=tolerance, most_steps=limits.most_steps, progress=shown)
 
     if isinstance(problem, Problem):
-        start = _begin(problem, start)
+        start = _choose_start(problem, start)
     try:
         if isinstance(problem, Problem) and explore and not problem.is_convex:
             solution = several_starts.solve(problem, descend, [*([] if start is None else [start]), problem.start()])
@@ -119,13 +119,13 @@ def solve(
     return Solved(problem, solution, choice)
 
 
-def _begin(problem: Problem, start: Array | None) -> Array | None:
+def _choose_start(problem: Problem, start: Array | None) -> Array | None:
     """The start that was given, unless some row has no mean there, or a constant mean for all rows would be better.
 
     That far from the optimum there may be neither slope nor curvature to lead back.
     """
     if start is not None:
-        value, plain = (look(problem, w, LOSS).value for w in (start, problem.start()))
+        value, plain = (evaluate(problem, w, LOSS).value for w in (start, problem.start()))
         if np.isfinite(value) and not value > plain:
             return start
     return None if problem.response.unbounded else feasible_start(problem)
@@ -137,7 +137,7 @@ def certificate_as_published(problem: Any, solution: Solution, squares: float, d
     By half of it the objective rises, as far as its curvature H tells.
     """
     if solution.certificate.kind == "closed form":  # of which portion of y is left
-        size = np.sqrt(2 * look(problem, np.zeros(problem.n_columns), LOSS).value)
+        size = np.sqrt(2 * evaluate(problem, np.zeros(problem.n_columns), LOSS).value)
         share = float(np.sqrt(squares) / (size or 1.0))
         return solution.certificate.after_rounding(dtype, lambda left: left + share)
     value = float(solution.trace[-1])
@@ -154,7 +154,7 @@ def curvature_along(problem: Smooth, w: Array, change: Array) -> float:
         return max(float(np.vdot(change, problem.hessian_product(w)(change))), 0.0)
 
 
-def unfinished(solved: Solved, limits: SolverLimits) -> tuple[NotConvergedWarning, ...]:
+def convergence_warnings(solved: Solved, limits: SolverLimits) -> tuple[NotConvergedWarning, ...]:
     """Which condition failed, the evidence, and one thing to do; nothing if the certificate holds."""
     certificate = solved.solution.certificate
     if certificate.holds:
@@ -184,17 +184,17 @@ def _remedy(solved: Solved, limits: SolverLimits) -> str:
 # few rounds suffice.
 
 #: a named tuple with a `solution`
-F = TypeVar("F", bound=Any)
+FitT = TypeVar("F", bound=Any)
 
 #: counts that vary no more than a Poisson's get this r, of no consequence at any mean that float64 can tell apart
-NO_DISPERSION = 1e12
+LARGEST_R = 1e12
 #: log θ is known when a round moves it by less
-CLOSE = 1e-10
-MOST_ROUNDS = 100
+THETA_TOLERANCE = 1e-10
+MOST_ROUNDS_OF_R = 100
 #: from here on the digamma function is the first terms of its asymptotic series, to rounding
 ASYMPTOTIC = 20.0
 #: deviations below this have a logarithm that cancels, and a series
-SMALL = 0.05
+SERIES_DEVIATION = 0.05
 
 
 def estimates_r(family: Family) -> bool:
@@ -214,10 +214,10 @@ def solve_with_r(
         explore = last is None or isinstance(last.problem.response.family, Poisson)
         return solve(current, solver, limits, start=begin, progress=progress, explore=explore)
 
-    return in_turn(fitted, lambda solved: best_theta(solved.problem, solved.solution.value), "coefficients")
+    return alternate_with_r(fitted, lambda solved: estimate_theta(solved.problem, solved.solution.value), "coefficients")
 
 
-def in_turn(fitted: Callable[[Family, F | None], F], theta_of: Callable[[F], float], what: str) -> F:
+def alternate_with_r(fitted: Callable[[Family, FitT | None], FitT], theta_of: Callable[[FitT], float], what: str) -> FitT:
     """Fits of a Poisson and then of negative binomials, whose r the fit before makes most likely, until r stays.
 
     Parameters
@@ -231,17 +231,17 @@ def in_turn(fitted: Callable[[Family, F | None], F], theta_of: Callable[[F], flo
     """
     fit = fitted(Poisson(), None)
     theta, change, trace = 0.0, np.inf, fit.solution.trace
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MOST_ROUNDS_OF_R):
         before, theta = theta, theta_of(fit)
-        fit = fitted(NegativeBinomial(r=1 / max(theta, 1 / NO_DISPERSION)), fit)
+        fit = fitted(NegativeBinomial(r=1 / max(theta, 1 / LARGEST_R)), fit)
         trace += fit.solution.trace[1:]
         change = abs(np.log(theta / before)) if before > 0 and theta > 0 else abs(theta - before)
-        if change <= CLOSE:
+        if change <= THETA_TOLERANCE:
             break
     certificate = fit.solution.certificate
-    if change > CLOSE:
-        sentence = f"change of log r in the last of {MOST_ROUNDS} rounds of {what} and r in turn"
-        certificate = Certificate(STATIONARY, float(change), CLOSE, sentence)
+    if change > THETA_TOLERANCE:
+        sentence = f"change of log r in the last of {MOST_ROUNDS_OF_R} rounds of {what} and r in turn"
+        certificate = Certificate(STATIONARY, float(change), THETA_TOLERANCE, sentence)
     else:
         sentence = (
             f"at the r that was found, {certificate.sentence}; {what} and r, each likeliest for the other, were found "
@@ -251,7 +251,7 @@ def in_turn(fitted: Callable[[Family, F | None], F], theta_of: Callable[[F], flo
     return fit._replace(solution=replace(fit.solution, trace=trace, certificate=certificate))  # type: ignore[no-any-return]
 
 
-def best_theta(problem: Problem, w: Array) -> float:
+def estimate_theta(problem: Problem, w: Array) -> float:
     """Maximum likelihood θ = 1/r for the means at `w`; 0 where the counts vary no more than a Poisson's."""
     from scipy.optimize import brentq
 
@@ -293,11 +293,11 @@ def _slope(y: Array, mu: Array, weight: Array | None) -> Callable[[float], float
 def _beyond_log(y: Array, mu: Array, r: float) -> Array:
     """d − log(1+d) for d = (y−μ)/(r+μ), by its series d²/2 − d³/3 + … where the difference cancels."""
     d = (y - mu) / (r + mu)
-    small = np.clip(d, -SMALL, SMALL)
+    small = np.clip(d, -SERIES_DEVIATION, SERIES_DEVIATION)
     k = np.arange(13)
     series = np.square(small) * np.polynomial.polynomial.polyval(small, (-1.0) ** k / (k + 2))
     # 1 + d may round to 0
-    return np.where(np.abs(d) < SMALL, series, d - np.log(r + y) + np.log(r + mu))
+    return np.where(np.abs(d) < SERIES_DEVIATION, series, d - np.log(r + y) + np.log(r + mu))
 
 
 def _beyond_digamma(x: Array, r: float) -> Array:
@@ -316,12 +316,12 @@ def _later_terms(z: Array | float) -> Array:
 
 
 #: what the remedies are called in `plan_`
-FIRTH = SolverChoice("firth", "the responses are separated")
+FIRTH_CHOICE = SolverChoice("firth", "the responses are separated")
 #: steps that Fisher scoring may take, which converges more slowly than Newton's method
 MOST_FIRTH_STEPS = 1000
 
 
-class Settled(NamedTuple):
+class DiagnosedFit(NamedTuple):
     """The answer that was settled on, how many coefficients it has used up, what was found, and what to warn of."""
 
     solved: Solved
@@ -330,19 +330,19 @@ class Settled(NamedTuple):
     cautions: tuple[MercerWarning, ...] = ()
 
 
-def settle(
+def diagnose(
     solved: Solved, names: Sequence[str], on_separation: str, limits: SolverLimits, progress: Progress | None
-) -> Settled:
+) -> DiagnosedFit:
     """Make the coefficients unique and finite, or say that they are not."""
     settled = _unique(solved, names)
     finding = examine(settled.solved.problem, settled.solved.solution, names)
     if finding is None:
         return settled
     remedy = _firth if on_separation == "firth" else _ridge
-    return separated(settled, finding, on_separation, lambda: remedy(settled.solved, limits, progress))
+    return handle_separation(settled, finding, on_separation, lambda: remedy(settled.solved, limits, progress))
 
 
-def separated(settled: Settled, finding: Finding, on_separation: str, remedy: Callable[[], Solved]) -> Settled:
+def handle_separation(settled: DiagnosedFit, finding: Finding, on_separation: str, remedy: Callable[[], Solved]) -> DiagnosedFit:
     """What the user chose to do about separated responses."""
     findings, message = (*settled.findings, finding), f"{finding.sentence} {finding.remedy}"
     if on_separation == "error":
@@ -362,8 +362,8 @@ def _firth(solved: Solved, limits: SolverLimits, progress: Progress | None) -> S
     try:
         solution = firth.solve(problem, tolerance=limits.tolerance, most_steps=MOST_FIRTH_STEPS)
     except FitInterrupted as stop:
-        raise SolveInterrupted(str(stop), Solved(problem, stop.solution, FIRTH)) from None
-    return Solved(problem, solution, FIRTH)
+        raise SolveInterrupted(str(stop), Solved(problem, stop.solution, FIRTH_CHOICE)) from None
+    return Solved(problem, solution, FIRTH_CHOICE)
 
 
 def _ridge(solved: Solved, limits: SolverLimits, progress: Progress | None) -> Solved:
@@ -371,38 +371,38 @@ def _ridge(solved: Solved, limits: SolverLimits, progress: Progress | None) -> S
     return solve(problem, "auto", limits, progress=progress)
 
 
-def _unique(solved: Solved, names: Sequence[str]) -> Settled:
+def _unique(solved: Solved, names: Sequence[str]) -> DiagnosedFit:
     problem, solution = solved.problem, solved.solution
     if isinstance(solution, LinearSolution):
         return _unique_least_squares(solved, solution, names)
     dependence = find_dependence(problem.observations, problem.strengths)
     if dependence is None:
-        return wide(solved, names) or Settled(solved, used_coefficients(problem, solution.value))
+        return diagnose_wide(solved, names) or DiagnosedFit(solved, used_coefficients(problem, solution.value))
     value = dependence.smallest(solution.value, problem.observations.design.coordinates)
     used = used_coefficients(problem, value, dependence.rank_lost)
-    return Settled(solved.with_value(value), used, *dependent(names, dependence.columns(), dependence.constant))
+    return DiagnosedFit(solved.with_value(value), used, *describe_dependence(names, dependence.columns(), dependence.constant))
 
 
-def wide(solved: Solved, names: Sequence[str]) -> Settled | None:
+def diagnose_wide(solved: Solved, names: Sequence[str]) -> DiagnosedFit | None:
     """Too many columns to look for dependences, which there must be where rows are fewer."""
     observations, strengths = solved.problem.observations, solved.problem.strengths
     rows = observations.heavy
     free = np.flatnonzero((strengths.l1 == 0) & (strengths.l2 == 0))
     if rows >= len(free):
         return None
-    return Settled(solved, rows, *dependent(names, free.tolist()))
+    return DiagnosedFit(solved, rows, *describe_dependence(names, free.tolist()))
 
 
-def _unique_least_squares(solved: Solved, solution: LinearSolution, names: Sequence[str]) -> Settled:
+def _unique_least_squares(solved: Solved, solution: LinearSolution, names: Sequence[str]) -> DiagnosedFit:
     """The closed form has the smallest coefficients already, and knows the dependent columns."""
     fit, columns = solution.fit, len(solution.fit.coefficients)
     if solved.problem.strengths.any or fit.rank is None or fit.rank == columns:
-        return Settled(solved, used_coefficients(solved.problem, solution.value))
+        return DiagnosedFit(solved, used_coefficients(solved.problem, solution.value))
     collinear = fit.collinear
     if not collinear and fit.rank < columns - len(fit.constant):
         # with fewer rows than columns, any of them may be said to depend on the others
         collinear = tuple(set(range(columns)) - set(fit.constant))
-    return Settled(solved, len(solution.value) - columns + fit.rank, *dependent(names, collinear, fit.constant))
+    return DiagnosedFit(solved, len(solution.value) - columns + fit.rank, *describe_dependence(names, collinear, fit.constant))
 
 
 def used_coefficients(problem: Problem, w: Array, rank_lost: int = 0) -> float:
@@ -423,7 +423,7 @@ def used_coefficients(problem: Problem, w: Array, rank_lost: int = 0) -> float:
     return curvature.rank - curvature.share(strengths.l2[loose])
 
 
-def dependent(
+def describe_dependence(
     names: Sequence[str], columns: Sequence[int], constant_columns: Sequence[int] = ()
 ) -> tuple[tuple[Finding, ...], tuple[CollinearWarning, ...]]:
     """Which coefficients are not unique, for the diagnosis and as warnings: those of columns that depend on others."""

@@ -24,7 +24,7 @@ from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import Gram, Kernel, Linear
 from mercer.kernels.inputs import count, take
 from mercer.linear_model.glm_response import ClassResponse, MeanResponse, ResponseKind
-from mercer.linear_model.glm_solve import SolverLimits, best_theta, estimates_r, in_turn
+from mercer.linear_model.glm_solve import SolverLimits, estimate_theta, estimates_r, alternate_with_r
 from mercer.matrices import Coordinates, DenseDesign, Observations
 from mercer.matrices.mapped import MappedDesign
 from mercer.matrices.mapped_tensors import LandmarkTensors, MappedTensors
@@ -33,18 +33,18 @@ from mercer.optim.span import mapped_newton
 from mercer.optim.span.losses import ArrayLosses, ClassRowLosses, ResponseLosses
 from mercer.optim.span.mapped_newton import MappedFit, MappedProblem
 from mercer.optim.span.newton import KernelExpansion, KernelProblem, solve
-from mercer.optim.span.products import KernelProducts, products_of
-from mercer.optim.span.ridge import DualFit, kernel_ridge, proof
+from mercer.optim.span.products import KernelProducts, make_products
+from mercer.optim.span.ridge import DualFit, kernel_ridge, residual_certificate
 from mercer.optim.span.system import RidgeSystem
-from mercer.optim.span.tensor_losses import OnDevice
+from mercer.optim.span.tensor_losses import TensorRowLosses
 
 # Models with a kernel instead of features, as records: what is to be fitted, to what, and what came of it.
 
-THEOREM = (
+REPRESENTER_THEOREM = (
     "By the representer theorem the optimum lies in the span of the rows only if the penalty is an increasing function "
     "of the norm ‖w‖"
 )
-INSTEAD = "Write the features out, e.g. with kernel.feature_map(columns) or Nystroem"
+WRITE_OUT_FEATURES = "Write the features out, e.g. with kernel.feature_map(columns) or Nystroem"
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ def refuse_no_penalty(strength: Array | float) -> None:
         )
 
 
-def not_converged(fit: KernelFit, limits: SolverLimits) -> tuple[NotConvergedWarning, ...]:
+def kernel_convergence_warnings(fit: KernelFit, limits: SolverLimits) -> tuple[NotConvergedWarning, ...]:
     """Which condition failed, the evidence, and one thing to do; nothing if the certificate holds."""
     certificate = fit.solution.certificate
     if certificate.holds:
@@ -157,14 +157,14 @@ def not_converged(fit: KernelFit, limits: SolverLimits) -> tuple[NotConvergedWar
     return (NotConvergedWarning(f"the fit with {fit.function.kernel!r} has not converged: {certificate}. {remedy}"),)
 
 
-def strength_of(penalty: Penalty | None) -> float:
+def norm_strength(penalty: Penalty | None) -> float:
     """λ of a GLM's penalty; a typed error unless it is that of a norm."""
     if penalty is None:
         return 0.0
     strengths = penalty.strengths(1) if np.ndim(penalty.strength) == np.ndim(penalty.mean) == 0 else None
     if not isinstance(penalty, L2 | Mixed) or (strengths is not None and strengths.l1.any()):
         raise NoRepresenterError(
-            f"{penalty!r} has no kernel form. {THEOREM}, and Σ|w| depends on the axes that w is written in. {INSTEAD}, "
+            f"{penalty!r} has no kernel form. {REPRESENTER_THEOREM}, and Σ|w| depends on the axes that w is written in. {WRITE_OUT_FEATURES}, "
             "and fit a GLM to those, or use penalty='l2'."
         )
     if strengths is None or strengths.mean.any():
@@ -178,7 +178,7 @@ def strength_of(penalty: Penalty | None) -> float:
 # Least squares with a kernel and an intercept that is not penalised, by the equations of kernel ridge regression.
 
 
-def least_squares(
+def kernel_least_squares(
     kernel: Kernel, X: Any, Y: Array, weight: Array | None, strengths: Array, *, intercept: bool
 ) -> tuple[Solution, str]:
     """min Σ weight (y − f − b)²/2 + λ/2 ‖f‖² for each target, and how it was found.
@@ -209,7 +209,7 @@ def least_squares(
         found = RidgeSystem(system.K, system.rough, centred - b, weight)
         error, _ = found.left_over(found.scaled(bent), strengths)
         values = ((centred - strengths * bent) * scale + level) * unit
-        return Solution(KernelExpansion(alpha * scale * unit, (b * scale + level) * unit, values), proof(error), ())
+        return Solution(KernelExpansion(alpha * scale * unit, (b * scale + level) * unit, values), residual_certificate(error), ())
 
     try:
         solution = kernel_ridge(system, alphas)
@@ -225,15 +225,15 @@ def powers_of_2(Y: Array) -> Array:
 
 
 #: root mean square error of predictions, in standard deviations of the noise, that makes no practical difference
-PREDICTIONS = 1e-5
+NEGLIGIBLE_ERROR = 1e-5
 #: rows times features from which on digits that make no difference cost time
-MANY = 1e8
+MANY_ENTRIES = 1e8
 #: … of tensors of float32 that are too many for float64
-SINGLE_PREDICTIONS = 5e-5
+NEGLIGIBLE_ERROR_OF_SINGLE = 5e-5
 #: noise, as a portion of the targets of least squares, below which errors are compared with these
-NOISE = 0.01
+LEAST_NOISE = 0.01
 #: how closely an exact twin is fitted to a sample
-TWIN = SolverLimits(1e-4, 30)
+TWIN_LIMITS = SolverLimits(1e-4, 30)
 #: which solvers of GLMs have a kernel form, and whether K is in memory
 KERNEL_SOLVERS = {"auto": None, "newton": True, "newton-cg": False}
 
@@ -247,7 +247,7 @@ def fit_kernel(
     """
     refuse_no_penalty(machine.strength)
     seen, rows = data.seen, data.counted(X)
-    fitting = _Fitting(machine, X, rows, data.take(seen), seen, progress)
+    fitting = KernelFitter(machine, X, rows, data.take(seen), seen, progress)
     if machine.map is not None:
         fit = fitting.fit(start if isinstance(start, MappedFit) else None)
         try:
@@ -269,23 +269,23 @@ def _approximation(machine: KernelProblemSpec, X: Any, data: KernelData) -> Appr
     def values(rows: Any, numbers: Array, others: Any) -> tuple[Array, Array]:
         some = data.take(numbers)
         share = some.total / data.total
-        twin = replace(machine, strength=share * np.asarray(machine.strength), limits=TWIN, solver="auto", map=None)
-        exact = fit_on_some(twin, rows, some).function.values(others)
+        twin = replace(machine, strength=share * np.asarray(machine.strength), limits=TWIN_LIMITS, solver="auto", map=None)
+        exact = fit_without_comparison(twin, rows, some).function.values(others)
         # of few rows the products of all features are fewer numbers than the features
-        on_features = fit_on_some(replace(twin, kernel=Linear()), np.asarray(features(rows), float), some)
+        on_features = fit_without_comparison(replace(twin, kernel=Linear()), np.asarray(features(rows), float), some)
         return exact, on_features.function.values(np.asarray(features(others), float))
 
     outputs = int(getattr(machine.kind.response, "columns", 1))  # type: ignore[attr-defined]
     return approximation(features, machine.kernel, X, values, outputs)
 
 
-def fit_on_some(machine: KernelProblemSpec, X: Any, data: KernelData) -> KernelFit:
+def fit_without_comparison(machine: KernelProblemSpec, X: Any, data: KernelData) -> KernelFit:
     """`fit_kernel` without a look at how far an approximation is from the exact model."""
-    return _Fitting(machine, X, data.counted(X), data.take(data.seen), data.seen, None).fit(None)
+    return KernelFitter(machine, X, data.counted(X), data.take(data.seen), data.seen, None).fit(None)
 
 
 @dataclass(frozen=True, eq=False)
-class _Fitting:
+class KernelFitter:
     """A machine and rows, of which those of weight above 0 count."""
 
     machine: KernelProblemSpec
@@ -297,7 +297,7 @@ class _Fitting:
 
     @cached_property
     def products(self) -> KernelProducts:
-        return products_of(Gram(self.machine.kernel, self.rows), in_memory=KERNEL_SOLVERS[self.machine.solver])
+        return make_products(Gram(self.machine.kernel, self.rows), in_memory=KERNEL_SOLVERS[self.machine.solver])
 
     @property
     def _by_features(self) -> bool:
@@ -343,14 +343,14 @@ class _Fitting:
         unit = powers_of_2(Y)
         begin = None if start is None else start._replace(w=start.w / unit)
         problem = self._problem(ResponseLosses(kind.response, Y / unit, self.data.weight))
-        problem = replace(problem, least_noise=NOISE * float(np.sqrt(np.mean((Y / unit) ** 2))))
+        problem = replace(problem, least_noise=LEAST_NOISE * float(np.sqrt(np.mean((Y / unit) ** 2))))
         return self._on_features(kind, problem, begin, unit)
 
     def _problem(self, losses: ArrayLosses) -> MappedProblem:
         strengths = np.broadcast_to(np.asarray(self.machine.strength, dtype=float).ravel(), losses.outputs)
         if isinstance(self.design, MappedTensors):
             assert isinstance(losses, ResponseLosses | ClassRowLosses)
-            return MappedProblem(self.design, OnDevice.beside(losses, self.rows), np.array(strengths))
+            return MappedProblem(self.design, TensorRowLosses.beside(losses, self.rows), np.array(strengths))
         return MappedProblem(self.design, losses, np.array(strengths))
 
     def _on_features(
@@ -358,8 +358,8 @@ class _Fitting:
     ) -> KernelFit:
         tolerance, most_steps = self.machine.limits
         # with many rows, such small fractions of a standard error make no difference to predictions
-        if self._in_single or len(self.seen) * self.design.n_features > MANY:
-            negligible = SINGLE_PREDICTIONS if self._in_single else PREDICTIONS
+        if self._in_single or len(self.seen) * self.design.n_features > MANY_ENTRIES:
+            negligible = NEGLIGIBLE_ERROR_OF_SINGLE if self._in_single else NEGLIGIBLE_ERROR
             tolerance = max(tolerance, negligible * np.sqrt(self.data.total))
         begin = None if start is None else start.w
         try:
@@ -416,7 +416,7 @@ class _Fitting:
 
         span = f"least squares in the span of {len(self.seen)} rows"
         try:
-            found = least_squares(self.machine.kernel, self.rows, Y, data.weight, strengths, intercept=intercept)
+            found = kernel_least_squares(self.machine.kernel, self.rows, Y, data.weight, strengths, intercept=intercept)
         except FitInterrupted as stop:
             raise KernelFitInterrupted(str(stop), self._as_fit(kind, problem, stop.solution, span)) from None
         return self._as_fit(kind, problem, found[0], f"{span}, by {found[1]}")
@@ -438,4 +438,4 @@ class _Fitting:
             begin = start if last is None else last.solution.value
             return self._solved(MeanResponse(current), self._losses(current), begin)
 
-        return in_turn(fitted, lambda fit: best_theta(*fit.as_column()), "the function")
+        return alternate_with_r(fitted, lambda fit: estimate_theta(*fit.as_column()), "the function")

@@ -23,28 +23,13 @@ from mercer.base import Candidate, Question, traits
 from mercer.base.diagnosis import Diagnosis, Finding
 from mercer.base.fitted_fields import FITTED_LINEAR
 from mercer.base.linear import linear_predictor, r_squared
-from mercer.base.sources import fits_sources, naming_the_place, reader_of, refuse_offset, streamed_plan
-from mercer.base.validation import (
-    Plan,
-    checked,
-    checked_tensor,
-    checked_weight,
-    column_names,
-    forget_fit,
-    in_main_memory,
-    in_memory,
-    is_sparse,
-    old_state_on_failure,
-    publish,
-    refuse_no_target,
-    refuse_not_finite,
-    refuse_other_device,
-)
+from mercer.base.sources import fits_sources, locate_bad_values, reader_of, refuse_offset, streamed_plan
+from mercer.base.validation import Plan, check_rows, check_tensor, check_weight, column_names, forget_fit, move_to_main_memory, fetch_tensor, is_sparse, restore_on_failure, publish, refuse_no_target, refuse_not_finite, refuse_other_device
 from mercer.data.sources.base import Chunk, Source
 from mercer.matrices import Encoded
 from mercer.optim.certificate import Certificate, Solution
-from mercer.optim.least_squares import by_conjugate_gradients, least_squares, worth_a_square
-from mercer.optim.least_squares_rows import LeastSquaresRows, rows_of, rows_of_encoded
+from mercer.optim.least_squares import solve_by_conjugate_gradients, least_squares, is_direct_cheap
+from mercer.optim.least_squares_rows import LeastSquaresRows, tensor_rows, encoded_rows
 from mercer.optim.linear_fit import LinearFit
 from mercer.optim.nonnegative import nonnegative_least_squares
 from mercer.optim.streamed_rows import StreamedRows
@@ -82,10 +67,10 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, solved: Callable[[LeastSquaresRows], Solution]) -> Self:
         """`solved` gives the `LinearFit` of some rows, and sets what else is to be known of it."""
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             if not self._takes_tensors():
-                X, y, sample_weight = in_main_memory(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
+                X, y, sample_weight = move_to_main_memory(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
             self._refuse_options(X)
             forget_fit(self)
             X, y = self._checked_tensors(X, y) if is_tensor(X) else self._checked(X, y)
@@ -116,7 +101,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         self._refuse_options(first.X)
         _, y = self._checked(first.X, first.y)
         reader = reader_of(self)
-        with naming_the_place(source, reader, _numbers_of):
+        with locate_bad_values(source, reader, _numbers_of):
             rows = StreamedRows.of(source, partial(_rows_of, reader))
             if rows.n_rows <= rows.shape[1]:
                 return NotImplemented
@@ -126,22 +111,22 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
 
     def _checked_tensors(self, X: Any, y: Any) -> tuple[Any, Array]:
         """X on its device, and y in main memory."""
-        X = checked_tensor(self, X, reset=True)
+        X = check_tensor(self, X, reset=True)
         refuse_other_device(y, X, "y")
-        _, y = self._checked(np.broadcast_to(0.0, X.shape), in_memory(y))  # stands for X where scikit-learn looks at y
+        _, y = self._checked(np.broadcast_to(0.0, X.shape), fetch_tensor(y))  # stands for X where scikit-learn looks at y
         return X, y
 
     def _rows(self, X: Any, Y: Array, sample_weight: Any, *, part: bool = False) -> LeastSquaresRows:
         if isinstance(X, Encoded):
-            return rows_of_encoded(X, Y, checked_weight(sample_weight, X, part=part))
+            return encoded_rows(X, Y, check_weight(sample_weight, X, part=part))
         if not is_tensor(X):
-            return LeastSquaresRows(X, Y, checked_weight(sample_weight, X, part=part))
+            return LeastSquaresRows(X, Y, check_weight(sample_weight, X, part=part))
         refuse_other_device(sample_weight, X, "sample_weight")
-        return rows_of(X, Y, checked_weight(in_memory(sample_weight), range(len(X))))
+        return tensor_rows(X, Y, check_weight(fetch_tensor(sample_weight), range(len(X))))
 
     def _checked(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
         refuse_no_target(self, y)
-        X, y = checked(
+        X, y = check_rows(
             self,
             X,
             y,
@@ -406,8 +391,8 @@ class LinearRegression(LeastSquaresRegressor):
         nothing = np.zeros(rows.targets)
         if self.positive:
             return nonnegative_least_squares(rows, nothing, intercept=self.fit_intercept)
-        if not worth_a_square(rows):
-            return by_conjugate_gradients(rows, nothing, intercept=self.fit_intercept, tolerance=self.tol)
+        if not is_direct_cheap(rows):
+            return solve_by_conjugate_gradients(rows, nothing, intercept=self.fit_intercept, tolerance=self.tol)
         solution = least_squares(rows, nothing, intercept=self.fit_intercept)
         if not rows.sparse:
             self.rank_ = solution.value.rank

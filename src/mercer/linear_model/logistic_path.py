@@ -24,23 +24,14 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base.diagnosis import Diagnosis, Finding
 from mercer.base.progress import CallbackSupportMixin, Progress
-from mercer.base.validation import (
-    checked,
-    checked_weight,
-    is_sparse,
-    refuse_no_target,
-    refuse_not_finite,
-    refuse_one_class_of_solver,
-    refuse_other_device,
-    warn_of_many_classes,
-)
+from mercer.base.validation import check_rows, check_weight, is_sparse, refuse_no_target, refuse_not_finite, refuse_one_class_of_solver, refuse_other_device, warn_of_many_classes
 from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Chunk
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import ElasticNet, Strengths
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.linear_model._dependence import Dependence, find_dependence
-from mercer.linear_model.glm_solve import SolverLimits, certificate_as_published, curvature_along, dependent
+from mercer.linear_model.glm_solve import SolverLimits, certificate_as_published, curvature_along, describe_dependence
 from mercer.linear_model.separation import examine, examine_classes
 from mercer.matrices import (
     Coordinates,
@@ -119,7 +110,7 @@ def solver_for(problem: Problem | SoftmaxProblem) -> tuple[Any, str]:
     if isinstance(problem, SoftmaxProblem):
         if not problem.strengths.smooth:
             return softmax_lasso, "L-BFGS-B"
-        if softmax.by_newton(problem):
+        if softmax.suits_newton(problem):
             return softmax, NEWTON
         return softmax, row_space.NAME if row_space.suits(problem) else "L-BFGS"
     if not problem.strengths.smooth:
@@ -348,7 +339,7 @@ SMALL_INDICES = ("liblinear", "sag", "saga")
 #: scikit-learn refuses larger values for liblinear
 LIBLINEAR_LARGEST = 1e30
 
-CONSTRAINTS: dict[str, Any] = {
+LOGISTIC_CONSTRAINTS: dict[str, Any] = {
     "penalty": [StrOptions({"l1", "l2", "elasticnet"}), None, Hidden(StrOptions({"deprecated"}))],
     "C": [Interval(Real, 0, None, closed="right")],
     "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
@@ -382,7 +373,7 @@ def refuse_unsuitable(solver: str, penalty: str | None, dual: bool) -> None:
         )
 
 
-def classes_and_codes(y: Any, solver: str) -> tuple[Array, Array]:
+def encode_classes(y: Any, solver: str) -> tuple[Array, Array]:
     """The labels and their codes; there must be two of them, or more if the solver takes them."""
     classes, codes = encode_labels(y)
     refuse_few_classes(classes, solver)
@@ -403,7 +394,7 @@ def refuse_few_classes(classes: Array, solver: str) -> None:
 def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any, *, reset: bool = True) -> tuple[Any, Any]:
     """X as floats, in any order, and y; what is not finite is found by the fit."""
     refuse_no_target(estimator, y, "class")
-    X, y = checked(
+    X, y = check_rows(
         estimator,
         X,
         y,
@@ -417,15 +408,15 @@ def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any, *, res
     return X, y
 
 
-def seen_of(reader: Any, chunk: Chunk) -> SurveySample:
+def read_labelled_chunk(reader: Any, chunk: Chunk) -> SurveySample:
     """The rows of a chunk, checked like all others."""
     X, y = checked_rows(reader, chunk.X, chunk.y, reader.solver, [np.float64, np.float32], reset=False)
-    return SurveySample(X, y, checked_weight(chunk.weight, X, part=True), None)
+    return SurveySample(X, y, check_weight(chunk.weight, X, part=True), None)
 
 
-def numbers_of(reader: Any, chunk: Chunk) -> Any:
+def read_labelled_numbers(reader: Any, chunk: Chunk) -> Any:
     """X of a chunk, to be looked at."""
-    seen = seen_of(reader, chunk)
+    seen = read_labelled_chunk(reader, chunk)
     encode_labels(seen.y)  # looks at labels
     return seen.X
 
@@ -443,7 +434,7 @@ def _refuse_huge(X: Any, estimator: Any) -> None:
 
 def row_weights(sample_weight: Any, X: Any, class_weight: Any, classes: Array, codes: Array) -> Array | None:
     """Weights of rows times those of their classes; None if all are 1."""
-    return _times_class_weights(checked_weight(sample_weight, X), class_weight, classes, codes)
+    return _times_class_weights(check_weight(sample_weight, X), class_weight, classes, codes)
 
 
 def tensor_row_weights(sample_weight: Any, X: Any, class_weight: Any, classes: Array, codes: Any) -> Any:
@@ -505,7 +496,7 @@ def warn_if_unfinished(point: LogisticPoint, solver: str, max_iter: int) -> None
 
 # scikit-learn's callbacks of logistic regressions: a task per step, which can see the coefficients.
 
-Told = Callable[[Coefficients], None]
+StepListener = Callable[[Coefficients], None]
 
 
 class LogisticCallbacks(CallbackSupportMixin):
@@ -538,7 +529,7 @@ class LogisticCallbacks(CallbackSupportMixin):
 
 
 @contextmanager
-def told_of_steps(estimator: Any, X: Any, y: Any, sample_weight: Any, start: Coefficients) -> Iterator[Told | None]:
+def report_steps(estimator: Any, X: Any, y: Any, sample_weight: Any, start: Coefficients) -> Iterator[StepListener | None]:
     """The fit as a task, with a subtask for each step; in scikit-learn only lbfgs tells of its steps.
 
     As there, each step begins where the last one ended, so that one more is begun than is made, and one at least is.
@@ -587,7 +578,7 @@ class _CallbackSteps:
 REMEDY = "Leave the columns out, or give C a finite value, under which there is one answer."
 
 
-def settled(
+def diagnose_point(
     path: LogisticPath, point: LogisticPoint, names: Sequence[str], classes: Sequence[str]
 ) -> tuple[LogisticPoint, Diagnosis]:
     """The fit with the smallest of all coefficients that are as good, as scikit-learn's lbfgs has, and findings.
@@ -610,7 +601,7 @@ def _examined(
     separation = _separation(path, point, terms, classes)
     findings: list[Finding] = [] if separation is None else [replace(separation, remedy=REMEDY)]
     if dependence is not None:
-        found, _ = dependent(terms, dependence.columns(), dependence.constant)
+        found, _ = describe_dependence(terms, dependence.columns(), dependence.constant)
         findings += [replace(finding, remedy=REMEDY) for finding in found]
         point = _smallest(path, point, dependence)
     return point, Diagnosis(tuple(findings))

@@ -29,14 +29,14 @@ from mercer._warn import warn
 from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED, FITTED_LINEAR
 from mercer.base.sources import fits_sources
-from mercer.base.validation import forget_fit, is_sparse, old_state_on_failure, refuse_no_alphas
+from mercer.base.validation import forget_fit, is_sparse, restore_on_failure, refuse_no_alphas
 from mercer.data.sources.base import Source
 from mercer.linear_model.least_squares import LeastSquaresRegressor, checked_penalties
 from mercer.optim.certificate import Solution
 from mercer.optim.krylov import TOLERANCE
-from mercer.optim.least_squares import by_conjugate_gradients, least_squares, worth_a_square
+from mercer.optim.least_squares import solve_by_conjugate_gradients, least_squares, is_direct_cheap
 from mercer.optim.least_squares_rows import LeastSquaresRows, TensorRows
-from mercer.optim.leave_one_out import LeaveOneOutErrors, RidgeSpectrum, TallSpectrum, candidates, decompose, least
+from mercer.optim.leave_one_out import LeaveOneOutErrors, RidgeSpectrum, TallSpectrum, candidate_penalties, decompose, index_of_least
 from mercer.optim.nonnegative import nonnegative_least_squares
 from mercer.optim.streamed_rows import StreamedRows
 from mercer.stats.normal_equations import NormalEquations
@@ -58,18 +58,18 @@ class PenaltyChoice(NamedTuple):
     stored: Array | None = None  # (rows, targets, penalties): squared errors, or predictions where they were scored
 
 
-def tuned(rows: LeastSquaresRows, method: str, *, intercept: bool) -> PenaltyChoice:
+def tune_penalty(rows: LeastSquaresRows, method: str, *, intercept: bool) -> PenaltyChoice:
     """By the "loo" or "gcv" error over a range of penalties that the data suggest."""
     refuse_single_row(rows)
     spectrum = decompose(rows, intercept=intercept)
-    alphas = candidates(spectrum)
+    alphas = candidate_penalties(spectrum)
     each = spectrum.generalised(alphas) if method == "gcv" else squared_errors(spectrum, rows, alphas)
     errors = each.mean(axis=1)
-    best = least(spectrum, alphas, errors)
+    best = index_of_least(spectrum, alphas, errors)
     return PenaltyChoice(np.broadcast_to(alphas[best], (rows.targets,)), -errors[best], alphas, -errors, spectrum.sums)
 
 
-def cross_validated(
+def choose_by_leave_one_out(
     rows: LeastSquaresRows,
     alphas: Array,
     *,
@@ -82,17 +82,17 @@ def cross_validated(
     """By leaving out each row in turn, scored by the squared error if not by `score`."""
     refuse_single_row(rows)
     spectrum = decompose(rows, intercept=intercept, stable=stable, smallest=float(alphas.min()))
-    stored = _stored(spectrum, rows, alphas, predictions=score is not None) if store or score is not None else None
+    stored = _store_errors(spectrum, rows, alphas, predictions=score is not None) if store or score is not None else None
     if score is not None:
         assert stored is not None
         scores = np.array([score(stored[:, :, position]) for position in range(len(alphas))])
     else:
         errors = squared_errors(spectrum, rows, alphas) if stored is None else stored.mean(axis=0).T
         scores = -errors if per_target else -errors.mean(axis=1)
-    return chosen(alphas, scores, rows.targets)._replace(sums=spectrum.sums, stored=stored)
+    return choose_best(alphas, scores, rows.targets)._replace(sums=spectrum.sums, stored=stored)
 
 
-def _stored(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Array, *, predictions: bool) -> Array:
+def _store_errors(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Array, *, predictions: bool) -> Array:
     """Of every row, left out: the prediction, or the weighted squared error."""
     values = np.empty((len(rows), rows.targets, len(alphas)))
 
@@ -115,15 +115,15 @@ def squared_errors(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Arra
         assert isinstance(spectrum, TallSpectrum)
         total = rows.added(partial(_summed_in_chunk, replace(spectrum, rows=rows.kind, sums=None), alphas))
     else:
-        total = _summed(spectrum, rows, alphas)
+        total = _sum_squares(spectrum, rows, alphas)
     return total.T / len(rows)
 
 
 def _summed_in_chunk(spectrum: TallSpectrum, alphas: Array, rows: LeastSquaresRows) -> Array:
-    return _summed(replace(spectrum, rows=rows), rows, alphas)
+    return _sum_squares(replace(spectrum, rows=rows), rows, alphas)
 
 
-def _summed(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Array) -> Array:
+def _sum_squares(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Array) -> Array:
     """Weighted sums of the squares: (targets, penalties)."""
 
     def squares(errors: LeaveOneOutErrors) -> Array:
@@ -137,7 +137,7 @@ def _summed(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Array) -> A
     return total
 
 
-def chosen(alphas: Array, scores: Array, targets: int) -> PenaltyChoice:
+def choose_best(alphas: Array, scores: Array, targets: int) -> PenaltyChoice:
     """The first of the best; NaN counts as the worst score of all."""
     scores = np.where(np.isnan(scores), -np.inf, scores)
     best = np.argmax(scores, axis=0)
@@ -346,7 +346,7 @@ class Ridge(LeastSquaresRegressor):
         self.n_iter_ = np.ones(rows.targets, dtype=np.int32) if self.solver in COUNTING else None
         sums = None
         if isinstance(self.alpha, str):
-            choice = tuned(rows, self.alpha, intercept=self.fit_intercept)
+            choice = tune_penalty(rows, self.alpha, intercept=self.fit_intercept)
             alpha, sums = choice.alpha, choice.sums
             self.alphas_, self.alpha_errors_ = choice.alphas, -choice.scores
         else:
@@ -356,12 +356,12 @@ class Ridge(LeastSquaresRegressor):
             return self._nonnegative(rows, alpha)
         steps = self.solver in ITERATIVE and not isinstance(rows, TensorRows | StreamedRows)
         iterative = steps and min(rows.shape) > WORTH_STEPS
-        if iterative or not worth_a_square(rows):
+        if iterative or not is_direct_cheap(rows):
             return self._by_conjugate_gradients(rows, alpha)
         return least_squares(rows, alpha, intercept=self.fit_intercept, stable=self.solver == "svd", sums=sums)
 
     def _by_conjugate_gradients(self, rows: LeastSquaresRows, alpha: Any) -> Solution:
-        solution = by_conjugate_gradients(
+        solution = solve_by_conjugate_gradients(
             rows, alpha, intercept=self.fit_intercept, tolerance=self.tol, most_steps=self.max_iter
         )
         if self.n_iter_ is not None:
@@ -502,7 +502,7 @@ class RidgeCV(LeastSquaresRegressor):
             The fitted model.
         """
         _raise_for_params(params, self, "fit")
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             if self.cv is not None:
                 return self._fit_by_search(X, y, sample_weight, params)
@@ -534,7 +534,7 @@ class RidgeCV(LeastSquaresRegressor):
             )
 
     def _cross_validated(self, rows: LeastSquaresRows, *, flat: bool, score_params: dict[str, Any]) -> Solution:
-        choice = cross_validated(
+        choice = choose_by_leave_one_out(
             rows,
             self._checked_alphas(zero=False),
             intercept=self.fit_intercept,
@@ -548,8 +548,8 @@ class RidgeCV(LeastSquaresRegressor):
         self.best_score_ = choice.score if self.alpha_per_target and not flat else choice.score.item()
         if self.store_cv_results and choice.stored is not None:
             self.cv_results_ = (choice.stored[:, 0] if flat else choice.stored).astype(rows.dtype, copy=False)
-        if not worth_a_square(rows):
-            return by_conjugate_gradients(rows, choice.alpha, intercept=self.fit_intercept, tolerance=TOLERANCE)
+        if not is_direct_cheap(rows):
+            return solve_by_conjugate_gradients(rows, choice.alpha, intercept=self.fit_intercept, tolerance=TOLERANCE)
         return least_squares(rows, choice.alpha, intercept=self.fit_intercept, sums=choice.sums)
 
     def _checked_alphas(self, *, zero: bool) -> Array:

@@ -27,7 +27,7 @@ from mercer._typing import Array
 from mercer.base.gaussian_scores import GaussianScores
 from mercer.base.linear_form import LinearPiece
 from mercer.base.posterior import even_where_unknown, log
-from mercer.base.validation import first_where, refuse_too_wide
+from mercer.base.validation import find_first, refuse_too_wide
 from mercer.data.coding import Coded, code_floats, drop_missing_words, label_array
 from mercer.data.scales import ends_of_scale, nearest_levels
 from mercer.data.table import Table
@@ -50,7 +50,7 @@ from mercer.families.multivariate import cholesky
 from mercer.families.pseudo_counts import add_alpha
 from mercer.naive_bayes._discrete import LogProduct, draw_counts, drawn_lengths, log_coefficient
 from mercer.optim.certificate import Certificate
-from mercer.optim.em import EMNames, EMPull, em_gaussian
+from mercer.optim.em import EMLabels, EMShrinkage, em_gaussian
 from mercer.stats import ColumnMoments, LevelCounts, PatternMoments, Statistic, StoredRows, VectorSums, statistic_for
 from mercer.stats.tally import places_of
 
@@ -668,7 +668,7 @@ class CountsPart(VectorPart):
         if not sp.issparse(block):
             super().refuse_outside(block, first_row)
             return
-        bad = first_where(block, lambda values: ~(values >= 0) | np.isinf(values))
+        bad = find_first(block, lambda values: ~(values >= 0) | np.isinf(values))
         if bad is not None:
             row, column, value = bad
             raise self.refusal(first_row + row, column, value)
@@ -813,12 +813,12 @@ def _fit(moments: PatternMoments, names: Sequence[str], owner: str, portion: flo
     if moments.complete:
         return NormalFit(moments.full.mean[0], moments.full.covariance[0], CLOSED_FORM)
 
-    def pull(covariance: Array, weight: float) -> EMPull:
-        return EMPull(portion, np.full(len(covariance), np.diagonal(covariance).max()))
+    def pull(covariance: Array, weight: float) -> EMShrinkage:
+        return EMShrinkage(portion, np.full(len(covariance), np.diagonal(covariance).max()))
 
     interruption = None
     try:
-        solution = em_gaussian(moments, shrinkage=pull if portion > 0 else None, words=EMNames(names, [owner]))
+        solution = em_gaussian(moments, shrinkage=pull if portion > 0 else None, words=EMLabels(names, [owner]))
     except FitInterrupted as stopped:
         solution, interruption = stopped.solution, stopped
     return NormalFit(solution.value.mean[0], solution.value.covariance[0], solution.certificate, interruption)

@@ -1,8 +1,8 @@
-"""Passes over the columns of a matrix: their means and lengths, and their products with a few vectors of rows.
+"""Compiled passes over the columns of a matrix: means, squared lengths, and products with a few vectors.
 
-Each column is taken about its centre, value by value, so that a mean of 1e8 costs no digits. Products are with four
-vectors at a time: reading the matrix takes longer than the arithmetic. Loops over part of a row are functions of that
-part, since counted from the middle of a row they would not vectorise.
+Each value is centred before it is multiplied, so that a mean of 1e8 costs no digits. Products are with four vectors at
+a time, since reading the matrix takes longer than the arithmetic. A loop over part of a row is a function of that part:
+a loop that starts in the middle of a row is not vectorised.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import numpy as np
 from mercer._jit import IN_ORDER, jit
 from mercer.optim._triangle_loops import dot
 
-#: vectors that are multiplied at once
+#: vectors that are multiplied in one pass
 AT_ONCE = 4
-#: columns of a row-wise matrix that are read together: sums for each stay in the L1 cache
+#: columns of a row-major matrix that are read together: their sums stay in the L1 cache
 WIDTH = 256
 
 
 @jit
 def moments_by_column(columns, weight, total, start, stop, centred, mean, squares):  # type: ignore[no-untyped-def]
-    """Weighted means (0 unless `centred`) and Σ w (x − mean)² of the rows start…stop of `columns`."""
+    """Compute weighted means (0 unless `centred`) and Σ w (x − mean)² of the rows start…stop of `columns`."""
     n = columns.shape[1]
     for j in range(start, stop):
         first = np.float64(columns[j, 0])
@@ -39,7 +39,7 @@ def moments_by_column(columns, weight, total, start, stop, centred, mean, square
 
 @jit
 def moments_by_row(X, weight, total, start, stop, centred, mean, squares):  # type: ignore[no-untyped-def]
-    """The same of the columns start…stop of X."""
+    """Compute the same as `moments_by_column` for the columns start…stop of X."""
     n = X.shape[0]
     middle, square = mean[start:stop], squares[start:stop]
     if centred:
@@ -66,7 +66,7 @@ def add_squares(weight, x, middle, out):  # type: ignore[no-untyped-def]
 
 @jit
 def products_by_column(columns, ids, centre, V, start, stop, out):  # type: ignore[no-untyped-def]
-    """out[:, t] = V (x − centre) for the rows ids[t] of `columns`, t in start…stop."""
+    """Compute out[:, t] = V (x − centre) for the rows ids[t] of `columns`, t in start…stop."""
     n = columns.shape[1]
     for t in range(start, stop):
         j = ids[t]
@@ -83,7 +83,7 @@ def products_by_column(columns, ids, centre, V, start, stop, out):  # type: igno
 
 @jit
 def product_by_column(columns, ids, centre, v, start, stop, out):  # type: ignore[no-untyped-def]
-    """The same with one vector."""
+    """Compute the same as `products_by_column` for one vector."""
     n = columns.shape[1]
     for t in range(start, stop):
         j = ids[t]
@@ -95,7 +95,7 @@ def product_by_column(columns, ids, centre, v, start, stop, out):  # type: ignor
 
 @jit
 def products_by_row(X, centre, V, start, stop, out):  # type: ignore[no-untyped-def]
-    """out[:, j] = V (x_j − centre_j) for the columns start…stop of X."""
+    """Compute out[:, j] = V (x_j − centre_j) for the columns start…stop of X."""
     sums, middle = np.zeros((4, stop - start)), centre[start:stop]
     for i in range(X.shape[0]):
         add_four(V[0, i], V[1, i], V[2, i], V[3, i], X[i, start:stop], middle, sums[0], sums[1], sums[2], sums[3])
@@ -114,7 +114,7 @@ def add_four(s, t, u, v, x, middle, a, b, c, d):  # type: ignore[no-untyped-def]
 
 @jit
 def product_by_row(X, centre, v, start, stop, out):  # type: ignore[no-untyped-def]
-    """The same with one vector."""
+    """Compute the same as `products_by_row` for one vector."""
     total, middle = np.zeros(stop - start), centre[start:stop]
     for i in range(X.shape[0]):
         add_weighted(v[i], X[i, start:stop], middle, total)
@@ -123,7 +123,7 @@ def product_by_row(X, centre, v, start, stop, out):  # type: ignore[no-untyped-d
 
 @jit
 def combine_by_column(columns, ids, centre, W, start, stop, out):  # type: ignore[no-untyped-def]
-    """out[:, i] += Σ_t W[:, t] (x − centre) of the rows ids[t] of `columns`, for i in start…stop."""
+    """Add Σ_t W[:, t] (x − centre) of the rows ids[t] of `columns` to out[:, i], for i in start…stop."""
     for t in range(ids.shape[0]):
         x, middle = columns[ids[t], start:stop], centre[ids[t]]
         for k in range(W.shape[0]):
@@ -139,7 +139,7 @@ def add(factor, x, middle, out):  # type: ignore[no-untyped-def]
 
 @jit
 def combine_by_row(X, ids, centre, W, start, stop, out):  # type: ignore[no-untyped-def]
-    """out[:, i] += Σ_t W[:, t] (x − centre) of the columns ids[t] of X, for the rows i in start…stop."""
+    """Add Σ_t W[:, t] (x − centre) of the columns ids[t] of X to out[:, i], for the rows i in start…stop."""
     away, middle = np.empty(ids.shape[0]), centre[ids]
     for i in range(start, stop):
         row = X[i]
@@ -151,7 +151,7 @@ def combine_by_row(X, ids, centre, W, start, stop, out):  # type: ignore[no-unty
 
 @jit(**IN_ORDER)
 def products_of_sparse(indptr, indices, values, ids, V, start, stop, out):  # type: ignore[no-untyped-def]
-    """out[t] = Σ x V[i] over the stored entries of the columns ids[t] of a CSC matrix, t in start…stop."""
+    """Compute out[t] = Σ x V[i] over the stored entries of the columns ids[t] of a CSC matrix, t in start…stop."""
     for t in range(start, stop):
         j = ids[t]
         for k in range(V.shape[1]):
@@ -164,7 +164,7 @@ def products_of_sparse(indptr, indices, values, ids, V, start, stop, out):  # ty
 
 @jit(**IN_ORDER)
 def squares_of_sparse(indptr, indices, values, ids, h, start, stop, out):  # type: ignore[no-untyped-def]
-    """out[t] = Σ h x² over the stored entries of the columns ids[t], t in start…stop."""
+    """Compute out[t] = Σ h x² over the stored entries of the columns ids[t], t in start…stop."""
     for t in range(start, stop):
         total = 0.0
         for entry in range(indptr[ids[t]], indptr[ids[t] + 1]):
@@ -174,7 +174,7 @@ def squares_of_sparse(indptr, indices, values, ids, h, start, stop, out):  # typ
 
 @jit
 def combine_sparse(indptr, indices, values, ids, W, out):  # type: ignore[no-untyped-def]
-    """out[i] += Σ_t x_{i, ids[t]} W[t]."""
+    """Add Σ_t x_{i, ids[t]} W[t] to out[i]."""
     for t in range(ids.shape[0]):
         for entry in range(indptr[ids[t]], indptr[ids[t] + 1]):
             x, i = values[entry], indices[entry]

@@ -1,10 +1,10 @@
-"""Coordinate descent: one coefficient at a time moves to where the objective is lowest, the others held.
+"""Compiled coordinate descent: each coefficient in turn moves to the minimum of the objective, the others held fixed.
 
-With curvature a and pull z = c + a w, where c is the slope of the loss downhill, the lowest point of
+With curvature a and z = c + a w, where c is the negative gradient of the loss, the minimiser of
 ½ a w² − z w + l1 |w| + ½ l2 w² is  sign(z) (|z| − l1)₊ / (a + l2).
 
-The loops differ in what they keep up to date: the slopes of all coefficients (`gram_sweep`), or the slope of each row
-(`dense_sweep`, `sparse_sweep`). Sweeps return the decrease of the objective.
+The loops differ in what they keep up to date: the negative gradient of all coefficients (`gram_sweep`), or that of each
+row (`dense_sweep`, `sparse_sweep`). A sweep returns the decrease of the objective.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mercer.optim._duality_loops import least_squares_gap
 
 @jit
 def lowest(z, curvature, l1, l2, positive):  # type: ignore[no-untyped-def]
-    """The lowest point of ½ a w² − z w + l1 |w| + ½ l2 w², or of those w ≥ 0."""
+    """Return the minimiser of ½ a w² − z w + l1 |w| + ½ l2 w², over w ≥ 0 if `positive`."""
     if z > l1:
         return (z - l1) / (curvature + l2)
     if z < -l1 and not positive:
@@ -25,7 +25,7 @@ def lowest(z, curvature, l1, l2, positive):  # type: ignore[no-untyped-def]
 
 @jit
 def gram_sweep(G, size, active, l1, l2, positive, w, c):  # type: ignore[no-untyped-def]
-    """One sweep over the `active` of `size` coefficients; row j of G is what a unit of w_j takes from the slopes c."""
+    """Sweep once over the `active` of `size` coefficients; a unit of w_j subtracts row j of G from the slopes c."""
     decrease = 0.0
     for j in active:
         curvature = G[j, j]
@@ -42,10 +42,11 @@ def gram_sweep(G, size, active, l1, l2, positive, w, c):  # type: ignore[no-unty
 
 @jit
 def gram_descent(G, size, l1, l2, positive, w, c, squares, target, least, most):  # type: ignore[no-untyped-def]
-    """Sweeps over all coefficients, unless the gap of least squares is at most `target`: so many as are allowed, or
-    until one gains no more than `least`. Returns how many, and Σ h r², which was `squares`.
+    """Sweep over all coefficients until a sweep gains no more than `least`, at most `most` times.
 
-    The step is written out as in `gram_sweep`: as a function that both call, it took up to twice as long.
+    Nothing is done if the duality gap of least squares is at most `target`. Returns the number of sweeps and the new
+    Σ h r², which was `squares`. The step is repeated from `gram_sweep`: as a shared function it took up to twice as
+    long.
     """
     if least_squares_gap(l1, l2, positive, w, c, squares) <= target:
         return 0, squares
@@ -69,9 +70,9 @@ def gram_descent(G, size, l1, l2, positive, w, c, squares, target, least, most):
 
 @jit
 def dense_sweep(columns, ids, centre, scale, h, curvature, l1, l2, positive, w, v):  # type: ignore[no-untyped-def]
-    """One sweep over the rows `ids` of `columns`, each about its centre and divided by its scale.
+    """Sweep once over the rows `ids` of `columns`, each centred and divided by its scale.
 
-    v is downhill in each row of the data, and h what a unit of X w takes from it.
+    v is the negative gradient for each row of the data, from which a unit of X w subtracts h.
     """
     decrease = 0.0
     for t in range(ids.shape[0]):
@@ -94,7 +95,7 @@ def dense_sweep(columns, ids, centre, scale, h, curvature, l1, l2, positive, w, 
 
 @jit
 def sparse_sweep(indptr, indices, values, ids, scale, h, curvature, l1, l2, positive, w, v):  # type: ignore[no-untyped-def]
-    """One sweep over the columns `ids` of a CSC matrix, each divided by its scale; v and h as in `dense_sweep`."""
+    """Sweep once over the columns `ids` of a CSC matrix, each divided by its scale; v and h as in `dense_sweep`."""
     decrease = 0.0
     for t in range(ids.shape[0]):
         if curvature[t] + l2[t] <= 0.0:

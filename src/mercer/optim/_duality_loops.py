@@ -1,7 +1,6 @@
-"""Sums over the coefficients of a penalised loss that bound how far it is from its minimum: see
-`solvers.sparse.duality`.
+"""Compiled sums over coefficients for the duality gap of a penalised loss: see `mercer.optim.duality`.
 
-Terms are differences of numbers that nearly cancel, so that sums are not reordered.
+Terms are differences of numbers that nearly cancel, so that the sums must not be reordered.
 """
 
 from __future__ import annotations
@@ -10,16 +9,17 @@ from mercer._jit import IN_ORDER, jit
 
 
 @jit(**IN_ORDER)
-def shares(l1, l2, positive, w, c):  # type: ignore[no-untyped-def]
-    """The shares of slopes that l1 holds: of all, less what l2 holds, and of those without l2.
+def feasible_shares(l1, l2, positive, w, c):  # type: ignore[no-untyped-def]
+    """Return the largest shares of the slopes that are dual feasible, ½ Σ c² of unpenalised slopes, and if l2 > 0.
 
-    Coefficients without a penalty limit no share; third is ½ Σ c² of theirs, and fourth whether there is an l2.
+    The first share counts the squared penalty as rows, the second bounds only coefficients without l2. Unpenalised
+    coefficients limit no share.
     """
-    rows, conjugate, unheld, smooth = 1.0, 1.0, 0.0, False
+    rows, conjugate, unpenalised, smooth = 1.0, 1.0, 0.0, False
     for j in range(w.shape[0]):
         if l1[j] == 0.0 and l2[j] == 0.0:
             if w[j] != 0.0 or not (positive and c[j] < 0.0):
-                unheld += 0.5 * c[j] * c[j]
+                unpenalised += 0.5 * c[j] * c[j]
             continue
         rest = c[j] - l2[j] * w[j]
         pull = rest if positive else abs(rest)
@@ -29,12 +29,12 @@ def shares(l1, l2, positive, w, c):  # type: ignore[no-untyped-def]
             smooth = True
         elif pull > l1[j]:
             conjugate = min(conjugate, l1[j] / pull)
-    return rows, conjugate, unheld, smooth
+    return rows, conjugate, unpenalised, smooth
 
 
 @jit(**IN_ORDER)
-def of_rows(l1, l2, w, c, share):  # type: ignore[no-untyped-def]
-    """What coefficients add to the gap where the squared penalty counts as rows."""
+def penalty_terms_as_rows(l1, l2, w, c, share):  # type: ignore[no-untyped-def]
+    """Return the coefficients' part of the gap if the squared penalty counts as rows of data."""
     total = 0.0
     for j in range(w.shape[0]):
         if l1[j] == 0.0 and l2[j] == 0.0:
@@ -45,8 +45,8 @@ def of_rows(l1, l2, w, c, share):  # type: ignore[no-untyped-def]
 
 
 @jit(**IN_ORDER)
-def of_conjugate(l1, l2, positive, w, c, share):  # type: ignore[no-untyped-def]
-    """What coefficients add to the gap by the conjugate of their penalty."""
+def penalty_terms_by_conjugate(l1, l2, positive, w, c, share):  # type: ignore[no-untyped-def]
+    """Return the coefficients' part of the gap by the conjugate of their penalty, Σ g(w) + g*(s c) − s c w."""
     total = 0.0
     for j in range(w.shape[0]):
         if l1[j] == 0.0 and l2[j] == 0.0:
@@ -65,10 +65,10 @@ def of_conjugate(l1, l2, positive, w, c, share):  # type: ignore[no-untyped-def]
 
 @jit(**IN_ORDER)
 def least_squares_gap(l1, l2, positive, w, c, squares):  # type: ignore[no-untyped-def]
-    """The gap of ½ Σ h r², where that sum is given without the half; slopes that nothing holds have to vanish."""
-    by_rows, by_conjugate, unheld, smooth = shares(l1, l2, positive, w, c)
-    bound = 0.5 * (1.0 - by_rows) ** 2 * squares + of_rows(l1, l2, w, c, by_rows)
+    """Return the duality gap of ½ Σ h r², given `squares` = Σ h r²; unpenalised slopes add ½ Σ c²."""
+    by_rows, by_conjugate, unpenalised, smooth = feasible_shares(l1, l2, positive, w, c)
+    bound = 0.5 * (1.0 - by_rows) ** 2 * squares + penalty_terms_as_rows(l1, l2, w, c, by_rows)
     if smooth:
-        other = 0.5 * (1.0 - by_conjugate) ** 2 * squares + of_conjugate(l1, l2, positive, w, c, by_conjugate)
+        other = 0.5 * (1.0 - by_conjugate) ** 2 * squares + penalty_terms_by_conjugate(l1, l2, positive, w, c, by_conjugate)
         bound = min(bound, other)
-    return max(bound, 0.0) + unheld
+    return max(bound, 0.0) + unpenalised

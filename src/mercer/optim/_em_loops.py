@@ -1,4 +1,4 @@
-"""The likelihood of normal rows with gaps and its derivatives, one pattern of gaps at a time.
+"""Compiled likelihood of normal rows with missing values and its derivatives, one pattern of missing values at a time.
 
 Every inner loop runs along a row of a small matrix, so that it vectorises; patterns are too many and too small for
 calls of LAPACK.
@@ -13,7 +13,7 @@ from mercer._jit import jit
 
 @jit
 def invert(A):  # type: ignore[no-untyped-def]
-    """A⁻¹ and log|A| of a symmetric matrix, from its lower triangle; log|A| is NaN if it is not positive definite."""
+    """Return A⁻¹ and log|A| of a symmetric matrix by its lower triangle; log|A| is NaN if A is not positive definite."""
     n = A.shape[0]
     L = np.empty((n, n))
     M = np.zeros((n, n))  # L⁻¹
@@ -49,10 +49,10 @@ def invert(A):  # type: ignore[no-untyped-def]
 
 @jit
 def slope(observed, group, weight, mean, scatter, several, mu, sigma):  # type: ignore[no-untyped-def]
-    """Σ over the cells of each group: −2 log likelihood less its constants, ∂/∂μ, and 2 ∂/∂Σ of the log likelihood.
+    """Sum −2 log likelihood (less its constants), ∂/∂μ and 2 ∂/∂Σ of the log likelihood over the cells of each group.
 
-    Cells have rows with the same columns observed; `scatter` has entries for those of `several` rows only, in order.
-    The first result is NaN where Σ is not positive definite.
+    The rows of a cell have the same columns observed; `scatter` has matrices only for cells of `several` rows, in
+    order. The first result is NaN where Σ is not positive definite.
     """
     cells, d = observed.shape
     deviance = np.zeros(mu.shape[0])
@@ -61,14 +61,14 @@ def slope(observed, group, weight, mean, scatter, several, mu, sigma):  # type: 
     with_scatter = 0
     for c in range(cells):
         g, n = group[c], weight[c]
-        seen = np.flatnonzero(observed[c])
-        m = seen.shape[0]
+        present = np.flatnonzero(observed[c])
+        m = present.shape[0]
         A = np.empty((m, m))
         away = np.empty(m)
         for i in range(m):
-            away[i] = mean[c, seen[i]] - mu[g, seen[i]]
+            away[i] = mean[c, present[i]] - mu[g, present[i]]
             for j in range(m):
-                A[i, j] = sigma[seen[i], seen[j]]
+                A[i, j] = sigma[present[i], present[j]]
         K, log_determinant = invert(A)
         pull = np.zeros(m)
         distance = 0.0
@@ -80,7 +80,7 @@ def slope(observed, group, weight, mean, scatter, several, mu, sigma):  # type: 
         if several[c]:
             for i in range(m):
                 for j in range(m):
-                    A[i, j] = scatter[with_scatter, seen[i], seen[j]]
+                    A[i, j] = scatter[with_scatter, present[i], present[j]]
             with_scatter += 1
             half = np.dot(K, A)
             A = np.dot(half, K)
@@ -89,7 +89,7 @@ def slope(observed, group, weight, mean, scatter, several, mu, sigma):  # type: 
         else:
             A[:, :] = 0.0
         for i in range(m):
-            by_mean[g, seen[i]] += n * pull[i]
+            by_mean[g, present[i]] += n * pull[i]
             for j in range(m):
-                by_covariance[g, seen[i], seen[j]] += A[i, j] + n * (pull[i] * pull[j] - K[i, j])
+                by_covariance[g, present[i], present[j]] += A[i, j] + n * (pull[i] * pull[j] - K[i, j])
     return deviance, by_mean, by_covariance

@@ -1,4 +1,4 @@
-"""The gradient of least squares with twice the usual digits, as sums of pairs of numbers."""
+"""Compiled gradient of least squares in twice the working precision, by pairs of numbers (double-double)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from mercer._jit import jit
 
-# 2²⁷ + 1: multiplying by it splits a number into halves whose products are exact (Dekker 1971)
+#: 2²⁷ + 1: multiplying by it splits a number into halves whose products are exact (Dekker 1971)
 SPLITTER = 134217729.0
 
 
 @jit(fastmath=False)
 def product(a, b):  # type: ignore[no-untyped-def]
-    """a·b as a sum of two numbers, exactly."""
+    """Return a·b as an exact sum of two numbers (Dekker 1971)."""
     p = a * b
     t = SPLITTER * a
     a_high = t - (t - a)
@@ -25,7 +25,7 @@ def product(a, b):  # type: ignore[no-untyped-def]
 
 @jit(fastmath=False)
 def plus(high, low, a, b):  # type: ignore[no-untyped-def]
-    """(high + low) + (a + b) as a sum of two numbers, to twice the usual digits."""
+    """Return (high + low) + (a + b) as a sum of two numbers, to twice the working precision."""
     s = high + a
     t = s - high
     error = ((high - (s - t)) + (a - t)) + low + b
@@ -41,15 +41,15 @@ def add_multiple(factor, rest, x, high, low):  # type: ignore[no-untyped-def]
         high[i], low[i] = plus(high[i], low[i], p, e + rest * x[i])
 
 
-# rows that are looked at together: each step of their residuals then depends on no other, and vectorises
+#: rows that are processed together: the steps of their residuals are then independent, and vectorise
 ROWS = 128
 
 
 @jit(fastmath=False)
 def gradient(X, Y, weight, shift, v):  # type: ignore[no-untyped-def]
-    """Σ w·[1, x − shift]·(y − shift − [1, x − shift] v) with twice the usual digits: high and low parts, shaped as v.
+    """Return Σ w·[1, x − shift]·(y − shift − [1, x − shift] v) in double precision pairs: high and low parts like v.
 
-    `shift` has the columns of X, then those of Y. An empty `weight` means ones; rows of weight zero are no rows.
+    `shift` has the columns of X, then those of Y. An empty `weight` means ones; rows of weight zero are skipped.
     """
     n, d = X.shape
     targets = Y.shape[1]

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._typing import Array
-from mercer.optim.certificate import Progress, Solution, gradient_certificate, keeping
+from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.krylov import conjugate_gradient
-from mercer.optim.newton import Headway
-from mercer.optim.problem import Problem, Product, Smooth, length_by_rows, look
-from mercer.optim.scaling import Scaling, scaling_of
+from mercer.optim.newton import StallMonitor
+from mercer.optim.problem import Problem, Product, Smooth, length_by_rows, evaluate
+from mercer.optim.scaling import Scaling, choose_scaling
 from mercer.report.wording import counted
 from mercer.stats.quadratic import GRADIENT
 
@@ -63,7 +63,7 @@ def solve(
         On Ctrl-C, with the best solution so far.
     """
     begin = problem.start() if start is None else np.array(start, dtype=float)
-    scaling = scaling_of(problem, problem.start())
+    scaling = choose_scaling(problem, problem.start())
     return descend(problem, begin, scaling, tolerance=tolerance, most_steps=most_steps, progress=progress)
 
 
@@ -78,7 +78,7 @@ def descend(
 ) -> Solution:
     """Minimise anything smooth from `start`, in variables that make it round; see `solve`."""
     descent = _NewtonCGDescent(problem, start, scaling, tolerance, progress)
-    with keeping(descent.solution):
+    with keep_on_interrupt(descent.solution):
         descent.run(most_steps)
     return descent.solution()
 
@@ -90,7 +90,7 @@ class _NewtonCGDescent:
         self, problem: Smooth, start: Array, scaling: Scaling, tolerance: float, progress: Progress | None
     ) -> None:
         self._problem, self._scaling, self._tolerance, self._progress = problem, scaling, tolerance, progress
-        self._w, self._here, self._products = start, look(self._problem, start, GRADIENT), 0
+        self._w, self._here, self._products = start, evaluate(self._problem, start, GRADIENT), 0
         self._trace = [self._here.value]
         # until a step is known, by the curvature that the scaling stands for
         self._length = self._in_errors(float(np.linalg.norm(scaling.back(self._here.gradient))))
@@ -101,7 +101,7 @@ class _NewtonCGDescent:
 
     def run(self, most_steps: int) -> None:
         """Step down until there, or until there is no way down."""
-        headway = Headway(self._length)
+        headway = StallMonitor(self._length)
         for number in range(1, most_steps + 1):
             if self._step is None or headway.none or not self._advance(self._step):
                 return
@@ -140,7 +140,7 @@ class _NewtonCGDescent:
         highest = self._here.value + ROUNDING * abs(self._here.value)
         for halvings in range(MOST_HALVINGS):
             w = self._w + step * 0.5**halvings
-            there = look(self._problem, w, GRADIENT)
+            there = evaluate(self._problem, w, GRADIENT)
             if there.value <= highest:
                 self._w, self._here = w, there
                 self._step = self._find_step()

@@ -21,7 +21,7 @@ from mercer._jit.scalar import logistic
 
 PERCEPTRON, LMS, LOGISTIC, SIGMOID = 0, 1, 2, 3
 #: how many rows ahead of their turn the weights of a sparse row are asked for
-AHEAD = 4
+ROWS_AHEAD = 4
 
 
 class Pace(NamedTuple):
@@ -35,7 +35,7 @@ class Pace(NamedTuple):
 
 
 @jit(forceinline=True, **IN_ORDER)
-def paced(pace, t, importance):  # type: ignore[no-untyped-def]
+def rate_at(pace, t, importance):  # type: ignore[no-untyped-def]
     """How far to go with row t, which has this weight."""
     rate = importance * pace.rate
     if pace.decay > 0.0:
@@ -44,7 +44,7 @@ def paced(pace, t, importance):  # type: ignore[no-untyped-def]
 
 
 @jit(forceinline=True, **IN_ORDER)
-def judged(rule, u, positive):  # type: ignore[no-untyped-def]
+def error_and_loss(rule, u, positive):  # type: ignore[no-untyped-def]
     """The error e of a unit with activation u, and its loss."""
     right = (u >= 0.0) == positive
     sign = 1.0 if positive else -1.0
@@ -61,7 +61,7 @@ def judged(rule, u, positive):  # type: ignore[no-untyped-def]
 
 
 @jit(**IN_ORDER)
-def judge(rule, u, codes, first, weight, error, tally):  # type: ignore[no-untyped-def]
+def errors_and_losses(rule, u, codes, first, weight, error, tally):  # type: ignore[no-untyped-def]
     """Of rows and units with activations u (rows, units): errors times weights, and what `learn_dense` tallies.
 
     In a third column of `tally` is the weight of the rows that each unit has on the wrong side.
@@ -73,7 +73,7 @@ def judge(rule, u, codes, first, weight, error, tally):  # type: ignore[no-untyp
         best, winner, right = -np.inf, -1, True
         for k in range(units):
             positive = codes[i] == first + k
-            e, loss = judged(rule, u[i, k], positive)
+            e, loss = error_and_loss(rule, u[i, k], positive)
             right = (u[i, k] >= 0.0) == positive
             error[i, k] = importance * e
             tally[k, 0] += importance * loss
@@ -99,14 +99,14 @@ def learn_dense(rule, X, codes, first, weight, order, pace, W, bias, learns_bias
     for t in range(n):
         i = order[t] if shuffled else t
         importance = weight[i] if weighted else 1.0
-        rate = paced(pace, t, importance)
+        rate = rate_at(pace, t, importance)
         best, winner, right = -np.inf, -1, True
         for k in range(units):
             u = bias[k]
             for j in range(d):
                 u += W[k, j] * X[i, j]
             positive = codes[i] == first + k
-            e, loss = judged(rule, u, positive)
+            e, loss = error_and_loss(rule, u, positive)
             right = (u >= 0.0) == positive
             tally[k, 0] += importance * loss
             tally[k, 1] += 0.0 if right else 1.0
@@ -139,10 +139,10 @@ def learn_sparse(  # type: ignore[no-untyped-def]
     stored = indices.shape[0]
     for t in range(n):
         i = order[t] if shuffled else t
-        later = min(t + AHEAD, n - 1)
+        later = min(t + ROWS_AHEAD, n - 1)
         later = order[later] if shuffled else later
         importance = weight[i] if weighted else 1.0
-        rate = paced(pace, t, importance)
+        rate = rate_at(pace, t, importance)
         begin, end, onwards = np.int64(indptr[i]), np.int64(indptr[i + 1]), np.int64(indptr[later])
         u = 0.0
         if onwards + (end - begin) <= stored:
@@ -155,7 +155,7 @@ def learn_sparse(  # type: ignore[no-untyped-def]
                 u += values[entry] * w[indices[entry]]
         u += b  # last, so that the sum need not wait for the row before
         positive = codes[i] == first
-        e, loss = judged(rule, u, positive)
+        e, loss = error_and_loss(rule, u, positive)
         total += importance * loss
         spoilt += 0.0 * u
         if (u >= 0.0) != positive:
@@ -189,7 +189,7 @@ def learn_sparse_units(  # type: ignore[no-untyped-def]
     for t in range(n):
         i = order[t] if shuffled else t
         importance = weight[i] if weighted else 1.0
-        rate = paced(pace, t, importance)
+        rate = rate_at(pace, t, importance)
         for k in range(units):
             u[k] = bias[k]
         for entry in range(indptr[i], indptr[i + 1]):
@@ -199,7 +199,7 @@ def learn_sparse_units(  # type: ignore[no-untyped-def]
         best, winner = -np.inf, -1
         for k in range(units):
             positive = codes[i] == first + k
-            e, loss = judged(rule, u[k], positive)
+            e, loss = error_and_loss(rule, u[k], positive)
             tally[k, 0] += importance * loss
             tally[k, 1] += 0.0 if (u[k] >= 0.0) == positive else 1.0
             tally[units, 1] += 0.0 * u[k]

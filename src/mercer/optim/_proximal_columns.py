@@ -52,7 +52,7 @@ class DesignColumns:
                 self._add(_shifted_columns(part, shifted), places[where][shifted])
         if design.coordinates.intercept:
             self._add(
-                NumberColumns(DenseColumns(np.ones((self.n_rows, 1)), np.zeros(1), np.ones(1))),
+                DensePart(DenseColumns(np.ones((self.n_rows, 1)), np.zeros(1), np.ones(1))),
                 np.array([self.n_columns - 1]),
             )
 
@@ -77,7 +77,7 @@ class DesignColumns:
         """How many of these columns have a number in every row, and how many entries the others have stored."""
         dense = stored = 0
         for part, _, places in self._split(ids):
-            if isinstance(part, StoredColumns):
+            if isinstance(part, StoredPart):
                 stored += part.count(places)
             else:
                 dense += len(places)
@@ -90,7 +90,7 @@ class DesignColumns:
         right = left if np.array_equal(rows, columns) else self._split(columns)
         for part, which, mine in left:
             for other, whose, theirs in right:
-                out[which[:, None], whose] = _pairs(part, mine, other, theirs, h)
+                out[which[:, None], whose] = _cross_products(part, mine, other, theirs, h)
         return out
 
     def squares(self, ids: Array, h: Array) -> Array:
@@ -130,7 +130,7 @@ class DesignColumns:
         return decrease
 
 
-class NumberColumns:
+class DensePart:
     """Columns that have a number in every row."""
 
     def __init__(self, columns: DenseColumns) -> None:
@@ -162,13 +162,13 @@ class NumberColumns:
         )
 
 
-class StoredColumns:
+class StoredPart:
     """The entries of a sparse matrix by columns, in working coordinates."""
 
     def __init__(self, by_rows: Entries, first: int, n_rows: int, scale: Array, dtype: Any) -> None:
         self.n_rows = n_rows
-        self._entries = _turned(by_rows, first, n_rows, scale, dtype)
-        if loops.stored_twice(self._entries.indptr, self._entries.indices):
+        self._entries = _transpose_entries(by_rows, first, n_rows, scale, dtype)
+        if loops.has_duplicates(self._entries.indptr, self._entries.indices):
             matrix = self._matrix()
             matrix.sum_duplicates()
             self._entries = Entries.of(matrix)
@@ -220,7 +220,7 @@ class StoredColumns:
         return float(loops.sparse_sweep(*self._entries, ids, *known))
 
 
-Part = NumberColumns | StoredColumns
+Part = DensePart | StoredPart
 
 
 def _stored_entries(design: Design) -> int:
@@ -233,21 +233,21 @@ def _columns(design: Design, dtype: Any) -> Part:
     coordinates = design.coordinates
     if isinstance(design, DenseDesign):
         X = design.X if design.X.dtype in (np.float32, np.float64) else design.X.astype(np.float64)
-        return NumberColumns(DenseColumns(X, coordinates.shift, coordinates.scale))
+        return DensePart(DenseColumns(X, coordinates.shift, coordinates.scale))
     if isinstance(design, SparseDesign):
-        return StoredColumns(design.entries, design.start, design.n_rows, coordinates.scale, dtype)
+        return StoredPart(design.entries, design.start, design.n_rows, coordinates.scale, dtype)
     assert isinstance(design, CodesDesign)
-    return StoredColumns(_ones(design), 0, design.n_rows, coordinates.scale, dtype)
+    return StoredPart(_one_hot_entries(design), 0, design.n_rows, coordinates.scale, dtype)
 
 
-def _shifted_columns(design: SparseDesign, ids: Array) -> NumberColumns:
+def _shifted_columns(design: SparseDesign, ids: Array) -> DensePart:
     """Columns of a sparse matrix that are not about zero: written out, since no entry stands for their zeros."""
     rows = sparse.csr_array(design.entries.for_scipy(), shape=(len(design.entries.indptr) - 1, design.n_columns))
     X = np.ascontiguousarray(rows[design.start : design.stop][:, ids].toarray(), dtype=np.float64)
-    return NumberColumns(DenseColumns(X, design.coordinates.shift[ids], design.coordinates.scale[ids]))
+    return DensePart(DenseColumns(X, design.coordinates.shift[ids], design.coordinates.scale[ids]))
 
 
-def _ones(design: CodesDesign) -> Entries:
+def _one_hot_entries(design: CodesDesign) -> Entries:
     """The one-hot columns of categories, row by row."""
     begins, first, members = design.cells
     cells = (design.cell_of_row[:, design.start : design.stop] + begins[:-1, None]).T.astype(np.int64)
@@ -259,14 +259,14 @@ def _ones(design: CodesDesign) -> Entries:
     return Entries(np.append(0, np.cumsum(per_row)).astype(np.uint64), columns, np.ones(len(columns)))
 
 
-def _turned(by_rows: Entries, first: int, n_rows: int, scale: Array, dtype: Any) -> Entries:
+def _transpose_entries(by_rows: Entries, first: int, n_rows: int, scale: Array, dtype: Any) -> Entries:
     """Entries by columns instead, each divided by the scale of its column: blocks of rows one after the other."""
     indptr, indices, values = by_rows
     blocks = row_blocks(n_rows, max(1, -(-n_rows // BLOCKS)))
     counts = np.zeros((len(blocks), len(scale)), dtype=np.uint64)
 
     def count(number: int) -> None:
-        loops.count(indptr, indices, first + blocks[number].start, first + blocks[number].stop, counts[number])
+        loops.count_entries(indptr, indices, first + blocks[number].start, first + blocks[number].stop, counts[number])
 
     ordered_map(count, range(len(blocks)))
     ends = np.cumsum(counts.T.ravel(), dtype=np.uint64)
@@ -277,18 +277,18 @@ def _turned(by_rows: Entries, first: int, n_rows: int, scale: Array, dtype: Any)
 
     def fill(number: int) -> None:
         start, stop = first + blocks[number].start, first + blocks[number].stop
-        loops.turn(indptr, indices, values, start, stop, first, scale, places[number], rows, turned)
+        loops.transpose_entries(indptr, indices, values, start, stop, first, scale, places[number], rows, turned)
 
     by_column = np.append(np.uint64(0), counts.sum(axis=0, dtype=np.uint64).cumsum(dtype=np.uint64))
     ordered_map(fill, range(len(blocks)))
     return Entries(by_column, rows, turned)
 
 
-def _pairs(left: Part, mine: Array, right: Part, theirs: Array, h: Array) -> Array:
+def _cross_products(left: Part, mine: Array, right: Part, theirs: Array, h: Array) -> Array:
     """Σ h x x' of columns of two parts."""
-    if isinstance(left, StoredColumns):
-        if isinstance(right, NumberColumns):
-            return _pairs(right, theirs, left, mine, h).T
+    if isinstance(left, StoredPart):
+        if isinstance(right, DensePart):
+            return _cross_products(right, theirs, left, mine, h).T
         weighted = left.of(mine).multiply(h[:, None]).tocsc()
         return np.asarray((weighted.T @ right.of(theirs)).toarray())
     if left is right:
@@ -296,7 +296,7 @@ def _pairs(left: Part, mine: Array, right: Part, theirs: Array, h: Array) -> Arr
     out = np.empty((len(mine), len(theirs)))
     for few, tile in left.gathered(mine):
         weighted = tile * h
-        if isinstance(right, StoredColumns):
+        if isinstance(right, StoredPart):
             out[few] = np.asarray(right.of(theirs).T @ weighted.T).T
         else:
             for others, columns in right.gathered(theirs):

@@ -1,7 +1,7 @@
-"""An upper triangle U with UᵀU = G, row by row, as rows and columns of G come and go.
+"""Compiled updates of an upper triangle U with UᵀU = G when rows and columns of G are removed.
 
-Loops over part of a row are functions of that part: counted from the middle of a row they would not vectorise, since
-each place might count from the end (nine times slower).
+A loop over part of a row is a function of that part: a loop that starts in the middle of a row does not vectorise,
+since an index might count from the end (nine times slower).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mercer._jit import jit
 
 
 @jit
-def subtract(factor, row, out):  # type: ignore[no-untyped-def]
+def subtract_multiple(factor, row, out):  # type: ignore[no-untyped-def]
     for i in range(row.shape[0]):
         out[i] -= factor * row[i]
 
@@ -35,20 +35,19 @@ def rotate(cosine, sine, row, other):  # type: ignore[no-untyped-def]
 
 @jit
 def solve(U, size, b):  # type: ignore[no-untyped-def]
-    """b becomes G⁻¹ b."""
+    """Replace b by G⁻¹ b."""
     for k in range(size):
         b[k] /= U[k, k]
-        subtract(b[k], U[k, k + 1 : size], b[k + 1 : size])
+        subtract_multiple(b[k], U[k, k + 1 : size], b[k + 1 : size])
     for k in range(size - 1, -1, -1):
         b[k] = (b[k] - dot(U[k, k + 1 : size], b[k + 1 : size])) / U[k, k]
 
 
 @jit
-def leave(U, size, keep):  # type: ignore[no-untyped-def]
-    """Take out the rows and columns of G that are not kept.
+def remove_columns(U, size, keep):  # type: ignore[no-untyped-def]
+    """Remove the rows and columns of G that are not kept.
 
-    What a row of U that leaves tells of later columns is rotated into their rows: squares add up, so that this cannot
-    fail.
+    Each removed row of U is rotated into the rows below it (Givens): squares only add up, so that this cannot fail.
     """
     leaving = np.flatnonzero(~keep)
     gone = np.zeros((leaving.shape[0], size))
@@ -68,20 +67,20 @@ def leave(U, size, keep):  # type: ignore[no-untyped-def]
     row = 0
     for i in range(size):
         if keep[i]:
-            close_up(U[i], leaving, U[row], size)
+            copy_without(U[i], leaving, U[row], size)
             row += 1
 
 
 @jit
-def close_up(row, leaving, out, size):  # type: ignore[no-untyped-def]
-    """Copy a row to one above it, or to itself, without the places that leave."""
+def copy_without(row, leaving, out, size):  # type: ignore[no-untyped-def]
+    """Copy a row to one above it, or to itself, without the columns `leaving`."""
     for k in range(leaving.shape[0]):
         stop = leaving[k + 1] if k + 1 < leaving.shape[0] else size
-        move(row[leaving[k] + 1 : stop], out[leaving[k] - k : stop - k - 1])
-    move(row[: leaving[0]], out[: leaving[0]])
+        copy_values(row[leaving[k] + 1 : stop], out[leaving[k] - k : stop - k - 1])
+    copy_values(row[: leaving[0]], out[: leaving[0]])
 
 
 @jit
-def move(part, out):  # type: ignore[no-untyped-def]
+def copy_values(part, out):  # type: ignore[no-untyped-def]
     for i in range(part.shape[0]):
         out[i] = part[i]

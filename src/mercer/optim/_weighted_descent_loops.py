@@ -1,10 +1,10 @@
-"""Coordinate descent on a quadratic model of weighted losses, whose slopes are known at the start.
+"""Compiled coordinate descent on a quadratic model of weighted losses, whose slopes are known at the start.
 
-A model is  c · (w₀ − w) + ½ Σ h (X (w − w₀))² + penalty: `c` are the slopes downhill at the start w₀, and the vector
-v = −h X (w − w₀) is what the steps since then have changed in each row. As v begins at 0, it may be of float32: what is
-rounded is a portion of the step, not of the slope.
+The model is  c · (w₀ − w) + ½ Σ h (X (w − w₀))² + penalty: `c` is the negative gradient at the start w₀, and the vector
+v = −h X (w − w₀) is the change in each row since then. As v begins at 0 it may be float32: rounding is then a portion
+of the step, not of the slope.
 
-Sums over stored entries are not vectorised: gathering several places into one register takes longer than reading them.
+Sums over stored entries are not vectorised: gathering several entries into one register takes longer than reading them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 @jit(forceinline=True, **IN_ORDER)
-def gathered(indices, values, v, begin, end):  # type: ignore[no-untyped-def]
-    """Σ values · v[indices] of the entries begin…end, as four sums that do not wait for each other."""
+def gather_dot(indices, values, v, begin, end):  # type: ignore[no-untyped-def]
+    """Return Σ values · v[indices] of the entries begin…end, by four independent sums."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     whole = end - (end - begin) % FOUR
     entry = begin
@@ -37,17 +37,17 @@ def gathered(indices, values, v, begin, end):  # type: ignore[no-untyped-def]
 
 @jit(**IN_ORDER)
 def sparse_sweep(indptr, indices, values, ids, c, h, curvature, l1, l2, w, v):  # type: ignore[no-untyped-def]
-    """One sweep over the columns `ids` of a CSC matrix; returns the decrease of the model."""
+    """Sweep once over the columns `ids` of a CSC matrix; return the decrease of the model."""
     decrease = 0.0
     for t in range(ids.shape[0]):
-        bend = curvature[t] + l2[t]
-        if bend <= 0.0:
+        total_curvature = curvature[t] + l2[t]
+        if total_curvature <= 0.0:
             continue
         begin, end = indptr[ids[t]], indptr[ids[t] + 1]
-        slope = gathered(indices, values, v, begin, end)
+        slope = gather_dot(indices, values, v, begin, end)
         step = lowest(c[t] + slope + curvature[t] * w[t], curvature[t], l1[t], l2[t], False) - w[t]
         if step != 0.0:
-            decrease += 0.5 * bend * step * step
+            decrease += 0.5 * total_curvature * step * step
             w[t] += step
             in_rows = v.dtype.type(step)
             for entry in range(begin, end):
@@ -58,18 +58,18 @@ def sparse_sweep(indptr, indices, values, ids, c, h, curvature, l1, l2, w, v):  
 
 @jit
 def dense_sweep(columns, c, h, curvature, l1, l2, w, v):  # type: ignore[no-untyped-def]
-    """The same for columns that come as rows."""
+    """Sweep once over columns that are the rows of `columns`; return the decrease of the model."""
     decrease = 0.0
     for t in range(columns.shape[0]):
-        bend = curvature[t] + l2[t]
-        if bend <= 0.0:
+        total_curvature = curvature[t] + l2[t]
+        if total_curvature <= 0.0:
             continue
         slope = 0.0
         for i in range(columns.shape[1]):
             slope += columns[t, i] * v[i]
         step = lowest(c[t] + slope + curvature[t] * w[t], curvature[t], l1[t], l2[t], False) - w[t]
         if step != 0.0:
-            decrease += 0.5 * bend * step * step
+            decrease += 0.5 * total_curvature * step * step
             w[t] += step
             for i in range(columns.shape[1]):
                 v[i] -= step * h[i] * columns[t, i]
@@ -87,21 +87,21 @@ def combine(indptr, indices, values, ids, d, start, stop, out):  # type: ignore[
 
 @jit(**IN_ORDER)
 def products(indptr, indices, values, ids, q, start, stop, out):  # type: ignore[no-untyped-def]
-    """out[t] = x_ids[t] · q, t in start…stop."""
+    """Compute out[t] = x_ids[t] · q, t in start…stop."""
     for t in range(start, stop):
-        out[t] = gathered(indices, values, q, indptr[ids[t]], indptr[ids[t] + 1])
+        out[t] = gather_dot(indices, values, q, indptr[ids[t]], indptr[ids[t] + 1])
 
 
 @jit
-def count(indptr, indices, start, stop, counts):  # type: ignore[no-untyped-def]
-    """Add the stored entries of the rows start…stop to those of each column."""
+def count_entries(indptr, indices, start, stop, counts):  # type: ignore[no-untyped-def]
+    """Add the number of stored entries in the rows start…stop to the counts of their columns."""
     for entry in range(indptr[start], indptr[stop]):
         counts[indices[entry]] += ONE
 
 
 @jit
-def stored_twice(indptr, rows):  # type: ignore[no-untyped-def]
-    """Whether a row stands twice in a column, given entries by columns, in the order of their rows."""
+def has_duplicates(indptr, rows):  # type: ignore[no-untyped-def]
+    """Return whether a row occurs twice in a column, given entries by columns in the order of their rows."""
     for j in range(indptr.shape[0] - 1):
         for entry in range(indptr[j] + ONE, indptr[j + 1]):
             if rows[entry] == rows[entry - ONE]:
@@ -110,10 +110,10 @@ def stored_twice(indptr, rows):  # type: ignore[no-untyped-def]
 
 
 @jit
-def turn(indptr, indices, values, start, stop, first, scale, places, rows, turned):  # type: ignore[no-untyped-def]
-    """Put the entries of the rows start…stop of a CSR matrix, divided by the scales of columns, at their places.
+def transpose_entries(indptr, indices, values, start, stop, first, scale, places, rows, turned):  # type: ignore[no-untyped-def]
+    """Write the entries of the rows start…stop of a CSR matrix, divided by the scales of their columns, by columns.
 
-    `places` has the next place of each column, and is used up. Rows are counted from `first` on.
+    `places` has the next free position of each column and is advanced. Rows are counted from `first` on.
     """
     for i in range(start, stop):
         for entry in range(indptr[i], indptr[i + 1]):

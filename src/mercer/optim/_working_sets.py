@@ -17,7 +17,7 @@ from mercer._typing import Array
 from mercer.kernels.row_loops import add_rows
 from mercer.optim import _descent_loops as descent_loops
 from mercer.optim import _triangle_loops as triangle_loops
-from mercer.optim._anderson import Anderson
+from mercer.optim._anderson import AndersonAcceleration
 from mercer.optim.columns import COPIED, DenseColumns, MatrixColumns
 from mercer.optim.duality import GapPenalty, least_squares_gap
 
@@ -57,7 +57,7 @@ class ColumnFactor:
         if not self._is_current(ridge) or np.count_nonzero(~kept) > MOST_LEAVING * len(kept):
             self.ids = self.ids[:0]
         elif not kept.all():
-            triangle_loops.leave(self._U, len(self), kept)
+            triangle_loops.remove_columns(self._U, len(self), kept)
             self.ids = self.ids[kept]
         self._ridge = ridge[self.ids]
 
@@ -285,7 +285,7 @@ class PenalisedQuadratic:
 # A growing set of columns with all products between them: coefficients move without looking at the data.
 
 
-class GramSet:
+class GramWorkingSet:
     """Columns `ids`, and the quadratic Σ h (r − X w)² of their coefficients."""
 
     def __init__(self, columns: MatrixColumns, h: Array) -> None:
@@ -297,7 +297,7 @@ class GramSet:
         self._kept: Array | None = np.zeros((0, columns.n_rows)) if isinstance(columns, DenseColumns) else None
 
     @classmethod
-    def of_gram(cls, columns: MatrixColumns, G: Array) -> GramSet:
+    def of_gram(cls, columns: MatrixColumns, G: Array) -> GramWorkingSet:
         """All columns, with products that are known."""
         made = cls(columns, np.zeros(0))
         made.ids, made.quadratic = columns.all_ids(), PenalisedQuadratic(np.require(G, np.float64, ["C", "W"]))
@@ -354,7 +354,7 @@ MOST_ROWS, SWEEPS_PER_ROW = 3_000, 0.02
 #: times that coefficients may reach zero on the way to its solution
 
 
-class ResidualSet:
+class ResidualWorkingSet:
     """Columns `ids` with coefficients w; v is the slope of each row downhill, and h what a unit of X w takes from it.
 
     The objective is Σ v²/2h + penalty, up to a constant. Where `centred`, an intercept keeps Σ v at zero.
@@ -374,7 +374,7 @@ class ResidualSet:
     def solve(self, penalty: GapPenalty, target: float, most: int) -> int:
         """Sweep until one lowers the objective by no more than `target`; returns the number of sweeps."""
         penalty = penalty.of(self.ids)
-        k, anderson = len(self.ids), Anderson(MEMORY)
+        k, anderson = len(self.ids), AndersonAcceleration(MEMORY)
         patience = self._patience(penalty)
         for sweeps in range(1, most + 1):
             before = np.concatenate([self.w, self.v])
@@ -383,9 +383,9 @@ class ResidualSet:
                 return sweeps
             if sweeps % patience == 0:
                 self._newton(penalty)
-                anderson = Anderson(MEMORY)
+                anderson = AndersonAcceleration(MEMORY)
                 continue
-            leap = anderson.proposal(before, np.concatenate([self.w, self.v]) - before)
+            leap = anderson.propose(before, np.concatenate([self.w, self.v]) - before)
             self._try(penalty, leap[:k].copy(), leap[k:].copy())
         return most
 

@@ -17,7 +17,7 @@ from mercer._stored import stored
 #: kind of a certificate that the gradient vanishes where the objective is not convex: a local claim
 STATIONARY = "stationary point"
 #: what it does not claim
-ELSEWHERE = "the objective is not convex, so that this is about points nearby, and a lower one may exist elsewhere"
+LOCAL_ONLY = "the objective is not convex, so that this is about points nearby, and a lower one may exist elsewhere"
 
 #: called after each step with its number, the objective and the distance to the optimum
 Progress = Callable[[int, float, float], None]
@@ -89,7 +89,7 @@ class Solution:
 
 
 @contextmanager
-def keeping(solution: Callable[[], Any], what: str = "the best coefficients found so far are kept") -> Iterator[None]:
+def keep_on_interrupt(solution: Callable[[], Any], what: str = "the best coefficients found so far are kept") -> Iterator[None]:
     """On Ctrl-C, `FitInterrupted` with the solution as it then is."""
     try:
         yield
@@ -117,7 +117,7 @@ def gradient_certificate(
     """
     if not is_convex:
         return Certificate(
-            STATIONARY, length, tolerance, f"length of the gradient in standard errors, {how}; {ELSEWHERE}"
+            STATIONARY, length, tolerance, f"length of the gradient in standard errors, {how}; {LOCAL_ONLY}"
         )
     sentence = f"distance to {of} in standard errors, {how}"
     if fall is not None and length <= tolerance:  # by the curvature here, which says little of a minimum far away
@@ -130,14 +130,14 @@ def subgradient_certificate(length: float, tolerance: float, steps: str, *, is_c
     sentence = f"length of the shortest subgradient in standard errors, √(gᵀD⁻¹g), {steps}"
     if is_convex:
         return Certificate("KKT", length, tolerance, sentence)
-    return Certificate(STATIONARY, length, tolerance, f"{sentence}; {ELSEWHERE}")
+    return Certificate(STATIONARY, length, tolerance, f"{sentence}; {LOCAL_ONLY}")
 
 
 #: where a length turns out to be too long, the next aim is this much below what would be short enough
-BELOW = 0.7
+AIM_FACTOR = 0.7
 
 
-class Measured:
+class LengthMeasure:
     """A length by the curvature of the point, for solvers whose steps use that of the start."""
 
     def __init__(self, measure: Callable[[], float]) -> None:
@@ -153,4 +153,4 @@ class Measured:
     def aim(self, point: Any, length: float, tolerance: float) -> float | None:
         """How short the length by which steps are taken has to become; None where nothing more is to be done."""
         measured = self.at(point)
-        return BELOW * length * tolerance / measured if tolerance < measured < np.inf else None
+        return AIM_FACTOR * length * tolerance / measured if tolerance < measured < np.inf else None

@@ -8,17 +8,7 @@ from typing import Any, NamedTuple
 from mercer._errors import UnsuitableSolverError
 from mercer._typing import Array
 from mercer.optim import _newton_cg as newton_cg
-from mercer.optim import (
-    gradient,
-    lbfgs,
-    newton,
-    proximal_newton,
-    row_space,
-    softmax,
-    softmax_lasso,
-    stochastic,
-    streamed_proximal,
-)
+from mercer.optim import gradient, lbfgs, newton, proximal_newton, row_space, softmax, softmax_lasso, stochastic, streamed_proximal
 from mercer.optim.certificate import Progress, Solution
 from mercer.optim.least_squares import has_closed_form, solve_least_squares
 from mercer.optim.problem import Problem
@@ -41,7 +31,7 @@ SOLVERS = {
 }
 
 
-OF_ONE_PREDICTOR: dict[str, Callable[..., Solution]] = {
+SINGLE_PREDICTOR_SOLVERS: dict[str, Callable[..., Solution]] = {
     "newton": newton.solve,
     "row-space": row_space.solve,
     "newton-cg": newton_cg.solve,
@@ -75,7 +65,7 @@ class SolverChoice(NamedTuple):
             return solve_least_squares(problem)
         if self.solver == "proximal" and problem.observations.streamed:
             return streamed_proximal.solve(problem, start, **options)
-        return OF_ONE_PREDICTOR[self.solver](problem, start, **options)
+        return SINGLE_PREDICTOR_SOLVERS[self.solver](problem, start, **options)
 
     def __str__(self) -> str:
         return f"{self.solver} ({self.why})"
@@ -102,25 +92,25 @@ def choose(problem: AnyProblem, asked: str = "auto") -> SolverChoice:
         If the solver asked for cannot solve the problem.
     """
     if asked != "auto":
-        _refuse_unsuitable(problem, asked)
+        _check_suitable(problem, asked)
         return SolverChoice(asked, "asked for")
     if not problem.strengths.smooth:
         return SolverChoice("proximal", "the penalty has absolute values")
     if isinstance(problem, SoftmaxProblem):
         many = f"{problem.n_columns} coefficients of all classes"
-        if softmax.by_newton(problem):
+        if softmax.suits_newton(problem):
             return SolverChoice("newton", f"{many}, few")
-        return _of_rows(problem) if row_space.suits(problem) else SolverChoice("lbfgs", many)
+        return _row_space_choice(problem) if row_space.suits(problem) else SolverChoice("lbfgs", many)
     if has_closed_form(problem):
         return SolverChoice("direct", "least squares have a closed form")
     if row_space.suits(problem):
-        return _of_rows(problem)
+        return _row_space_choice(problem)
     if problem.n_columns <= NEWTON_COLUMNS:
         return SolverChoice("newton", f"{problem.n_columns} columns, few enough for Hessians")
     return SolverChoice("lbfgs", f"{problem.n_columns} columns, too many for Hessians")
 
 
-def _of_rows(problem: AnyProblem) -> SolverChoice:
+def _row_space_choice(problem: AnyProblem) -> SolverChoice:
     rows, columns = len(problem.observations), problem.observations.design.n_columns
     return SolverChoice("row-space", f"{rows} rows span the space of the coefficients of {columns} columns")
 
@@ -132,21 +122,21 @@ def _solve_classes(problem: SoftmaxProblem, by: str, start: Array | None, option
         lasso: Solution = solver.solve(problem, start, **options)
         return lasso
     begin = None if start is None else problem.vector(start)
-    return softmax.with_matrix(problem, lambda: _solve_for_point(problem, by, begin, options))
+    return softmax.solve_as_matrix(problem, lambda: _solve_for_point(problem, by, begin, options))
 
 
 def _solve_for_point(problem: SoftmaxProblem, by: str, start: Array | None, options: dict[str, Any]) -> Solution:
     if by == "row-space":
         return row_space.solve(problem, start, **options)
     if by == "lbfgs":
-        return softmax.by_lbfgs(problem, start, **options)
+        return softmax.solve_by_lbfgs(problem, start, **options)
     if by == "newton-cg":
         begin = problem.start() if start is None else start
         return newton_cg.descend(problem, begin, problem.scaling(), **options)
-    return OF_ONE_PREDICTOR[by](problem, start, **options)
+    return SINGLE_PREDICTOR_SOLVERS[by](problem, start, **options)
 
 
-def _refuse_unsuitable(problem: AnyProblem, asked: str) -> None:
+def _check_suitable(problem: AnyProblem, asked: str) -> None:
     if asked not in SOLVERS:
         raise UnsuitableSolverError(f'there is no solver {asked!r}; give "auto" or one of {", ".join(SOLVERS)}.')
     if asked == "direct":

@@ -86,7 +86,7 @@ class DenseColumns(MatrixColumns):
         columns._over_columns(
             lambda start, stop: loop(data, weight, total, start, stop, centred, columns.centre, squares)
         )
-        columns.scale = unit_of(squares)
+        columns.scale = length_unit(squares)
         return columns, squares / np.square(columns.scale)
 
     def _over_columns(self, work: Callable[[int, int], Any], count: int | None = None) -> None:
@@ -217,7 +217,7 @@ class SparseColumns(MatrixColumns):
             squares[squares <= 1e-12 * second] = 0.0  # rounding
             columns._left = columns.centre.copy()
             columns._move((squares <= CANCELLED * second) & (second > 0), weight, squares)
-        columns.scale = unit_of(squares)
+        columns.scale = length_unit(squares)
         return columns, squares / np.square(columns.scale)
 
     def _move(self, far: Array, weight: Array, squares: Array) -> None:
@@ -290,6 +290,6 @@ class SparseColumns(MatrixColumns):
         return float(descent_loops.sparse_sweep(*self._entries, ids, self.scale, h, curvature, l1, l2, positive, w, v))
 
 
-def unit_of(squares: Array) -> Array:
+def length_unit(squares: Array) -> Array:
     """The power of two nearest to a length, which rounds nothing; 1 for no length."""
     return power_of_two(np.sqrt(squares))

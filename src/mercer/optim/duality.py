@@ -65,13 +65,13 @@ class GapPenalty(NamedTuple):
         return np.where(w == 0, np.abs(self.excess(rest)), np.abs(rest - self.l1 * np.sign(w)))
 
 
-def gap(penalty: GapPenalty, w: Array, c: Array, lost: Callable[[float], float]) -> float:
+def duality_gap(penalty: GapPenalty, w: Array, c: Array, lost: Callable[[float], float]) -> float:
     """The smaller of both bounds; `lost` is D(s). Coefficients that are not penalised are left out."""
     l1, l2, positive = penalty
-    by_rows, by_conjugate, _, smooth = loops.shares(l1, l2, positive, w, c)
-    bound = lost(by_rows) + loops.of_rows(l1, l2, w, c, by_rows)
+    by_rows, by_conjugate, _, smooth = loops.feasible_shares(l1, l2, positive, w, c)
+    bound = lost(by_rows) + loops.penalty_terms_as_rows(l1, l2, w, c, by_rows)
     if smooth:
-        bound = min(bound, lost(by_conjugate) + loops.of_conjugate(l1, l2, positive, w, c, by_conjugate))
+        bound = min(bound, lost(by_conjugate) + loops.penalty_terms_by_conjugate(l1, l2, positive, w, c, by_conjugate))
     return float(max(bound, 0.0))  # but for rounding it is
 
 

@@ -28,7 +28,7 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.families.gaussian import LOG_2PI
 from mercer.optim import _em_loops as loops
-from mercer.optim._anderson import Anderson
+from mercer.optim._anderson import AndersonAcceleration
 from mercer.optim.certificate import STATIONARY, Certificate, Solution
 from mercer.stats import PatternMoments, ScatterMoments
 from mercer.stats.base import ratio
@@ -43,14 +43,14 @@ from mercer.stats.base import ratio
 CHUNK = 128
 
 
-class GapPoint(NamedTuple):
+class EMParameters(NamedTuple):
     """Means (groups, columns) and the covariance they share (columns, columns)."""
 
     mean: Array
     covariance: Array
 
 
-class GapSlope(NamedTuple):
+class LikelihoodSlope(NamedTuple):
     """Log likelihood of each group (groups,), its derivatives by the mean (groups, columns), twice that by Σ."""
 
     log_likelihood: Array
@@ -58,7 +58,7 @@ class GapSlope(NamedTuple):
     by_covariance: Array
 
 
-class GapScale(NamedTuple):
+class ColumnUnits(NamedTuple):
     """Columns are measured as (x − centre) / unit, so that units decide nothing."""
 
     centre: Array
@@ -66,7 +66,7 @@ class GapScale(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GapLikelihood:
+class IncompleteLikelihood:
     """One cell for the rows of one group that lack the same columns; entries of columns they lack are zero."""
 
     observed: Array  # (cells, columns)
@@ -79,13 +79,13 @@ class GapLikelihood:
     groups: int
 
     @classmethod
-    def of(cls, moments: PatternMoments) -> tuple[Self, GapScale]:
+    def of(cls, moments: PatternMoments) -> tuple[Self, ColumnUnits]:
         """Cells of columns with unit variance within the groups. Rows that show nothing are left out."""
         centre = _centre(moments)
         cells = cls._about(moments, centre)
         unit = np.sqrt(cells.variance())
         unit[unit == 0] = 1.0
-        return cells._in(unit), GapScale(centre, unit)
+        return cells._in(unit), ColumnUnits(centre, unit)
 
     @classmethod
     def _about(cls, moments: PatternMoments, centre: Array) -> Self:
@@ -131,16 +131,16 @@ class GapLikelihood:
         squares = np.einsum("cjj->j", self.scatter) + self.weight @ np.square(away)
         return ratio(squares, self.column_weight().sum(axis=0))
 
-    def slope(self, point: GapPoint) -> GapSlope:
+    def slope(self, point: EMParameters) -> LikelihoodSlope:
         """The log likelihood and its derivatives; `LinAlgError` where the covariance is not positive definite."""
         parts = ordered_map(lambda rows: self._sums(rows, point), row_blocks(len(self.weight), CHUNK))
         deviance, by_mean, by_covariance = (sum(part) for part in zip(*parts, strict=True))
         if not np.isfinite(deviance).all():
             raise np.linalg.LinAlgError("the covariance is not positive definite.")
         constants = self.column_weight() @ (LOG_2PI + 2 * self.log_unit)
-        return GapSlope(-0.5 * (deviance + constants), by_mean, by_covariance)
+        return LikelihoodSlope(-0.5 * (deviance + constants), by_mean, by_covariance)
 
-    def _sums(self, rows: slice, point: GapPoint) -> tuple[Array, Array, Array]:
+    def _sums(self, rows: slice, point: EMParameters) -> tuple[Array, Array, Array]:
         cells = (a[rows] for a in (self.observed, self.group, self.weight, self.mean))
         before = int(np.count_nonzero(self.several[: rows.start]))
         sums: tuple[Array, Array, Array] = loops.slope(*cells, self.scatter[before:], self.several[rows], *point)
@@ -164,7 +164,7 @@ VANISHING = 1e-9
 NEGLIGIBLE = 1e-3
 
 
-class EMPull(NamedTuple):
+class EMShrinkage(NamedTuple):
     """Shrinkage of a covariance S: (1 − amount) S + amount · diag(target)."""
 
     amount: float
@@ -177,11 +177,11 @@ class EMPull(NamedTuple):
 
 
 #: how strongly, and to where, a covariance of so much weight is to be pulled
-Shrinkage = Callable[[Array, float], EMPull]
+Shrinkage = Callable[[Array, float], EMShrinkage]
 
 
 @stored()
-class EMNames(NamedTuple):
+class EMLabels(NamedTuple):
     """What columns and groups are called in messages."""
 
     columns: Sequence[str]
@@ -199,19 +199,19 @@ class EMNames(NamedTuple):
         return self.groups[0] if len(self.groups) == 1 else "all classes together"
 
 
-class EMPosition(NamedTuple):
+class EMState(NamedTuple):
     """A point, how good it is, and where EM goes from it."""
 
-    point: GapPoint
+    point: EMParameters
     log_likelihood: float
     gradient: float
-    next: GapPoint
+    next: EMParameters
     spread: Array  # (groups, columns, columns): expected covariances about the next means
-    pull: EMPull
+    pull: EMShrinkage
     log_determinant: float
     precision_diagonal: Array
 
-    def objective(self, pull: EMPull) -> float:
+    def objective(self, pull: EMShrinkage) -> float:
         """What a step under `pull` cannot lower: the likelihood, and that of imagined rows like the target."""
         imagined = -0.5 * (self.log_determinant + float(self.precision_diagonal @ pull.target))
         return (1 - pull.amount) * self.log_likelihood + pull.amount * imagined
@@ -221,17 +221,17 @@ class EMPosition(NamedTuple):
 class EMProblem:
     """Groups with one covariance: what EM is run on."""
 
-    cells: GapLikelihood
-    scale: GapScale
+    cells: IncompleteLikelihood
+    scale: ColumnUnits
     weight: Array  # (groups,)
     rows: Array  # (groups,)
     share: Array  # (groups,)
     shrinkage: Shrinkage | None
-    words: EMNames
+    words: EMLabels
 
     @classmethod
-    def of(cls, moments: PatternMoments, share: Array | None, shrinkage: Shrinkage | None, words: EMNames) -> Self:
-        cells, scale = GapLikelihood.of(moments)
+    def of(cls, moments: PatternMoments, share: Array | None, shrinkage: Shrinkage | None, words: EMLabels) -> Self:
+        cells, scale = IncompleteLikelihood.of(moments)
         weight = cells.by_group(cells.weight)
         share = ratio(weight, weight.sum()) if share is None else ratio(share, share.sum())
         rows = sum((part.rows for mask, part in moments if mask.any()), np.zeros_like(moments.rows))
@@ -254,13 +254,13 @@ class EMProblem:
                 f"{d} columns. Use shrinkage, e.g. shrinkage=0.1, or a shared or diagonal covariance."
             )
 
-    def start(self) -> GapPoint:
+    def start(self) -> EMParameters:
         """What was observed of each column, and no correlations."""
         variance = self.cells.variance()
         if self.shrinkage is None and (variance == 0).any():
             raise self._singular(variance == 0)
         covariance = np.diag(variance)
-        return GapPoint(self.cells.column_mean(), self._pull(covariance).applied(covariance))
+        return EMParameters(self.cells.column_mean(), self._pull(covariance).applied(covariance))
 
     def _singular(self, columns: Array) -> SingularCovarianceError:
         listed = ", ".join(repr(self.words.columns[j]) for j in np.flatnonzero(columns)[:10])
@@ -270,10 +270,10 @@ class EMProblem:
             "shrinkage=0.1."
         )
 
-    def checked_at(self, point: GapPoint) -> EMPosition:
+    def checked_at(self, point: EMParameters) -> EMState:
         """`at`, unless the covariance is as good as singular: from there the likelihood only grows without bound."""
         if self.shrinkage is None:
-            smallest, direction = least_spread(point.covariance)
+            smallest, direction = smallest_correlation_eigenvalue(point.covariance)
             if smallest < VANISHING:
                 raise self._singular(np.abs(direction) > NEGLIGIBLE)
         try:
@@ -286,15 +286,15 @@ class EMProblem:
         """Columns that are not constant where they were observed: only of those can gaps be filled with variance."""
         return self.cells.variance() > 0
 
-    def _pull(self, covariance: Array) -> EMPull:
+    def _pull(self, covariance: Array) -> EMShrinkage:
         if self.shrinkage is None:
-            return EMPull(0.0, np.zeros(len(covariance)))
+            return EMShrinkage(0.0, np.zeros(len(covariance)))
         unit = self.scale.unit
         covariance = np.where(self._varies[:, None] & self._varies, covariance, 0.0)
         pull = self.shrinkage(covariance * unit[:, None] * unit, float(self.weight.sum()))
         return pull._replace(target=pull.target / np.square(unit))
 
-    def at(self, point: GapPoint) -> EMPosition:
+    def at(self, point: EMParameters) -> EMState:
         """One E and one M step; `LinAlgError` where the covariance is not positive definite."""
         mean, covariance = point
         root = np.linalg.inv(np.linalg.cholesky(covariance))
@@ -305,11 +305,11 @@ class EMProblem:
         pull = self._pull(pooled := self._pooled(spread))
         uphill = root @ (pull.applied(self._pooled(about)) - covariance) @ root.T
         squared_norm = self.share @ np.square(step @ root.T).sum(axis=1) + 0.5 * np.square(uphill).sum()
-        return EMPosition(
+        return EMState(
             point,
             log_likelihood=float(self.share @ (slope.log_likelihood / self.weight)),
             gradient=float(np.sqrt(squared_norm)),
-            next=GapPoint(mean + step, pull.applied(pooled)),
+            next=EMParameters(mean + step, pull.applied(pooled)),
             spread=spread,
             pull=pull,
             log_determinant=-2 * float(np.log(np.diagonal(root)).sum()),
@@ -320,7 +320,7 @@ class EMProblem:
         pooled = np.tensordot(self.share, matrices, axes=1)
         return np.asarray((pooled + pooled.T) / 2)
 
-    def completed(self, position: EMPosition) -> ScatterMoments:
+    def completed(self, position: EMState) -> ScatterMoments:
         """The moments to be expected had nothing been missing."""
         centre, unit = self.scale
         scatter = position.spread * (self.weight[:, None, None] * unit[:, None] * unit)
@@ -329,7 +329,7 @@ class EMProblem:
         return ScatterMoments(self.rows, self.weight, pilot, position.next.mean * unit, scatter)
 
 
-def least_spread(covariance: Array) -> tuple[float, Array]:
+def smallest_correlation_eigenvalue(covariance: Array) -> tuple[float, Array]:
     """The smallest eigenvalue of the correlations, and its direction."""
     deviation = np.sqrt(np.diagonal(covariance))
     eigenvalues, vectors = np.linalg.eigh(covariance / deviation[:, None] / deviation)
@@ -354,7 +354,7 @@ def em_gaussian(
     shrinkage: Shrinkage | None = None,
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
-    words: EMNames | None = None,
+    words: EMLabels | None = None,
 ) -> Solution:
     """Maximum likelihood means and covariances of the groups: one covariance each, or one that they share.
 
@@ -386,18 +386,18 @@ def em_gaussian(
     FitInterrupted
         On Ctrl-C, with the best solution so far.
     """
-    words = words or EMNames.default(moments)
+    words = words or EMLabels.default(moments)
     seen = np.flatnonzero(moments.rows)
-    climbs: list[tuple[Array, EMClimb]] = []
+    climbs: list[tuple[Array, EMAscent]] = []
     try:
         for groups in [seen] if shared else seen[:, None]:
             problem = EMProblem.of(
-                _only(moments, groups), None if share is None else share[groups], shrinkage, words.only(groups)
+                _select_groups(moments, groups), None if share is None else share[groups], shrinkage, words.only(groups)
             )
-            climb = EMClimb(problem, tolerance)
+            climb = EMAscent(problem, tolerance)
             climbs.append((groups, climb))
             climb.run(0 if _interrupted(climbs) else most_steps)
-        solution = _together([(groups, climb.solution()) for groups, climb in climbs], moments.groups)
+        solution = _merge_solutions([(groups, climb.solution()) for groups, climb in climbs], moments.groups)
     except DataError:
         # a group that cannot be solved leaves nothing to keep, and must not swallow what the user asked for
         if _interrupted(climbs):
@@ -409,17 +409,17 @@ def em_gaussian(
     return solution
 
 
-def _interrupted(climbs: list[tuple[Array, EMClimb]]) -> bool:
+def _interrupted(climbs: list[tuple[Array, EMAscent]]) -> bool:
     return any(climb.interrupted for _, climb in climbs)
 
 
-def _only(moments: PatternMoments, groups: Array) -> PatternMoments:
+def _select_groups(moments: PatternMoments, groups: Array) -> PatternMoments:
     positions = np.full(moments.groups, -1)
     positions[groups] = np.arange(len(groups))
     return moments.regroup(positions, len(groups))
 
 
-def _together(solutions: list[tuple[Array, Solution]], n_groups: int) -> Solution:
+def _merge_solutions(solutions: list[tuple[Array, Solution]], n_groups: int) -> Solution:
     """The solutions of groups that were solved apart, as one: the worst certificate, likelihoods weighted together."""
     values = [solution.value.regroup(groups, n_groups) for groups, solution in solutions]
     value = functools.reduce(ScatterMoments.merge, values)
@@ -430,12 +430,12 @@ def _together(solutions: list[tuple[Array, Solution]], n_groups: int) -> Solutio
     return Solution(value, worst, tuple(np.average(traces, axis=0, weights=weights).tolist()))
 
 
-class EMClimb:
+class EMAscent:
     """From the start of a problem upwards, until the gradient vanishes."""
 
     def __init__(self, problem: EMProblem, tolerance: float) -> None:
         self._problem, self._tolerance = problem, tolerance
-        self._acceleration = Anderson(MEMORY)
+        self._acceleration = AndersonAcceleration(MEMORY)
         self._here = problem.at(problem.start())
         self._trace = [self._here.log_likelihood]
         self.interrupted = False
@@ -455,10 +455,10 @@ class EMClimb:
         """The moments to return are those that lead to the next point: that is where the gradient has to vanish."""
         return self._plain_step().gradient <= self._tolerance
 
-    def _plain_step(self) -> EMPosition:
+    def _plain_step(self) -> EMState:
         return self._problem.checked_at(self._here.next)
 
-    def _onwards(self) -> EMPosition:
+    def _onwards(self) -> EMState:
         here = self._here
         leap = self._leap()
         if leap is not None and leap.objective(here.pull) >= here.objective(here.pull) - ROUNDING * self._size:
@@ -469,18 +469,18 @@ class EMClimb:
     def _size(self) -> float:
         return abs(self._here.log_likelihood) + len(self._here.precision_diagonal)
 
-    def _leap(self) -> EMPosition | None:
+    def _leap(self) -> EMState | None:
         here, shape = self._here, self._here.point.mean.shape
-        now, after = _flat(here.point), _flat(here.next)
-        leap = self._acceleration.proposal(now, after - now)
+        now, after = _flatten(here.point), _flatten(here.next)
+        leap = self._acceleration.propose(now, after - now)
         covariance = leap[here.point.mean.size :].reshape(shape[1], shape[1])
         try:
-            return self._problem.at(GapPoint(leap[: here.point.mean.size].reshape(shape), covariance))
+            return self._problem.at(EMParameters(leap[: here.point.mean.size].reshape(shape), covariance))
         except np.linalg.LinAlgError:
             return None
 
     @functools.cached_property
-    def _end(self) -> EMPosition:
+    def _end(self) -> EMState:
         """Where the moments to return lead."""
         return self._plain_step()
 
@@ -514,7 +514,7 @@ class EMClimb:
             )
 
     def _cause(self) -> str:
-        smallest, _ = least_spread(self._here.point.covariance)
+        smallest, _ = smallest_correlation_eigenvalue(self._here.point.covariance)
         if smallest < NEARLY_COLLINEAR:
             return (
                 "Too few rows have values in all columns, so that the likelihood may have no maximum: the smallest "
@@ -529,5 +529,5 @@ class EMClimb:
         )
 
 
-def _flat(point: GapPoint) -> Array:
+def _flatten(point: EMParameters) -> Array:
     return np.concatenate([point.mean.ravel(), point.covariance.ravel()])

@@ -28,7 +28,7 @@ from mercer.families import LOG, LOGIT, Bernoulli, Binomial, Poisson
 from mercer.families.multivariate import cholesky
 from mercer.families.response import Response
 from mercer.matrices import Design
-from mercer.optim.certificate import Solution, gradient_certificate, keeping
+from mercer.optim.certificate import Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.curvature import Curvature
 from mercer.optim.problem import Problem
 
@@ -76,7 +76,7 @@ def solve(
     """
     begin = problem.start() if start is None else np.array(start, dtype=float)
     try:
-        here = look(problem, begin)
+        here = evaluate_firth(problem, begin)
     except SingularCovarianceError as singular:
         raise SingularCovarianceError(
             "Firth's penalised likelihood has no maximum where columns are collinear, or constant beside an intercept, "
@@ -84,12 +84,12 @@ def solve(
             "penalty."
         ) from None
     descent = FirthDescent(problem, here, np.eye(len(begin)) if within is None else within)
-    with keeping(lambda: descent.solution(tolerance)):
+    with keep_on_interrupt(lambda: descent.solution(tolerance)):
         descent.run(tolerance, most_steps)
     return descent.solution(tolerance)
 
 
-class FirthPlace(NamedTuple):
+class FirthPoint(NamedTuple):
     """F, its gradient and its Hessian (leverages held fixed) at a point."""
 
     w: Array
@@ -98,7 +98,7 @@ class FirthPlace(NamedTuple):
     hessian: Array
 
 
-def look(problem: Problem, w: Array) -> FirthPlace:
+def evaluate_firth(problem: Problem, w: Array) -> FirthPoint:
     """Evaluate F at `w`."""
     loss, slope, information = problem.at(w)
     with blas_for(len(w)):
@@ -106,18 +106,18 @@ def look(problem: Problem, w: Array) -> FirthPlace:
         root = solve_triangular(factor, np.eye(len(w)), lower=True).T
     prior = reduce(JeffreysPrior.at(problem.response, w, root), problem.observations)
     value = loss - float(np.log(np.diagonal(factor)).sum())
-    return FirthPlace(w, value, slope - prior.pull, information + prior.curvature)
+    return FirthPoint(w, value, slope - prior.pull, information + prior.curvature)
 
 
 class FirthDescent:
     """Newton steps for the augmented data, halved until the objective does not rise."""
 
-    def __init__(self, problem: Problem, here: FirthPlace, within: Array) -> None:
+    def __init__(self, problem: Problem, here: FirthPoint, within: Array) -> None:
         self._problem, self._within = problem, within
         self._arrive(here)
         self._trace = [here.value]
 
-    def _arrive(self, here: FirthPlace) -> None:
+    def _arrive(self, here: FirthPoint) -> None:
         self._here = here
         gradient = self._within.T @ here.gradient
         step = Curvature.of(self._within.T @ here.hessian @ self._within).solve(gradient)
@@ -137,11 +137,11 @@ class FirthDescent:
                 return True
         return False
 
-    def _try(self, w: Array) -> FirthPlace | None:
+    def _try(self, w: Array) -> FirthPoint | None:
         """None where η is so large that no information is left."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                return look(self._problem, w)
+                return evaluate_firth(self._problem, w)
         except (SingularCovarianceError, np.linalg.LinAlgError):
             return None
 

@@ -15,9 +15,9 @@ from mercer._typing import Array
 from mercer.engines.reducing import reduce
 from mercer.matrices import Design
 from mercer.optim import _online_loops as loops
-from mercer.optim.certificate import Progress, Solution, gradient_certificate, keeping
+from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.curvature import Curvature
-from mercer.optim.learning_rules import LearningRule, Lesson
+from mercer.optim.learning_rules import LearningRule, LabelledRows
 from mercer.optim.problem import Problem, Slope
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
@@ -71,7 +71,7 @@ def solve(
         On Ctrl-C, with the best solution so far.
     """
     descent = _GradientDescent(problem, problem.start() if start is None else start, rate, decay)
-    with keeping(lambda: descent.solution(tolerance)):
+    with keep_on_interrupt(lambda: descent.solution(tolerance)):
         descent.run(tolerance, most_steps, progress)
     return descent.solution(tolerance)
 
@@ -156,20 +156,20 @@ class ErrorSums:
         of the rows given to a wrong class.
     """
 
-    lesson: Lesson
+    lesson: LabelledRows
     rule: LearningRule
     w: Array
     gradient: Array
     tally: Array
 
     @classmethod
-    def of(cls, lesson: Lesson, rule: LearningRule, w: Array) -> Self:
+    def of(cls, lesson: LabelledRows, rule: LearningRule, w: Array) -> Self:
         """Of all rows."""
         with np.errstate(over="ignore", invalid="ignore"):  # callers that mind look whether the sums are finite
             return reduce(cls.at(lesson, rule, w), lesson.observations)
 
     @classmethod
-    def at(cls, lesson: Lesson, rule: LearningRule, w: Array) -> Self:
+    def at(cls, lesson: LabelledRows, rule: LearningRule, w: Array) -> Self:
         return cls(lesson, rule, w, np.zeros(w.shape), np.zeros((w.shape[1] + 1, 3)))
 
     def empty(self) -> Self:
@@ -180,7 +180,7 @@ class ErrorSums:
         for rows, tile in design.tiles():
             u = np.ascontiguousarray(tile.times(self.w))
             each, error = ALL_ONES if weight is None else weight[rows], np.empty_like(u)
-            loops.judge(self.rule.code, u, codes[rows], first, each, error, tally)
+            loops.errors_and_losses(self.rule.code, u, codes[rows], first, each, error, tally)
             gradient += tile.transposed_times(error)
         return replace(self, gradient=gradient, tally=tally)
 
@@ -212,10 +212,10 @@ class ErrorSums:
         varies = size > 0
         slopes = mean_error[: len(mean)]
         if not self.lesson.intercept:
-            return _largest(slopes[varies] / size[varies, None])
+            return _largest_size(slopes[varies] / size[varies, None])
         about = slopes - mean[:, None] * mean_error[-1]
-        return max(_largest(mean_error[-1]), _largest(about[varies] / size[varies, None]))
+        return max(_largest_size(mean_error[-1]), _largest_size(about[varies] / size[varies, None]))
 
 
-def _largest(values: Array) -> float:
+def _largest_size(values: Array) -> float:
     return float(np.abs(values).max(initial=0.0))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._typing import Array
-from mercer.optim.certificate import Certificate, Solution, keeping
+from mercer.optim.certificate import Certificate, Solution, keep_on_interrupt
 
 Product = Callable[[Array], Array]
 
@@ -16,7 +16,7 @@ TOLERANCE = 1e-10
 #: steps of conjugate gradients after which a Newton step is taken as it is
 MOST_NEWTON_STEPS = 500
 #: steps this much longer than 1 tell that the matrix has fallen since it was preconditioned: what is left looks small
-LONG = 2.0
+LONG_STEP = 2.0
 
 
 def conjugate_gradient(
@@ -67,7 +67,7 @@ def conjugate_gradient(
     """
     search = _ConjugateSearch(product, b, start, precondition)
     steps = 10 * len(b) if most_steps is None else most_steps
-    with keeping(lambda: search.solution(tolerance), "the coefficients found so far are kept"):
+    with keep_on_interrupt(lambda: search.solution(tolerance), "the coefficients found so far are kept"):
         search.run(tolerance, steps)
     return search.solution(tolerance)
 
@@ -100,10 +100,10 @@ class _ConjugateSearch:
 
     def _descend(self, tolerance: float, most_steps: int) -> None:
         across = self._precondition(self._residual)
-        direction, energy = across, _dots(self._residual, across)
+        direction, energy = across, _column_dots(self._residual, across)
         while len(self._trace) < most_steps and self._error(self._residual) > tolerance:
             image = self._product(direction)
-            curvature = _dots(direction, image)
+            curvature = _column_dots(direction, image)
             step = np.divide(energy, curvature, out=np.zeros_like(energy), where=curvature > 0)
             if not step.any():  # no way on: what is left of b is not in the range of A
                 return
@@ -111,7 +111,7 @@ class _ConjugateSearch:
             self._known = None
             self._v, self._residual = self._v + step * direction, self._residual - step * image
             across = self._precondition(self._residual)
-            before, energy = energy, _dots(self._residual, across)
+            before, energy = energy, _column_dots(self._residual, across)
             direction = across + np.divide(energy, before, out=np.zeros_like(energy), where=before > 0) * direction
             self._trace.append(self._error(self._residual))
             if ((energy < 0) & (self._errors(self._residual) > tolerance)).any():
@@ -129,12 +129,12 @@ class _ConjugateSearch:
         return Solution(self._v, Certificate("gradient norm", value, tolerance, sentence), tuple(self._trace))
 
 
-def _dots(a: Array, b: Array) -> Array:
+def _column_dots(a: Array, b: Array) -> Array:
     """Scalar products of the columns."""
     return np.asarray(np.einsum("i...,i...->...", a, b))
 
 
-class Direction(NamedTuple):
+class NewtonDirection(NamedTuple):
     """About D with A D = residual, its image in the metric, the square of what is left of it, and the steps taken."""
 
     value: Array
@@ -151,7 +151,7 @@ def newton_direction(
     metric: Product | None = None,
     tolerance: Callable[[float], float],
     most_steps: int = MOST_NEWTON_STEPS,
-) -> Direction:
+) -> NewtonDirection:
     """A Newton step by preconditioned conjugate gradients, all columns together, in an inner product ⟨u, v⟩ = uᵀ K v.
 
     Parameters
@@ -189,6 +189,6 @@ def newton_direction(
         direction, image = across + energy / before * direction, K_across + energy / before * image
         # no square is negative: one that is tells how large rounding errors are
         left = longest * abs(energy)
-        if longest > LONG:
+        if longest > LONG_STEP:
             left = max(left, gain)
-    return Direction(D, KD, left, steps)
+    return NewtonDirection(D, KD, left, steps)

@@ -13,9 +13,9 @@ from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.families.penalties import Strengths
 from mercer.optim._column_loops import AT_ONCE
-from mercer.optim._working_sets import GramSet, ResidualSet
-from mercer.optim.certificate import Certificate, Solution, keeping
-from mercer.optim.columns import CONSTANT, SMALL, DenseColumns, MatrixColumns, SparseColumns, unit_of
+from mercer.optim._working_sets import GramWorkingSet, ResidualWorkingSet
+from mercer.optim.certificate import Certificate, Solution, keep_on_interrupt
+from mercer.optim.columns import CONSTANT, SMALL, DenseColumns, MatrixColumns, SparseColumns, length_unit
 from mercer.optim.duality import STRONGEST, GapPenalty, least_squares_gap
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.stats.normal_equations import NormalEquations
@@ -26,7 +26,7 @@ __all__ = ["CONSTANT", "LassoFit", "WorkingRegression", "solve", "solve_path"]
 # Penalised least squares in working coordinates: columns centred and of length about one, responses likewise.
 
 #: columns up to which all of their products are formed, if there are so many times as many rows
-ALL_AT_ONCE, ROWS_PER_COLUMN = 1_000, 2
+FULL_GRAM_COLUMNS, ROWS_PER_COLUMN = 1_000, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class WorkingRegression:
             # about the first value, which is exact where all are the same
             level = float(target[0] + np.average(target - target[0], weights=ones)) if intercept else 0.0
             target -= level
-            unit = float(unit_of(np.asarray(ones @ np.square(target))))
+            unit = float(length_unit(np.asarray(ones @ np.square(target))))
             columns, squares, gram, first = _columns(X, target, weight, ones, intercept=intercept)
             known = np.isfinite(squares).all() and np.isfinite(target).all() and np.isfinite(np.square(unit))
         if not known:
@@ -117,14 +117,14 @@ def _columns(
     if hasattr(X, "indptr"):
         return *SparseColumns.standardised(X, ones, centred=intercept), None, None
     n, p = X.shape
-    if p > min(ALL_AT_ONCE, n // ROWS_PER_COLUMN) or n * p <= SMALL:
+    if p > min(FULL_GRAM_COLUMNS, n // ROWS_PER_COLUMN) or n * p <= SMALL:
         return *DenseColumns.standardised(X, ones, centred=intercept), None, None
     sums = LeastSquaresRows(X, target[:, None], weight).summarised(NormalEquations)
     gram, moment, _ = sums.products(centred=intercept)
     centre = sums.mean[0] if intercept else np.zeros(p)
     squares = np.array(gram.diagonal())
     squares[squares <= sums.weight * np.square(CONSTANT * centre)] = 0.0
-    columns = DenseColumns(X, centre, unit_of(squares))
+    columns = DenseColumns(X, centre, length_unit(squares))
     units = columns.scale[:, None] * columns.scale
     return columns, squares / np.square(columns.scale), gram / units, moment[:, 0] / columns.scale
 
@@ -132,7 +132,7 @@ def _columns(
 # What is known at one strength of a penalty: see `mercer.optim.lasso`.
 
 #: looks at all columns without progress after which to give up
-IN_VAIN = 3
+MOST_VAIN_PASSES = 3
 
 
 class LassoFit(NamedTuple):
@@ -153,7 +153,7 @@ class LassoPoint(NamedTuple):
 
 
 @dataclass
-class Attempt:
+class LassoAttempt:
     """What has been done for the present strength."""
 
     sweeps: int = 0
@@ -162,30 +162,30 @@ class Attempt:
     @property
     def in_vain(self) -> bool:
         """Whether the last looks brought no progress."""
-        return len(self.gaps) > IN_VAIN and min(self.gaps[-IN_VAIN:]) > 0.5 * min(self.gaps[:-IN_VAIN])
+        return len(self.gaps) > MOST_VAIN_PASSES and min(self.gaps[-MOST_VAIN_PASSES:]) > 0.5 * min(self.gaps[:-MOST_VAIN_PASSES])
 
 
 # From one strength of a penalty to the next, by working sets: see `mercer.optim.lasso`.
 
 #: columns that a working set begins with; it may double each time
-FIRST = 100
+FIRST_COLUMNS = 100
 #: columns up to which a Gram matrix is kept
 MOST_GRAM = 5_000
 #: columns up to which all of them make up the set from the start, if there are as many rows
-WALK_ALL_AT_ONCE = 1_000
+FULL_SET_COLUMNS = 1_000
 #: working sets are solved to this portion of the tolerance; while columns are missing, of the gap
 CLOSER, CLOSER_THAN_NOW = 1e-4, 0.05
 #: columns are foreseen to be needed that come this near to their penalty, in portions of its change
 MARGIN = 0.1
 #: columns are looked at whose slopes may have reached this portion of their penalty
-NEAR = 0.7
+NEAR_PENALTY = 0.7
 #: gaps below this portion of Σ weight (y − ȳ)² are taken from the data, not from a Gram matrix
 ROUNDING = 1e-12
 #: slopes of columns and residuals of length one are not more accurate than this
-NOTHING = 1e-15
+SLOPE_ROUNDING = 1e-15
 
 
-class LassoWalk:
+class LassoPath:
     """The present point of a regression, and the columns that matter there."""
 
     def __init__(
@@ -204,13 +204,13 @@ class LassoWalk:
         self._closer = CLOSER * self._tolerance
         scale = regression.columns.scale
         known = regression.gram if gram is None else gram / scale[:, None] / scale
-        self._set = GramSet(regression.columns, regression.weight)
+        self._set = GramWorkingSet(regression.columns, regression.weight)
         if known is not None:
-            self._set = GramSet.of_gram(regression.columns, known)
+            self._set = GramWorkingSet.of_gram(regression.columns, known)
         #: the multiplier that the present point was found for, and how slopes change with it
         self._at = np.inf
         self._trend: Array | None = None
-        self._attempt = Attempt()
+        self._attempt = LassoAttempt()
 
     def begin(self, start: Array | None) -> None:
         """At coefficients of the user's, or at zero."""
@@ -230,7 +230,7 @@ class LassoWalk:
         #: columns whose slopes there are known; of others they are those of an earlier point
         self._known = np.ones(p, dtype=bool)
         wanted = (self._base.l1 == 0) | (w != 0)
-        if p <= min(WALK_ALL_AT_ONCE, len(regression.target)):
+        if p <= min(FULL_SET_COLUMNS, len(regression.target)):
             wanted = np.ones(p, dtype=bool)
         self._set.grow(np.flatnonzero(wanted & self._varies & ~self._set.member))
         self._set.load(w, self.here.c, self.here.squares)
@@ -238,7 +238,7 @@ class LassoWalk:
     def _penalty(self, multiplier: float) -> GapPenalty:
         """At a multiplier; what is less than the rounding of slopes is nothing."""
         l1, l2, positive = self._base.times(multiplier)
-        return GapPenalty(np.where(l1 < NOTHING, 0.0, l1), l2, positive)
+        return GapPenalty(np.where(l1 < SLOPE_ROUNDING, 0.0, l1), l2, positive)
 
     @property
     def _varies(self) -> Array:
@@ -253,7 +253,7 @@ class LassoWalk:
     def _most_gram(self) -> int:
         """Columns up to which a Gram matrix is kept; with a squared penalty there may be many more than rows."""
         n = len(self._regression.target)
-        return min(MOST_GRAM, max(FIRST, 2 * n)) if self._base.l2.all() else MOST_GRAM
+        return min(MOST_GRAM, max(FIRST_COLUMNS, 2 * n)) if self._base.l2.all() else MOST_GRAM
 
     # One strength after another.
 
@@ -328,7 +328,7 @@ class LassoWalk:
         matters[used] = True
         moved = np.sqrt(self._regression.squares(residuals - self.here.residual))
         for distance, penalty in zip(moved, penalties, strict=True):
-            matters |= self._bound + self._regression.lengths * distance >= NEAR * penalty.l1
+            matters |= self._bound + self._regression.lengths * distance >= NEAR_PENALTY * penalty.l1
         return np.flatnonzero(matters & self._varies)
 
     def _look_again(self, ids: Array) -> None:
@@ -366,7 +366,7 @@ class LassoWalk:
         outside = ~self._set.member & self._varies
         needed = np.flatnonzero((self.here.w != 0) & outside)
         wanted = np.flatnonzero((size > threshold) & (self.here.w == 0) & outside)
-        most = max(FIRST, len(self._set))
+        most = max(FIRST_COLUMNS, len(self._set))
         if lacking := len(wanted) > most:
             wanted = wanted[np.argpartition(l1[wanted] - size[wanted], most)[:most]]
         return np.sort(np.append(needed, wanted)), lacking
@@ -378,7 +378,7 @@ class LassoWalk:
         self._set.load(self.here.w, self.here.c, self.here.squares)
         W = np.zeros((len(penalties), self._regression.n_columns))
         sweeps = []
-        with blas_for(FIRST):
+        with blas_for(FIRST_COLUMNS):
             for w, penalty in zip(W, penalties, strict=True):
                 sweeps.append(self._set.solve(penalty, target, self._most - self._attempt.sweeps))
                 w[self._set.ids] = self._set.quadratic.w
@@ -388,7 +388,7 @@ class LassoWalk:
         """The same for more columns than a Gram matrix is kept of."""
         regression, here = self._regression, self.here
         ids = np.flatnonzero(((here.w != 0) | (penalty.pull(here.c) > penalty.l1)) & self._varies)
-        rows = ResidualSet(regression.columns, ids, regression.weight, centred=regression.intercept)
+        rows = ResidualWorkingSet(regression.columns, ids, regression.weight, centred=regression.intercept)
         rows.load(here.w[ids], regression.weight * here.residual)
         sweeps = rows.solve(penalty, self._closer, self._most - self._attempt.sweeps)
         W = np.zeros((1, regression.n_columns))
@@ -410,7 +410,7 @@ class LassoWalk:
     def _solution(self, point: LassoPoint, penalty: GapPenalty) -> Solution:
         unit = self._regression.unit**2
         gap = self._attempt.gaps[-1] if self._attempt.gaps else self._gap(point, penalty)
-        attempt, self._attempt = self._attempt, Attempt()
+        attempt, self._attempt = self._attempt, LassoAttempt()
         fit = LassoFit(*self._regression.coefficients(point.w), attempt.sweeps)
         free = penalty.free.any()
         sentence = (
@@ -501,9 +501,9 @@ def solve_path(
     """
     regression = WorkingRegression.of(X, y, weight, strengths.mean, intercept=fit_intercept)
     penalty = regression.penalty(strengths, positive=positive)
-    walk = LassoWalk(regression, penalty, tolerance=tolerance, most_sweeps=most_sweeps, screening=screening, gram=gram)
+    walk = LassoPath(regression, penalty, tolerance=tolerance, most_sweeps=most_sweeps, screening=screening, gram=gram)
     solutions: list[Solution] = []
-    with keeping(lambda: [*solutions, walk.unfinished()], "the coefficients found so far are kept"):
+    with keep_on_interrupt(lambda: [*solutions, walk.unfinished()], "the coefficients found so far are kept"):
         walk.begin(start)
         solutions.extend(walk.along(np.asarray(multipliers, dtype=np.float64)))
     return solutions

@@ -17,11 +17,11 @@ import numpy as np
 
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.optim.certificate import Measured, Progress, Solution, gradient_certificate, keeping
+from mercer.optim.certificate import LengthMeasure, Progress, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.krylov import newton_direction
-from mercer.optim.newton import NewtonModel
-from mercer.optim.problem import Problem, Smooth, length_by_rows, product_of_some
-from mercer.optim.scaling import Scaling, fit_to_sample, sample_size, scaling_of
+from mercer.optim.newton import CorrectedHessian
+from mercer.optim.problem import Problem, Smooth, length_by_rows, product_of_rows
+from mercer.optim.scaling import Scaling, fit_to_sample, sample_size, choose_scaling
 from mercer.stats.quadratic import GRADIENT
 
 TOLERANCE = 1e-8
@@ -74,7 +74,7 @@ def solve(
     if start is None and problem.observations.streamed:
         start = fit_to_sample(problem, solve)
     begin = problem.start() if start is None else np.array(start, dtype=float)
-    scaling = scaling_of(problem, begin if problem.observations.streamed else problem.start())
+    scaling = choose_scaling(problem, begin if problem.observations.streamed else problem.start())
     return descend(problem, begin, scaling, tolerance=tolerance, most_steps=most_steps, progress=progress)
 
 
@@ -90,7 +90,7 @@ def descend(
     """Minimise anything smooth from `start`, in the variables u of w = start + S u; see `solve`."""
     descent = LBFGSDescent(problem, start, scaling, tolerance, progress)
     # threads of BLAS would gain little on vectors, and go on spinning while ours work
-    with keeping(descent.solution), blas_for(1):
+    with keep_on_interrupt(descent.solution), blas_for(1):
         descent.run(most_steps)
     return descent.solution()
 
@@ -105,7 +105,7 @@ class LBFGSPoint:
     slope: Array
 
 
-class Round:
+class IdentityCurvature:
     """A Hessian that is a multiple of the identity: as much as the last step found, or 1."""
 
     def __init__(self) -> None:
@@ -126,10 +126,10 @@ class LBFGSDescent:
         self, problem: Smooth, start: Array, scaling: Scaling, tolerance: float, progress: Progress | None
     ) -> None:
         self._problem, self._scaling, self._tolerance, self._progress = problem, scaling, tolerance, progress
-        self._round = Round()
-        self._model = NewtonModel(cast(Any, self._round))
+        self._round = IdentityCurvature()
+        self._model = CorrectedHessian(cast(Any, self._round))
         self.here = self._look(start)
-        self._measured = Measured(self._measure)
+        self._measured = LengthMeasure(self._measure)
         self.trace = [self.here.value]
 
     def _look(self, w: Array) -> LBFGSPoint:
@@ -157,8 +157,8 @@ class LBFGSDescent:
             return self.length
         forth, back, gradient = self._scaling.forth, self._scaling.back, self.here.gradient
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            some, w = _enough_rows(self._problem), self.here.w
-            product = self._problem.hessian_product(w) if some is None else product_of_some(self._problem, some, w)
+            some, w = _sample_for_hessian(self._problem), self.here.w
+            product = self._problem.hessian_product(w) if some is None else product_of_rows(self._problem, some, w)
             step = newton_direction(
                 lambda u, _: back(product(forth(u))),
                 lambda r: r,
@@ -221,7 +221,7 @@ class LBFGSDescent:
         for _ in range(MOST_LOOKS):
             there = self._look(before.w + size * along)
             slope_there = float(there.gradient @ direction)
-            if _too_long(before.value, slope, there.value, slope_there, size):
+            if _is_too_long(before.value, slope, there.value, slope_there, size):
                 high = size
             elif slope_there < MOST_SLOPE_LEFT * slope:
                 low = size
@@ -231,7 +231,7 @@ class LBFGSDescent:
         return None
 
     def solution(self) -> Solution:
-        told = "" if _enough_rows(self._problem) is None else " with H as some of the rows tell it"
+        told = "" if _sample_for_hessian(self._problem) is None else " with H as some of the rows tell it"
         steps = f"after {len(self.trace) - 1} steps of L-BFGS"
         certificate = gradient_certificate(
             self.measured(), self._tolerance, f"√(gᵀH⁻¹g){told}, {steps}", is_convex=self._problem.is_convex
@@ -239,7 +239,7 @@ class LBFGSDescent:
         return Solution(self.here.w, certificate, tuple(self.trace))
 
 
-def _enough_rows(problem: Smooth) -> Any:
+def _sample_for_hessian(problem: Smooth) -> Any:
     """Rows that tell enough of the Hessian for a length; None where all do, or where a source has its own way."""
     observations: Any = getattr(problem, "observations", None)
     if observations is None or observations.streamed:
@@ -247,7 +247,7 @@ def _enough_rows(problem: Smooth) -> Any:
     return observations.some(sample_size(observations.design.n_columns), of=2)
 
 
-def _too_long(value: float, slope: float, value_there: float, slope_there: float, size: float) -> bool:
+def _is_too_long(value: float, slope: float, value_there: float, slope_there: float, size: float) -> bool:
     """Whether the objective falls too little for the length of the step.
 
     Near the optimum, where rounding hides by how much it falls, its slope tells instead (Hager and Zhang, 2005).

@@ -71,7 +71,7 @@ RULES = {
 }
 
 
-class RuleErrors(NamedTuple):
+class RuleOptions(NamedTuple):
     """How a rule is applied; `rate` None stands for a safe one."""
 
     incremental: bool = False
@@ -89,7 +89,7 @@ class RuleErrors(NamedTuple):
 
 @stored(w=floats("du"), bias=floats("u"), w_sum=floats("du"), bias_sum=floats("u"))
 @dataclass(eq=False)
-class Units:
+class ThresholdUnits:
     """Weights of units, changed in place as they learn.
 
     With every step Δ also added `steps before it` times to a sum, the mean of the weights after each step is what they
@@ -145,7 +145,7 @@ ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class LabelledRows:
     """Rows, their classes and their weights.
 
     Attributes
@@ -234,7 +234,7 @@ class Lesson:
         design = self.observations.design
         with np.errstate(over="ignore", invalid="ignore"), blas_for(design.n_columns):
             if design.n_columns > FEW_COLUMNS:
-                return _by_powers(design, self._weight)
+                return _power_iteration(design, self._weight)
             gram = design.gram(self._weight)
             return float(np.linalg.eigvalsh(gram)[-1]) if np.isfinite(gram).all() else np.inf
 
@@ -289,7 +289,7 @@ def _squared(X: Any) -> Any:
     return squares
 
 
-def _by_powers(design: Design, weight: Array) -> float:
+def _power_iteration(design: Design, weight: Array) -> float:
     v, size = np.random.default_rng(0).standard_normal(design.n_columns), 0.0
     for _ in range(POWERS):
         v = design.transposed_times(weight * design.times(v / np.linalg.norm(v)))
@@ -305,7 +305,7 @@ def _by_powers(design: Design, weight: Array) -> float:
 DECAY = 0.1
 
 
-class Rate(NamedTuple):
+class LearningRate(NamedTuple):
     """α after t passes, fractions included, is start / (1 + decay · t)."""
 
     start: float
@@ -315,16 +315,16 @@ class Rate(NamedTuple):
         return self.start / (1 + self.decay * passes)
 
 
-def rate_of(lesson: Lesson, rule: LearningRule, *, incremental: bool, start: float | None, decay: float | None) -> Rate:
+def choose_rate(lesson: LabelledRows, rule: LearningRule, *, incremental: bool, start: float | None, decay: float | None) -> LearningRate:
     """The rate asked for; a safe one where it is None, which falls where it has to."""
     if start is not None:
-        return Rate(start, decay or 0.0)
+        return LearningRate(start, decay or 0.0)
     if decay is None:
         decay = DECAY if incremental and rule.has_gradient else 0.0
-    return Rate(safe_rate(lesson, rule, incremental=incremental), decay)
+    return LearningRate(safe_rate(lesson, rule, incremental=incremental), decay)
 
 
-def safe_rate(lesson: Lesson, rule: LearningRule, *, incremental: bool) -> float:
+def safe_rate(lesson: LabelledRows, rule: LearningRule, *, incremental: bool) -> float:
     """Half of what the rule can bear: 1/curvature in the steepest direction.
 
     The loss of all rows is at most curvature · λmax(XᵀWX) curved, that of one row curvature · weight · ‖x‖². To the
@@ -336,12 +336,12 @@ def safe_rate(lesson: Lesson, rule: LearningRule, *, incremental: bool) -> float
     return 1 / size if size > 0 else 1.0
 
 
-def largest_rate(lesson: Lesson, rule: LearningRule, *, incremental: bool) -> float:
+def largest_rate(lesson: LabelledRows, rule: LearningRule, *, incremental: bool) -> float:
     """From which on steps may lead uphill; of LMS 2/λmax(XᵀWX), or 2/(weight · ‖x‖²) of the longest row."""
     return 2 * safe_rate(lesson, rule, incremental=incremental)
 
 
-def _steepness(lesson: Lesson, *, incremental: bool) -> float:
+def _steepness(lesson: LabelledRows, *, incremental: bool) -> float:
     size = lesson.largest_row if incremental else lesson.largest_eigenvalue
     if not np.isfinite(size):
         raise NonFiniteError(

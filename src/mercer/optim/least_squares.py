@@ -20,15 +20,15 @@ from mercer.families.multivariate import NEGLIGIBLE
 from mercer.matrices import DenseDesign, Encoded, TensorDesign
 from mercer.optim.certificate import Solution
 from mercer.optim.krylov import conjugate_gradient
-from mercer.optim.least_squares_rows import LeastSquaresRows, rows_of_design
-from mercer.optim.linear_fit import NOT_FINITE, TOLERANCE, LinearFit, closed_form, refuse_not_representable
+from mercer.optim.least_squares_rows import LeastSquaresRows, design_rows
+from mercer.optim.linear_fit import NOT_FINITE, TOLERANCE, LinearFit, closed_form_certificate, check_representable
 from mercer.optim.problem import Problem
 from mercer.optim.streamed_rows import StreamedRows
 from mercer.stats.base import spoilt_sums_are_silent
 from mercer.stats.normal_equations import CrossProducts, NormalEquations, RFactor, Triangle
 from mercer.stats.tiles import NEAR_ZERO, WIDE_TILE, dense
 
-__all__ = ["LeastSquaresRows", "LinearFit", "least_squares", "worth_a_square"]
+__all__ = ["LeastSquaresRows", "LinearFit", "least_squares", "is_direct_cheap"]
 
 
 # Least squares from a triangle R: rank, minimum norm, penalties, and the inverse of RᵀR.
@@ -139,7 +139,7 @@ SMALLEST_SQUARE, LARGEST_SQUARE = 1e-290, 1e300
 
 
 @dataclass(frozen=True, eq=False)
-class Factored:
+class ScaledCholesky:
     """A = scale · L Lᵀ · scale, and an estimate of the reciprocal condition number of L Lᵀ."""
 
     scale: Array
@@ -166,7 +166,7 @@ class Factored:
         return self.lower.T * self.scale
 
 
-def factored(matrix: Array, smallest: float = WELL_CONDITIONED) -> Factored | None:
+def factorise(matrix: Array, smallest: float = WELL_CONDITIONED) -> ScaledCholesky | None:
     """The Cholesky factor of a matrix; None where its reciprocal condition number is not above `smallest`.
 
     Rows and columns are scaled to a diagonal of ones first: units do not decide what is ill-conditioned.
@@ -184,10 +184,10 @@ def factored(matrix: Array, smallest: float = WELL_CONDITIONED) -> Factored | No
         if failed:
             return None
         reciprocal, _ = lapack.dpocon(lower, norm, uplo="L")
-    return Factored(scale, lower, float(reciprocal)) if reciprocal > smallest else None
+    return ScaledCholesky(scale, lower, float(reciprocal)) if reciprocal > smallest else None
 
 
-def raised(matrix: Array, amount: float) -> Array:
+def add_to_diagonal(matrix: Array, amount: float) -> Array:
     """With a number added to its diagonal."""
     if amount == 0:
         return matrix
@@ -204,8 +204,8 @@ def raised(matrix: Array, amount: float) -> Array:
 #: corrections after which there are no more digits to be had
 MOST_CORRECTIONS = 4
 #: a correction has to be this much smaller than the one before, or it consists of rounding errors
-PROGRESS = 0.5
-EPS = float(np.finfo(float).eps)
+LEAST_PROGRESS = 0.5
+EPSILON = float(np.finfo(float).eps)
 
 
 class RefinedSystem(Protocol):
@@ -220,7 +220,7 @@ class RefinedSystem(Protocol):
         ...
 
 
-class Refined(NamedTuple):
+class RefinedFit(NamedTuple):
     """Coefficients, the intercept, and what is left of the gradient of each target, as a length in the space of y."""
 
     coefficients: Array  # (columns, targets)
@@ -256,10 +256,10 @@ class RefinementCentre:
         """The intercept about the pilot."""
         return np.asarray(self.offset[1] - self.offset[0] @ w)
 
-    def refined(self, w: Array, length: Array, level: Array | None = None) -> Refined:
+    def refined(self, w: Array, length: Array, level: Array | None = None) -> RefinedFit:
         """With the intercept about zero."""
         level = self.level(w) if level is None else level
-        return Refined(w, self.pilot[1] + level - self.pilot[0] @ w, length)
+        return RefinedFit(w, self.pilot[1] + level - self.pilot[0] @ w, length)
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,14 +271,14 @@ class Refinement:
     system: RefinedSystem
     alpha: float
 
-    def run(self, w: Array) -> Refined:
+    def run(self, w: Array) -> RefinedFit:
         """Correct until there is nothing to correct; `length` is not finite where gradients overflow."""
         level = self.centre.level(w)
         best, shortest = (w, level), np.full(self.rows.targets, np.inf)
         for _ in range(MOST_CORRECTIONS):
             first, slope = self._gradient(w, level)
             length = self.system.length(slope)
-            better = length < PROGRESS * shortest
+            better = length < LEAST_PROGRESS * shortest
             if not better.any():
                 break
             best = np.where(better, w, best[0]), np.where(better, level, best[1])
@@ -286,7 +286,7 @@ class Refinement:
             step = self.system.correction(slope)
             w = w + step
             level = level + first - self.centre.offset[0] @ step
-            if (np.abs(step) <= EPS * np.abs(w)).all():
+            if (np.abs(step) <= EPSILON * np.abs(w)).all():
                 break
         return self.centre.refined(best[0], shortest, best[1])
 
@@ -302,10 +302,10 @@ class Refinement:
 # Least squares with more rows than columns: from XᵀX, or where that is ill-conditioned, from the triangle of X.
 
 #: condition number, columns scaled to unit length, up to which a QR factorisation has ten digits by itself
-HEALTHY = 100.0
+MOST_CONDITION_UNREFINED = 100.0
 
 
-def by_normal_equations(
+def solve_normal_equations(
     rows: LeastSquaresRows, alpha: Array, *, intercept: bool, sums: NormalEquations | None = None
 ) -> Solution | None:
     """By Cholesky, refined where that gains the digits that squares have lost; None where they are too few for it.
@@ -319,9 +319,9 @@ def by_normal_equations(
         return None
     products = sums.products(centred=intercept)
     squares = np.diagonal(products.gram)
-    if not alpha.all() and (squares <= _rounding_of_squares(sums, centred=intercept)).any():
+    if not alpha.all() and (squares <= _squares_rounding(sums, centred=intercept)).any():
         return None  # nothing but a penalty tells the coefficient of a constant column
-    factors = _factors(products.gram, alpha, rows.precision)
+    factors = _factorise_all(products.gram, alpha, rows.precision)
     if factors is None:
         return None
     refine = not all(factor.accurate for factor in factors.values())
@@ -329,7 +329,7 @@ def by_normal_equations(
     fit = _TallFit(rows, alpha, centre)
     for strength, factor in factors.items():
         which = alpha == strength
-        part = _solved(products, factor, strength, which, centre)
+        part = _solve_unrefined(products, factor, strength, which, centre)
         if refine:
             part = fit.refinement(which, factor, strength).run(part.coefficients)
             if not _has_ten_digits(part, factor):
@@ -341,52 +341,52 @@ def by_normal_equations(
     return solution if solution.certificate.holds else None
 
 
-def _factors(gram: Array, alpha: Array, precision: float) -> dict[float, Factored] | None:
+def _factorise_all(gram: Array, alpha: Array, precision: float) -> dict[float, ScaledCholesky] | None:
     """Of XᵀX + alpha for each penalty; None if one of them is too ill-conditioned, or columns may be dependent."""
     smallest = max(REFINABLE, len(gram) * (DATA_ROUNDING * precision) ** 2)
     factors = {}
     for strength in dict.fromkeys(alpha.tolist()):
-        factor = factored(raised(gram, strength), smallest)
+        factor = factorise(add_to_diagonal(gram, strength), smallest)
         if factor is None:
             return None
         factors[strength] = factor
     return factors
 
 
-def _solved(
-    products: CrossProducts, factor: Factored, strength: float, which: Array, centre: RefinementCentre
-) -> Refined:
+def _solve_unrefined(
+    products: CrossProducts, factor: ScaledCholesky, strength: float, which: Array, centre: RefinementCentre
+) -> RefinedFit:
     moment = products.moment[:, which]
     w = factor.correction(moment)
     return centre.only(which).refined(w, factor.length(moment - products.gram @ w - strength * w))
 
 
-def _has_ten_digits(part: Refined, factor: Factored) -> bool:
+def _has_ten_digits(part: RefinedFit, factor: ScaledCholesky) -> bool:
     """Whether what is left of the gradient moves no coefficients by more, even in the direction that is told worst."""
     size = lengths(factor.scale[:, None] * part.coefficients)
     return bool((part.length <= TOLERANCE * np.sqrt(factor.reciprocal) * size).all())
 
 
-def by_triangle(rows: LeastSquaresRows, alpha: Array, *, intercept: bool) -> Solution:
+def solve_by_triangle(rows: LeastSquaresRows, alpha: Array, *, intercept: bool) -> Solution:
     """By the triangle of a QR factorisation, found block by block, and refined."""
     rows = rows.one_by_one()
     factor = rows.summarised(RFactor)
     if not factor.finite:
         raise NonFiniteError(NOT_FINITE)
     with blas_for(rows.shape[1]):
-        return _of_factor(rows, factor, alpha, intercept=intercept)
+        return _fit_triangle(rows, factor, alpha, intercept=intercept)
 
 
-def _of_factor(rows: LeastSquaresRows, factor: RFactor, alpha: Array, *, intercept: bool) -> Solution:
+def _fit_triangle(rows: LeastSquaresRows, factor: RFactor, alpha: Array, *, intercept: bool) -> Solution:
     triangle = factor.triangle(centred=intercept)
-    span = TriangleSpan.of(triangle.R, still(factor, centred=intercept), rows.precision)
-    refine = span.condition > HEALTHY
+    span = TriangleSpan.of(triangle.R, rounding_lengths(factor, centred=intercept), rows.precision)
+    refine = span.condition > MOST_CONDITION_UNREFINED
     fit = _TallFit(rows, alpha, RefinementCentre.of(factor, intercept=intercept))
     roots = {}
     for strength in dict.fromkeys(alpha.tolist()):
         which = alpha == strength
         penalised = PenalisedTriangle.of(triangle.R, triangle.z[:, which], strength, span)
-        part = _unrefined(triangle, penalised, strength, which, fit.centre)
+        part = _triangle_fit(triangle, penalised, strength, which, fit.centre)
         if refine:
             refined = fit.refinement(which, penalised, strength).run(part.coefficients)
             part = refined if np.isfinite(refined.length).all() else part  # as it is, where gradients overflow
@@ -399,9 +399,9 @@ def _of_factor(rows: LeastSquaresRows, factor: RFactor, alpha: Array, *, interce
     return fit.solution(path, size, left_out=left_out, root=roots[alpha[0]], **known)
 
 
-def _unrefined(
+def _triangle_fit(
     triangle: Triangle, penalised: PenalisedTriangle, strength: float, which: Array, centre: RefinementCentre
-) -> Refined:
+) -> RefinedFit:
     w = penalised.coefficients
     gradient = triangle.R.T @ (triangle.z[:, which] - triangle.R @ w) - strength * w
     return centre.only(which).refined(w, penalised.length(gradient))
@@ -418,33 +418,33 @@ class _TallFit:
     def refinement(self, which: Array, system: Any, strength: float) -> Refinement:
         return Refinement(self.rows.only(which), self.centre.only(which), system, strength)
 
-    def put(self, which: Array, part: Refined) -> None:
+    def put(self, which: Array, part: RefinedFit) -> None:
         self.coefficients[:, which], self._intercept[which], self._left[which] = part
 
     def solution(self, path: str, size: Array, *, left_out: Array | None = None, **known: Any) -> Solution:
         missing = np.zeros_like(size) if left_out is None else left_out
-        certificate = closed_form(self._left, size, path.removeprefix("normal equations by "), missing)
+        certificate = closed_form_certificate(self._left, size, path.removeprefix("normal equations by "), missing)
         return Solution(LinearFit(self.coefficients, self._intercept, path, **known), certificate, ())
 
 
-def _rounding_of_squares(sums: NormalEquations, *, centred: bool) -> Array:
+def _squares_rounding(sums: NormalEquations, *, centred: bool) -> Array:
     """Squares of columns that vary by no more than rounding; where rows that weigh lie far from the pilot, by sums."""
-    lost = 4 * EPS * sums.weight * np.square(sums.moments.offset[0, : sums.n_columns]) if centred else 0.0
-    return np.maximum(np.square(still(sums, centred=centred)), lost)
+    lost = 4 * EPSILON * sums.weight * np.square(sums.moments.offset[0, : sums.n_columns]) if centred else 0.0
+    return np.maximum(np.square(rounding_lengths(sums, centred=centred)), lost)
 
 
-def still(summary: NormalEquations | RFactor, *, centred: bool) -> Array:
+def rounding_lengths(summary: NormalEquations | RFactor, *, centred: bool) -> Array:
     """Lengths up to which columns vary by no more than rounding."""
     if not centred:
         return np.zeros(summary.n_columns)
-    return np.asarray(4 * EPS * np.abs(summary.mean[0]) * np.sqrt(summary.weight))
+    return np.asarray(4 * EPSILON * np.abs(summary.mean[0]) * np.sqrt(summary.weight))
 
 
 # Least squares with at least as many columns as rows, on the side of the rows: w = Xᵀα (lecture 1).
 
 
 @dataclass(frozen=True, eq=False)
-class Wide:
+class WideLeastSquares:
     """√weight · X and √weight · y, about their means where there is an intercept; never copied as a whole."""
 
     X: Any  # dense, or CSC
@@ -453,7 +453,7 @@ class Wide:
     mean: tuple[Array, Array]
 
     @classmethod
-    def of(cls, rows: LeastSquaresRows, *, intercept: bool) -> Wide:
+    def of(cls, rows: LeastSquaresRows, *, intercept: bool) -> WideLeastSquares:
         X, Y, weight = rows.X, rows.Y, rows.weight
         if weight is not None and not weight.all():
             X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
@@ -465,7 +465,7 @@ class Wide:
         root = np.ones((len(Y), 1)) if weight is None else np.sqrt(weight)[:, None]
         mean = np.zeros(X.shape[1]), np.zeros(Y.shape[1])
         if intercept:
-            mean = np.concatenate([_average(tile, weight) for _, tile in column_tiles(X)]), _average(Y, weight)
+            mean = np.concatenate([_weighted_mean(tile, weight) for _, tile in column_tiles(X)]), _weighted_mean(Y, weight)
         return cls(X, root * (Y - mean[1]), root, mean)
 
     def tiles(self) -> Iterator[tuple[slice, Array]]:
@@ -511,24 +511,24 @@ class Wide:
         """With the means put back; `left` and `left_out` are lengths of what is left: see `closed_form`."""
         x, y = self.mean
         size = lengths(self.y) + np.concatenate([lengths(tile) for _, tile in self.tiles()]) @ np.abs(w)
-        certificate = closed_form(left, size, f"the {path}", left_out)
+        certificate = closed_form_certificate(left, size, f"the {path}", left_out)
         return Solution(LinearFit(w, y - x @ w, path, **known), certificate, ())
 
 
 def solve_wide(rows: LeastSquaresRows, alpha: Array, *, intercept: bool, stable: bool) -> Solution:
     """By the kernel of the rows; by singular values where that is ill-conditioned, or nothing is penalised."""
-    wide = Wide.of(rows, intercept=intercept)
-    solution = by_kernel(wide, alpha) if alpha.all() and not stable else None
-    return solution or by_singular_values(wide, alpha, rows.precision)
+    wide = WideLeastSquares.of(rows, intercept=intercept)
+    solution = solve_by_kernel(wide, alpha) if alpha.all() and not stable else None
+    return solution or solve_by_singular_values(wide, alpha, rows.precision)
 
 
-def by_kernel(wide: Wide, alpha: Array) -> Solution | None:
+def solve_by_kernel(wide: WideLeastSquares, alpha: Array) -> Solution | None:
     """α = (X Xᵀ + alpha)⁻¹ y by Cholesky; None where that is not accurate."""
     with np.errstate(over="ignore", invalid="ignore"):
         K = wide.kernel()
     dual = np.empty_like(wide.y)
     for strength in np.unique(alpha):
-        factor = factored(raised(K, strength))
+        factor = factorise(add_to_diagonal(K, strength))
         if factor is None:
             return None
         dual[:, alpha == strength] = factor.correction(wide.y[:, alpha == strength])
@@ -539,7 +539,7 @@ def by_kernel(wide: Wide, alpha: Array) -> Solution | None:
     return solution if solution.certificate.holds else None
 
 
-def by_singular_values(wide: Wide, alpha: Array, precision: float) -> Solution:
+def solve_by_singular_values(wide: WideLeastSquares, alpha: Array, precision: float) -> Solution:
     """X = U S Vᵀ, for which all of X is copied; the shortest solution where alpha is 0."""
     whole = wide.whole()
     Q, R = np.linalg.qr(whole.T)
@@ -567,7 +567,7 @@ def column_tiles(X: Any) -> Iterator[tuple[slice, Array]]:
         yield columns, dense(X[:, columns])
 
 
-def _average(values: Array, weight: Array | None) -> Array:
+def _weighted_mean(values: Array, weight: Array | None) -> Array:
     """Weighted mean of the columns, exact for constant ones."""
     first = values[0].astype(float)
     with np.errstate(over="ignore", invalid="ignore"):  # whether the fit is finite is checked at the end
@@ -576,10 +576,10 @@ def _average(values: Array, weight: Array | None) -> Array:
 
 # Least squares by conjugate gradients, for data too wide for a square matrix of its columns.
 
-PATH = "conjugate gradients"
+ITERATIVE_PATH = "conjugate gradients"
 
 
-def by_conjugate_gradients(
+def solve_by_conjugate_gradients(
     rows: LeastSquaresRows, alpha: Array, *, intercept: bool, tolerance: float, most_steps: int | None = None
 ) -> Solution:
     """Minimise Σ weight (y − X w − b)² + alpha ‖w‖² for each target; see `least_squares`.
@@ -593,9 +593,9 @@ def by_conjugate_gradients(
     finish = products.from_dual if on_rows else products.finished
     try:
         solution = (
-            _on_rows(products, alpha, tolerance, most_steps)
+            _iterate_on_rows(products, alpha, tolerance, most_steps)
             if on_rows
-            else _on_columns(products, alpha, tolerance, most_steps)
+            else _iterate_on_columns(products, alpha, tolerance, most_steps)
         )
     except FitInterrupted as interruption:
         interruption.solution = finish(interruption.solution)
@@ -603,13 +603,13 @@ def by_conjugate_gradients(
     return finish(solution)
 
 
-def _on_rows(products: CentredProducts, alpha: Array, tolerance: float, most_steps: int | None) -> Solution:
+def _iterate_on_rows(products: CentredProducts, alpha: Array, tolerance: float, most_steps: int | None) -> Solution:
     return conjugate_gradient(
         lambda dual: products.kernel_times(dual) + alpha * dual, products.y, tolerance=tolerance, most_steps=most_steps
     )
 
 
-def _on_columns(products: CentredProducts, alpha: Array, tolerance: float, most_steps: int | None) -> Solution:
+def _iterate_on_columns(products: CentredProducts, alpha: Array, tolerance: float, most_steps: int | None) -> Solution:
     squares = products.squares[:, None] + alpha
     # without a penalty the shortest solution is asked for, which scaled columns would not give
     scaled: Callable[[Array], Array] | None = (lambda r: r / squares) if (alpha > 0).all() else None
@@ -709,7 +709,7 @@ class CentredProducts:
         """With the means put back."""
         x, y = self.mean
         w = solution.value
-        return Solution(LinearFit(w, y - x @ w, PATH), solution.certificate, solution.trace)
+        return Solution(LinearFit(w, y - x @ w, ITERATIVE_PATH), solution.certificate, solution.trace)
 
 
 def _squared(X: Any) -> Any:
@@ -737,7 +737,7 @@ MOST_COLUMNS = 1000
 MOST_ENTRIES = 1 << 23
 
 
-def worth_a_square(rows: LeastSquaresRows) -> bool:
+def is_direct_cheap(rows: LeastSquaresRows) -> bool:
     """Whether a direct solution is cheap; sparse data with too many columns are better left to conjugate gradients.
 
     Each of their steps would be a pass over a source, which has a square for that reason.
@@ -794,10 +794,10 @@ def least_squares(
     n, d = rows.shape
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what overflows is refused below
         if n <= d:
-            return refuse_not_representable(solve_wide(rows, alpha, intercept=intercept, stable=stable))
+            return check_representable(solve_wide(rows, alpha, intercept=intercept, stable=stable))
         with blas_for(d):
-            solution = None if stable else by_normal_equations(rows, alpha, intercept=intercept, sums=sums)
-            return refuse_not_representable(solution or by_triangle(rows, alpha, intercept=intercept))
+            solution = None if stable else solve_normal_equations(rows, alpha, intercept=intercept, sums=sums)
+            return check_representable(solution or solve_by_triangle(rows, alpha, intercept=intercept))
 
 
 @dataclass(frozen=True)
@@ -813,7 +813,7 @@ def has_closed_form(problem: Problem) -> bool:
     plain = isinstance(problem.observations.design, DenseDesign | TensorDesign)
     if not (squares and plain and problem.strengths.smooth):
         return False
-    strengths = _strengths(problem)
+    strengths = _user_strengths(problem)
     same = len(strengths) == 0 or bool((strengths == strengths[0]).all() and np.isfinite(strengths[0]))
     return same and (len(strengths) == 0 or not problem.strengths.mean.any())
 
@@ -823,15 +823,15 @@ def solve_least_squares(problem: Problem) -> LinearSolution:
     y, weight, offset = problem.observations.y, problem.observations.weight, problem.observations.offset
     design = problem.observations.design
     assert isinstance(design, DenseDesign | TensorDesign)
-    rows = rows_of_design(design, (y if offset is None else y - offset)[:, None], weight)
-    alpha = np.append(_strengths(problem), 0.0)[:1]
+    rows = design_rows(design, (y if offset is None else y - offset)[:, None], weight)
+    alpha = np.append(_user_strengths(problem), 0.0)[:1]
     solution = least_squares(rows, alpha, intercept=design.coordinates.intercept)
     fit: LinearFit = solution.value
     w = design.coordinates.from_user(fit.coefficients[:, 0], fit.intercept[0])
     return LinearSolution(w, solution.certificate, (), fit)
 
 
-def _strengths(problem: Problem) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _user_strengths(problem: Problem) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Of the penalty on each coefficient in the units of the data."""
     scale = problem.observations.design.coordinates.scale
     # the strength for a column so large that this overflows was raised to a bound, and cannot be told any more

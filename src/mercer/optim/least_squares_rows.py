@@ -102,7 +102,7 @@ class LeastSquaresRows:
 
     def view(self, rows: slice) -> Any:
         """Some rows of X, not copied, for products."""
-        return row_view(self.X, rows) if self.sparse else self.X[rows]
+        return view_csr_rows(self.X, rows) if self.sparse else self.X[rows]
 
     def batch(self, rows: slice) -> tuple[Any, Array, Array | None]:
         return self.X[rows], self.Y[rows], None if self.weight is None else self.weight[rows]
@@ -149,7 +149,7 @@ class LeastSquaresRows:
         return high, low
 
 
-def row_view(X: Any, rows: slice) -> Any:
+def view_csr_rows(X: Any, rows: slice) -> Any:
     """Rows of a CSR matrix that share its entries."""
     begin, end = X.indptr[rows.start], X.indptr[rows.stop]
     view = sparse.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
@@ -162,7 +162,7 @@ def row_view(X: Any, rows: slice) -> Any:
 # Rows of x that are encoded, to be fitted by least squares: XᵀX and Xᵀy are made of codes, which stay such.
 
 #: a column whose mean is more than so many spreads from zero has lost four digits of its squares about the mean …
-FAR = 100.0
+FAR_SPREADS = 100.0
 #: … unless these are but rounding errors: it does not vary
 CONSTANT = 1e-14
 
@@ -203,7 +203,7 @@ class EncodedRows(EncodedBlocks):
     def summarised(self, kind: type[S]) -> S:
         if issubclass(kind, NormalEquations):
             made = kind.of_sums(self._heavy()._sums(), self.shape[1])
-            if not _far_from_zero(made):
+            if not _has_far_columns(made):
                 return made
         return super().summarised(kind)
 
@@ -251,18 +251,18 @@ class EncodedRows(EncodedBlocks):
         return any(shift[begin:end].any() for part, begin, end in runs if isinstance(part, CodePart))
 
 
-def rows_of_encoded(X: Encoded, Y: Array, weight: Array | None) -> LeastSquaresRows:
+def encoded_rows(X: Encoded, Y: Array, weight: Array | None) -> LeastSquaresRows:
     """As they are if there are more of them than columns, else as a sparse matrix, as which so few are solved."""
     return EncodedRows(X, Y, weight) if len(X) > X.shape[1] else LeastSquaresRows(X.tocsr(), Y, weight)
 
 
 @spoilt_sums_are_silent
-def _far_from_zero(sums: NormalEquations) -> bool:
+def _has_far_columns(sums: NormalEquations) -> bool:
     """Whether squares about zero have lost digits of some column that varies."""
     d, moments = sums.n_columns, sums.moments
     squares = np.diagonal(moments.scatter[0])[:d]
     level = moments.weight[0] * moments.offset[0, :d] ** 2
-    return bool(((level > FAR**2 * squares) & (squares > CONSTANT * level)).any())
+    return bool(((level > FAR_SPREADS**2 * squares) & (squares > CONSTANT * level)).any())
 
 
 #: a chunk is copied in float64, and once more times its weights
@@ -329,15 +329,15 @@ class TensorRows(LeastSquaresRows):
         return weight[:, None] * joined
 
 
-def rows_of(X: Any, Y: Array, weight: Array | None) -> LeastSquaresRows:
+def tensor_rows(X: Any, Y: Array, weight: Array | None) -> LeastSquaresRows:
     """Of a tensor: as it is if it has more rows than columns, else in main memory, where so few rows are solved."""
     if len(X) > X.shape[1]:
         return TensorRows(X, Y, weight)
     return LeastSquaresRows(to_numpy(X), Y, weight)
 
 
-def rows_of_design(design: DenseDesign | TensorDesign, Y: Any, weight: Any) -> LeastSquaresRows:
+def design_rows(design: DenseDesign | TensorDesign, Y: Any, weight: Any) -> LeastSquaresRows:
     """Of a design that is one matrix."""
     if isinstance(design, DenseDesign):
         return LeastSquaresRows(design.X, Y, weight)
-    return rows_of(design.X, to_numpy(Y), None if weight is None else to_numpy(weight))
+    return tensor_rows(design.X, to_numpy(Y), None if weight is None else to_numpy(weight))

@@ -17,7 +17,7 @@ import numpy as np
 from mercer._errors import NonFiniteError
 from mercer._threads import blas_for, ordered_stream, row_blocks
 from mercer._typing import Array
-from mercer.optim.least_squares import Wide
+from mercer.optim.least_squares import WideLeastSquares
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.linear_fit import NOT_FINITE
 from mercer.stats.normal_equations import NormalEquations, RFactor
@@ -69,7 +69,7 @@ class RidgeSpectrum(ABC):
         return np.asarray(alphas / (self.values[:, None] + alphas))
 
 
-def candidates(spectrum: RidgeSpectrum) -> Array:
+def candidate_penalties(spectrum: RidgeSpectrum) -> Array:
     """Penalties from hardly any to nearly all, spaced evenly on a logarithmic scale."""
     largest = float(spectrum.values.max(initial=0.0)) or 1.0
     felt = UNFELT * float(spectrum.values.min(initial=largest)) / largest
@@ -78,7 +78,7 @@ def candidates(spectrum: RidgeSpectrum) -> Array:
     return largest * LARGEST * 10.0 ** (np.arange(-steps, 1) / PER_DECADE)
 
 
-def least(spectrum: RidgeSpectrum, alphas: Array, errors: Array) -> int:
+def index_of_least(spectrum: RidgeSpectrum, alphas: Array, errors: Array) -> int:
     """Where the error is least, of penalties in ascending order; NaN counts as the largest error of all.
 
     Of penalties whose errors differ by no more than rounding it is the largest: of rows that say nothing about each
@@ -103,10 +103,10 @@ def decompose(
         if n <= d:
             return WideSpectrum.of(rows, intercept=intercept, stable=stable)
         if not stable:
-            spectrum = _of_sums(rows, intercept)
+            spectrum = _spectrum_from_sums(rows, intercept)
             if spectrum is not None and spectrum.resolves(smallest):
                 return spectrum
-        return _of_triangle(rows, intercept)
+        return _spectrum_from_triangle(rows, intercept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class TallSpectrum(RidgeSpectrum):
 
         def of_tile(rows: slice) -> A:
             X, Y, weight = self.rows.batch(rows)
-            x = _difference(dense(X), self.mean[0], weight)
+            x = _subtract_mean(dense(X), self.mean[0], weight)
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
                 left = self._left(x @ self.axes, inverse, weight)
                 error = (x @ coefficients).reshape(len(x), targets, -1)
@@ -174,14 +174,14 @@ class TallSpectrum(RidgeSpectrum):
         return np.asarray(n * squares / free[:, None] ** 2)
 
 
-def _of_sums(rows: LeastSquaresRows, intercept: bool) -> TallSpectrum | None:
+def _spectrum_from_sums(rows: LeastSquaresRows, intercept: bool) -> TallSpectrum | None:
     """None where squares are not finite, though values may be."""
     sums = rows.summarised(NormalEquations)
     if not sums.finite:
         return None
     gram, moment, squares = sums.products(centred=intercept)
     with blas_for(len(gram)):
-        values, axes = np.linalg.eigh(_finite(gram))
+        values, axes = np.linalg.eigh(_check_finite(gram))
     values = np.maximum(values, 0.0)
     along = axes.T @ moment
     known = values > len(values) * np.finfo(float).eps * values.max(initial=0.0)
@@ -191,17 +191,17 @@ def _of_sums(rows: LeastSquaresRows, intercept: bool) -> TallSpectrum | None:
     return TallSpectrum(rows, mean, sums.weight, axes, values, along, rest, intercept, sums)
 
 
-def _of_triangle(rows: LeastSquaresRows, intercept: bool) -> TallSpectrum:
+def _spectrum_from_triangle(rows: LeastSquaresRows, intercept: bool) -> TallSpectrum:
     factor = rows.summarised(RFactor)
     if not factor.finite:
         raise NonFiniteError(NOT_FINITE)
     R, z, rest = factor.triangle(centred=intercept)
     with blas_for(R.shape[1]):
-        left, singular, right = np.linalg.svd(_finite(R), full_matrices=False)
-    along = _finite(singular[:, None] * (left.T @ z))
+        left, singular, right = np.linalg.svd(_check_finite(R), full_matrices=False)
+    along = _check_finite(singular[:, None] * (left.T @ z))
     mean = factor.mean if intercept else (np.zeros(R.shape[1]), np.zeros(rows.targets))
     squares = np.sum(rest**2, axis=0)
-    return TallSpectrum(rows, mean, factor.weight, right.T, _finite(singular**2), along, squares, intercept)
+    return TallSpectrum(rows, mean, factor.weight, right.T, _check_finite(singular**2), along, squares, intercept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,21 +209,21 @@ class WideSpectrum(RidgeSpectrum):
     """By the rows: X Xᵀ = vectors · values · vectorsᵀ, on what is orthogonal to √weight where there is an intercept."""
 
     rows: LeastSquaresRows
-    wide: Wide
+    wide: WideLeastSquares
     vectors: Array  # (rows with weight, k)
     values: Array
 
     @classmethod
     def of(cls, rows: LeastSquaresRows, *, intercept: bool, stable: bool) -> WideSpectrum:
-        wide = Wide.of(rows, intercept=intercept)
-        turn = Reflection.of(wide.root[:, 0]) if intercept else None
+        wide = WideLeastSquares.of(rows, intercept=intercept)
+        turn = HouseholderReflection.of(wide.root[:, 0]) if intercept else None
         with blas_for(len(wide.y)):
             if stable:
                 whole = wide.whole() if turn is None else turn.reduced(wide.whole())
-                vectors, singular, _ = np.linalg.svd(_finite(triangle(whole.T)).T)
-                values = _finite(singular**2)
+                vectors, singular, _ = np.linalg.svd(_check_finite(triangle(whole.T)).T)
+                values = _check_finite(singular**2)
             else:
-                kernel = _finite(wide.kernel())
+                kernel = _check_finite(wide.kernel())
                 values, vectors = np.linalg.eigh(kernel if turn is None else turn.reduced(turn.reduced(kernel).T))
         return cls(rows, wide, vectors if turn is None else turn.restored(vectors), np.maximum(values, 0.0))
 
@@ -263,7 +263,7 @@ class WideSpectrum(RidgeSpectrum):
         return np.asarray(len(residual) * np.sum(residual**2, axis=0).T / free[:, None] ** 2)
 
 
-def _difference(rows: Array, mean: Array, weight: Array | None) -> Array:
+def _subtract_mean(rows: Array, mean: Array, weight: Array | None) -> Array:
     """Rows less their mean, which tiny weights may have kept finite where differences are not."""
     try:
         with np.errstate(over="raise"):
@@ -276,7 +276,7 @@ def _difference(rows: Array, mean: Array, weight: Array | None) -> Array:
     return x
 
 
-def _finite(square: Array) -> Array:
+def _check_finite(square: Array) -> Array:
     """A matrix that can be decomposed; LAPACK knows no infinity."""
     if not np.isfinite(square).all():
         raise NonFiniteError(NOT_FINITE)
@@ -284,13 +284,13 @@ def _finite(square: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Reflection:
+class HouseholderReflection:
     """The Householder reflection that takes a direction to the first axis: I − u uᵀ."""
 
     u: Array
 
     @classmethod
-    def of(cls, direction: Array) -> Reflection:
+    def of(cls, direction: Array) -> HouseholderReflection:
         u = direction / np.linalg.norm(direction)
         u[0] += 1.0  # the direction has no negative entries, so that nothing cancels
         return cls(u * np.sqrt(2) / np.linalg.norm(u))

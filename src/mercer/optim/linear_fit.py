@@ -43,7 +43,7 @@ class LinearFit:
             return np.asarray(np.linalg.svd(self.root, compute_uv=False))
 
 
-def refuse_not_representable(solution: Solution) -> Solution:
+def check_representable(solution: Solution) -> Solution:
     """The solution, if its coefficients are numbers."""
     fit: LinearFit = solution.value
     if not (np.isfinite(fit.coefficients).all() and np.isfinite(fit.intercept).all()):
@@ -51,7 +51,7 @@ def refuse_not_representable(solution: Solution) -> Solution:
     return solution
 
 
-def closed_form(unexplained: Array, size: Array, how: str, left_out: Array) -> Certificate:
+def closed_form_certificate(unexplained: Array, size: Array, how: str, left_out: Array) -> Certificate:
     """Of the length of what is left of the gradient of each target.
 
     `size` is ‖y‖ + Σ ‖column‖ |coefficient|: rounding the coefficients alone leaves a portion ε of it. `left_out` is

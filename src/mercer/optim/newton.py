@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._typing import Array
-from mercer.optim.certificate import Certificate, Progress, Solution, gradient_certificate, keeping
+from mercer.optim.certificate import Certificate, Progress, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.curvature import Curvature
 from mercer.optim.krylov import newton_direction
-from mercer.optim.problem import Problem, RowSlopes, Slope, look
+from mercer.optim.problem import Problem, RowSlopes, Slope, evaluate
 from mercer.report.wording import counted
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
@@ -53,7 +53,7 @@ FEW_HALVINGS = 6
 #: quadratic has, and an exponential more
 NEARLY_STRAIGHT, MOST_DOUBLINGS = 0.6, 12
 #: an objective that has fallen to less than this portion is seen from another place
-MUCH = 0.9
+LARGE_FALL = 0.9
 #: the Hessian that is not the expected one is solved to this portion, in so many products
 ROUGHLY, MOST_PRODUCTS = 0.1, 100
 #: an objective that is higher by this portion is not higher
@@ -98,7 +98,7 @@ def solve(
     """
     with np.errstate(over="ignore", invalid="ignore"):  # of numbers beyond float64, whose certificate is NaN
         descent = NewtonDescent(problem, start, tolerance, progress)
-        with keeping(descent.solution):
+        with keep_on_interrupt(descent.solution):
             descent.run(most_steps)
         return descent.solution()
 
@@ -127,7 +127,7 @@ def sample_start(problem: Problem, tolerance: float = SAMPLE_TOLERANCE) -> Newto
     return NewtonSample(descent.w, descent.curvature.scaled_by(1 / share))
 
 
-def worth_a_hessian(problem: Problem) -> bool:
+def is_hessian_cheap(problem: Problem) -> bool:
     """Whether a Hessian costs no more than the look at the rows that it takes."""
     if problem.observations.streamed:
         return problem.n_columns <= STREAMED_HESSIAN
@@ -139,12 +139,12 @@ class NewtonDescent:
 
     def __init__(self, problem: Problem, start: Array | None, tolerance: float, progress: Progress | None) -> None:
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
-        self._cheap = not worth_a_hessian(problem)
+        self._cheap = not is_hessian_cheap(problem)
         self._bounding = self._measured = False
         # a Hessian that is only expected may be off by a factor however near the optimum: what steps tell of it is kept
         self._expected = not getattr(problem, "exact_hessian", True)
         sample = sample_start(problem) if start is None else None
-        self._model = NewtonModel(Curvature.of(np.eye(problem.n_columns)) if sample is None else sample.curvature)
+        self._model = CorrectedHessian(Curvature.of(np.eye(problem.n_columns)) if sample is None else sample.curvature)
         begin = problem.start() if start is None else np.array(start, dtype=float)
         self.w = begin if sample is None else sample.w
         # a direction in which no row of the sample moves can only be judged by all rows
@@ -155,8 +155,8 @@ class NewtonDescent:
     def _slope(self, w: Array, order: int) -> Slope:
         """The problem at `w`; its Hessian is a bound where expected Hessians have led too far."""
         if not (self._bounding and order == HESSIAN):
-            return look(self._problem, w, order)
-        here = look(self._problem, w, GRADIENT)
+            return evaluate(self._problem, w, order)
+        here = evaluate(self._problem, w, GRADIENT)
         rows = self._problem.row_slopes(w)
         return here._replace(hessian=rows.hessian(rows.bound))
 
@@ -165,7 +165,7 @@ class NewtonDescent:
         self.here, self._measured = here, False
         self.fresh = bool(here.hessian.size and np.isfinite(here.hessian).all())
         if self.fresh:
-            self._model = NewtonModel(Curvature.of(here.hessian), self._model if self._expected else None)
+            self._model = CorrectedHessian(Curvature.of(here.hessian), self._model if self._expected else None)
         with np.errstate(over="ignore", invalid="ignore"):  # where there is next to no curvature
             self._step = self._model.step(here.gradient)
             squared = np.maximum(0.0, -here.gradient @ self._step)  # NaN stays NaN
@@ -184,7 +184,7 @@ class NewtonDescent:
         """Step down until there, or until there is no way down; an objective that is not finite has none."""
         if not np.isfinite(self.here.value + self.length):  # rows without weight spoil the gradient alone
             return
-        headway = Headway(self.length)
+        headway = StallMonitor(self.length)
         for number in range(1, most_steps + 1):
             if self._confirmed() or headway.none or not (self._advance() or self.refresh() or self._advance_truly()):
                 break
@@ -245,7 +245,7 @@ class NewtonDescent:
             return False
         if not self._bounding and not self._problem.observations.streamed:
             self._bounding, self._cheap = True, False
-            self._model = NewtonModel(
+            self._model = CorrectedHessian(
                 self._model.curvature
             )  # what steps of the expected Hessian tell does not correct it
             self._arrive(self._slope(self.w, HESSIAN))
@@ -272,8 +272,8 @@ class NewtonDescent:
         if self._bounding and not halvings and before.value - there.value > NEARLY_STRAIGHT * slope > rounding:
             step, there = self._prolonged(step, there, slope)
         self.w = self.w + step
-        if self._bounding and there.value < MUCH * before.value:  # what steps from so far away told is no longer true
-            self._model = NewtonModel(self.curvature)
+        if self._bounding and there.value < LARGE_FALL * before.value:  # what steps from so far away told is no longer true
+            self._model = CorrectedHessian(self.curvature)
         else:
             self._model.remember(step, there.gradient - before.gradient)
         self._arrive(there)
@@ -284,7 +284,7 @@ class NewtonDescent:
     def _prolonged(self, step: Array, there: Slope, slope: float) -> tuple[Array, Slope]:
         """The step doubled for as long as the objective falls almost as its slope says."""
         for doublings in range(1, MOST_DOUBLINGS + 1):
-            farther = look(self._problem, self.w + 2 * step, GRADIENT)
+            farther = evaluate(self._problem, self.w + 2 * step, GRADIENT)
             fallen = self.here.value - farther.value
             if not farther.value < there.value:
                 break
@@ -314,7 +314,7 @@ class NewtonDescent:
         )
 
 
-class Headway:
+class StallMonitor:
     """Whether steps still lead anywhere, or rounding is all that is left."""
 
     def __init__(self, length: float) -> None:
@@ -337,10 +337,10 @@ class Headway:
         return self._in_vain >= MOST_IN_VAIN
 
 
-class NewtonModel:
+class CorrectedHessian:
     """H⁻¹ g for a Hessian that was computed once, corrected by the steps since then (L-BFGS)."""
 
-    def __init__(self, curvature: Curvature, before: NewtonModel | None = None) -> None:
+    def __init__(self, curvature: Curvature, before: CorrectedHessian | None = None) -> None:
         self.curvature = curvature
         self._memory: deque[tuple[Array, Array]] = deque(maxlen=MEMORY) if before is None else before._memory
 

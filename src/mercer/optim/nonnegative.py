@@ -8,9 +8,9 @@ from scipy import optimize
 from mercer._errors import NonFiniteError
 from mercer._typing import Array
 from mercer.optim.certificate import Certificate, Solution
-from mercer.optim.least_squares import Wide, lengths, still
+from mercer.optim.least_squares import WideLeastSquares, lengths, rounding_lengths
 from mercer.optim.least_squares_rows import LeastSquaresRows
-from mercer.optim.linear_fit import NOT_FINITE, TOLERANCE, LinearFit, refuse_not_representable
+from mercer.optim.linear_fit import NOT_FINITE, TOLERANCE, LinearFit, check_representable
 from mercer.stats.normal_equations import RFactor
 
 #: how the coefficients were found
@@ -27,7 +27,7 @@ def nonnegative_least_squares(
     than `most_steps`, as many steps of L-BFGS-B, and the certificate says how far they got.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-        A, y, mean, rounding = _reduced(rows, intercept)
+        A, y, mean, rounding = _reduce_rows(rows, intercept)
         size, largest = lengths(A), np.abs(y).max(axis=0, initial=0.0)
         if not (np.isfinite(size).all() and np.isfinite(largest).all()):
             raise NonFiniteError(NOT_FINITE)
@@ -36,20 +36,20 @@ def nonnegative_least_squares(
         A = np.where(size > 0, A, 0.0)
         w, worst, path = np.empty((A.shape[1], rows.targets)), 0.0, ACTIVE_SET
         for k, strength in enumerate(alpha.tolist()):
-            stacked, unit = _of_unit_length(A, size, strength)
+            stacked, unit = _scale_to_unit_length(A, size, strength)
             target = np.concatenate([y[:, k] / (largest[k] or 1.0), np.zeros(len(stacked) - len(A))])
-            scaled, found_by = _one_target(stacked, target, most_steps)
+            scaled, found_by = _solve_target(stacked, target, most_steps)
             path = path if found_by == ACTIVE_SET else found_by
-            worst = max(worst, _violation(stacked, target, scaled))
+            worst = max(worst, _largest_violation(stacked, target, scaled))
             w[:, k] = scaled * largest[k] / unit
         certificate = Certificate(
             "KKT", worst, TOLERANCE, "largest violation of the optimality conditions of w ≥ 0, as a part of y"
         )
         x, level = mean
-        return refuse_not_representable(Solution(LinearFit(w, level - x @ w, path), certificate, ()))
+        return check_representable(Solution(LinearFit(w, level - x @ w, path), certificate, ()))
 
 
-def _of_unit_length(A: Array, size: Array, strength: float) -> tuple[Array, Array]:
+def _scale_to_unit_length(A: Array, size: Array, strength: float) -> tuple[Array, Array]:
     """The columns of A, whose lengths are `size`, each above its share of the penalty; and what they were divided by.
 
     One whose length is below all numbers that have a reciprocal is left as it is.
@@ -59,21 +59,21 @@ def _of_unit_length(A: Array, size: Array, strength: float) -> tuple[Array, Arra
     return (np.concatenate([A / unit, np.diag(np.sqrt(strength) / unit)]) if strength else A / unit), unit
 
 
-def _reduced(rows: LeastSquaresRows, intercept: bool) -> tuple[Array, Array, tuple[Array, Array], Array]:
+def _reduce_rows(rows: LeastSquaresRows, intercept: bool) -> tuple[Array, Array, tuple[Array, Array], Array]:
     """A matrix and targets with the same least squares, and few rows; the means, and lengths that are rounding."""
     n, d = rows.shape
     if n <= d:
-        wide = Wide.of(rows, intercept=intercept)
+        wide = WideLeastSquares.of(rows, intercept=intercept)
         return wide.whole(), wide.y, wide.mean, np.zeros(d)
     factor = rows.summarised(RFactor)
     if not factor.finite:
         raise NonFiniteError(NOT_FINITE)
     R, z, _ = factor.triangle(centred=intercept)
     mean = factor.mean if intercept else (np.zeros(d), np.zeros(rows.targets))
-    return R, z, mean, still(factor, centred=intercept)
+    return R, z, mean, rounding_lengths(factor, centred=intercept)
 
 
-def _one_target(A: Array, y: Array, most_steps: int | None) -> tuple[Array, str]:
+def _solve_target(A: Array, y: Array, most_steps: int | None) -> tuple[Array, str]:
     """The coefficients of columns of unit length, and how they were found."""
     try:
         return np.asarray(optimize.nnls(A, y, maxiter=most_steps)[0]), ACTIVE_SET
@@ -88,7 +88,7 @@ def _one_target(A: Array, y: Array, most_steps: int | None) -> tuple[Array, str]
         return np.asarray(found[0]), BOUNDED
 
 
-def _violation(A: Array, y: Array, w: Array) -> float:
+def _largest_violation(A: Array, y: Array, w: Array) -> float:
     """Columns of A have unit length: a gradient is a part of y."""
     gradient = A.T @ (y - A @ w)
     wrong = np.where(w > 0, np.abs(gradient), np.maximum(gradient, 0.0))

@@ -147,7 +147,7 @@ def length_by_rows(problem: Any, w: Array, gradient: Array, length: float) -> fl
     return length if formed is None else max(length, formed[0])
 
 
-def look(problem: Smooth, w: Array, order: int) -> Slope:
+def evaluate(problem: Smooth, w: Array, order: int) -> Slope:
     """The problem at w, which may be so far away that it has no value there."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return problem.at(w, order)
@@ -162,12 +162,12 @@ def standard_error(dispersion: float, spread: float, weight: float) -> float:
     return float(np.sqrt(max(dispersion * min(weight, 1.0), EXACT * spread * weight))) or 1.0
 
 
-def summed(statistic: Q, observations: Observations) -> Q:
+def reduce_cached(statistic: Q, observations: Observations) -> Q:
     """`reduce`, which makes no pass over a source for what the last one has told."""
     if not observations.streamed:
         return reduce(statistic, observations)
     seen: list[Any] = observations.seen  # type: ignore[attr-defined]
-    if seen and _tells(seen[-1], statistic):
+    if seen and _covers(seen[-1], statistic):
         last: Q = seen[-1]
         return last
     seen[:] = [reduce(statistic, observations)]
@@ -175,17 +175,17 @@ def summed(statistic: Q, observations: Observations) -> Q:
     return made
 
 
-def _tells(last: Any, asked: Any) -> bool:
+def _covers(last: Any, asked: Any) -> bool:
     same = type(last) is type(asked) and last.response == asked.response and last.order >= asked.order
     return same and np.array_equal(last.point, asked.point)
 
 
-def product_at_hand(problem: Any, w: Array) -> Product:
+def sampled_product(problem: Any, w: Array) -> Product:
     """Products with the Hessian of the rows at hand of a source."""
-    return product_of_some(problem, problem.observations.some(len(problem.observations)), w)
+    return product_of_rows(problem, problem.observations.some(len(problem.observations)), w)
 
 
-def product_of_some(problem: Any, some: Observations, w: Array) -> Product:
+def product_of_rows(problem: Any, some: Observations, w: Array) -> Product:
     """Products with the Hessian of some of the rows, times how many more there are."""
     product, times = problem.on(some).hessian_product(w), len(problem.observations) / len(some)
     return lambda v: times * product(v)
@@ -267,7 +267,7 @@ class Problem:
 
     def at(self, w: Array, order: int = HESSIAN) -> Slope:
         """The smooth part at `w`: its value, and if `order` says so its gradient and its expected Hessian."""
-        sums = summed(QuadraticExpansion.at(self.response, w, order), self.observations)
+        sums = reduce_cached(QuadraticExpansion.at(self.response, w, order), self.observations)
         pull = self.strengths.l2 * (w - self.strengths.mean)
         value = sums.loss + 0.5 * float(pull @ (w - self.strengths.mean))
         gradient = sums.gradient + pull if order >= GRADIENT else sums.gradient
@@ -303,7 +303,7 @@ class Problem:
     def hessian_product(self, w: Array) -> Product:
         """v ↦ H v at `w`, by `row_curvatures`: H is never formed; of a source, as the rows at hand tell it."""
         if self.observations.streamed:
-            return product_at_hand(self, w)
+            return sampled_product(self, w)
         design, h = self.observations.design, self.row_curvatures(w)
         return lambda v: design.transposed_times(h * design.times(v)) + self.strengths.l2 * v
 
@@ -320,7 +320,7 @@ MOST_HALVINGS = 30
 
 @stored()
 @dataclass(frozen=True)
-class Midway(Response):
+class MidwayResponse(Response):
     """Squares of η − Xw, where η belongs to the mean halfway between y and the mean of all responses."""
 
     centre: float
@@ -342,7 +342,7 @@ def feasible_start(problem: Problem) -> Array:
     The least squares fit to Midway, drawn back towards a constant mean until every row has a mean.
     """
     plain = problem.start()
-    fitted = _midway_fit(problem)
+    fitted = _fit_midway(problem)
     for share in (*(0.5**k for k in range(MOST_HALVINGS)), 0.0):
         start = share * fitted + (1 - share) * plain
         with np.errstate(all="ignore"):
@@ -356,9 +356,9 @@ def feasible_start(problem: Problem) -> Array:
     )
 
 
-def _midway_fit(problem: Problem) -> Array:
+def _fit_midway(problem: Problem) -> Array:
     observations = problem.observations
-    response = Midway(problem.response.family, problem.response.link, observations.mean_response)
+    response = MidwayResponse(problem.response.family, problem.response.link, observations.mean_response)
     with np.errstate(all="ignore"):
         slope = replace(problem, response=response).at(np.zeros(problem.n_columns))
     if not np.isfinite(slope.hessian).all():

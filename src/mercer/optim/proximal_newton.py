@@ -28,10 +28,10 @@ from mercer.families.response import Response, Slopes
 from mercer.matrices import Design, Observations
 from mercer.matrices.squares import column_squares
 from mercer.optim._proximal_columns import DesignColumns
-from mercer.optim._working_sets import GramSet
-from mercer.optim.certificate import Certificate, Progress, Solution, keeping, subgradient_certificate
+from mercer.optim._working_sets import GramWorkingSet
+from mercer.optim.certificate import Certificate, Progress, Solution, keep_on_interrupt, subgradient_certificate
 from mercer.optim.curvature import Curvature
-from mercer.optim.duality import GapPenalty, gap, squares_lost
+from mercer.optim.duality import GapPenalty, duality_gap, squares_lost
 from mercer.optim.newton import ALWAYS_HESSIAN, MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE
 from mercer.optim.problem import Problem
 from mercer.optim.squared_hinge import SquaredHinge
@@ -102,18 +102,18 @@ class ProximalLosses:
         return divergence
 
 
-def _of_shares(y: Array, eta: Array, share: float) -> Array:
+def _binomial_divergence(y: Array, eta: Array, share: float) -> Array:
     p, q = expit(eta), expit(-eta)
     return np.asarray(kl_div((1 - share) * y + share * p, p) + kl_div((1 - share) * (1 - y) + share * q, q))
 
 
 def _bernoulli(loss: loss_loops.BernoulliLogit, y: Array, eta: Array, share: float) -> Array:
-    return _of_shares(y, eta, share)
+    return _binomial_divergence(y, eta, share)
 
 
 def _negative_binomial(loss: loss_loops.NegativeBinomialLog, y: Array, eta: Array, share: float) -> Array:
     trials = y + loss.r
-    return np.asarray(trials * _of_shares(y / trials, eta - loss.log_r, share))
+    return np.asarray(trials * _binomial_divergence(y / trials, eta - loss.log_r, share))
 
 
 def _poisson(loss: loss_loops.PoissonLog, y: Array, eta: Array, share: float) -> Array:
@@ -143,9 +143,9 @@ DIVERGENCES: dict[type[Any], Any] = {
 # The quadratic model of weighted losses plus a penalty, and its minimum over the columns that matter.
 
 #: columns up to which all of them matter, and are multiplied by the design
-ALL_AT_ONCE = 200
+FULL_COLUMNS = 200
 #: columns that matter at first at most, if they have numbers in every row; they may double each time
-FIRST = 100
+FIRST_COLUMNS = 100
 #: columns up to which products between them are computed, and stored entries per row
 MOST_GRAM, MOST_STORED = 2_000, 10
 #: products are kept while curvatures have changed by no more than this portion
@@ -162,7 +162,7 @@ LEAST_RESIDUAL, RESIDUAL = 0.01, 0.1
 MOST_CONJUGATE = 30
 
 
-class ModelPlace(Protocol):
+class ProximalExpansion(Protocol):
     """Where a model is made: see `_proximal_descent.Place`."""
 
     @property
@@ -183,7 +183,7 @@ class ProximalModel:
     def __init__(self, design: Design, penalty: GapPenalty) -> None:
         self._design, self._penalty = design, penalty
         self._exact = False
-        self._set: GramSet | None = None
+        self._set: GramWorkingSet | None = None
         self._h = np.zeros(0)
         #: whether products were computed at the present curvatures
         self._fresh = False
@@ -207,7 +207,7 @@ class ProximalModel:
         del self.columns
         return True
 
-    def minimiser(self, place: ModelPlace) -> Array:
+    def minimiser(self, place: ProximalExpansion) -> Array:
         """Of the model made at a place."""
         u, h = place.u, place.slopes.second
         ids = self._that_matter(place)
@@ -226,14 +226,14 @@ class ProximalModel:
         there[chosen.ids] = chosen.quadratic.w
         return there
 
-    def _that_matter(self, place: ModelPlace) -> Array:
+    def _that_matter(self, place: ProximalExpansion) -> Array:
         """Columns away from their means or free, and those that pull hardest."""
-        if self._design.n_columns <= ALL_AT_ONCE:
+        if self._design.n_columns <= FULL_COLUMNS:
             return np.arange(self._design.n_columns)
         away = (place.u != 0) | self._penalty.free
         pull = np.where(away, 0.0, self._penalty.violations(place.u, place.c))
         new = np.flatnonzero(pull > 0)
-        most = max(FIRST, int(away.sum()))
+        most = max(FIRST_COLUMNS, int(away.sum()))
         if self.columns.numbers(new)[0] > most:
             new = new[np.argpartition(-pull[new], most)[:most]]
         away[new] = True
@@ -242,7 +242,7 @@ class ProximalModel:
     # By products between columns.
 
     def _by_gram(self, ids: Array) -> bool:
-        if self._design.n_columns <= ALL_AT_ONCE:
+        if self._design.n_columns <= FULL_COLUMNS:
             return True
         return len(ids) <= MOST_GRAM and self.columns.numbers(ids)[1] <= MOST_STORED * self._design.n_rows
 
@@ -257,17 +257,17 @@ class ProximalModel:
             self._set.grow(new)
         self._fresh = change == 0.0
 
-    def _gram_set(self, ids: Array) -> GramSet:
+    def _gram_set(self, ids: Array) -> GramWorkingSet:
         columns: Any = self.columns
-        if self._design.n_columns <= ALL_AT_ONCE:
-            return GramSet.of_gram(columns, self._design.gram(self._h))
-        made = GramSet(columns, self._h)
+        if self._design.n_columns <= FULL_COLUMNS:
+            return GramWorkingSet.of_gram(columns, self._design.gram(self._h))
+        made = GramWorkingSet(columns, self._h)
         made.grow(ids)
         return made
 
     # By the slopes of rows.
 
-    def _by_rows(self, place: ModelPlace, ids: Array) -> Array:
+    def _by_rows(self, place: ProximalExpansion, ids: Array) -> Array:
         """Sweeps; where they turn slow, among coefficients that keep their signs by conjugate gradients."""
         self.forget()
         h = place.slopes.second.astype(self.columns.dtype)
@@ -281,7 +281,7 @@ class ProximalModel:
             if gains[-1] > SLOW * gains[-2]:
                 face = np.flatnonzero((w != 0) & (curvature > 0))
                 slopes = c[face] + self.columns.products(ids[face], v)
-                w[face] = self._polished(ids[face], w[face], slopes, h, curvature[face], _forcing(place))
+                w[face] = self._polished(ids[face], w[face], slopes, h, curvature[face], _forcing_portion(place))
                 break
         there = place.u.copy()
         there[ids] = w
@@ -309,7 +309,7 @@ class ProximalModel:
         return np.where((there * w < 0) & (few.l1 > 0), 0.0, there)
 
 
-def _forcing(place: ModelPlace) -> float:
+def _forcing_portion(place: ProximalExpansion) -> float:
     """How exactly a model is worth solving: to a digit at first, to more near the end (Dembo and others 1982)."""
     return float(np.clip(RESIDUAL * np.sqrt(place.distance / abs(place.value)), LEAST_RESIDUAL, RESIDUAL))
 
@@ -321,11 +321,11 @@ LEAST_GAP = 1e-13
 #: of few rows the gap is brought down to this portion, whatever was asked for: steps cost little
 GAP_OF_FEW = 1e-8
 #: a penalty of this portion of a slope's scale, or less, is lost in the rounding of slopes
-NOTHING = 1e-11
+NEGLIGIBLE_PENALTY = 1e-11
 #: free coefficients up to which all products between their columns are looked at
 MOST_FREE = 1_000
 #: steps without progress after which to give up
-IN_VAIN = 3
+MOST_VAIN_STEPS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,7 +341,7 @@ class ProximalPoint:
 
 
 @dataclass(frozen=True, eq=False)
-class ProximalPlace(ProximalPoint):
+class ProximalIterate(ProximalPoint):
     """A point whose columns have been looked at too."""
 
     #: slopes of the coefficients, downhill, without the penalty's
@@ -396,17 +396,17 @@ class ProximalDescent:
         l1, l2, _ = self._penalty
         with np.errstate(over="ignore", invalid="ignore"):
             curvature = column_squares(self._design, there.slopes.second)
-            lost = (l1 <= NOTHING * np.sqrt(curvature * abs(there.value))) & (l2 <= NOTHING * curvature)
+            lost = (l1 <= NEGLIGIBLE_PENALTY * np.sqrt(curvature * abs(there.value))) & (l2 <= NEGLIGIBLE_PENALTY * curvature)
         return GapPenalty(np.where(lost, 0.0, l1), np.where(lost, 0.0, l2))
 
-    def _arrive(self, there: ProximalPoint) -> ProximalPlace:
+    def _arrive(self, there: ProximalPoint) -> ProximalIterate:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             c = -self._design.transposed_times(there.slopes.first)
             unit = self._problem.unit(there.smooth)
             near = 0.5 * (self._tolerance * unit) ** 2
             if not self._losses.dual:
                 distance = self._of_violations(there, c)
-                return ProximalPlace(**vars(there), c=c, distance=distance, asked=near, near=near, settled=True)
+                return ProximalIterate(**vars(there), c=c, distance=distance, asked=near, near=near, settled=True)
             move = self._move_of_free(there, c)
             free = 0.5 * float(c[self._free] @ move)
             asked, aim = self._gaps(there, unit, near)
@@ -414,11 +414,11 @@ class ProximalDescent:
             if distance <= aim and move.any():
                 distance = free + self._gap(there, self._slopes_after(there, c, move))
             settled = distance <= aim and free <= near and self._of_violations(there, c) <= near
-            return ProximalPlace(**vars(there), c=c, distance=distance, asked=asked, near=aim, settled=settled)
+            return ProximalIterate(**vars(there), c=c, distance=distance, asked=asked, near=aim, settled=settled)
 
     def _gap(self, there: ProximalPoint, c: Array) -> float:
         """Of the coefficients with a penalty."""
-        return gap(self._felt, there.u, c, self._losses.lost(there.eta))
+        return duality_gap(self._felt, there.u, c, self._losses.lost(there.eta))
 
     def _gaps(self, there: ProximalPoint, unit: float, near: float) -> tuple[float, float]:
         """The gap asked for, λ/√n of the objective for a tolerance of λ standard errors, and the one to stop at."""
@@ -436,7 +436,7 @@ class ProximalDescent:
         if not len(free) or not np.isfinite(there.value):
             return np.zeros(len(free))
         if len(free) > MOST_FREE:
-            return _divided(c[free], self._model.columns.squares(free, h))
+            return _divide_by_curvature(c[free], self._model.columns.squares(free, h))
         return Curvature.of(self._model.columns.gram(free, free, h)).solve(c[free])
 
     def _slopes_after(self, there: ProximalPoint, c: Array, move: Array) -> Array:
@@ -468,10 +468,10 @@ class ProximalDescent:
                 self._tell()
             elif not self._model.refine():
                 break
-            if vain >= IN_VAIN and not self._model.refine():
+            if vain >= MOST_VAIN_STEPS and not self._model.refine():
                 break
 
-    def _has_gained(self, before: ProximalPlace) -> bool:
+    def _has_gained(self, before: ProximalIterate) -> bool:
         lower = before.value - self.here.value > ROUNDING * abs(before.value)
         return lower or self.here.distance < 0.5 * before.distance
 
@@ -514,10 +514,10 @@ class ProximalDescent:
 
 
 def _half_squares(g: Array, curvature: Array) -> float:
-    return 0.5 * float(g @ _divided(g, curvature))
+    return 0.5 * float(g @ _divide_by_curvature(g, curvature))
 
 
-def _divided(g: Array, curvature: Array) -> Array:
+def _divide_by_curvature(g: Array, curvature: Array) -> Array:
     """By the curvature, where there is any."""
     return np.asarray(g / np.where(curvature > 0, curvature, 1.0))
 
@@ -557,6 +557,6 @@ def solve(
         On Ctrl-C, with the best solution so far.
     """
     descent = ProximalDescent(problem, start, tolerance, progress)
-    with keeping(descent.solution):
+    with keep_on_interrupt(descent.solution):
         descent.run(most_steps)
     return descent.solution()

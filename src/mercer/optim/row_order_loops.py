@@ -1,6 +1,6 @@
-"""Rows that are taken one by one in random order: their order, and where the entries of each lie.
+"""Compiled helpers for visiting rows one by one in random order: the shuffle, the span of a row, and prefetching.
 
-Rows are those of a CSR matrix, or of numbers laid flat, which are known by an empty `indptr`.
+Rows are those of a CSR matrix, or of a flattened dense matrix, for which `indptr` is empty.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ import numpy as np
 from mercer._jit import IN_ORDER, jit
 from mercer._jit.instructions import fetch
 
-#: how many rows ahead of their turn rows are asked for, and how many numbers come at once
-AHEAD, A_LINE = 4, 8
+#: rows are prefetched this many turns before they are visited
+ROWS_AHEAD = 4
+#: numbers of eight bytes in a cache line
+NUMBERS_PER_LINE = 8
 
 
 @jit(fastmath=False)
 def shuffle(order, seed):  # type: ignore[no-untyped-def]
-    """Fisher and Yates' shuffle with Marsaglia's 32-bit xorshift generator."""
+    """Shuffle `order` in place (Fisher and Yates) with Marsaglia's 32-bit xorshift generator."""
     n = order.shape[0]
     state = np.uint32(seed)
     for i in range(n - 1):
@@ -30,20 +32,20 @@ def shuffle(order, seed):  # type: ignore[no-untyped-def]
 
 
 @jit(forceinline=True, **IN_ORDER)
-def span(indptr, i, d):  # type: ignore[no-untyped-def]
-    """Where the entries of a row begin and end; rows of numbers have d."""
+def row_span(indptr, i, d):  # type: ignore[no-untyped-def]
+    """Return the first and last position of the entries of row i; dense rows have d."""
     if indptr.shape[0] == 0:
         return np.int64(i) * d, np.int64(i + 1) * d
     return np.int64(indptr[i]), np.int64(indptr[i + 1])
 
 
 @jit(forceinline=True, **IN_ORDER)
-def fetch_later(indptr, indices, values, order, n, t, d):  # type: ignore[no-untyped-def]
-    """Ask for the entries of the row whose turn is a few turns after t, of n."""
-    if t + AHEAD >= n:
+def prefetch_row(indptr, indices, values, order, n, t, d):  # type: ignore[no-untyped-def]
+    """Prefetch the entries of the row that is visited `ROWS_AHEAD` turns after t, of n."""
+    if t + ROWS_AHEAD >= n:
         return
-    begin, end = span(indptr, order[t + AHEAD], d)
-    for entry in range(begin, end, A_LINE):
+    begin, end = row_span(indptr, order[t + ROWS_AHEAD], d)
+    for entry in range(begin, end, NUMBERS_PER_LINE):
         fetch(values, entry)
         if indptr.shape[0] > 0:
             fetch(indices, entry)

@@ -25,7 +25,7 @@ from mercer.matrices import Coordinates, DenseDesign, Observations
 from mercer.optim import newton
 from mercer.optim.certificate import Progress, Solution, gradient_certificate
 from mercer.optim.curvature import Curvature
-from mercer.optim.problem import Product, RowSlopes, Slope, look
+from mercer.optim.problem import Product, RowSlopes, Slope, evaluate
 from mercer.report.wording import counted
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 
@@ -91,7 +91,7 @@ def suits(problem: Any) -> bool:
     columns, rows = design.n_columns, len(observations)
     if not FEW_COLUMNS < columns > rows or (rows + 1) * problem.n_columns > MOST_COEFFICIENTS * columns:
         return False
-    return bool((l2[: _penalised(problem)] > 0).all()) and _space(problem) is not None
+    return bool((l2[: _count_penalised(problem)] > 0).all()) and _cached_row_space(problem) is not None
 
 
 def solve(
@@ -127,12 +127,12 @@ def solve(
     FitInterrupted
         On Ctrl-C, with the best solution so far.
     """
-    space = _space(problem)
+    space = _cached_row_space(problem)
     assert space is not None
-    inner = _Reduced(problem, space)
+    inner = _ReducedProblem(problem, space)
 
     def after_step(number: int, value: float, length: float) -> None:
-        look(problem, inner.lifted(inner.point), LOSS)  # which problem and callback remember as the point of the step
+        evaluate(problem, inner.lifted(inner.point), LOSS)  # which problem and callback remember as the point of the step
         assert progress is not None
         progress(number, value, length)
 
@@ -152,12 +152,12 @@ def solve(
         return inner.judged(found, tolerance)
 
 
-class _Reduced:
+class _ReducedProblem:
     """A problem in the space of its rows, as Newton's method takes it."""
 
     def __init__(self, problem: Any, space: RowSpace) -> None:
         self._outer, self._space = problem, space
-        penalised = _penalised(problem)
+        penalised = _count_penalised(problem)
         self._shape = (problem.observations.design.n_columns, -1)
         rank, free = space.rows.shape[1], self._shape[0] - penalised
         design = DenseDesign(space.rows, Coordinates.plain(rank, intercept=bool(free)))
@@ -216,9 +216,9 @@ class _Reduced:
     def judged(self, solution: Solution, tolerance: float) -> Solution:
         """The solution of all columns, with a certificate of the gradient there."""
         v, w = solution.value, self.lifted(solution.value)
-        here = look(self._outer, w, GRADIENT)
+        here = evaluate(self._outer, w, GRADIENT)
         if self.exact_hessian or not self.is_convex:
-            hessian = look(self._inner, v, HESSIAN).hessian
+            hessian = evaluate(self._inner, v, HESSIAN).hessian
         else:  # the expected one may be large where there is next to no curvature
             rows = self.row_slopes(v)
             hessian = rows.hessian(rows.observed)
@@ -235,16 +235,16 @@ class _Reduced:
         return Solution(w, certificate, solution.trace)
 
 
-def _penalised(problem: Any) -> int:
+def _count_penalised(problem: Any) -> int:
     """How many columns come before an intercept without a penalty."""
     design = problem.observations.design
     free = design.coordinates.intercept and problem.strengths.l2[-1] == 0
     return int(design.n_columns - free)
 
 
-def _space(problem: Any) -> RowSpace | None:
+def _cached_row_space(problem: Any) -> RowSpace | None:
     """The rows in a basis of their space, as the design keeps it; None where they are not finite."""
-    design, penalised = problem.observations.design, _penalised(problem)
+    design, penalised = problem.observations.design, _count_penalised(problem)
     l2 = problem.strengths.l2[:penalised]
     # scales are powers of two, so that one strength for all columns has the same metric whatever it is
     metric = l2 / l2.max()

@@ -43,7 +43,7 @@ class Scaling(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Whitening(Scaling):
+class WhiteningScaling(Scaling):
     """By a root of the inverse of a Hessian; where that is singular, of its pseudo-inverse."""
 
     curvature: Curvature
@@ -70,7 +70,7 @@ class Whitening(Scaling):
 
 
 @dataclass(frozen=True, eq=False)
-class Standardising(Scaling):
+class DiagonalScaling(Scaling):
     """By mean and spread of each column: as if they were uncorrelated.
 
     Where there is an intercept, it becomes that of columns about their means: on the columns of a sparse matrix, which
@@ -93,14 +93,14 @@ class Standardising(Scaling):
         return cls(inverse_root(squares + l2), mean)
 
     def forth(self, u: Array) -> Array:
-        return _about_zero(np.asarray((self.scale * u.T).T), self.mean)
+        return _uncentre_coefficients(np.asarray((self.scale * u.T).T), self.mean)
 
     def back(self, gradient: Array) -> Array:
-        return np.asarray((self.scale * _about_means(gradient, self.mean).T).T)
+        return np.asarray((self.scale * _centre_gradient(gradient, self.mean).T).T)
 
 
 @dataclass(frozen=True, eq=False)
-class FewRows(Scaling):
+class WoodburyScaling(Scaling):
     """By a root of the inverse of the Hessian AᵀA + D of fewer rows than columns, from a matrix of as many rows.
 
     With B = A D^(−½) and L Lᵀ = I + B Bᵀ it is D^(−½) (I − Bᵀ K B), K = L⁻ᵀ (I + L)⁻¹ (Andrews 1968): multiplied by its
@@ -140,10 +140,10 @@ class FewRows(Scaling):
         columns = w[: self.rows.shape[1]]
         inner = solve_triangular(self.raised, self.rows @ columns, lower=True, check_finite=False)
         columns -= self.rows.T @ solve_triangular(self.factor, inner, trans=1, lower=True, check_finite=False)
-        return _about_zero(np.asarray((self.scale * w.T).T), self.mean)
+        return _uncentre_coefficients(np.asarray((self.scale * w.T).T), self.mean)
 
     def back(self, gradient: Array) -> Array:
-        scaled = np.asarray((self.scale * _about_means(gradient, self.mean).T).T)
+        scaled = np.asarray((self.scale * _centre_gradient(gradient, self.mean).T).T)
         columns = scaled[: self.rows.shape[1]]
         inner = solve_triangular(self.factor, self.rows @ columns, lower=True, check_finite=False)
         columns -= self.rows.T @ solve_triangular(self.raised, inner, trans=1, lower=True, check_finite=False)
@@ -164,14 +164,14 @@ class RepeatedScaling(Scaling):
         return self.of_each.back(gradient.reshape(-1, len(self.factors)) * self.factors).ravel()
 
 
-def _about_zero(w: Array, mean: Array | None) -> Array:
+def _uncentre_coefficients(w: Array, mean: Array | None) -> Array:
     """Coefficients of columns about their means as those of the columns themselves, in place."""
     if mean is not None:
         w[-1] -= mean @ w[:-1]
     return w
 
 
-def _about_means(gradient: Array, mean: Array | None) -> Array:
+def _centre_gradient(gradient: Array, mean: Array | None) -> Array:
     """The gradient for coefficients of columns about their means."""
     if mean is None:
         return gradient
@@ -195,24 +195,24 @@ MORE_AT_HAND = 10
 SAMPLE_SHRINKAGE = 1e-3
 
 
-def scaling_of(problem: Problem, w: Array) -> Scaling:
+def choose_scaling(problem: Problem, w: Array) -> Scaling:
     """Variables in which the Hessian at `w` is close to the identity."""
     if problem.n_columns <= MOST_WHITENED:
-        few = few_rows(problem, w) if len(problem.observations) < problem.n_columns else None
-        return few or Whitening.of(sampled_hessian(problem, w))
+        few = woodbury_scaling(problem, w) if len(problem.observations) < problem.n_columns else None
+        return few or WhiteningScaling.of(sampled_hessian(problem, w))
     (design, y, weight, _), factor = typical_rows(problem.observations)
     # as if no column had an effect: the expected curvature is then the same in all rows
     level = np.full(1, problem.start()[-1] if design.coordinates.intercept else 0.0)
     curvature = factor * float(problem.response.slopes(to_numpy(y[:1]), level).second[0])
-    return Standardising.of(design, curvature * (np.ones(len(y)) if weight is None else weight), problem.strengths.l2)
+    return DiagonalScaling.of(design, curvature * (np.ones(len(y)) if weight is None else weight), problem.strengths.l2)
 
 
-def few_rows(problem: Problem, w: Array) -> FewRows | None:
+def woodbury_scaling(problem: Problem, w: Array) -> WoodburyScaling | None:
     """Of fewer rows than columns: all of the Hessian at `w`, which is not formed."""
     if problem.observations.streamed or isinstance(problem.observations.design, TensorDesign):
         return None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return FewRows.of(problem.observations.design, problem.row_curvatures(w), problem.strengths.l2)
+        return WoodburyScaling.of(problem.observations.design, problem.row_curvatures(w), problem.strengths.l2)
 
 
 def typical_rows(observations: Observations) -> tuple[ObservedBatch, float]:
@@ -235,7 +235,7 @@ def sampled_hessian(problem: Any, w: Array) -> Array:
     some = problem.observations.some(sample_size(p) * (MORE_AT_HAND if problem.observations.streamed else 1), of=2)
     if some is None:
         return np.asarray(problem.at(w, HESSIAN).hessian)
-    return blown_up(problem.on(some).at(w, HESSIAN).hessian, n / len(some))
+    return extrapolate_hessian(problem.on(some).at(w, HESSIAN).hessian, n / len(some))
 
 
 def sample_size(columns: int) -> int:
@@ -243,7 +243,7 @@ def sample_size(columns: int) -> int:
     return max(SMALLEST_SAMPLE, SAMPLE_PER_COLUMN * columns)
 
 
-def blown_up(hessian: Array, factor: float) -> Array:
+def extrapolate_hessian(hessian: Array, factor: float) -> Array:
     """The Hessian of a sample, times how many times more rows there are; directions that it may lack have a little."""
     hessian = hessian * factor
     hessian[np.diag_indices(len(hessian))] *= 1 + SAMPLE_SHRINKAGE

@@ -43,7 +43,7 @@ from mercer.report.wording import counted
 # Systems of inequalities a_i · δ ≥ 0 over the rows of a design, known by products: what separation is about.
 
 
-def refused_beyond_range(values: Array) -> Array:
+def check_finite_sums(values: Array) -> Array:
     """The values, if they are numbers: rows of ±1.8e308 have sums and squares that are none."""
     if not np.isfinite(values).all():
         raise NonFiniteError(
@@ -87,7 +87,7 @@ class Cone(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Signed(Cone):
+class SignedCone(Cone):
     """a_i = sign_i x_i; a sign of 0 means a row of no interest."""
 
     design: Design
@@ -115,7 +115,7 @@ class Signed(Cone):
 
 
 @dataclass(frozen=True, eq=False)
-class Against(Cone):
+class ClassCone(Cone):
     """a_ik · δ = x_i · (δ_c − δ_k) for a row of class c and every other class k, row after row."""
 
     design: Design
@@ -153,7 +153,7 @@ class Against(Cone):
 
 
 @dataclass(frozen=True, eq=False)
-class Unmoved:
+class InvariantDirections:
     """The directions that move none of some rows of a design."""
 
     size: Array
@@ -162,7 +162,7 @@ class Unmoved:
 
     @classmethod
     def by(cls, design: Design, rows: Array) -> Self:
-        gram = refused_beyond_range(design.gram(rows.astype(float)))
+        gram = check_finite_sums(design.gram(rows.astype(float)))
         size = np.sqrt(np.where(np.diagonal(gram) > 0, np.diagonal(gram), 1.0))
         with blas_for(len(size)):
             values, vectors = np.linalg.eigh(gram / size / size[:, None])
@@ -187,17 +187,17 @@ class Unmoved:
 #: a_i·δ within this of 0, for |δ_j| up to 1 and columns of unit size, is 0
 ZERO = 1e-9
 #: a sum of n rows of unit size within n times this of 0 is 0
-NOTHING = 1e-13
+SUM_ROUNDING = 1e-13
 #: columns beyond which directions that move none of some rows are not looked for
 MOST_COLUMNS = 2000
 #: numbers up to which the rows of a programme are written out, zeros included: 1 GiB
 MOST_NUMBERS = 1 << 27
 #: how well multipliers have to balance the rows
-BALANCED = 1e-8
+BALANCE_TOLERANCE = 1e-8
 #: rows up to which all of them enter the programme, and by how many it grows otherwise
 FEW_ROWS, MORE_ROWS, MORE_PER_COLUMN = 1000, 500, 4
 #: the tightest that HiGHS takes
-PRECISELY: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+HIGHS_OPTIONS: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @stored(direction=floats("w"), separated=flags("n"), multipliers=floats("n"))
@@ -254,7 +254,7 @@ def bernoulli(observations: Observations) -> Separation:
     'none'
     """
     y = observations.y
-    return _of_signs(observations, np.where(y >= 1, 1.0, np.where(y <= 0, -1.0, 0.0)))
+    return _separate_signed(observations, np.where(y >= 1, 1.0, np.where(y <= 0, -1.0, 0.0)))
 
 
 def poisson(observations: Observations) -> Separation:
@@ -270,7 +270,7 @@ def poisson(observations: Observations) -> Separation:
     separation : Separation
         Its separated rows have y = 0, and a mean that goes to 0.
     """
-    return _of_signs(observations, np.where(observations.y > 0, 0.0, -1.0))
+    return _separate_signed(observations, np.where(observations.y > 0, 0.0, -1.0))
 
 
 def categorical(observations: Observations, classes: int) -> Separation:
@@ -289,29 +289,29 @@ def categorical(observations: Observations, classes: int) -> Separation:
         Its direction has columns that sum to 0 in every row: only differences between classes matter. A row is
         separated if it is from every other class.
     """
-    cone = Against(observations.design, observations.y.astype(np.intp), classes, _counted(observations))
+    cone = ClassCone(observations.design, observations.y.astype(np.intp), classes, _positive_weight(observations))
     return _SeparationSearch(cone).run()
 
 
-def _of_signs(observations: Observations, sign: Array) -> Separation:
-    counted = _counted(observations)
+def _separate_signed(observations: Observations, sign: Array) -> Separation:
+    counted = _positive_weight(observations)
     still = counted & (sign == 0)
-    cone = Signed(observations.design, np.where(counted, sign, 0.0), counted)
+    cone = SignedCone(observations.design, np.where(counted, sign, 0.0), counted)
     if not still.any():
         return _SeparationSearch(cone).run()
     if (columns := observations.design.n_columns) > MOST_COLUMNS:
-        raise _too_many(columns)
-    return _SeparationSearch(cone, Unmoved.by(observations.design, still).basis()).run()
+        raise _too_many_columns(columns)
+    return _SeparationSearch(cone, InvariantDirections.by(observations.design, still).basis()).run()
 
 
-def _too_many(columns: int) -> TooManyColumnsError:
+def _too_many_columns(columns: int) -> TooManyColumnsError:
     return TooManyColumnsError(
         f"a hyperplane that separates these rows would take too long to find among {columns} columns; leave columns "
         "out, or use a penalty."
     )
 
 
-def _counted(observations: Observations) -> Array:
+def _positive_weight(observations: Observations) -> Array:
     if observations.weight is None:
         return np.ones(len(observations), dtype=bool)
     return np.asarray(observations.weight > 0)
@@ -342,20 +342,20 @@ class _SeparationSearch:
         turned = (self._slack > 0) & (slack < 0)
         before = 1 + np.max(-slack[turned] / self._slack[turned], initial=0.0)
         self._slack = before * self._slack + np.where(np.abs(slack) <= ZERO, 0.0, slack)
-        self._direction = refused_beyond_range(before * self._direction + self._clean(step))
+        self._direction = check_finite_sums(before * self._direction + self._clean(step))
         self._left &= slack <= ZERO
 
     def _separating(self) -> Array | None:
         """A direction that separates some of the rows that are left and puts none on the wrong side, or None."""
         left = np.flatnonzero(self._left)
-        gain = refused_beyond_range(self._reduced(self._cone.transposed_times(self._left.astype(float))))
+        gain = check_finite_sums(self._reduced(self._cone.transposed_times(self._left.astype(float))))
         unit = np.abs(gain).max(initial=0.0)
-        if unit <= NOTHING * len(left):
+        if unit <= SUM_ROUNDING * len(left):
             self._multipliers[left] = 1.0
             return None
         if (direction := self._by_equations(left)) is not None:
             return direction
-        rows = _sample(left, self._batch)
+        rows = _sample_rows(left, self._batch)
         while True:
             solution, multipliers = _maximise(gain / unit, self._taken(rows))
             direction = self._expanded(solution)
@@ -403,15 +403,15 @@ class _SeparationSearch:
 
     def _taken(self, rows: Array) -> Array:
         if len(rows) * self._direction.size > MOST_NUMBERS:
-            raise _too_many(self._cone.design.n_columns)
+            raise _too_many_columns(self._cone.design.n_columns)
         return self._cone.take(rows) if self._basis is None else self._cone.take(rows) @ self._basis
 
     # What was found.
 
     @functools.cached_property
-    def _idle(self) -> Unmoved | None:
+    def _idle(self) -> InvariantDirections | None:
         design = self._cone.design
-        return Unmoved.by(design, self._cone.counted) if design.n_columns <= MOST_COLUMNS else None
+        return InvariantDirections.by(design, self._cone.counted) if design.n_columns <= MOST_COLUMNS else None
 
     def _clean(self, direction: Array) -> Array:
         """In the units of the data, without what moves no row and without rounding errors."""
@@ -450,10 +450,10 @@ class _SeparationSearch:
             f"distance of {counted(int(self._left.sum()), 'row')} from balancing under positive weights, which proves "
             "that no hyperplane separates them"
         )
-        return Certificate("no separation", np.inf if wrong else value, BALANCED, sentence)
+        return Certificate("no separation", np.inf if wrong else value, BALANCE_TOLERANCE, sentence)
 
 
-def _sample(rows: Array, size: int) -> Array:
+def _sample_rows(rows: Array, size: int) -> Array:
     """All rows if they are few, else some."""
     if len(rows) <= max(FEW_ROWS, size):
         return rows
@@ -463,7 +463,7 @@ def _sample(rows: Array, size: int) -> Array:
 def _maximise(gain: Array, rows: Array) -> tuple[Array, Array]:
     """max gain·γ with rows·γ ≥ 0 and |γ_j| ≤ 1: γ, and multipliers with gain + rowsᵀ·multipliers = 0 if that is 0."""
     bounds, right = (-1, 1), np.zeros(len(rows))
-    result: Any = linprog(-gain, A_ub=-rows, b_ub=right, bounds=bounds, method="highs", options=PRECISELY)
+    result: Any = linprog(-gain, A_ub=-rows, b_ub=right, bounds=bounds, method="highs", options=HIGHS_OPTIONS)
     if result.x is None:  # no proof: the certificate will not hold
         return np.zeros(len(gain)), np.zeros(len(rows))
     return result.x, -result.ineqlin.marginals

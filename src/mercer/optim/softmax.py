@@ -23,19 +23,8 @@ from mercer.matrices.squares import column_squares
 from mercer.optim import lbfgs, newton, row_space
 from mercer.optim import scaling as sampled_scaling
 from mercer.optim.certificate import Progress, Solution
-from mercer.optim.problem import Product, Slope, product_at_hand, standard_error, summed
-from mercer.optim.scaling import (
-    FewRows,
-    RepeatedScaling,
-    Scaling,
-    Standardising,
-    Whitening,
-    blown_up,
-    fit_to_sample,
-    sample_size,
-    sampled_hessian,
-    typical_rows,
-)
+from mercer.optim.problem import Product, Slope, sampled_product, standard_error, reduce_cached
+from mercer.optim.scaling import WoodburyScaling, RepeatedScaling, Scaling, DiagonalScaling, WhiteningScaling, extrapolate_hessian, fit_to_sample, sample_size, sampled_hessian, typical_rows
 from mercer.stats.quadratic import GRADIENT, HESSIAN, SoftmaxQuadratic
 
 TOLERANCE = 1e-8
@@ -131,7 +120,7 @@ class SoftmaxProblem:
 
     def sums(self, W: Array, order: int = HESSIAN) -> SoftmaxQuadratic:
         """Of the losses at a matrix of coefficients."""
-        return summed(SoftmaxQuadratic.at(self.response, W, order), self.observations)
+        return reduce_cached(SoftmaxQuadratic.at(self.response, W, order), self.observations)
 
     def _hessian(self, of_columns: Array) -> Array:
         """From blocks by columns of η to points: (B ⊗ I)ᵀ H (B ⊗ I), with the penalty, in the order of `matrix`."""
@@ -146,7 +135,7 @@ class SoftmaxProblem:
     def hessian_product(self, v: Array) -> Product:
         """u ↦ H u for the Hessian at `v`, which is never formed; of a source, as the rows at hand tell it."""
         if self.observations.streamed:
-            return product_at_hand(self, v)
+            return sampled_product(self, v)
         design, _, weight, offset = self.observations.batch(slice(None))
         eta, axes = design.times(self.matrix(v)), self.axes
         every = self.response.probabilities(eta if offset is None else eta + offset)
@@ -185,20 +174,20 @@ class SoftmaxProblem:
         if p > sampled_scaling.MOST_WHITENED:
             (design, _, weight, _), factor = typical_rows(self.observations)
             h = factor * (np.ones(design.n_rows) if weight is None else weight)
-            scaling = Standardising.of(design, variance * h, self.strengths.l2)
+            scaling = DiagonalScaling.of(design, variance * h, self.strengths.l2)
             return scaling, float(np.median(scaling.scale**-2) / variance)
         some = self.observations.some(sample_size(p), of=2)
         design, _, weight, _ = (self.observations if some is None else some).batch(slice(None))
         h = np.ones(design.n_rows) if weight is None else weight
         with np.errstate(over="ignore", invalid="ignore"):
-            few = FewRows.of(design, variance * h, self.strengths.l2) if n < p else None
+            few = WoodburyScaling.of(design, variance * h, self.strengths.l2) if n < p else None
             if few is not None:
                 return few, float(column_squares(design, h).mean())
             gram = design.gram(h)
         if not np.isfinite(gram).all():  # neither are the gradients of such rows, so that there is no way down to scale
-            return Whitening.of(np.eye(p)), 1.0
-        gram = gram if some is None else blown_up(gram, n / len(some))
-        return Whitening.of(variance * gram + np.diag(self.strengths.l2)), float(gram.trace() / p)
+            return WhiteningScaling.of(np.eye(p)), 1.0
+        gram = gram if some is None else extrapolate_hessian(gram, n / len(some))
+        return WhiteningScaling.of(variance * gram + np.diag(self.strengths.l2)), float(gram.trace() / p)
 
 
 def solve(
@@ -235,10 +224,10 @@ def solve(
         On Ctrl-C, with the best solution so far.
     """
     options = {"tolerance": tolerance, "most_steps": most_steps, "progress": progress}
-    return with_matrix(problem, lambda: _solve(problem, start, **options))
+    return solve_as_matrix(problem, lambda: _solve(problem, start, **options))
 
 
-def with_matrix(problem: SoftmaxProblem, solve_for_point: Callable[[], Solution]) -> Solution:
+def solve_as_matrix(problem: SoftmaxProblem, solve_for_point: Callable[[], Solution]) -> Solution:
     """A solution with the matrix of coefficients for a value, also where the user stops the search for it."""
     try:
         solution = solve_for_point()
@@ -248,31 +237,31 @@ def with_matrix(problem: SoftmaxProblem, solve_for_point: Callable[[], Solution]
     return replace(solution, value=problem.matrix(solution.value))
 
 
-def by_newton(problem: SoftmaxProblem) -> bool:
+def suits_newton(problem: SoftmaxProblem) -> bool:
     """Whether Newton's method is to be used."""
     return problem.n_columns <= MOST_NEWTON
 
 
 def _solve(problem: SoftmaxProblem, start: Array | None, **options: Any) -> Solution:
-    if by_newton(problem):
+    if suits_newton(problem):
         return newton.solve(cast(Any, problem), start, **options)
     if row_space.suits(problem):
         return row_space.solve(problem, start, **options)
-    return by_lbfgs(problem, start, **options)
+    return solve_by_lbfgs(problem, start, **options)
 
 
-def by_lbfgs(problem: SoftmaxProblem, start: Array | None, **options: Any) -> Solution:
+def solve_by_lbfgs(problem: SoftmaxProblem, start: Array | None, **options: Any) -> Solution:
     """Many coefficients; where rows are streamed, from a fit to those at hand and with their curvature."""
     if not problem.observations.streamed:
         return lbfgs.descend(problem, problem.start() if start is None else start, problem.scaling(), **options)
     if start is None:
-        start = fit_to_sample(problem, _solve_few)
+        start = fit_to_sample(problem, _solve_sample)
     if start is None:
         start = problem.start()
     whitened = problem.n_columns <= sampled_scaling.MOST_WHITENED
-    scaling = Whitening.of(sampled_hessian(problem, start)) if whitened else problem.scaling()
+    scaling = WhiteningScaling.of(sampled_hessian(problem, start)) if whitened else problem.scaling()
     return lbfgs.descend(problem, start, scaling, **options)
 
 
-def _solve_few(problem: SoftmaxProblem, *, tolerance: float) -> Solution:
+def _solve_sample(problem: SoftmaxProblem, *, tolerance: float) -> Solution:
     return _solve(problem, None, tolerance=tolerance)

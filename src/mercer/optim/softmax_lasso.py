@@ -15,10 +15,10 @@ from scipy.optimize import minimize
 
 from mercer._typing import Array
 from mercer.engines.reducing import reduce
-from mercer.optim.certificate import Certificate, Measured, Progress, Solution, keeping
+from mercer.optim.certificate import Certificate, LengthMeasure, Progress, Solution, keep_on_interrupt
 from mercer.optim.curvature import Curvature
 from mercer.optim.duality import STRONGEST
-from mercer.optim.scaling import Standardising
+from mercer.optim.scaling import DiagonalScaling
 from mercer.optim.softmax import SoftmaxProblem
 from mercer.stats.quadratic import GRADIENT, HESSIAN, SoftmaxQuadratic
 
@@ -65,7 +65,7 @@ def solve(
         On Ctrl-C, with the best solution so far.
     """
     search = _SoftmaxSearch(problem, start, tolerance, progress)
-    with keeping(search.solution):
+    with keep_on_interrupt(search.solution):
         search.run(most_steps)
     return search.solution()
 
@@ -111,16 +111,16 @@ class _SoftmaxSearch:
         self.here = self._look(self._inverse(W))
         #: the length to come down to by the curvature of the start
         self._aim = tolerance
-        self._measured = Measured(self._measure)
+        self._measured = LengthMeasure(self._measure)
         self.trace = [self.here.value]
 
-    def _standardising(self) -> Standardising:
+    def _standardising(self) -> DiagonalScaling:
         design, _, weight, _ = self._problem.observations.batch(slice(None))
         shares = self._problem.shares
         variance = float(np.mean(shares * (1 - shares)))
         h = variance * (np.ones(design.n_rows) if weight is None else weight)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # an objective of such rows is not finite
-            return Standardising.of(design, h, self._problem.strengths.l2)
+            return DiagonalScaling.of(design, h, self._problem.strengths.l2)
 
     def measured(self) -> float:
         """The length by the curvature that is here."""
@@ -138,7 +138,7 @@ class _SoftmaxSearch:
         p = self._problem.response.probabilities(eta if offset is None else eta + offset)
         h = p * (1 - p) * (1.0 if weight is None else weight[:, None])
         with np.errstate(invalid="ignore", divide="ignore"):
-            scales = [Standardising.of(design, of_class, self._problem.strengths.l2).scale for of_class in h.T]
+            scales = [DiagonalScaling.of(design, of_class, self._problem.strengths.l2).scale for of_class in h.T]
         longer = np.stack(scales, axis=1) / self._scaling.scale[:, None]
         return float(np.linalg.norm(longer * self.here.subgradient))
 

@@ -16,9 +16,9 @@ from mercer._typing import Array
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.matrices.dense import is_block
 from mercer.optim import _online_loops as loops
-from mercer.optim.certificate import Progress, Solution, gradient_certificate, keeping
+from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.curvature import Curvature
-from mercer.optim.learning_rules import LearningRule, Lesson, Rate, Units
+from mercer.optim.learning_rules import LearningRule, LabelledRows, LearningRate, ThresholdUnits
 from mercer.optim.problem import Problem, Slope
 from mercer.stats.quadratic import HESSIAN
 
@@ -85,12 +85,12 @@ def solve(
     size = batch_rows or max(1, len(problem.observations) // STEPS)
     rng = None if random_state is None else np.random.default_rng(random_state)
     descent = _StochasticDescent(problem, problem.start() if start is None else start, rate, decay, size, rng)
-    with keeping(lambda: descent.solution(tolerance)):
+    with keep_on_interrupt(lambda: descent.solution(tolerance)):
         descent.run(tolerance, most_steps, progress)
     return descent.solution(tolerance)
 
 
-class _Best(NamedTuple):
+class _BestIterate(NamedTuple):
     w: Array
     slope: Slope
 
@@ -108,10 +108,10 @@ class _StochasticDescent:
         self._problem, self._size, self._rng = problem, size, rng
         self._w = np.array(start, dtype=float)
         with np.errstate(all="ignore"):
-            self._best = _Best(self._w.copy(), problem.at(self._w, HESSIAN))
+            self._best = _BestIterate(self._w.copy(), problem.at(self._w, HESSIAN))
         rows = len(problem.observations)
         safe = rows / (float(np.trace(self._best.slope.hessian)) or 1.0) / size
-        self._rate, self._adapts = Rate(safe if rate is None else rate, decay), rate is None
+        self._rate, self._adapts = LearningRate(safe if rate is None else rate, decay), rate is None
         self._trace = [self._best.slope.value]
 
     def run(self, tolerance: float, most_passes: int, progress: Progress | None) -> None:
@@ -125,9 +125,9 @@ class _StochasticDescent:
                 there = self._problem.at(mean, HESSIAN)
             self._trace.append(there.value)
             if there.value < self._best.slope.value:
-                self._best = _Best(mean.copy(), there)
+                self._best = _BestIterate(mean.copy(), there)
             elif self._adapts and not there.value <= self._trace[0]:
-                self._rate = Rate(0.5 * self._rate.start, self._rate.decay)
+                self._rate = LearningRate(0.5 * self._rate.start, self._rate.decay)
                 self._w, mean = self._best.w.copy(), self._best.w.copy()
             if progress is not None:
                 progress(number + 1, there.value, self._distance())
@@ -165,7 +165,7 @@ class _StochasticDescent:
 # Linear threshold units.
 
 
-class StochasticPass(NamedTuple):
+class LearningPass(NamedTuple):
     """How units fared while they learnt: what each row cost before it was learnt."""
 
     #: Σ weight · loss of each unit
@@ -178,9 +178,9 @@ class StochasticPass(NamedTuple):
     finite: bool
 
 
-def pass_over(
-    lesson: Lesson, rule: LearningRule, units: Units, rate: Rate, *, order: Array = IN_ORDER, average: bool = False
-) -> StochasticPass:
+def learn_pass(
+    lesson: LabelledRows, rule: LearningRule, units: ThresholdUnits, rate: LearningRate, *, order: Array = IN_ORDER, average: bool = False
+) -> LearningPass:
     """Let units learn every row once, one after the other.
 
     Parameters
@@ -203,15 +203,15 @@ def pass_over(
     fared : Pass
     """
     tally = np.zeros((lesson.units + 1, 2))
-    for rows in _portions(lesson):
+    for rows in _row_portions(lesson):
         pace = loops.Pace(*rate, units.passes + rows.start / lesson.n_rows, 1 / lesson.n_rows, units.steps)
         _learn(lesson, rule, units, order if order.size == 0 else order[rows], rows, pace, average, tally)
         units.steps += rows.stop - rows.start
     units.passes += 1
-    return StochasticPass(tally[:-1, 0], tally[:-1, 1], float(tally[-1, 0]), bool(np.isfinite(tally[-1, 1])))
+    return LearningPass(tally[:-1, 0], tally[:-1, 1], float(tally[-1, 0]), bool(np.isfinite(tally[-1, 1])))
 
 
-def shuffled(n: int, rng: np.random.Generator) -> Array:
+def shuffle_rows(n: int, rng: np.random.Generator) -> Array:
     """Rows in random order; where they are many, neighbours stay together."""
     if n <= MANY_ROWS:
         return rng.permutation(n)
@@ -219,7 +219,7 @@ def shuffled(n: int, rng: np.random.Generator) -> Array:
     return np.asarray(order[order < n])
 
 
-def _portions(lesson: Lesson) -> list[slice]:
+def _row_portions(lesson: LabelledRows) -> list[slice]:
     """All rows at once if loops can read them as they are, else blocks to be copied."""
     if lesson.entries is not None or is_block(lesson.X):
         return [slice(0, lesson.n_rows)]
@@ -227,9 +227,9 @@ def _portions(lesson: Lesson) -> list[slice]:
 
 
 def _learn(
-    lesson: Lesson,
+    lesson: LabelledRows,
     rule: LearningRule,
-    units: Units,
+    units: ThresholdUnits,
     order: Array,
     rows: slice,
     pace: loops.Pace,
@@ -240,7 +240,7 @@ def _learn(
     weight = NOTHING if lesson.weight is None else lesson.weight
     w, w_sum = units.w, units.w_sum if average else NOTHING.reshape(0, 0)
     if lesson.entries is None:
-        learn, (X, codes, weight, order) = loops.learn_dense, _block(lesson, order, rows, weight)
+        learn, (X, codes, weight, order) = loops.learn_dense, _readable_block(lesson, order, rows, weight)
         data: tuple[Array, ...] = (X,)
         w, w_sum = w.T, w_sum.T
     else:
@@ -251,7 +251,7 @@ def _learn(
     learn(rule.code, *data, codes, lesson.first, weight, order, pace, w, bias, learns, w_sum, units.bias_sum, tally)
 
 
-def _block(lesson: Lesson, order: Array, rows: slice, weight: Array) -> tuple[Array, Array, Array, Array]:
+def _readable_block(lesson: LabelledRows, order: Array, rows: slice, weight: Array) -> tuple[Array, Array, Array, Array]:
     """Rows of numbers as loops read them: in place if they can be, else copied in their order."""
     if is_block(lesson.X):
         return lesson.X, lesson.codes, weight, order

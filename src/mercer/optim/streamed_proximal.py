@@ -15,10 +15,10 @@ import numpy as np
 from mercer._typing import Array
 from mercer.optim import proximal_newton, softmax_lasso
 from mercer.optim._working_sets import PenalisedQuadratic
-from mercer.optim.certificate import Progress, Solution, keeping, subgradient_certificate
+from mercer.optim.certificate import Progress, Solution, keep_on_interrupt, subgradient_certificate
 from mercer.optim.curvature import Curvature
 from mercer.optim.duality import GapPenalty
-from mercer.optim.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway
+from mercer.optim.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, StallMonitor
 from mercer.optim.problem import Problem
 from mercer.optim.scaling import fit_to_sample
 from mercer.optim.softmax import SoftmaxProblem
@@ -70,7 +70,7 @@ def solve(
     """
     losses = StreamedClassLosses(problem) if isinstance(problem, SoftmaxProblem) else StreamedMeanLosses(problem)
     descent = _StreamedProximalDescent(losses, start, tolerance, progress)
-    with keeping(descent.solution):
+    with keep_on_interrupt(descent.solution):
         descent.run(most_steps)
     return descent.solution()
 
@@ -148,7 +148,7 @@ class StreamedClassLosses:
 
 
 @dataclass(frozen=True, eq=False)
-class _StreamedPlace:
+class _StreamedIterate:
     u: Array
     value: float
     loss: float
@@ -174,7 +174,7 @@ class _StreamedProximalDescent:
         self.here = self._look(losses.start() if start is None else losses.from_coefficients(start))
         self.trace = [self.here.value]
 
-    def _look(self, u: Array) -> _StreamedPlace:
+    def _look(self, u: Array) -> _StreamedIterate:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             loss, gradient, hessian = self._losses.at(u)
             curvature = np.diagonal(hessian) + self._penalty.l2
@@ -182,13 +182,13 @@ class _StreamedProximalDescent:
             size = float(np.sum(np.square(away) / np.where(curvature > 0, curvature, 1.0)))
             smooth = loss + 0.5 * float(self._penalty.l2 @ np.square(u))
             value = loss + self._penalty.value(u)
-            return _StreamedPlace(u, value, loss, gradient, hessian, float(np.sqrt(size)) / self._losses.unit(smooth))
+            return _StreamedIterate(u, value, loss, gradient, hessian, float(np.sqrt(size)) / self._losses.unit(smooth))
 
     def run(self, most_steps: int) -> None:
         """Step down until there, or until there is no way down; an objective that is not finite has none."""
         if not np.isfinite(self.here.value + self.here.length):
             return
-        headway = Headway(self.here.length)
+        headway = StallMonitor(self.here.length)
         for number in range(1, most_steps + 1):
             if self.here.length <= self._tolerance or headway.none or not self._advance():
                 return

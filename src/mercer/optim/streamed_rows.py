@@ -51,8 +51,8 @@ class StreamedRows(LeastSquaresRows):
                 f"least squares of a source keep the products of all pairs of columns, too many for {columns} columns; "
                 'use GLM("gaussian", solver="lbfgs"), or a feature map with fewer columns.'
             )
-        rows, sums = fold(functools.partial(_summary, NormalEquations, read, None), source, _merged)
-        refuse_no_weight(sums.rows)
+        rows, sums = fold(functools.partial(_summarise_chunk, NormalEquations, read, None), source, _merge_summaries)
+        check_total_weight(sums.rows)
         kind = replace(kind, X=kind.X[:0], Y=kind.Y[:0], weight=None)
         every = np.ones(targets, dtype=bool)
         return cls(X=source, Y=kind.Y, read=read, n_rows=rows, sums=sums, kind=kind, chosen=every)
@@ -92,7 +92,7 @@ class StreamedRows(LeastSquaresRows):
     def summarised(self, kind: type[S]) -> S:
         if self.chosen.all() and isinstance(self.sums, kind):
             return self.sums
-        return fold(functools.partial(_summary, kind, self.read, self.chosen), self.X, _merged)[1]
+        return fold(functools.partial(_summarise_chunk, kind, self.read, self.chosen), self.X, _merge_summaries)[1]
 
     def lengths_of(self, change: Array, level: Array) -> Array:
         x, _ = self.sums.mean
@@ -104,48 +104,48 @@ class StreamedRows(LeastSquaresRows):
         return np.asarray(np.sqrt(self.sums.products(centred=False).squares))
 
     def gradient(self, shift: Array, v: Array) -> Pair:
-        return fold(functools.partial(_gradient, self.read, self.chosen, shift, v), self.X, _added)
+        return fold(functools.partial(_gradient_of_chunk, self.read, self.chosen, shift, v), self.X, _add_pairs)
 
     def added(self, function: Callable[[LeastSquaresRows], Array]) -> Array:
         """The sum of what a function, which can be pickled, makes of the rows of each chunk."""
-        return fold(functools.partial(_applied, self.read, function), self.X, np.add)
+        return fold(functools.partial(_apply_to_chunk, self.read, function), self.X, np.add)
 
 
-def refuse_no_weight(rows: int) -> None:
+def check_total_weight(rows: int) -> None:
     """Some parts of a source may weigh nothing, but not all of it; `rows` are those with a weight above 0."""
     if not rows:
         raise DataError("Sample weights must contain at least one non-zero number. Every row weighs 0.")
 
 
-def _summary(kind: type[S], read: Reading, chosen: Array | None, chunk: Chunk) -> tuple[int, S]:
+def _summarise_chunk(kind: type[S], read: Reading, chosen: Array | None, chunk: Chunk) -> tuple[int, S]:
     """The number of rows of a chunk, and their statistic."""
     rows = read(chunk)
     summary = (rows if chosen is None else rows.only(chosen)).summarised(kind)
-    _refuse_non_finite(summary)
+    _check_finite(summary)
     return len(rows), summary
 
 
-def _refuse_non_finite(summary: NormalEquations | RFactor) -> None:
+def _check_finite(summary: NormalEquations | RFactor) -> None:
     """At once, and not after all other rows; squares that are too large are left for the solver to find."""
     means = summary.moments.offset if isinstance(summary, NormalEquations) else summary.R
     if not np.isfinite(means).all():
         raise NonFiniteError(NOT_FINITE)
 
 
-def _merged(mine: tuple[int, S], theirs: tuple[int, S]) -> tuple[int, S]:
+def _merge_summaries(mine: tuple[int, S], theirs: tuple[int, S]) -> tuple[int, S]:
     return mine[0] + theirs[0], mine[1].merge(theirs[1])
 
 
-def _gradient(read: Reading, chosen: Array, shift: Array, v: Array, chunk: Chunk) -> Pair:
+def _gradient_of_chunk(read: Reading, chosen: Array, shift: Array, v: Array, chunk: Chunk) -> Pair:
     return read(chunk).only(chosen).gradient(shift, v)
 
 
-def _added(mine: Pair, theirs: Pair) -> Pair:
+def _add_pairs(mine: Pair, theirs: Pair) -> Pair:
     """With the rounding error of the sum beside it."""
     total = mine[0] + theirs[0]
     part = total - mine[0]
     return total, mine[1] + theirs[1] + (mine[0] - (total - part)) + (theirs[0] - part)
 
 
-def _applied(read: Reading, function: Callable[[LeastSquaresRows], Array], chunk: Chunk) -> Array:
+def _apply_to_chunk(read: Reading, function: Callable[[LeastSquaresRows], Array], chunk: Chunk) -> Array:
     return function(read(chunk))

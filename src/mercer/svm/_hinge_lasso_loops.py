@@ -8,16 +8,16 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._jit import IN_ORDER, jit
-from mercer.optim.row_order_loops import shuffle, span
+from mercer.optim.row_order_loops import row_span, shuffle
 
 #: a step has to lower the objective by this portion of what its slope promises; it is halved until it does
-ENOUGH, MOST_HALVINGS = 0.01, 30
+SUFFICIENT_DECREASE, MAX_HALVINGS = 0.01, 30
 
 
 @jit(forceinline=True, **IN_ORDER)
-def slopes(indptr, indices, values, j, n, y, weight, eta):  # type: ignore[no-untyped-def]
+def compute_slopes(indptr, indices, values, j, n, y, weight, eta):  # type: ignore[no-untyped-def]
     """Of the losses in one coefficient: the first derivative and, of rows short of their margin, the second."""
-    begin, end = span(indptr, j, n)
+    begin, end = row_span(indptr, j, n)
     first = second = 0.0
     for entry in range(begin, end):
         i = entry - begin if indptr.shape[0] == 0 else np.int64(indices[entry])
@@ -30,9 +30,9 @@ def slopes(indptr, indices, values, j, n, y, weight, eta):  # type: ignore[no-un
 
 
 @jit(forceinline=True, **IN_ORDER)
-def change(indptr, indices, values, j, n, y, weight, eta, step):  # type: ignore[no-untyped-def]
+def compute_change(indptr, indices, values, j, n, y, weight, eta, step):  # type: ignore[no-untyped-def]
     """Of the losses, by a step of one coefficient."""
-    begin, end = span(indptr, j, n)
+    begin, end = row_span(indptr, j, n)
     total = 0.0
     for entry in range(begin, end):
         i = entry - begin if indptr.shape[0] == 0 else np.int64(indices[entry])
@@ -43,15 +43,15 @@ def change(indptr, indices, values, j, n, y, weight, eta, step):  # type: ignore
 
 
 @jit(forceinline=True, **IN_ORDER)
-def move(indptr, indices, values, j, n, eta, step):  # type: ignore[no-untyped-def]
-    begin, end = span(indptr, j, n)
+def move_coefficient(indptr, indices, values, j, n, eta, step):  # type: ignore[no-untyped-def]
+    begin, end = row_span(indptr, j, n)
     for entry in range(begin, end):
         i = entry - begin if indptr.shape[0] == 0 else np.int64(indices[entry])
         eta[i] += step * values[entry]
 
 
 @jit(forceinline=True, **IN_ORDER)
-def newton_step(first, second, w):  # type: ignore[no-untyped-def]
+def step_to_minimum(first, second, w):  # type: ignore[no-untyped-def]
     """To the minimum of first · d + ½ second · d² + |w + d|."""
     if first + 1.0 <= second * w:
         return -(first + 1.0) / second
@@ -73,7 +73,7 @@ def sweep(indptr, indices, values, y, weight, active, n_active, seed, limit, w, 
     t = 0
     while t < n_active:
         j = active[t]
-        first, second = slopes(indptr, indices, values, j, n, y, weight, eta)
+        first, second = compute_slopes(indptr, indices, values, j, n, y, weight, eta)
         if w[j] == 0.0 and abs(first) <= 1.0:
             if 1.0 - abs(first) > limit:
                 n_active -= 1
@@ -84,15 +84,15 @@ def sweep(indptr, indices, values, y, weight, active, n_active, seed, limit, w, 
         t += 1
         sign = -np.sign(first) if w[j] == 0.0 else np.sign(w[j])
         largest = max(largest, abs(first + sign))
-        step = newton_step(first, second, w[j]) if second > 0.0 else -w[j]
+        step = step_to_minimum(first, second, w[j]) if second > 0.0 else -w[j]
         promise = first * step + abs(w[j] + step) - abs(w[j])
         if promise >= 0.0:
             continue
-        for _ in range(MOST_HALVINGS):
-            gained = change(indptr, indices, values, j, n, y, weight, eta, step) + abs(w[j] + step) - abs(w[j])
-            if gained <= ENOUGH * promise:
+        for _ in range(MAX_HALVINGS):
+            gained = compute_change(indptr, indices, values, j, n, y, weight, eta, step) + abs(w[j] + step) - abs(w[j])
+            if gained <= SUFFICIENT_DECREASE * promise:
                 w[j] += step
-                move(indptr, indices, values, j, n, eta, step)
+                move_coefficient(indptr, indices, values, j, n, eta, step)
                 break
             step *= 0.5
             promise *= 0.5

@@ -16,8 +16,8 @@ from mercer._warn import warn
 from mercer.base.progress import Progress
 from mercer.base.validation import (
     Plan,
-    checked,
-    checked_weight,
+    check_rows,
+    check_weight,
     column_names,
     is_sparse,
     refuse_no_target,
@@ -27,24 +27,24 @@ from mercer.families.penalties import Strengths
 from mercer.matrices import Observations
 from mercer.optim import proximal_newton
 from mercer.optim.certificate import Certificate, Solution
-from mercer.optim.proximal_newton import ALL_AT_ONCE
+from mercer.optim.proximal_newton import FULL_COLUMNS
 from mercer.optim.squared_hinge import SquaredHinge, SquaredHingeProblem
 from mercer.svm._crammer_singer import ClassLosses, ClassProblem, CrammerSingerNewton
-from mercer.svm._dual_descent import CrammerSinger, DualDescent
+from mercer.svm._dual_descent import CrammerSingerDescent, DualDescent
 from mercer.svm._hinge_lasso import HingeColumns, HingeLasso
-from mercer.svm._margin_newton import MOST_FACTORISED, MarginNewton
-from mercer.svm._margins import MarginDescent, MarginLosses, MarginProblem, MarginRows, run
+from mercer.svm._margin_newton import MAX_FACTORIZED, MarginNewton
+from mercer.svm._margins import MarginDescent, MarginLosses, MarginProblem, MarginRows, run_descents
 
 #: the gap asked for, as a portion of the objective, for a `tol` of 1: liblinear's slopes of 1e-4 leave about 1e-6
 GAP_PER_TOL = 1e-2
 #: rows up to which Newton's method is worthwhile, however many columns there are
-FEW_ROWS = 300
+NEWTON_ROWS = 300
 #: means, in standard deviations of their columns, whose squares leave few digits to the rest
-FAR = 1e5
+FAR_MEAN = 1e5
 #: what overflows leaves a certificate that is no number, which `store` looks for
-silent = np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
+ignore_overflow = np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 #: penalties that liblinear has for a loss, and whether it takes the primal or the dual problem
-KNOWN: dict[str, dict[str, tuple[bool, ...]]] = {
+LIBLINEAR_PENALTIES: dict[str, dict[str, tuple[bool, ...]]] = {
     "hinge": {"l2": (True,)},
     "squared_hinge": {"l1": (False,), "l2": (False, True)},
     "epsilon_insensitive": {"l2": (True,)},
@@ -52,11 +52,11 @@ KNOWN: dict[str, dict[str, tuple[bool, ...]]] = {
 }
 
 
-def refuse_unsupported(penalty: str, loss: str, dual: Any) -> None:
+def check_supported(penalty: str, loss: str, dual: Any) -> None:
     """Raise scikit-learn's errors for what liblinear cannot combine; here only L1 with a hinge would be new."""
-    if penalty not in KNOWN[loss]:
+    if penalty not in LIBLINEAR_PENALTIES[loss]:
         found = f"The combination of penalty='{penalty}' and loss='{loss}' is not supported"
-    elif dual != "auto" and dual not in KNOWN[loss][penalty]:
+    elif dual != "auto" and dual not in LIBLINEAR_PENALTIES[loss][penalty]:
         found = f"The combination of penalty='{penalty}' and loss='{loss}' are not supported when dual={dual}"
     else:
         return
@@ -66,15 +66,15 @@ def refuse_unsupported(penalty: str, loss: str, dual: Any) -> None:
     )
 
 
-def checked_rows(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Array]:
+def validate_rows(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Array]:
     """X in float64 and C order, or CSR, and y; `refuse_spoilt` looks for what is not finite."""
     refuse_no_target(estimator, y)
     options = {"dtype": np.float64, "order": "C", **options}
-    X, y = checked(estimator, X, y, reset=True, **options)
+    X, y = check_rows(estimator, X, y, reset=True, **options)
     return X, y
 
 
-def refuse_spoilt(estimator: Any, rows: MarginRows) -> None:
+def check_squares(estimator: Any, rows: MarginRows) -> None:
     """Raise if a value is not finite, or too large to be squared."""
     if np.isfinite(rows.squares).all():
         return
@@ -89,13 +89,13 @@ def refuse_spoilt(estimator: Any, rows: MarginRows) -> None:
     )
 
 
-def row_weights(sample_weight: Any, X: Any) -> Array:
+def fill_row_weights(sample_weight: Any, X: Any) -> Array:
     """One per row, and not all of them zero."""
-    weight = checked_weight(sample_weight, X)
+    weight = check_weight(sample_weight, X)
     return np.ones(X.shape[0]) if weight is None else weight
 
 
-def constant(estimator: Any) -> float:
+def intercept_constant(estimator: Any) -> float:
     """What liblinear writes beside every row: its coefficient, times it, is the intercept."""
     return float(estimator.intercept_scaling) if estimator.fit_intercept else 0.0
 
@@ -115,7 +115,7 @@ class LinearMachineFit:
         return max(self.solutions, key=lambda solution: solution.certificate.value)
 
 
-class SvmInterrupted(FitInterrupted):
+class LinearMachineInterrupted(FitInterrupted):
     """Ctrl-C, with the fit so far."""
 
     def __init__(self, fitted: LinearMachineFit) -> None:
@@ -136,13 +136,13 @@ class LinearMachineLimits:
         return GAP_PER_TOL * self.tol
 
 
-@silent
+@ignore_overflow
 def fit_ridge(
     rows: MarginRows, losses: Sequence[MarginLosses], limits: LinearMachineLimits, progress: Progress | None
 ) -> LinearMachineFit:
     """With a squared penalty: a problem for each of the losses."""
     problems = [MarginProblem(rows, each) for each in losses]
-    newton = _suits_newton(rows, smooth=problems[0].losses.smooth)
+    newton = _is_suited_to_newton(rows, smooth=problems[0].losses.smooth)
     descents: list[MarginDescent] = [
         MarginNewton(problem, limits.gap, limits.max_iter)
         if newton
@@ -150,16 +150,16 @@ def fit_ridge(
         for number, problem in enumerate(problems)
     ]
     path = "Newton's method" if newton else "dual coordinate descent"
-    return _found(descents, rows, progress, path)
+    return _run_to_end(descents, rows, progress, path)
 
 
-def _suits_newton(rows: MarginRows, *, smooth: bool) -> bool:
+def _is_suited_to_newton(rows: MarginRows, *, smooth: bool) -> bool:
     """Where rows are fewer than columns they are nearly at right angles, and descent row by row is hard to beat."""
-    few = rows.n_columns <= MOST_FACTORISED or rows.n_rows <= FEW_ROWS
+    few = rows.n_columns <= MAX_FACTORIZED or rows.n_rows <= NEWTON_ROWS
     return few or (smooth and rows.n_rows >= rows.n_columns)
 
 
-@silent
+@ignore_overflow
 def fit_crammer_singer(
     rows: MarginRows,
     codes: Array,
@@ -169,37 +169,37 @@ def fit_crammer_singer(
     progress: Progress | None,
 ) -> LinearMachineFit:
     """All classes at once."""
-    if rows.n_columns * n_classes <= MOST_FACTORISED:
+    if rows.n_columns * n_classes <= MAX_FACTORIZED:
         problem = ClassProblem(rows, ClassLosses(codes, penalty, n_classes))
         newton = CrammerSingerNewton(problem, limits.gap, limits.max_iter)
-        return _found([newton], rows, progress, "Newton's method, all classes at once")
-    descent = CrammerSinger(rows, codes, penalty, n_classes, limits.gap, limits.max_iter, limits.seed)
-    return _found([descent], rows, progress, "dual coordinate descent, all classes at once")
+        return _run_to_end([newton], rows, progress, "Newton's method, all classes at once")
+    descent = CrammerSingerDescent(rows, codes, penalty, n_classes, limits.gap, limits.max_iter, limits.seed)
+    return _run_to_end([descent], rows, progress, "dual coordinate descent, all classes at once")
 
 
-@silent
+@ignore_overflow
 def fit_lasso(
     rows: MarginRows, losses: Sequence[tuple[Array, Array]], limits: LinearMachineLimits, progress: Progress | None
 ) -> LinearMachineFit:
     """With a penalty of absolute values, of squared hinge losses: classes as ±1 and C of each row, for each problem."""
-    if rows.n_columns <= ALL_AT_ONCE and not _far_from_zero(rows):
-        return _by_proximal_newton(rows, losses, limits, progress)
+    if rows.n_columns <= FULL_COLUMNS and not _is_far_from_zero(rows):
+        return _fit_by_proximal_newton(rows, losses, limits, progress)
     columns = HingeColumns(rows)
     descents = [
         HingeLasso(columns, y, penalty, limits.gap, limits.max_iter, limits.seed + number)
         for number, (y, penalty) in enumerate(losses)
     ]
-    return _found(descents, rows, progress, "coordinate descent")
+    return _run_to_end(descents, rows, progress, "coordinate descent")
 
 
-def _far_from_zero(rows: MarginRows) -> bool:
+def _is_far_from_zero(rows: MarginRows) -> bool:
     """Whether several columns vary so little beside their means that products of them are all alike in float64."""
     if not isinstance(rows.X, np.ndarray):
         return False
-    return int(np.count_nonzero(np.abs(rows.X.mean(axis=0)) > FAR * rows.X.std(axis=0))) > 1
+    return int(np.count_nonzero(np.abs(rows.X.mean(axis=0)) > FAR_MEAN * rows.X.std(axis=0))) > 1
 
 
-def _by_proximal_newton(
+def _fit_by_proximal_newton(
     rows: MarginRows, losses: Sequence[tuple[Array, Array]], limits: LinearMachineLimits, progress: Progress | None
 ) -> LinearMachineFit:
     design = rows.design if rows.constant else rows.plain_design
@@ -217,19 +217,19 @@ def _by_proximal_newton(
             untouched = Certificate("duality gap", 1.0, limits.gap, "nothing has been learnt of this class yet")
             nothing = Solution(np.zeros(design.n_columns), untouched, (np.nan,))
             solutions += [stop.solution] + [nothing] * (len(losses) - len(solutions) - 1)
-            raise SvmInterrupted(_of_coefficients(solutions, rows)) from None
+            raise LinearMachineInterrupted(_collect_coefficients(solutions, rows)) from None
         solutions.append(found)
-    return _of_coefficients(solutions, rows)
+    return _collect_coefficients(solutions, rows)
 
 
-def _of_coefficients(solutions: Sequence[Solution], rows: MarginRows) -> LinearMachineFit:
+def _collect_coefficients(solutions: Sequence[Solution], rows: MarginRows) -> LinearMachineFit:
     W = np.stack([solution.value for solution in solutions])
     W = W / np.append(np.ones(W.shape[1] - 1), rows.constant) if rows.constant else np.pad(W, ((0, 0), (0, 1)))
     n_iter = max(len(solution.trace) for solution in solutions) - 1
     return LinearMachineFit(tuple(solutions), W, n_iter, "proximal Newton")
 
 
-def _found(
+def _run_to_end(
     descents: Sequence[MarginDescent], rows: MarginRows, progress: Progress | None, path: str
 ) -> LinearMachineFit:
     def so_far() -> LinearMachineFit:
@@ -240,13 +240,13 @@ def _found(
         return LinearMachineFit(solutions, W, max(descent.n_iter for descent in descents), path)
 
     try:
-        run(descents, rows.stored, progress)
+        run_descents(descents, rows.stored, progress)
     except KeyboardInterrupt:
-        raise SvmInterrupted(so_far()) from None
+        raise LinearMachineInterrupted(so_far()) from None
     return so_far()
 
 
-def store(estimator: Any, fitted: LinearMachineFit) -> tuple[Array, Any]:
+def store_fit(estimator: Any, fitted: LinearMachineFit) -> tuple[Array, Any]:
     """Set what every one of them has, and return coefficients and intercepts, 0.0 if there are none."""
     if not (np.isfinite(fitted.W).all() and np.isfinite(fitted.worst.certificate.value)):
         raise NonFiniteError(
@@ -256,7 +256,7 @@ def store(estimator: Any, fitted: LinearMachineFit) -> tuple[Array, Any]:
     estimator.plan_ = Plan(fitted.path, "float64", 1, thread_count())
     estimator.certificate_ = fitted.worst.certificate
     estimator.n_iter_ = int(fitted.n_iter)
-    c = constant(estimator)
+    c = intercept_constant(estimator)
     return np.ascontiguousarray(fitted.W[:, :-1]), c * fitted.W[:, -1] if c else 0.0
 
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._jit import IN_ORDER, jit
-from mercer.optim.row_order_loops import fetch_later, shuffle, span
+from mercer.optim.row_order_loops import prefetch_row, row_span, shuffle
 
 
 @jit(forceinline=True)
-def best(slope, epsilon, bend, lower, upper):  # type: ignore[no-untyped-def]
+def maximize_term(slope, epsilon, bend, lower, upper):  # type: ignore[no-untyped-def]
     """The β that maximises β · slope − ε |β| − ½ bend β² between its bounds, and whether it is at none and not 0."""
     if slope > epsilon:
         beta = (slope - epsilon) / bend if bend > 0.0 else np.inf
@@ -33,7 +33,7 @@ def best(slope, epsilon, bend, lower, upper):  # type: ignore[no-untyped-def]
 
 
 @jit(forceinline=True)
-def worth(beta, slope, epsilon, bend):  # type: ignore[no-untyped-def]
+def evaluate_term(beta, slope, epsilon, bend):  # type: ignore[no-untyped-def]
     """β · slope − ε |β| − ½ bend β²."""
     return beta * slope - epsilon * abs(beta) - 0.5 * bend * beta * beta
 
@@ -48,28 +48,28 @@ def respond(eta, target, lower, upper, bend, epsilon, centre, hold, beta, curvat
     held = loss = away = 0.0
     for i in range(eta.shape[0]):
         r = target[i] - eta[i]
-        b, free = best(r + hold[i] * centre[i], epsilon, bend[i] + hold[i], lower[i], upper[i])
+        b, free = maximize_term(r + hold[i] * centre[i], epsilon, bend[i] + hold[i], lower[i], upper[i])
         beta[i] = b
         curvature[i] = 1.0 / (bend[i] + hold[i]) if free else 0.0
-        here = worth(b, r, epsilon, bend[i])
+        here = evaluate_term(b, r, epsilon, bend[i])
         held += here - 0.5 * hold[i] * (b - centre[i]) * (b - centre[i])
-        own, _ = best(r, epsilon, bend[i], lower[i], upper[i])
-        highest = worth(own, r, epsilon, bend[i])
+        own, _ = maximize_term(r, epsilon, bend[i], lower[i], upper[i])
+        highest = evaluate_term(own, r, epsilon, bend[i])
         loss += highest
         away += max(highest - here, 0.0)
     return held, loss, away
 
 
 @jit
-def judge(eta, target, lower, upper, bend, epsilon, beta):  # type: ignore[no-untyped-def]
+def measure(eta, target, lower, upper, bend, epsilon, beta):  # type: ignore[no-untyped-def]
     """The losses of rows at predictors η, and how far β is from them: see `respond`."""
     loss = away = 0.0
     for i in range(eta.shape[0]):
         r, b = target[i] - eta[i], beta[i]
-        own, _ = best(r, epsilon, bend[i], lower[i], upper[i])
-        highest = worth(own, r, epsilon, bend[i])
+        own, _ = maximize_term(r, epsilon, bend[i], lower[i], upper[i])
+        highest = evaluate_term(own, r, epsilon, bend[i])
         loss += highest
-        away += max(highest - worth(b, r, epsilon, bend[i]), 0.0)
+        away += max(highest - evaluate_term(b, r, epsilon, bend[i]), 0.0)
     return loss, away
 
 
@@ -77,7 +77,7 @@ def judge(eta, target, lower, upper, bend, epsilon, beta):  # type: ignore[no-un
 
 
 @jit(forceinline=True)
-def dense_product(values, begin, d, w):  # type: ignore[no-untyped-def]
+def multiply_dense_row(values, begin, d, w):  # type: ignore[no-untyped-def]
     total = 0.0
     for j in range(d):
         total += values[begin + j] * w[j]
@@ -85,7 +85,7 @@ def dense_product(values, begin, d, w):  # type: ignore[no-untyped-def]
 
 
 @jit(forceinline=True, **IN_ORDER)
-def sparse_product(indices, values, begin, end, w):  # type: ignore[no-untyped-def]
+def multiply_sparse_row(indices, values, begin, end, w):  # type: ignore[no-untyped-def]
     total = 0.0
     for entry in range(begin, end):
         total += values[entry] * w[indices[entry]]
@@ -93,20 +93,20 @@ def sparse_product(indices, values, begin, end, w):  # type: ignore[no-untyped-d
 
 
 @jit(forceinline=True, **IN_ORDER)
-def product(indptr, indices, values, constant, i, w):  # type: ignore[no-untyped-def]
+def multiply_row(indptr, indices, values, constant, i, w):  # type: ignore[no-untyped-def]
     """x·w, the constant included."""
     d = w.shape[0] - 1
-    begin, end = span(indptr, i, d)
+    begin, end = row_span(indptr, i, d)
     if indptr.shape[0] == 0:
-        return dense_product(values, begin, d, w) + constant * w[d]
-    return sparse_product(indices, values, begin, end, w) + constant * w[d]
+        return multiply_dense_row(values, begin, d, w) + constant * w[d]
+    return multiply_sparse_row(indices, values, begin, end, w) + constant * w[d]
 
 
 @jit(forceinline=True, **IN_ORDER)
-def add(indptr, indices, values, constant, i, step, w):  # type: ignore[no-untyped-def]
+def add_row(indptr, indices, values, constant, i, step, w):  # type: ignore[no-untyped-def]
     """w += step · x."""
     d = w.shape[0] - 1
-    begin, end = span(indptr, i, d)
+    begin, end = row_span(indptr, i, d)
     if indptr.shape[0] == 0:
         for j in range(d):
             w[j] += step * values[begin + j]
@@ -117,7 +117,7 @@ def add(indptr, indices, values, constant, i, step, w):  # type: ignore[no-untyp
 
 
 @jit(forceinline=True, **IN_ORDER)
-def pulled(slope, b, epsilon, lower, upper):  # type: ignore[no-untyped-def]
+def compute_pull(slope, b, epsilon, lower, upper):  # type: ignore[no-untyped-def]
     """How strongly β is pulled from where it is, and if it is not, how much steeper the slope could be without that."""
     if b == 0.0:
         pull = slope - epsilon if slope > epsilon else (slope + epsilon if slope < -epsilon else 0.0)
@@ -147,10 +147,10 @@ def sweep(  # type: ignore[no-untyped-def]
     t = 0
     while t < n:
         i = active[t]
-        fetch_later(indptr, indices, values, active, n, t, d)
+        prefetch_row(indptr, indices, values, active, n, t, d)
         b = beta[i]
-        slope = target[i] - product(indptr, indices, values, constant, i, w) - bend[i] * b
-        pull, spare = pulled(slope, b, epsilon, lower[i], upper[i])
+        slope = target[i] - multiply_row(indptr, indices, values, constant, i, w) - bend[i] * b
+        pull, spare = compute_pull(slope, b, epsilon, lower[i], upper[i])
         if pull == 0.0 and spare > limit:
             n -= 1
             active[t], active[n] = active[n], active[t]
@@ -158,8 +158,8 @@ def sweep(  # type: ignore[no-untyped-def]
         if pull != 0.0:
             strongest = max(strongest, abs(pull))
             square = squares[i] + bend[i]
-            beta[i], _ = best(slope + square * b, epsilon, square, lower[i], upper[i])
+            beta[i], _ = maximize_term(slope + square * b, epsilon, square, lower[i], upper[i])
             if beta[i] != b:
-                add(indptr, indices, values, constant, i, beta[i] - b, w)
+                add_row(indptr, indices, values, constant, i, beta[i] - b, w)
         t += 1
     return n, strongest

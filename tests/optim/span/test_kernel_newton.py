@@ -13,11 +13,11 @@ from mercer.families import IDENTITY, INVERSE, LOG, LOGIT, Bernoulli, Gamma, Gau
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.kernels import RBF, Gram, Linear
 from mercer.optim.span import newton
-from mercer.optim.span._factors import Factorised, FactorisedByClass, _plus_diagonal
-from mercer.optim.span.freedom import used_degrees
-from mercer.optim.span.losses import ArrayLosses, ClassRowLosses, ResponseLosses, Separate
+from mercer.optim.span._factors import FactorPreconditioner, ClassFactorPreconditioner, _factorise_sum
+from mercer.optim.span.freedom import used_degrees_of_freedom
+from mercer.optim.span.losses import ArrayLosses, ClassRowLosses, ResponseLosses, DiagonalCurvature
 from mercer.optim.span.newton import KernelExpansion, KernelProblem, conjugate_gradient, solve
-from mercer.optim.span.products import products_of
+from mercer.optim.span.products import make_products
 from tests._ctrl_c import stop_at
 
 N = 80
@@ -38,7 +38,7 @@ EACH = pytest.mark.parametrize("name", LOSSES)
 
 
 def problem(name: str, *, in_memory: bool = True, strength: float = 0.5, intercept: bool = True) -> KernelProblem:
-    return KernelProblem(products_of(GRAM, in_memory=in_memory), LOSSES[name], strength, intercept)
+    return KernelProblem(make_products(GRAM, in_memory=in_memory), LOSSES[name], strength, intercept)
 
 
 class _Scaled:
@@ -128,9 +128,9 @@ def test_steps_are_as_good_whatever_the_preconditioner(scale: float, rest: float
     """One that is too short, since curvatures have fallen, must not pass for one that has left nothing over."""
     made = problem("logit", strength=1e-6, intercept=False)
     h = np.geomspace(rest, most, N)[:, None]
-    P = made.products.preconditioner(Separate(np.ones((N, 1))), 1e-6, intercept=False)
+    P = made.products.preconditioner(DiagonalCurvature(np.ones((N, 1))), 1e-6, intercept=False)
     residual = RNG.normal(size=(N, 1))
-    D, _, left, _ = conjugate_gradient(made, Separate(h), _Scaled(P, scale), residual)
+    D, _, left, _ = conjugate_gradient(made, DiagonalCurvature(h), _Scaled(P, scale), residual)
     exact = np.linalg.solve(1e-6 * np.eye(N) + h * K, residual)
     missing, whole = (float(np.vdot(v, K @ (1e-6 * v + h * (K @ v)))) for v in (D - exact, exact))
     assert missing < 0.05 * whole
@@ -150,7 +150,7 @@ def test_a_factor_for_each_class_where_one_for_all_is_poor(monkeypatch: pytest.M
     expected = solve(made)
     made_of: list[Any] = []
 
-    class Noted(FactorisedByClass):
+    class Noted(ClassFactorPreconditioner):
         def __init__(self, *given: Any, **options: Any) -> None:
             super().__init__(*given, **options)
             made_of.append(self)
@@ -174,7 +174,7 @@ def test_ctrl_c_returns_what_was_found() -> None:
 def test_a_certificate_does_not_hold_where_rounding_is_all_there_is() -> None:
     """Products of 1e200 cancel to any number, also to negative squares."""
     gram = Gram(Linear(), 1e100 * X)
-    solution = solve(KernelProblem(products_of(gram), LOSSES["logit"], 1.0))
+    solution = solve(KernelProblem(make_products(gram), LOSSES["logit"], 1.0))
     assert not solution.certificate.holds
 
 
@@ -194,7 +194,7 @@ def test_where_no_start_has_a_mean_an_error_says_so() -> None:
     """Under the identity the mean of a Poisson is f + offset: below 0 in half of the rows while f stays near 0."""
     losses = ResponseLosses(Response(Poisson(), IDENTITY), np.ones((N, 1)), offset=np.linspace(-9, 9, N))
     with pytest.raises(DegenerateDataError, match="start"):
-        solve(KernelProblem(products_of(GRAM), losses, 1e6, intercept=False))
+        solve(KernelProblem(make_products(GRAM), losses, 1e6, intercept=False))
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -212,34 +212,34 @@ def test_degrees_of_freedom_are_the_trace_of_what_fits(name: str, in_memory: boo
     penalty = np.zeros((design.shape[1],) * 2)
     penalty[:N, :N] = 0.3 * K
     hat = np.linalg.lstsq(design.T @ W @ design + penalty, design.T @ W @ design, rcond=1e-13)[0]
-    np.testing.assert_allclose(used_degrees(made, eta), np.trace(hat), rtol=1e-4)
+    np.testing.assert_allclose(used_degrees_of_freedom(made, eta), np.trace(hat), rtol=1e-4)
 
 
 def test_degrees_of_freedom_of_many_rows_are_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     made = problem("logit", strength=0.3)
     eta = solve(made).value.values
-    exact = used_degrees(made, eta)
+    exact = used_degrees_of_freedom(made, eta)
     monkeypatch.setattr("mercer.optim.span.freedom.EXACT_ROWS", 10)
-    assert abs(used_degrees(made, eta) - exact) < 3 * np.sqrt(2 * exact / 50)
+    assert abs(used_degrees_of_freedom(made, eta) - exact) < 3 * np.sqrt(2 * exact / 50)
 
 
 def test_classes_that_no_ridge_tells_apart_are_refused() -> None:
     with pytest.raises(KernelError, match="raise the penalty"):
-        _plus_diagonal(np.diag([1.0, -1.0]), np.zeros(2))
+        _factorise_sum(np.diag([1.0, -1.0]), np.zeros(2))
 
 
 @pytest.mark.parametrize("intercept", [True, False])
 def test_slopes_of_enormous_weights_where_nothing_bends(intercept: bool) -> None:
     """W is next to nothing, so that P is the identity over λ, less what the intercept takes."""
     V = 1e150 * RNG.normal(size=(N, 1))
-    P = Factorised(K, np.zeros(N), 0.5, intercept=intercept)
+    P = FactorPreconditioner(K, np.zeros(N), 0.5, intercept=intercept)
     np.testing.assert_allclose(P.times(V), V / 0.5, rtol=1e-10)
 
 
 def test_weights_beyond_all_reason_are_no_warning() -> None:
     weight = 1e150 * RNG.uniform(size=N)
     losses = ResponseLosses(Response(Poisson(), LOG), RNG.gamma(2, size=(N, 1)), weight)
-    solution = solve(KernelProblem(products_of(GRAM), losses, 1.0))
+    solution = solve(KernelProblem(make_products(GRAM), losses, 1.0))
     assert np.isfinite(solution.value.alpha).all()
     assert solution.certificate.holds == (solution.certificate.value <= solution.certificate.tolerance)
 
@@ -247,7 +247,7 @@ def test_weights_beyond_all_reason_are_no_warning() -> None:
 def test_an_objective_that_is_no_number_ends_the_search_at_once() -> None:
     weight = np.where(np.arange(N) == 3, np.nan, 1.0)
     losses = ResponseLosses(Response(Bernoulli(), LOGIT), SIGN[:, None].astype(float), weight)
-    solution = solve(KernelProblem(products_of(GRAM), losses, 0.5))
+    solution = solve(KernelProblem(make_products(GRAM), losses, 0.5))
     assert len(solution.trace) == 1
     assert not solution.certificate.holds
 
@@ -262,7 +262,7 @@ class Uphill(ResponseLosses):
 
 def test_slopes_that_lead_uphill_are_not_followed() -> None:
     losses = Uphill(Response(Bernoulli(), LOGIT), SIGN[:, None].astype(float))
-    made = KernelProblem(products_of(GRAM), losses, 0.5)
+    made = KernelProblem(make_products(GRAM), losses, 0.5)
     found = solve(made)
     assert not found.certificate.holds
     assert found.trace[-1] <= found.trace[0] * (1 + 1e-9)

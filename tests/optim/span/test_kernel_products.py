@@ -10,8 +10,8 @@ import pytest
 from mercer._errors import KernelError, TooLargeError
 from mercer.kernels import RBF, Gram, Linear
 from mercer.optim.span import _factors as factors
-from mercer.optim.span.losses import Bend, Separate, Softmax
-from mercer.optim.span.products import StoredMatrix, TiledMatrix, products_of
+from mercer.optim.span.losses import LossCurvature, DiagonalCurvature, SoftmaxCurvature
+from mercer.optim.span.products import StoredMatrix, TiledMatrix, make_products
 
 N, LAMBDA = 40, 0.3
 X = np.random.default_rng(0).normal(size=(N, 3))
@@ -19,13 +19,13 @@ GRAM = Gram(RBF(gamma=0.4), X)
 K = GRAM.matrix()
 
 
-def bends() -> dict[str, Bend]:
+def bends() -> dict[str, LossCurvature]:
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(3), size=N)
     return {
-        "one": Separate(rng.uniform(0.1, 2, size=(N, 1))),
-        "classes": Softmax(p, rng.uniform(0.5, 2, size=N), symmetric=True),
-        "reference": Softmax(p[:, 1:], None, symmetric=False),
+        "one": DiagonalCurvature(rng.uniform(0.1, 2, size=(N, 1))),
+        "classes": SoftmaxCurvature(p, rng.uniform(0.5, 2, size=N), symmetric=True),
+        "reference": SoftmaxCurvature(p[:, 1:], None, symmetric=False),
     }
 
 
@@ -34,7 +34,7 @@ EACH = pytest.mark.parametrize("name", BENDS)
 INTERCEPT = pytest.mark.parametrize("intercept", [True, False])
 
 
-def hessian(bend: Bend, V: Any, *, intercept: bool) -> Any:
+def hessian(bend: LossCurvature, V: Any, *, intercept: bool) -> Any:
     KV = K @ V
     if intercept:
         KV = KV - bend.level(bend.times(KV).sum(axis=0))
@@ -82,7 +82,7 @@ def test_a_factor_in_single_precision_is_nearly_as_good(monkeypatch: pytest.Monk
 def test_rows_without_curvature_do_no_harm() -> None:
     h = np.ones((N, 1))
     h[::3] = 0.0
-    P = StoredMatrix(K).preconditioner(Separate(h), LAMBDA, intercept=False)
+    P = StoredMatrix(K).preconditioner(DiagonalCurvature(h), LAMBDA, intercept=False)
     V = vectors("one", 2)
     np.testing.assert_allclose(P.times(LAMBDA * V + h * (K @ V)), V, atol=1e-6)
 
@@ -106,14 +106,14 @@ def test_values_that_are_not_finite_are_refused() -> None:
 def test_tiles_and_memory_make_the_same_products() -> None:
     V = vectors("classes", 5)
     np.testing.assert_allclose(
-        products_of(GRAM, in_memory=True).times(V), products_of(GRAM, in_memory=False).times(V), rtol=1e-12
+        make_products(GRAM, in_memory=True).times(V), make_products(GRAM, in_memory=False).times(V), rtol=1e-12
     )
 
 
 def test_what_does_not_fit_into_memory_is_made_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(products_of(GRAM), StoredMatrix)
+    assert isinstance(make_products(GRAM), StoredMatrix)
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1000)
-    assert isinstance(products_of(GRAM), TiledMatrix)
+    assert isinstance(make_products(GRAM), TiledMatrix)
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1000)
     with pytest.raises(TooLargeError, match="newton-cg"):
-        products_of(GRAM, in_memory=True)
+        make_products(GRAM, in_memory=True)

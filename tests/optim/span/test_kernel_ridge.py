@@ -22,9 +22,9 @@ from mercer.kernels import RBF, FromFunction, Kernel, Linear, Polynomial
 from mercer.kernels.gram import GivenMatrix
 from mercer.optim.span import ridge
 from mercer.optim.span import steps as kernel_steps
-from mercer.optim.span.ridge import by_cholesky, by_eigenvalues, by_least_squares, bytes_at_least, bytes_needed
-from mercer.optim.span.spectrum import eigenvalues
-from mercer.optim.span.steps import Deflation, KeptTriangle, by_steps
+from mercer.optim.span.ridge import solve_by_cholesky, solve_by_eigenvalues, solve_by_least_squares, bytes_at_least, bytes_needed
+from mercer.optim.span.spectrum import decompose_kernel
+from mercer.optim.span.steps import Deflation, KeptTriangle, solve_by_steps
 from mercer.optim.span.system import RidgeSystem
 from tests._ctrl_c import interrupted_at
 
@@ -58,14 +58,14 @@ def test_every_path_finds_the_same_coefficients(weighted: bool, kernel: Kernel) 
     system = draw(weighted=weighted, kernel=kernel)
     expected = exact(system)
     size = np.abs(expected).max()
-    direct = by_cholesky(system, ALPHA)
+    direct = solve_by_cholesky(system, ALPHA)
     assert direct is not None
-    known = by_eigenvalues(system, ALPHA, eigenvalues(system))
-    squares = by_least_squares(system, ALPHA)
+    known = solve_by_eigenvalues(system, ALPHA, decompose_kernel(system))
+    squares = solve_by_least_squares(system, ALPHA)
     for solution in (direct, known, squares):
         assert_allclose(solution.value.coefficients, expected, atol=1e-9 * size)
         assert solution.certificate.holds
-    steps = by_steps(system, ALPHA, 1e-9)
+    steps = solve_by_steps(system, ALPHA, 1e-9)
     assert steps is not None
     assert_allclose(system.scaled(steps.value), expected, atol=1e-6 * size)
 
@@ -74,7 +74,7 @@ def test_every_path_finds_the_same_coefficients(weighted: bool, kernel: Kernel) 
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(degree=2), 2 * Linear() + 1], ids=str)
 def test_few_features_are_a_short_cut(weighted: bool, kernel: Kernel) -> None:
     system = draw(weighted=weighted, kernel=kernel)
-    solution = ridge.by_features(system, ALPHA)
+    solution = ridge.solve_by_features(system, ALPHA)
     assert solution is not None
     expected = exact(system)
     assert_allclose(solution.value.coefficients, expected, atol=1e-9 * np.abs(expected).max())
@@ -85,7 +85,7 @@ def test_many_rows_take_the_short_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ridge, "MANY_ROWS", 400)
     monkeypatch.setattr(RidgeSystem, "triangle", unmakeable)
     system = draw(kernel=Linear())
-    solution, short = ridge.kernel_ridge(system, ALPHA), ridge.by_features(system, ALPHA)
+    solution, short = ridge.kernel_ridge(system, ALPHA), ridge.solve_by_features(system, ALPHA)
     assert short is not None
     assert solution.value.path == short.value.path
     assert_allclose(solution.value.coefficients, short.value.coefficients, rtol=1e-12)
@@ -94,7 +94,7 @@ def test_many_rows_take_the_short_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_errors_of_rows_left_out_are_those_of_fits_without_them(weighted: bool) -> None:
     system, alphas = draw(40, weighted=weighted), np.array([0.1, 2.0])
-    loo = eigenvalues(system).leave_one_out()
+    loo = decompose_kernel(system).leave_one_out()
     errors = np.concatenate([part.values for part in loo.errors(alphas, lambda found: found)])
     X, weight = np.random.default_rng(0).normal(size=(40, 3)), system.weight
     K, w = RBF(gamma=0.02)(X), np.ones(40) if weight is None else weight
@@ -109,17 +109,17 @@ def test_errors_of_rows_left_out_are_those_of_fits_without_them(weighted: bool) 
 def test_errors_of_rows_left_out_of_no_kernel_are_refused() -> None:
     indefinite = RidgeSystem.given(np.array([[1.0, 2.0], [2.0, 1.0]]), np.ones((2, 1)))
     with pytest.raises(NotPositiveDefiniteError, match="the eigenvalue -1"):
-        eigenvalues(indefinite).leave_one_out()
+        decompose_kernel(indefinite).leave_one_out()
 
 
 def test_there_is_no_short_cut_with_many_features_or_without_penalty() -> None:
-    assert ridge.by_features(draw(kernel=Polynomial(degree=9)), ALPHA) is None
-    assert ridge.by_features(draw(kernel=RBF()), ALPHA) is None
-    assert ridge.by_features(draw(kernel=Linear()), 0 * ALPHA) is None
+    assert ridge.solve_by_features(draw(kernel=Polynomial(degree=9)), ALPHA) is None
+    assert ridge.solve_by_features(draw(kernel=RBF()), ALPHA) is None
+    assert ridge.solve_by_features(draw(kernel=Linear()), 0 * ALPHA) is None
 
 
 def test_a_short_cut_that_lost_its_digits_is_not_taken() -> None:
-    assert ridge.by_features(draw(kernel=1e15 * Linear()), 1e-6 * ALPHA) is None
+    assert ridge.solve_by_features(draw(kernel=1e15 * Linear()), 1e-6 * ALPHA) is None
 
 
 def test_the_certificate_is_what_is_left_over() -> None:
@@ -133,7 +133,7 @@ def test_the_certificate_is_what_is_left_over() -> None:
 
 def test_the_certificate_of_steps_is_computed_without_rough_tiles() -> None:
     system = draw(weighted=False)
-    steps = by_steps(system, ALPHA, 1e-9)
+    steps = solve_by_steps(system, ALPHA, 1e-9)
     assert steps is not None
     left = np.linalg.norm(whole(system) @ steps.value + ALPHA * steps.value - system.Y, axis=0)
     assert_allclose(steps.error, np.max(left / np.linalg.norm(system.Y, axis=0)), rtol=1e-2)
@@ -170,8 +170,8 @@ def unmakeable(*_: Any) -> Any:
 
 def test_steps_are_not_begun_where_they_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_steps.KeptTriangle, "of", unmakeable)
-    assert by_steps(draw(d=15, kernel=RBF(gamma=3)), 1e-6 * ALPHA, 1e-9) is None
-    assert by_steps(draw(), np.zeros(2), 1e-9) is None
+    assert solve_by_steps(draw(d=15, kernel=RBF(gamma=3)), 1e-6 * ALPHA, 1e-9) is None
+    assert solve_by_steps(draw(), np.zeros(2), 1e-9) is None
 
 
 def test_steps_that_do_not_get_there_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +179,7 @@ def test_steps_that_do_not_get_there_give_way(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(kernel_steps, "BEARABLE", 1e9)
     monkeypatch.setattr(kernel_steps, "ROWS_PER_STEP", 1)
     system = draw(kernel=Polynomial(degree=3, constant=5))
-    steps = by_steps(system, 1e-6 * ALPHA, 1e-9)
+    steps = solve_by_steps(system, 1e-6 * ALPHA, 1e-9)
     assert steps is None or steps.error <= 1e-9
 
 
@@ -211,7 +211,7 @@ def test_room_is_asked_for_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(TooLargeError, match=r"480 rows needs 0.00184 GB"):
         ridge.kernel_ridge(draw(), ALPHA)
     with pytest.raises(TooLargeError, match="eigenvalues of the kernel matrix of 480 rows"):
-        eigenvalues(draw())
+        decompose_kernel(draw())
     monkeypatch.setattr(ridge, "MANY_ROWS", 400)
     allow(monkeypatch, 200_000)  # not even the vectors of conjugate gradients have room
     with pytest.raises(TooLargeError, match=r"480 rows needs 0.000\d+ GB"):
@@ -246,7 +246,7 @@ def test_beyond_memory_rough_tiles_that_do_not_help_give_way_to_exact_ones(monke
     monkeypatch.setattr(kernel_steps, "BEARABLE", 1e9)
     monkeypatch.setattr(kernel_steps, "WORTH_ANOTHER", 0.0)
     allow(monkeypatch, 400_000)
-    steps = kernel_steps.by_steps_beyond_memory(system, 10 * ALPHA, 1e-9)
+    steps = kernel_steps.solve_beyond_memory(system, 10 * ALPHA, 1e-9)
     assert steps is not None
     assert "float64" in steps.path
     assert steps.error <= 1e-9
@@ -282,7 +282,7 @@ def test_hours_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_steps, "LONG", 1e-9)
     allow(monkeypatch, 50_000)
     with pytest.warns(LongFitWarning, match=r"120 rows.*hours: \d+ steps.*Raise alpha"):
-        kernel_steps.by_steps_beyond_memory(system, ALPHA, 1e-9)
+        kernel_steps.solve_beyond_memory(system, ALPHA, 1e-9)
 
 
 @pytest.mark.parametrize("size", [2.0**-500, 2.0**500])
@@ -310,10 +310,10 @@ def test_no_more_steps_are_announced_than_would_be_taken(monkeypatch: pytest.Mon
     def announced(kept: KeptTriangle, steps: float) -> None:
         raise KeyboardInterrupt(steps)
 
-    monkeypatch.setattr(kernel_steps, "_say_if_long", announced)
+    monkeypatch.setattr(kernel_steps, "_warn_if_long", announced)
     allow(monkeypatch, 400_000)
     with pytest.raises(KeyboardInterrupt) as stop:
-        kernel_steps.by_steps_beyond_memory(replace(draw(1000), weight=np.full(1000, 1e9)), ALPHA, 1e-9)
+        kernel_steps.solve_beyond_memory(replace(draw(1000), weight=np.full(1000, 1e9)), ALPHA, 1e-9)
     assert stop.value.args[0] <= max(1000, kernel_steps.MOST_STEPS)
 
 
@@ -359,8 +359,8 @@ def test_steps_that_rounding_stops_are_given_up_where_others_can_go_on(monkeypat
     """Who has room for a factor is left to it; who has none keeps what was found, with what it leaves over."""
     monkeypatch.setattr(kernel_steps, "WORTH_ANOTHER", 0.0)
     system = draw(120)
-    assert by_steps(system, ALPHA, 1e-30) is None
+    assert solve_by_steps(system, ALPHA, 1e-30) is None
     allow(monkeypatch, 50_000)
-    kept = kernel_steps.by_steps_beyond_memory(system, ALPHA, 1e-30)
+    kept = kernel_steps.solve_beyond_memory(system, ALPHA, 1e-30)
     assert kept is not None
     assert 1e-30 < kept.error < 1e-8

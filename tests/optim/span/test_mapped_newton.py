@@ -23,11 +23,11 @@ from mercer.optim import newton
 from mercer.optim.problem import Problem
 from mercer.optim.span import mapped_newton
 from mercer.optim.span import mapped_newton as _mapped_rounding
-from mercer.optim.span.freedom import used_degrees
-from mercer.optim.span.losses import ArrayLosses, ClassRowLosses, ResponseLosses, Softmax
-from mercer.optim.span.mapped_curvature import RARE, inverse_of, preconditioner_of, some_of
+from mercer.optim.span.freedom import used_degrees_of_freedom
+from mercer.optim.span.losses import ArrayLosses, ClassRowLosses, ResponseLosses, SoftmaxCurvature
+from mercer.optim.span.mapped_curvature import RARE, sampled_inverse, sampled_preconditioner, sample_numbers
 from mercer.optim.span.mapped_newton import MappedNewtonDescent, MappedProblem, solve
-from mercer.optim.span.tensor_losses import OnDevice
+from mercer.optim.span.tensor_losses import TensorRowLosses
 from tests._ctrl_c import stop_at
 
 N = 400
@@ -158,7 +158,7 @@ def test_float32_does_not_decide_where_the_optimum_is(name: str, room: float, mo
 def test_a_start_from_some_rows_leads_to_the_same_optimum(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exact = solve(made(name), tolerance=1e-7).value.values
     monkeypatch.setattr(mapped_newton, "START_ROWS", 1)
-    assert len(some_of(N, made(name).design.n_columns)) < N
+    assert len(sample_numbers(N, made(name).design.n_columns)) < N
     started = solve(made(name), tolerance=1e-7)
     np.testing.assert_allclose(started.value.values, exact, atol=1e-6 * np.abs(exact).max())
     again = solve(made(name), started.value.w, tolerance=1e-7)
@@ -169,7 +169,7 @@ def test_a_sample_of_the_rows_preconditions_all() -> None:
     problem = made("logit")
     Z, h = written_out(MAPS["nystroem"]), np.full(N, 0.25)
     bend = problem.losses.slopes(np.zeros((N, 1)))[1]
-    inverse = inverse_of(problem.design, np.arange(N), bend, problem.strengths)
+    inverse = sampled_inverse(problem.design, np.arange(N), bend, problem.strengths)
     H = Z.T @ (h[:, None] * Z) + 0.5 * np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
     r = RNG.normal(size=(Z.shape[1], 1))
     np.testing.assert_allclose(inverse.times(H @ r), r, atol=1e-8)
@@ -181,7 +181,7 @@ def test_the_certificate_counts_what_float32_did_to_the_gradient(name: str, monk
     """Sweeps of float64 are of a few rows, and tell how far the gradient is from the one of float64 written out."""
     for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0}.items():
         monkeypatch.setattr(mapped, setting, value)
-    monkeypatch.setattr(_mapped_rounding, "OF_ROWS", 4)
+    monkeypatch.setattr(_mapped_rounding, "ROUNDING_SAMPLE", 4)
     swept, seen = MappedDesign.swept, list[int]()
 
     def noted(self: MappedDesign, w: Any, slopes: Any, *, exactly: bool = True) -> Any:
@@ -206,7 +206,7 @@ def test_the_certificate_counts_what_float32_did_to_the_gradient(name: str, monk
 def test_a_row_that_a_sample_might_miss_has_all_swept_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
     for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0}.items():
         monkeypatch.setattr(mapped, setting, value)
-    monkeypatch.setattr(_mapped_rounding, "OF_ROWS", 4)
+    monkeypatch.setattr(_mapped_rounding, "ROUNDING_SAMPLE", 4)
     for far, counted in ((0.0, True), (1e4, False)):
         y = F[:, None] + RNG.normal(size=(N, 1)) + far * (np.arange(N) == 7)[:, None]
         losses = ResponseLosses(Response(Gaussian(), IDENTITY), y)
@@ -229,7 +229,7 @@ def sum_of_curvatures(problem: MappedProblem, Z: Any, bend: Any) -> Any:
 
 def test_least_squares_of_many_rows_start_at_the_fit_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = solve(made("squares"), tolerance=1e-7)
-    monkeypatch.setattr(mapped_newton, "sample_of", lambda n, columns: some_of(n, n // 3))
+    monkeypatch.setattr(mapped_newton, "sample_of", lambda n, columns: sample_numbers(n, n // 3))
     started = solve(made("squares"), tolerance=1e-7)
     assert started.trace[0] < 0.5 * exact.trace[0]
     np.testing.assert_allclose(started.value.values, exact.value.values, atol=1e-6 * np.abs(F).max())
@@ -237,10 +237,10 @@ def test_least_squares_of_many_rows_start_at_the_fit_of_a_sample(monkeypatch: py
 
 def test_least_squares_of_tensors_start_at_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(mapped_newton, "sample_of", lambda n, columns: some_of(n, n // 3))
+    monkeypatch.setattr(mapped_newton, "sample_of", lambda n, columns: sample_numbers(n, n // 3))
     rows, losses = torch.as_tensor(X), LOSSES["squares"]
     design = LandmarkTensors.of(KERNEL, rows, rows[:60], MAPS["nystroem"].back, intercept=True)
-    problem = MappedProblem(design, OnDevice.beside(losses, rows), np.full(2, 0.5))
+    problem = MappedProblem(design, TensorRowLosses.beside(losses, rows), np.full(2, 0.5))
     found, expected = solve(problem, tolerance=1e-7), solve(made("squares"), tolerance=1e-7)
     assert found.certificate.holds
     np.testing.assert_allclose(np.asarray(found.value.values), expected.value.values, atol=1e-6 * np.abs(F).max())
@@ -250,13 +250,13 @@ def test_classes_have_a_curvature_each() -> None:
     """What all have in common is bent by the penalty alone; without that, each class is solved for exactly."""
     problem, Z = made("softmax"), written_out(MAPS["nystroem"])
     p = np.eye(3)[RNG.integers(3, size=N)] * 0.2 + 0.4 * np.array([1, 1, 0.0])
-    bend = Softmax(p, None, symmetric=True)
-    inverse = preconditioner_of(problem.design, np.arange(N), bend, problem.strengths)
+    bend = SoftmaxCurvature(p, None, symmetric=True)
+    inverse = sampled_preconditioner(problem.design, np.arange(N), bend, problem.strengths)
     common = np.tile(np.append(RNG.normal(size=Z.shape[1] - 1), 0.0)[:, None], 3)
     np.testing.assert_allclose(inverse.times(problem.strengths * common), common, atol=1e-9)
     R = RNG.normal(size=(Z.shape[1], 3))
     np.testing.assert_allclose(np.vdot(R, inverse.times(common)), np.vdot(inverse.times(R), common))
-    plain = preconditioner_of(problem.design, np.arange(N), replace(bend, symmetric=False), problem.strengths)
+    plain = sampled_preconditioner(problem.design, np.arange(N), replace(bend, symmetric=False), problem.strengths)
     for k in range(3):
         h = p[:, k] * (1 - p[:, k]) + RARE * bend.typical
         H = Z.T @ (h[:, None] * Z) + 0.5 * np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
@@ -360,4 +360,4 @@ def test_degrees_of_freedom_are_the_trace_of_what_fits(name: str) -> None:
     h = replace(losses, expected=True).slopes(eta)[1].typical
     gram = Z.T @ (h[:, None] * Z)
     penalty = 0.5 * np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
-    np.testing.assert_allclose(used_degrees(problem, eta), np.trace(np.linalg.solve(gram + penalty, gram)), rtol=1e-6)
+    np.testing.assert_allclose(used_degrees_of_freedom(problem, eta), np.trace(np.linalg.solve(gram + penalty, gram)), rtol=1e-6)

@@ -12,7 +12,7 @@ from mercer.kernel_approximation.fourier import FourierMap
 from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import RBF, Linear
 from mercer.matrices.mapped import MappedDesign
-from mercer.optim.leave_one_out import candidates
+from mercer.optim.leave_one_out import candidate_penalties
 from mercer.optim.span.mapped_ridge import MappedRidge
 
 RNG = np.random.default_rng(0)
@@ -79,7 +79,7 @@ def test_eigenvalues_are_those_of_the_kernel_matrix() -> None:
     found = MappedRidge(MappedDesign(map.tiles(X), map.back, intercept=False), Y).decomposed()
     expected = np.linalg.eigvalsh(KERNEL(X))
     np.testing.assert_allclose(found.values[-20:], expected[-20:], rtol=1e-10)
-    assert len(candidates(found.leave_one_out())) > 20
+    assert len(candidate_penalties(found.leave_one_out())) > 20
 
 
 def test_squares_beyond_float64_are_refused() -> None:

@@ -18,7 +18,7 @@ from mercer.matrices import mapped
 from mercer.matrices.mapped import KeptTiles, MappedDesign
 from mercer.optim.span.losses import ResponseLosses
 from mercer.optim.span.mapped_curvature import SampledInverse
-from mercer.optim.span.mapped_newton import OF_ROWS, MappedNewtonDescent, MappedProblem, is_even, rounding
+from mercer.optim.span.mapped_newton import ROUNDING_SAMPLE, MappedNewtonDescent, MappedProblem, is_even, estimate_rounding
 
 N, M, STRENGTH = 16_384, 30, 0.5
 #: what a fit may be off by, in standard errors
@@ -112,7 +112,7 @@ def test_float32_ends_fits_of_rows_that_are_alike() -> None:
     for name in ("fourier", "linear"):
         descent = solved(posed(name, drawn(0))[0])
         assert descent._at.rounded > 0
-        assert f"one in {OF_ROWS} rows" in str(descent.solution().certificate)
+        assert f"one in {ROUNDING_SAMPLE} rows" in str(descent.solution().certificate)
 
 
 def test_one_row_of_large_kernels_has_all_swept_in_float64() -> None:
@@ -134,7 +134,7 @@ def test_an_estimate_is_no_smaller_than_the_error_of_all_rows() -> None:
             rough, exact = (problem.design.swept(w, problem.slopes, exactly=exactly)[1] for exactly in (False, True))
             assert descent._inverse is not None
             error = float(np.sqrt(np.vdot(rough - exact, descent._inverse.times(rough - exact))))
-            assert 0 < error <= rounding(problem, descent._inverse, w) < np.inf
+            assert 0 < error <= estimate_rounding(problem, descent._inverse, w) < np.inf
 
 
 def test_nobody_knows_it_of_rows_that_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def test_nobody_knows_it_of_rows_that_are_not_kept(monkeypatch: pytest.MonkeyPat
     problem = descent._problem
     assert not isinstance(problem.design.tiles, KeptTiles)  # type: ignore[union-attr]
     assert not is_even(problem, descent._at.eta)
-    assert rounding(problem, descent._inverse, descent._at.w) == np.inf
+    assert estimate_rounding(problem, descent._inverse, descent._at.w) == np.inf
     assert descent._at.rounded == 0
 
 
@@ -168,7 +168,7 @@ def test_nobody_knows_it_without_a_curvature_or_of_a_sample_too_small_for_float3
 ) -> None:
     descent = solved(posed("fourier", drawn(0))[0])
     problem, w = descent._problem, descent._at.w
-    assert rounding(problem, descent._inverse, w) < np.inf
-    assert rounding(problem, None, w) == np.inf
+    assert estimate_rounding(problem, descent._inverse, w) < np.inf
+    assert estimate_rounding(problem, None, w) == np.inf
     monkeypatch.setattr(mapped, "WORTH_SINGLE", np.inf)  # of designs that are made from now on
-    assert rounding(problem, descent._inverse, w) == np.inf
+    assert estimate_rounding(problem, descent._inverse, w) == np.inf

@@ -10,9 +10,9 @@ from mercer.kernels import RBF
 from mercer.matrices import mapped_tensors
 from mercer.matrices.mapped_tensors import LandmarkTensors
 from mercer.optim.span import _tensor_curvature as tensor_curvature
-from mercer.optim.span._tensor_curvature import TensorInverse, _turned_square, cholesky
-from mercer.optim.span.mapped_curvature import inverse_of
-from mercer.optim.span.tensor_losses import SeparateTensors
+from mercer.optim.span._tensor_curvature import TensorInverse, _transposed_square, cholesky
+from mercer.optim.span.mapped_curvature import sampled_inverse
+from mercer.optim.span.tensor_losses import DiagonalTensorCurvature
 
 torch = pytest.importorskip("torch")
 
@@ -22,11 +22,11 @@ STRENGTHS = np.array([0.5, 3.0])
 
 def inverse_and_hessians(landmarks):
     design = LandmarkTensors.of(RBF(gamma=0.5), X, X[:landmarks], None, intercept=True)
-    bend = SeparateTensors(torch.full((60, 2), 0.7, dtype=torch.float64))
-    inverse = inverse_of(design, np.arange(60), bend, STRENGTHS)
+    bend = DiagonalTensorCurvature(torch.full((60, 2), 0.7, dtype=torch.float64))
+    inverse = sampled_inverse(design, np.arange(60), bend, STRENGTHS)
     assert isinstance(inverse, TensorInverse)
     eye = np.eye(design.n_columns)
-    product = design.curved(SeparateTensors(torch.tensor(0.7)), eye)
+    product = design.curved(DiagonalTensorCurvature(torch.tensor(0.7)), eye)
     return inverse, [product + strength * design.metric(eye) for strength in STRENGTHS]
 
 
@@ -55,7 +55,7 @@ def test_where_all_rows_are_landmarks_falkon_is_the_inverse_but_for_the_intercep
 def test_squares_of_triangles(monkeypatch):
     monkeypatch.setattr(tensor_curvature, "TENSOR_CURVATURE_BLOCK", 7)
     T = torch.tril(torch.randn(20, 20, generator=torch.Generator().manual_seed(0), dtype=torch.float64))
-    torch.testing.assert_close(_turned_square(T).tril(), (T.T @ T).tril())
+    torch.testing.assert_close(_transposed_square(T).tril(), (T.T @ T).tril())
 
 
 def test_factors_of_singular_matrices_and_of_none():

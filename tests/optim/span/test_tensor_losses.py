@@ -8,7 +8,7 @@ import pytest
 from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.optim.span.losses import ClassRowLosses, ResponseLosses
-from mercer.optim.span.tensor_losses import OnDevice, SeparateTensors, SoftmaxTensors
+from mercer.optim.span.tensor_losses import TensorRowLosses, DiagonalTensorCurvature, SoftmaxTensorCurvature
 
 torch = pytest.importorskip("torch")
 
@@ -24,7 +24,7 @@ def test_values_slopes_and_curvature(response, weighted):
     y = RNG.integers(0, 2, size=(N, 2)).astype(float)
     weight, offset = (RNG.uniform(0, 2, N), RNG.normal(size=N)) if weighted else (None, None)
     arrays = ResponseLosses(response, y, weight, offset)
-    tensors = OnDevice.beside(arrays, torch.zeros(1))
+    tensors = TensorRowLosses.beside(arrays, torch.zeros(1))
     eta = torch.as_tensor(ETA)
     assert tensors.value(eta) == pytest.approx(arrays.value(ETA), rel=1e-12)
     (first, bend), (of_arrays, bend_of_arrays) = tensors.slopes(eta), arrays.slopes(ETA)
@@ -44,7 +44,7 @@ def test_the_curvature_of_a_softmax_is_the_derivative_of_its_slopes():
     moved = (
         torch.softmax(torch.as_tensor(ETA) + 1e-6 * V, 1) - torch.softmax(torch.as_tensor(ETA) - 1e-6 * V, 1)
     ) / 2e-6
-    torch.testing.assert_close(SoftmaxTensors(p, weight).times(V), weight[:, None] * moved, atol=1e-8, rtol=0)
+    torch.testing.assert_close(SoftmaxTensorCurvature(p, weight).times(V), weight[:, None] * moved, atol=1e-8, rtol=0)
 
 
 @pytest.mark.parametrize("reference", [None, 1])
@@ -53,7 +53,7 @@ def test_classes_have_the_losses_of_arrays(reference, weighted):
     response = SoftmaxResponse(3, reference)
     codes, eta = RNG.integers(0, 3, N), RNG.normal(size=(N, response.columns))
     arrays = ClassRowLosses(response, codes, RNG.uniform(0, 2, N) if weighted else None)
-    tensors, there = OnDevice.beside(arrays, torch.zeros(1)), torch.as_tensor(eta)
+    tensors, there = TensorRowLosses.beside(arrays, torch.zeros(1)), torch.as_tensor(eta)
     assert (tensors.outputs, tensors.quadratic) == (arrays.outputs, arrays.quadratic)
     assert tensors.unit(2.0) == arrays.unit(2.0)
     np.testing.assert_array_equal(tensors.start(), arrays.start())
@@ -70,6 +70,6 @@ def test_classes_have_the_losses_of_arrays(reference, weighted):
 
 
 def test_a_part_of_a_curvature_is_that_of_the_rows():
-    bend = SeparateTensors(torch.as_tensor(RNG.random((N, 2))))
+    bend = DiagonalTensorCurvature(torch.as_tensor(RNG.random((N, 2))))
     V = torch.as_tensor(RNG.normal(size=(N, 2)))
     torch.testing.assert_close(bend.part(slice(3, 5)).times(V[3:5]), bend.times(V)[3:5])

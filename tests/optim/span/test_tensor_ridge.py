@@ -36,7 +36,7 @@ def test_without_room_for_a_factor_steps_are_taken(monkeypatch):
     def full(*_):
         raise DeviceMemoryError("no room")
 
-    monkeypatch.setattr(tensor_ridge, "_by_cholesky", full)
+    monkeypatch.setattr(tensor_ridge, "_solve_by_cholesky", full)
     found = tensor_ridge.kernel_ridge(KERNEL, T, Y, None, ALPHA)
     assert "pivots" in found.value.path
     assert found.certificate.holds
@@ -56,7 +56,7 @@ def test_steps_of_float32_that_do_not_arrive_go_on_in_float64(monkeypatch):
     monkeypatch.setattr(tensor_ridge, "worth_double", lambda X, n: False)
     single = T.float()
     plain = tensor_ridge.kernel_ridge(KERNEL, single, Y, None, ALPHA)
-    steps, dtypes = tensor_ridge._by_steps, []
+    steps, dtypes = tensor_ridge._solve_by_steps, []
 
     def noted(gram, *given):
         dtypes.append(gram.dtype)
@@ -64,7 +64,7 @@ def test_steps_of_float32_that_do_not_arrive_go_on_in_float64(monkeypatch):
         spoilt = replace(found.certificate, value=1.0) if len(dtypes) == 1 else found.certificate
         return replace(found, certificate=spoilt)
 
-    monkeypatch.setattr(tensor_ridge, "_by_steps", noted)
+    monkeypatch.setattr(tensor_ridge, "_solve_by_steps", noted)
     again = tensor_ridge.kernel_ridge(KERNEL, single, Y, None, ALPHA)
     assert dtypes == [torch.float32, torch.float64]
     assert again.certificate.holds

@@ -13,7 +13,7 @@ from scipy.linalg import blas, lapack
 from mercer._errors import KernelError
 from mercer._threads import blas_for, ordered_map
 from mercer._typing import Array
-from mercer.optim.span.losses import Softmax
+from mercer.optim.span.losses import SoftmaxCurvature
 
 #: rows below which single precision gains nothing
 WORTH_SINGLE = 2000
@@ -30,7 +30,7 @@ class KernelFactor:
 
     def __init__(self, K: Array, h: Array, strength: float) -> None:
         self.h = np.maximum(h, max(FLATTEST * h.max(), FLATTEST_OF_STRENGTH * strength))
-        self._lower = _lower(K, self.h, strength)
+        self._lower = _factorise(K, self.h, strength)
         self._strength = strength
 
     def solve(self, V: Array) -> Array:
@@ -39,7 +39,7 @@ class KernelFactor:
         scaled = V / own * (self._strength / self.h)[:, None]
         size = np.abs(scaled).max(initial=0.0) or 1.0  # single precision has fewer exponents
         with blas_for(len(self._lower)):
-            solved = np.ascontiguousarray(_solved(self._lower, scaled / size), dtype=float)
+            solved = np.ascontiguousarray(_solve_lower(self._lower, scaled / size), dtype=float)
         return solved * size * (own / self._strength)
 
     def inverse(self) -> Array:
@@ -51,8 +51,8 @@ class KernelFactor:
         return np.asarray(half + np.tril(half, -1).T)
 
 
-def _lower(K: Array, h: Array, strength: float) -> Array:
-    if len(K) >= WORTH_SINGLE and _condition(K, h, strength) < SINGLE:
+def _factorise(K: Array, h: Array, strength: float) -> Array:
+    if len(K) >= WORTH_SINGLE and _estimate_condition(K, h, strength) < SINGLE:
         lower = _cholesky(K, strength / h, np.float32)
         if lower is not None:
             return lower
@@ -68,7 +68,7 @@ def _lower(K: Array, h: Array, strength: float) -> Array:
     )
 
 
-def _solved(lower: Array, V: Array) -> Array:
+def _solve_lower(lower: Array, V: Array) -> Array:
     """(LLᵀ)⁻¹ V; few columns one by one, which is three times as fast as LAPACK's way with them."""
     single = lower.dtype == np.float32
     if V.shape[1] > FEW_COLUMNS:
@@ -77,7 +77,7 @@ def _solved(lower: Array, V: Array) -> Array:
     return np.column_stack([trsv(lower, trsv(lower, v, lower=1), lower=1, trans=1) for v in V.T])
 
 
-def _condition(K: Array, h: Array, strength: float) -> float:
+def _estimate_condition(K: Array, h: Array, strength: float) -> float:
     """About that of K + λW⁻¹, from two products: the largest eigenvalue of K is at least what they tell."""
     v = K @ np.ones(len(K))
     largest = np.linalg.norm(K @ v) / (np.linalg.norm(v) or 1.0)
@@ -95,7 +95,7 @@ def _cholesky(K: Array, added: Array, dtype: Any) -> Array | None:
     return None if failed else lower
 
 
-class Factorised:
+class FactorPreconditioner:
     """P of one curvature for each row: exact where outputs have nothing to do with each other and are bent alike."""
 
     def __init__(self, K: Array, h: Array, strength: float, *, intercept: bool) -> None:
@@ -113,25 +113,25 @@ class Factorised:
         return result
 
 
-class FactorisedByClass:
+class ClassFactorPreconditioner:
     """P for the curvature of a softmax, exact: a factor for each class, and one for all (Rasmussen and Williams 3.3).
 
     W = D − D1 w⁻¹ 1ᵀD with D the diagonals w p_k of all classes and 1 the sum over classes. So x = (λI + WK)⁻¹ v has
     x_k = (λI + D_kK)⁻¹ (v_k + D_k t), and the sum over classes of the equations gives t.
     """
 
-    def __init__(self, K: Array, bend: Softmax, strength: float, *, intercept: bool) -> None:
+    def __init__(self, K: Array, bend: SoftmaxCurvature, strength: float, *, intercept: bool) -> None:
         self._strength, outputs = strength, bend.p.shape[1]
         D = bend.p if bend.weight is None else bend.weight[:, None] * bend.p
         rest = (np.ones(len(K)) if bend.weight is None else bend.weight) - D.sum(axis=1)  # that of a reference class
-        found = ordered_map(lambda k: _inverse_of(KernelFactor(K, D[:, k], strength)), range(outputs))
+        found = ordered_map(lambda k: _invert(KernelFactor(K, D[:, k], strength)), range(outputs))
         self._D = np.column_stack([h for h, _ in found])
         self._inverses = [inverse for _, inverse in found]
         shared = strength * sum(self._inverses[1:], np.array(self._inverses[0], dtype=float))
-        self._sum = _plus_diagonal(shared, np.maximum(rest, 0.0))
+        self._sum = _factorise_sum(shared, np.maximum(rest, 0.0))
         self._levels = self._of_levels(bend) if intercept else None
 
-    def _of_levels(self, bend: Softmax) -> tuple[Array, Array]:
+    def _of_levels(self, bend: SoftmaxCurvature) -> tuple[Array, Array]:
         """What a constant for each class does to all of them, and its sums."""
         n, outputs = self._D.shape
         moved = [self._solve(bend.times(np.tile(one, (n, 1)))) for one in np.eye(outputs)]
@@ -149,15 +149,15 @@ class FactorisedByClass:
     def _solve(self, V: Array) -> Array:
         scaled = V / self._D
         alone = np.column_stack([inverse @ scaled[:, k] for k, inverse in enumerate(self._inverses)])
-        t = _solved(self._sum, (V.sum(axis=1) - self._strength * alone.sum(axis=1))[:, None])[:, 0]
+        t = _solve_lower(self._sum, (V.sum(axis=1) - self._strength * alone.sum(axis=1))[:, None])[:, 0]
         return np.asarray(alone + np.column_stack([inverse @ t for inverse in self._inverses]))
 
 
-def _inverse_of(factor: KernelFactor) -> tuple[Array, Array]:
+def _invert(factor: KernelFactor) -> tuple[Array, Array]:
     return factor.h, factor.inverse()
 
 
-def _plus_diagonal(matrix: Array, added: Array) -> Array:
+def _factorise_sum(matrix: Array, added: Array) -> Array:
     size = float(np.max(np.diagonal(matrix)))
     for raised in (0.0, 1e-14, 1e-12, 1e-10):
         lower = _cholesky(matrix, added + raised * size, np.float64)

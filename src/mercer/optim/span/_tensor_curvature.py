@@ -42,9 +42,9 @@ class TensorInverse:
         h = bend.typical.double()
         try:
             if self._M <= SQUARED:
-                self._curve: Any = _Squared(design, sample, h)
+                self._curve: Any = _SampledCurvature(design, sample, h)
             else:
-                self._curve = _OfLandmarks(design, float(h.mean()), float(h.sum()))
+                self._curve = _LandmarkCurvature(design, float(h.mean()), float(h.sum()))
             self._factorise(strengths)
         except torch.cuda.OutOfMemoryError as full:  # pragma: no cover – only on a card
             raise DeviceMemoryError(
@@ -73,7 +73,7 @@ class TensorInverse:
         return float(self._curve.used_degrees(self._factors[0]))
 
 
-class _Squared:
+class _SampledCurvature:
     """Z_sᵀ W Z_s of a sample, for all rows, and K_MM."""
 
     def __init__(self, design: Any, sample: Array, h: Any) -> None:
@@ -105,7 +105,7 @@ class _Squared:
         return factor(self.gram).trace()
 
 
-class _OfLandmarks:
+class _LandmarkCurvature:
     """With K_MM = TTᵀ (T lower), H⁻¹ = T⁻ᵀ (h n/M TᵀT + λ)⁻¹ T⁻¹; the intercept by its own curvature.
 
     In float64, if the design is and there is room: what float32 adds to K_MM, so as to have a factor, costs steps.
@@ -114,7 +114,7 @@ class _OfLandmarks:
     def __init__(self, design: Any, level: float, total: float) -> None:
         self._intercept, self._total = design.intercept, total
         K = design.metric_matrix()
-        self._T = cholesky(K if MATRICES * K.numel() * K.element_size() <= bytes_left(K) else K.float())
+        self._T = cholesky(K if MATRICES * K.numel() * K.element_size() <= free_bytes(K) else K.float())
         self._scale = level * design.n_rows / design.n_features
         self.like = self._T
 
@@ -122,7 +122,7 @@ class _OfLandmarks:
         import torch
 
         T = self._T
-        square = _turned_square(T)
+        square = _transposed_square(T)
         square *= self._scale
         square.diagonal().add_(strength)
         A = cholesky(square)
@@ -141,7 +141,7 @@ class _OfLandmarks:
         return float("nan")
 
 
-def _turned_square(T: Any) -> Any:
+def _transposed_square(T: Any) -> Any:
     """TᵀT of a lower triangle, on and below the diagonal, by blocks: a sixth of the work of the product."""
     square = T.new_zeros(T.shape)
     for i in range(0, len(T), TENSOR_CURVATURE_BLOCK):
@@ -152,7 +152,7 @@ def _turned_square(T: Any) -> Any:
     return square
 
 
-def bytes_left(tensor: Any) -> float:
+def free_bytes(tensor: Any) -> float:
     """Of memory where a tensor is."""
     import torch
 
@@ -191,12 +191,12 @@ ENOUGH = 0.1
 ROUNDING = 100.0
 
 
-def pivots_of(gram: TensorGram, alpha: float) -> Any:
+def pivoted_factor(gram: TensorGram, alpha: float) -> Any:
     """L, of shape (n, pivots), from rows that are drawn with the chance of what those before leave of them."""
     import torch
 
     n, diagonal = gram.shape[0], gram.diagonal
-    most = min(n, MOST, max(BLOCK, int(SHARE * bytes_left(diagonal) / (diagonal.element_size() * n))))
+    most = min(n, MOST, max(BLOCK, int(SHARE * free_bytes(diagonal) / (diagonal.element_size() * n))))
     try:
         L = torch.zeros(n, most, dtype=diagonal.dtype, device=diagonal.device)
     except torch.cuda.OutOfMemoryError as full:  # pragma: no cover – only on a card

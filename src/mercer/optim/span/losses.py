@@ -17,11 +17,11 @@ from mercer.families import IDENTITY, Gaussian
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.matrices import Coordinates, DenseDesign, Observations
-from mercer.optim.problem import Midway, Problem
+from mercer.optim.problem import MidwayResponse, Problem
 from mercer.optim.softmax import SoftmaxProblem
 
 
-class Bend(ABC):
+class LossCurvature(ABC):
     """W, the second derivative of the losses at some η: a matrix of outputs for each row."""
 
     @abstractmethod
@@ -34,7 +34,7 @@ class Bend(ABC):
         return None
 
     @abstractmethod
-    def part(self, rows: Any) -> Bend:
+    def part(self, rows: Any) -> LossCurvature:
         """Of some rows, a slice or their numbers."""
 
     @abstractmethod
@@ -48,7 +48,7 @@ class Bend(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Separate(Bend):
+class DiagonalCurvature(LossCurvature):
     """Outputs that are independent of each other."""
 
     h: Array
@@ -60,8 +60,8 @@ class Separate(Bend):
     def diagonal(self) -> Array:
         return np.ascontiguousarray(self.h)
 
-    def part(self, rows: Any) -> Separate:
-        return Separate(self.h[rows])
+    def part(self, rows: Any) -> DiagonalCurvature:
+        return DiagonalCurvature(self.h[rows])
 
     def level(self, sums: Array) -> Array:
         total = self.h.sum(axis=0)
@@ -73,7 +73,7 @@ class Separate(Bend):
 
 
 @dataclass(frozen=True, eq=False)
-class Softmax(Bend):
+class SoftmaxCurvature(LossCurvature):
     """diag(p) − ppᵀ for each row, times its weight."""
 
     p: Array
@@ -85,7 +85,7 @@ class Softmax(Bend):
         bent = self.p * (V - np.einsum("ik,ik->i", self.p, V)[:, None])
         return np.asarray(bent if self.weight is None else self.weight[:, None] * bent)
 
-    def part(self, rows: Any) -> Softmax:
+    def part(self, rows: Any) -> SoftmaxCurvature:
         return replace(self, p=self.p[rows], weight=None if self.weight is None else self.weight[rows])
 
     def level(self, sums: Array) -> Array:
@@ -144,7 +144,7 @@ class ArrayLosses(RowLosses):
     """Of arrays: an intercept can be taken out of their W."""
 
     @abstractmethod
-    def slopes(self, eta: Array) -> tuple[Array, Bend]: ...
+    def slopes(self, eta: Array) -> tuple[Array, LossCurvature]: ...
 
     @abstractmethod
     def part(self, rows: Any) -> ArrayLosses: ...
@@ -168,7 +168,7 @@ class ResponseLosses(ArrayLosses):
     @cached_property
     def nulls(self) -> list[Problem]:
         """One for each output."""
-        return [Problem(constant(y, self.weight, self.offset), self.response, Strengths.none(1)) for y in self.y.T]
+        return [Problem(observe_constant(y, self.weight, self.offset), self.response, Strengths.none(1)) for y in self.y.T]
 
     def start(self) -> Array:
         return np.array([null.start()[0] for null in self.nulls])
@@ -177,7 +177,7 @@ class ResponseLosses(ArrayLosses):
         parts = (self.response.loss(y, self._moved(e), self.weight) for y, e in zip(self.y.T, eta.T, strict=True))
         return float(sum(parts))
 
-    def slopes(self, eta: Array) -> tuple[Array, Bend]:
+    def slopes(self, eta: Array) -> tuple[Array, LossCurvature]:
         first, second = np.empty(eta.shape), np.empty(eta.shape)
         for k in range(self.outputs):
             y, e = self.y[:, k], self._moved(eta[:, k])
@@ -186,7 +186,7 @@ class ResponseLosses(ArrayLosses):
                 # what is seen makes Newton's steps, what is expected is positive everywhere
                 seen = self.response.curvature(y, e, self.weight)
                 second[:, k] = np.where(seen > 0, seen, second[:, k])
-        return first, Separate(second)
+        return first, DiagonalCurvature(second)
 
     def part(self, rows: Any) -> ResponseLosses:
         weight, offset = (None if given is None else given[rows] for given in (self.weight, self.offset))
@@ -195,7 +195,7 @@ class ResponseLosses(ArrayLosses):
     def midway(self) -> ResponseLosses:
         """Squares of η less that of a mean halfway between y and the mean of all: its minimum may be a start."""
         centre = float(np.average(self.y, axis=0, weights=self.weight).mean())
-        response = Midway(self.response.family, self.response.link, centre)
+        response = MidwayResponse(self.response.family, self.response.link, centre)
         return replace(self, response=response, expected=True)
 
     def unit(self, value: float) -> float:
@@ -227,7 +227,7 @@ class ClassRowLosses(ArrayLosses):
 
     @cached_property
     def _null(self) -> SoftmaxProblem:
-        return SoftmaxProblem(constant(self.codes, self.weight, None), self.response, Strengths.none(1))
+        return SoftmaxProblem(observe_constant(self.codes, self.weight, None), self.response, Strengths.none(1))
 
     def start(self) -> Array:
         return np.asarray(self._null.matrix(self._null.start())[0])
@@ -235,12 +235,12 @@ class ClassRowLosses(ArrayLosses):
     def value(self, eta: Array) -> float:
         return self.response.loss(self.codes, eta, self.weight)
 
-    def slopes(self, eta: Array) -> tuple[Array, Bend]:
+    def slopes(self, eta: Array) -> tuple[Array, LossCurvature]:
         p = self.response.probabilities(eta)
         if (reference := self.response.reference) is not None:
             p = np.delete(p, reference, axis=1)
         _, first = self.response.slopes(self.codes, np.array(eta), self.weight)
-        return first, Softmax(p, self.weight, symmetric=reference is None)
+        return first, SoftmaxCurvature(p, self.weight, symmetric=reference is None)
 
     def part(self, rows: Any) -> ClassRowLosses:
         weight = None if self.weight is None else self.weight[rows]
@@ -254,7 +254,7 @@ class ClassRowLosses(ArrayLosses):
         return self.response.is_convex
 
 
-def constant(y: Array, weight: Array | None, offset: Array | None) -> Observations:
+def observe_constant(y: Array, weight: Array | None, offset: Array | None) -> Observations:
     """Rows of which only the response is known: a design with an intercept and no columns."""
     nothing = DenseDesign(np.empty((len(y), 0)), Coordinates.plain(0, intercept=True))
     return Observations(nothing, y, weight, offset)

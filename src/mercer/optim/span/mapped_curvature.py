@@ -17,7 +17,7 @@ from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.matrices.mapped import MappedDesign
 from mercer.optim.span._tensor_curvature import TensorInverse
-from mercer.optim.span.losses import Softmax
+from mercer.optim.span.losses import SoftmaxCurvature
 
 #: rows for each feature, and products that their square may cost at most
 ROWS, FEWEST_ROWS, PRODUCTS = 30, 3, 3e10
@@ -39,41 +39,41 @@ class Inverse(Protocol):
         """tr (ZᵀWZ + λ)⁻¹ ZᵀWZ for the first of the penalties."""
 
 
-def inverse_of(design: Any, sample: Array, bend: Any, strengths: Array) -> Inverse:
+def sampled_inverse(design: Any, sample: Array, bend: Any, strengths: Array) -> Inverse:
     """From the rows of a sample."""
     if isinstance(design, MappedDesign):
-        return SampledInverse(design.gram(weights_of(sample, bend.typical), sample), design.n_features, strengths)
+        return SampledInverse(design.gram(sample_weights(sample, bend.typical), sample), design.n_features, strengths)
     inverse: Inverse = TensorInverse(design, sample, bend, strengths)
     return inverse
 
 
-def preconditioner_of(design: Any, sample: Array, bend: Any, strengths: Array) -> Inverse:
+def sampled_preconditioner(design: Any, sample: Array, bend: Any, strengths: Array) -> Inverse:
     """From the rows of a sample; classes have a curvature each: with one for all it takes three times the steps."""
-    if not (isinstance(design, MappedDesign) and isinstance(bend, Softmax)):
-        return inverse_of(design, sample, bend, strengths)
+    if not (isinstance(design, MappedDesign) and isinstance(bend, SoftmaxCurvature)):
+        return sampled_inverse(design, sample, bend, strengths)
     spread = bend.p * (1 - bend.p) if bend.weight is None else bend.weight[:, None] * bend.p * (1 - bend.p)
     # of a class that hardly any row may be of, nothing would be known of the intercept
-    each = (weights_of(sample, h + RARE * bend.typical) for h in spread.T)
+    each = (sample_weights(sample, h + RARE * bend.typical) for h in spread.T)
     parts = [
         SampledInverse(design.gram(h, sample), design.n_features, strengths[k : k + 1]) for k, h in enumerate(each)
     ]
     return ClassInverses(parts, strengths, symmetric=bend.symmetric and bool(np.ptp(strengths) == 0))
 
 
-def weights_of(sample: Array, h: Array) -> Array:
+def sample_weights(sample: Array, h: Array) -> Array:
     """With which the curvature of a sample is about that of all rows, whose weights are given."""
     of_sample = h[sample]
     share = of_sample.sum() / h.sum() if h.sum() > 0 else 1.0
     return np.asarray(of_sample / share if share > 0 else np.ones(len(sample)))
 
 
-def sample_of(n: int, columns: int) -> Array:
+def curvature_sample(n: int, columns: int) -> Array:
     """Numbers of the rows that stand for all, always the same ones; all where that is no more work."""
     share = np.clip(PRODUCTS / max(columns, 1) ** 3, FEWEST_ROWS, ROWS)
-    return some_of(n, int(share * max(columns, 100)))
+    return sample_numbers(n, int(share * max(columns, 100)))
 
 
-def some_of(n: int, size: int) -> Array:
+def sample_numbers(n: int, size: int) -> Array:
     """So many of n numbers, in order; all where these are not twice as many."""
     return np.arange(n) if 2 * size >= n else np.sort(np.random.default_rng(0).choice(n, size, replace=False))
 

@@ -19,18 +19,11 @@ import numpy as np
 from mercer._typing import Array
 from mercer.matrices.mapped import KeptTiles, MappedDesign
 from mercer.matrices.mapped_tensors import MappedTensors
-from mercer.optim.certificate import Progress, Solution, gradient_certificate, keeping
-from mercer.optim.krylov import Direction, newton_direction
-from mercer.optim.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway
+from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
+from mercer.optim.krylov import NewtonDirection, newton_direction
+from mercer.optim.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, StallMonitor
 from mercer.optim.span.losses import RowLosses
-from mercer.optim.span.mapped_curvature import (
-    Inverse,
-    SampledInverse,
-    preconditioner_of,
-    sample_of,
-    some_of,
-    weights_of,
-)
+from mercer.optim.span.mapped_curvature import Inverse, SampledInverse, sampled_preconditioner, curvature_sample, sample_numbers, sample_weights
 from mercer.report.wording import counted
 
 # What is minimised on the features of a map, ψ(x) = Bᵀ t(x), that are never written out.
@@ -71,10 +64,10 @@ class MappedProblem:
 # another story: an error of row i is about u (h‖t‖² ‖c‖ + |slope| ‖t‖), with its weight or curvature h.
 
 #: one of so many rows is looked at, and what they say is multiplied by this, since all may say a little more
-OF_ROWS, MARGIN = 32, 1.5
+ROUNDING_SAMPLE, MARGIN = 32, 1.5
 
 
-def rounding(problem: MappedProblem, inverse: Inverse | None, w: Array) -> float:
+def estimate_rounding(problem: MappedProblem, inverse: Inverse | None, w: Array) -> float:
     """How long the error of a gradient by tiles of float32 is, as the Hessian measures it; infinite if nobody knows.
 
     Parameters
@@ -87,9 +80,9 @@ def rounding(problem: MappedProblem, inverse: Inverse | None, w: Array) -> float
     design, n = problem.design, problem.design.n_rows
     if not (isinstance(design, MappedDesign) and isinstance(design.tiles, KeptTiles)):
         return np.inf
-    if design.rough == np.float64 or inverse is None or n < OF_ROWS:
+    if design.rough == np.float64 or inverse is None or n < ROUNDING_SAMPLE:
         return np.inf
-    some = np.sort(np.random.default_rng(1).choice(n, n // OF_ROWS, replace=False))
+    some = np.sort(np.random.default_rng(1).choice(n, n // ROUNDING_SAMPLE, replace=False))
     few = replace(problem, design=replace(design, tiles=design.tiles.made)).sampled(some)
     if few.design.rough == np.float64:  # so few that there is no float32 to look at
         return np.inf
@@ -107,16 +100,16 @@ def is_even(problem: MappedProblem, eta: Array) -> bool:
     first, bend = problem.losses.slopes(eta)
     sizes, h = np.sqrt(design.tiles.squares), bend.typical
     with np.errstate(over="ignore", invalid="ignore"):
-        return all(_even(share) for share in (np.abs(first).sum(axis=1) * sizes, h * sizes, h * sizes**2))
+        return all(_is_spread_evenly(share) for share in (np.abs(first).sum(axis=1) * sizes, h * sizes, h * sizes**2))
 
 
-def told(length: float) -> str:
+def describe_rounding(length: float) -> str:
     """In a sentence, of so many standard errors."""
-    return f"; {length:.2g} of it is an estimate of what float32 does to g, by float64 on one in {OF_ROWS} rows"
+    return f"; {length:.2g} of it is an estimate of what float32 does to g, by float64 on one in {ROUNDING_SAMPLE} rows"
 
 
-def _even(share: Array) -> bool:
-    return bool(0 < OF_ROWS**2 * share.max(initial=0.0) <= share.sum() < np.inf)
+def _is_spread_evenly(share: Array) -> bool:
+    return bool(0 < ROUNDING_SAMPLE**2 * share.max(initial=0.0) <= share.sum() < np.inf)
 
 
 #: what may be left of a step, at most
@@ -196,7 +189,7 @@ def solve(
         On Ctrl-C, with the best solution so far.
     """
     descent = MappedNewtonDescent(problem, tolerance, progress)
-    with keeping(descent.solution):
+    with keep_on_interrupt(descent.solution):
         descent.begin(start)
         descent.run(most_steps)
     return descent.solution()
@@ -208,7 +201,7 @@ class MappedNewtonDescent:
     def __init__(self, problem: MappedProblem, tolerance: float, progress: Progress | None = None) -> None:
         design = problem.design
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
-        self._sample = sample_of(design.n_rows, design.n_columns)
+        self._sample = curvature_sample(design.n_rows, design.n_columns)
         self._inverse: Inverse | None = None
         #: whether gradients, and products with the Hessian, are by tiles of float64
         self._exact_gradient = self._exact_product = design.rough == np.float64
@@ -238,8 +231,8 @@ class MappedNewtonDescent:
         problem, n = self._problem, self._problem.design.n_rows
         if problem.losses.quadratic:
             return self._level() if len(self._sample) == n else self._start_of_sample()
-        few = some_of(n, START_ROWS * problem.design.n_columns)
-        return self._level() if len(few) == n else _with_falling_strength(problem.sampled(few))
+        few = sample_numbers(n, START_ROWS * problem.design.n_columns)
+        return self._level() if len(few) == n else _fit_with_falling_strength(problem.sampled(few))
 
     def _start_of_sample(self) -> Array:
         """The fit by least squares of the rows whose curvature is wanted anyway."""
@@ -247,7 +240,7 @@ class MappedNewtonDescent:
         if not isinstance(problem.design, MappedDesign):
             return w
         _, bend = problem.losses.slopes(self._at.eta)
-        few, h, seen = problem.sampled(sample), weights_of(sample, bend.typical), float(bend.typical[sample].sum())
+        few, h, seen = problem.sampled(sample), sample_weights(sample, bend.typical), float(bend.typical[sample].sum())
         design, (_, gradient) = few.design.swept_and_kept(w, few.slopes)
         assert isinstance(design, MappedDesign)
         self._inverse = SampledInverse(design.gram(h), design.n_features, problem.strengths)
@@ -274,7 +267,7 @@ class MappedNewtonDescent:
     def _rounded(self, w: Array) -> float:
         """How long the error of a gradient by tiles of float32 would be; infinite if that is not to be asked."""
         wanted = not self._exact_product and is_even(self._problem, self._at.eta)
-        return rounding(self._problem, self._inverse, w) if wanted else np.inf
+        return estimate_rounding(self._problem, self._inverse, w) if wanted else np.inf
 
     def _point_of(self, w: Array, swept: tuple[Array, Array], rounded: float = 0.0, *, single: bool) -> MappedPoint:
         eta, gradient = swept
@@ -292,7 +285,7 @@ class MappedNewtonDescent:
         """Step down until there, or until there is no way down; what float32 has to say is looked at once more."""
         step = self._look()
         # rounding may let the objective rise, and a fall after that leads nowhere
-        headway, lowest = Headway(self.length), self.trace[-1]
+        headway, lowest = StallMonitor(self.length), self.trace[-1]
         # of least squares a step says itself what it leaves: what float32 would say of that is known
         self._exact_gradient = self._exact_gradient or (self._problem.losses.quadratic and not self.arrived)
         for number in range(1, most_steps + 1):
@@ -300,7 +293,7 @@ class MappedNewtonDescent:
             if self.arrived or headway.none or self._spent or not self._advance(step.value):
                 if not self._look_closer():
                     return
-                headway, before, lowest = Headway(np.inf), np.inf, np.inf
+                headway, before, lowest = StallMonitor(np.inf), np.inf, np.inf
             step = self._look()
             self._judge(before)
             headway.note(lowest, self.trace[-1], self.length)
@@ -337,13 +330,13 @@ class MappedNewtonDescent:
             self._exact_product = self._exact_product or (self._last_gain > SPOILT and self._exact_gradient)
             self._spent = self._last_gain > SPOILT and self.length < NEAR and not self._exact_gradient
 
-    def _look(self) -> Direction:
+    def _look(self) -> NewtonDirection:
         """A Newton step from here, and the length of the gradient."""
         problem, gradient = self._problem, self._at.gradient
         _, bend = problem.losses.slopes(self._at.eta)
         fresh = self._inverse is None
         if self._inverse is None:
-            self._inverse = preconditioner_of(problem.design, self._sample, bend, problem.strengths)
+            self._inverse = sampled_preconditioner(problem.design, self._sample, bend, problem.strengths)
         self._unit = unit = max(problem.losses.unit(self._at.value), problem.least_noise)
 
         def product(V: Array, _: Array) -> Array:
@@ -391,7 +384,7 @@ class MappedNewtonDescent:
     def solution(self) -> Solution:
         how = f"√(gᵀH⁻¹g), after {counted(max(0, len(self.trace) - 1), 'Newton step')}"
         if self._at.rounded > 0:
-            how += told(self._at.rounded / self._unit)
+            how += describe_rounding(self._at.rounded / self._unit)
         tolerance = self._tolerance
         if self._stuck and tolerance < self.length <= UNSEEN:
             tolerance = UNSEEN
@@ -406,11 +399,11 @@ class MappedNewtonDescent:
         return Solution(MappedFit(self._at.w, self._at.eta), certificate, tuple(self.trace))
 
 
-def _with_falling_strength(problem: MappedProblem) -> Array:
+def _fit_with_falling_strength(problem: MappedProblem) -> Array:
     """The coefficients that some rows have, by way of stronger penalties."""
     few = MappedNewtonDescent(problem, SAMPLE_TOLERANCE)
     few.begin(None)
-    for factor in _falling(problem, few._at.eta):
+    for factor in _falling_factors(problem, few._at.eta):
         few.penalise(factor * problem.strengths)
         few.run(1)
     few.penalise(problem.strengths)
@@ -418,7 +411,7 @@ def _with_falling_strength(problem: MappedProblem) -> Array:
     return few._at.w
 
 
-def _falling(problem: MappedProblem, eta: Array) -> Array:
+def _falling_factors(problem: MappedProblem, eta: Array) -> Array:
     """By what λ is multiplied before it is what it is: from where it outweighs the typical curvature."""
     _, bend = problem.losses.slopes(eta)
     top = float(bend.typical.sum()) / max(1, problem.design.n_features)

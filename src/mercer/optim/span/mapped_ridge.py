@@ -66,7 +66,7 @@ class MappedEigenvalues:
         # below 0 by rounding, if at all, that cancels again in what penalties leave of small eigenvalues
         rest = squares - np.sum(self.along**2 / self.values[:, None], axis=0)
         total = float(len(Y) if weight is None else weight.sum())
-        rows = LeastSquaresRows(EigenTable(design.tiles), Y, weight)
+        rows = LeastSquaresRows(TileTable(design.tiles), Y, weight)
         mean = (np.zeros(rows.shape[1]), np.zeros(rows.targets))
         axes = np.asarray(np.dot(design.back, self.axes))
         return MappedSpectrum(rows, mean, total, axes, self.values, self.along, rest, False)
@@ -84,7 +84,7 @@ class MappedSpectrum(TallSpectrum):
 
 
 @dataclass(frozen=True, eq=False)
-class EigenTable:
+class TileTable:
     """Tiles as a table of which some rows are asked for."""
 
     tiles: Tiles

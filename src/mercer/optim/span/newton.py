@@ -23,10 +23,10 @@ import numpy as np
 from mercer._errors import DegenerateDataError
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.optim.certificate import Progress, Solution, gradient_certificate, keeping
-from mercer.optim.krylov import Direction, newton_direction
-from mercer.optim.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, Headway
-from mercer.optim.span.losses import ArrayLosses, Bend, ResponseLosses
+from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
+from mercer.optim.krylov import NewtonDirection, newton_direction
+from mercer.optim.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, StallMonitor
+from mercer.optim.span.losses import ArrayLosses, LossCurvature, ResponseLosses
 from mercer.optim.span.products import KernelProducts, Preconditioner
 from mercer.report.wording import counted
 
@@ -95,7 +95,7 @@ def solve(
     """
     with threads_for(problem.products):
         descent = KernelNewtonDescent(problem, start, tolerance, progress)
-        with keeping(descent.solution, "the best function found so far is kept"):
+        with keep_on_interrupt(descent.solution, "the best function found so far is kept"):
             descent.run(most_steps)
         return descent.solution()
 
@@ -177,7 +177,7 @@ class KernelNewtonDescent:
         if not np.isfinite(self.trace[0]):
             return
         step = self._look()
-        headway = Headway(self.length)
+        headway = StallMonitor(self.length)
         for number in range(1, most_steps + 1):
             if self.arrived:
                 self._recompute()
@@ -223,7 +223,7 @@ class KernelNewtonDescent:
         self.length = float(np.sqrt(step.squared_length)) / problem.losses.unit(self.trace[-1])
         return step
 
-    def _current(self, bend: Bend) -> Preconditioner:
+    def _current(self, bend: LossCurvature) -> Preconditioner:
         few = len(self.alpha) < ALWAYS_FACTOR and not self._problem.losses.quadratic
         self._fresh = self._preconditioner is None or few
         if self._preconditioner is None or few:
@@ -260,7 +260,7 @@ class KernelNewtonDescent:
 
 
 def newton_step(
-    problem: KernelProblem, alpha: Array, g: Array, bend: Bend, preconditioner: Preconditioner
+    problem: KernelProblem, alpha: Array, g: Array, bend: LossCurvature, preconditioner: Preconditioner
 ) -> KernelStep:
     """Solve (λI + WK)Δα + W1Δb = −ρ, 1ᵀ(g + W(KΔα + 1Δb)) = 0 by conjugate gradients in the inner product uᵀKv."""
     rho, sums = problem.strength * alpha + g, g.sum(axis=0)
@@ -274,8 +274,8 @@ def newton_step(
 
 
 def conjugate_gradient(
-    problem: KernelProblem, bend: Bend, preconditioner: Preconditioner, residual: Array, tolerance: float = INEXACT
-) -> Direction:
+    problem: KernelProblem, bend: LossCurvature, preconditioner: Preconditioner, residual: Array, tolerance: float = INEXACT
+) -> NewtonDirection:
     """D with (λI + W̃K) D = residual, in the inner product uᵀKv."""
 
     def product(V: Array, KV: Array) -> Array:

@@ -19,8 +19,8 @@ from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer.kernels import Gram
 from mercer.kernels.pivoted import PivotedCholesky
-from mercer.optim.span._factors import Factorised, FactorisedByClass
-from mercer.optim.span.losses import Bend, Softmax
+from mercer.optim.span._factors import FactorPreconditioner, ClassFactorPreconditioner
+from mercer.optim.span.losses import LossCurvature, SoftmaxCurvature
 
 #: of the memory that is left, what K and its factor may take
 SHARE = 0.6
@@ -47,7 +47,7 @@ class KernelProducts(ABC):
         """K V for V of shape (n, outputs)."""
 
     @abstractmethod
-    def preconditioner(self, bend: Bend, strength: float, *, intercept: bool, better: bool = False) -> Preconditioner:
+    def preconditioner(self, bend: LossCurvature, strength: float, *, intercept: bool, better: bool = False) -> Preconditioner:
         """P for that W; `better` if the last one was poor."""
 
     @abstractmethod
@@ -55,7 +55,7 @@ class KernelProducts(ABC):
         """How many steps of conjugate gradients take as long as a new preconditioner."""
 
 
-def products_of(gram: Gram, *, in_memory: bool | None = None) -> KernelProducts:
+def make_products(gram: Gram, *, in_memory: bool | None = None) -> KernelProducts:
     """K in memory where it and a factor fit there; else by tiles, whose preconditioner has low rank."""
     n = gram.shape[0]
     if in_memory is None:
@@ -85,10 +85,10 @@ class StoredMatrix(KernelProducts):
     def times(self, V: Array) -> Array:
         return self.K @ V
 
-    def preconditioner(self, bend: Bend, strength: float, *, intercept: bool, better: bool = False) -> Preconditioner:
-        if isinstance(bend, Softmax) and better and self._fit(bend.p.shape[1]):
-            return FactorisedByClass(self.K, bend, strength, intercept=intercept)
-        return Factorised(self.K, bend.typical, strength, intercept=intercept)
+    def preconditioner(self, bend: LossCurvature, strength: float, *, intercept: bool, better: bool = False) -> Preconditioner:
+        if isinstance(bend, SoftmaxCurvature) and better and self._fit(bend.p.shape[1]):
+            return ClassFactorPreconditioner(self.K, bend, strength, intercept=intercept)
+        return FactorPreconditioner(self.K, bend.typical, strength, intercept=intercept)
 
     def _fit(self, matrices: int) -> bool:
         """Whether so many inverses have room, beside what every thread needs to make one."""
@@ -114,10 +114,10 @@ class TiledMatrix(KernelProducts):
     def times(self, V: Array) -> Array:
         return self.gram.times(V)
 
-    def preconditioner(self, bend: Bend, strength: float, *, intercept: bool, better: bool = False) -> Preconditioner:
+    def preconditioner(self, bend: LossCurvature, strength: float, *, intercept: bool, better: bool = False) -> Preconditioner:
         h = bend.typical
         pivoted = self._found(strength / float(h.mean()))
-        return LowRank(pivoted, h, strength, intercept=intercept)
+        return LowRankPreconditioner(pivoted, h, strength, intercept=intercept)
 
     def _found(self, level: float) -> PivotedCholesky:
         """The pivots do not depend on W, so that they are found once."""
@@ -132,7 +132,7 @@ class TiledMatrix(KernelProducts):
         return 20
 
 
-class LowRank:
+class LowRankPreconditioner:
     """(λI + WK)⁻¹ on the functions of some rows, the pivots, and 1/λ on what is orthogonal to them.
 
     With K ≈ LLᵀ and U such that KU = L and UᵀKU = I, it is v ↦ v/λ + U ((λI + LᵀWL)⁻¹ − I/λ) Lᵀv.

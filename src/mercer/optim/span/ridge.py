@@ -23,18 +23,11 @@ from mercer._typing import Array
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.least_squares import least_squares
 from mercer.optim.least_squares_rows import LeastSquaresRows
-from mercer.optim.span.spectrum import Eigenvalues, eigenvalues
-from mercer.optim.span.steps import (
-    BYTES_PER_PIVOT,
-    ROWS_PER_PIVOT,
-    VECTORS,
-    RidgeSteps,
-    by_steps,
-    by_steps_beyond_memory,
-)
-from mercer.optim.span.system import INSTEAD, OfFeatures, RidgeSystem
+from mercer.optim.span.spectrum import Eigenvalues, decompose_kernel
+from mercer.optim.span.steps import BYTES_PER_PIVOT, ROWS_PER_PIVOT, VECTORS, RidgeSteps, solve_by_steps, solve_beyond_memory
+from mercer.optim.span.system import INSTEAD, FeatureGram, RidgeSystem
 
-__all__ = ["DualFit", "RidgeSystem", "by_eigenvalues", "bytes_at_least", "bytes_needed", "kernel_ridge"]
+__all__ = ["DualFit", "RidgeSystem", "solve_by_eigenvalues", "bytes_at_least", "bytes_needed", "kernel_ridge"]
 
 #: what may be left over of y, and what is aimed at
 TOLERANCE, AIM = 1e-8, 1e-9
@@ -67,22 +60,22 @@ def kernel_ridge(system: RidgeSystem, alpha: Array) -> Solution:
     FitInterrupted
         On Ctrl-C during conjugate gradients, with the solution so far.
     """
-    system, alpha = _with_weights_up_to_4(system, alpha)
+    system, alpha = _scale_weights(system, alpha)
     if len(system) >= MANY_ROWS:
-        if (by_columns := by_features(system, alpha)) is not None:
+        if (by_columns := solve_by_features(system, alpha)) is not None:
             return by_columns
         try:
-            steps = _by_steps(system, alpha)
+            steps = _try_steps(system, alpha)
         except FitInterrupted as interruption:
-            interruption.solution = _of_steps(system, interruption.solution)
+            interruption.solution = _steps_solution(system, interruption.solution)
             raise
         if steps is not None:
-            return _of_steps(system, steps)
-    refuse_beyond_memory(8.0 * len(system) ** 2, _what(len(system)), INSTEAD)
-    return by_cholesky(system, alpha) or by_least_squares(system, alpha)
+            return _steps_solution(system, steps)
+    refuse_beyond_memory(8.0 * len(system) ** 2, _describe(len(system)), INSTEAD)
+    return solve_by_cholesky(system, alpha) or solve_by_least_squares(system, alpha)
 
 
-def _with_weights_up_to_4(system: RidgeSystem, alpha: Array) -> tuple[RidgeSystem, Array]:
+def _scale_weights(system: RidgeSystem, alpha: Array) -> tuple[RidgeSystem, Array]:
     """The same equations divided by a power of 4, which rounds nothing, so that squares do not overflow."""
     heaviest = 0.0 if system.weight is None else float(system.weight.max(initial=0.0))
     if system.weight is None or not 0 < heaviest < np.inf:
@@ -91,13 +84,13 @@ def _with_weights_up_to_4(system: RidgeSystem, alpha: Array) -> tuple[RidgeSyste
     return replace(system, weight=system.weight / unit), alpha / unit
 
 
-def _by_steps(system: RidgeSystem, alpha: Array) -> RidgeSteps | None:
+def _try_steps(system: RidgeSystem, alpha: Array) -> RidgeSteps | None:
     n = len(system)
-    steps = by_steps(system, alpha, AIM) if has_room(bytes_needed(n)) else None
+    steps = solve_by_steps(system, alpha, AIM) if has_room(bytes_needed(n)) else None
     if steps is not None or has_room(8.0 * n**2):
         return steps
-    refuse_beyond_memory(bytes_at_least(n, alpha.size), _what(n), INSTEAD)
-    return by_steps_beyond_memory(system, alpha, AIM)
+    refuse_beyond_memory(bytes_at_least(n, alpha.size), _describe(n), INSTEAD)
+    return solve_beyond_memory(system, alpha, AIM)
 
 
 def has_room(needed: float) -> bool:
@@ -117,7 +110,7 @@ def bytes_at_least(rows: int, targets: int = 1) -> float:
     return 8.0 * VECTORS * rows * targets + BYTES_PER_PIVOT * rows * FEWEST_PIVOTS
 
 
-def by_features(system: RidgeSystem, alpha: Array) -> Solution | None:
+def solve_by_features(system: RidgeSystem, alpha: Array) -> Solution | None:
     """Ridge regression on the features of the kernel, with a = (y − ψw)/alpha (lecture 1).
 
     None where the features are many, or where so little is left of y that its digits do not tell a.
@@ -132,12 +125,12 @@ def by_features(system: RidgeSystem, alpha: Array) -> Solution | None:
         w = least_squares(LeastSquaresRows(features, y, system.weight), alpha, intercept=False).value.coefficients
         return np.asarray(root * (y - features @ w) / alpha)
 
-    c, error = refined(system, alpha, correct, OfFeatures(features))
+    c, error = refine(system, alpha, correct, FeatureGram(features))
     fit = DualFit(system.scaled(c), f"ridge regression on {features.shape[1]} features of the kernel")
-    return Solution(fit, proof(error), ()) if error <= AIM else None
+    return Solution(fit, residual_certificate(error), ()) if error <= AIM else None
 
 
-def by_cholesky(system: RidgeSystem, alpha: Array) -> Solution | None:
+def solve_by_cholesky(system: RidgeSystem, alpha: Array) -> Solution | None:
     """A factor for each penalty; None where there is none, or it has lost too many digits."""
     c, errors = np.empty_like(system.Y), []
     for strength in np.unique(alpha):
@@ -145,10 +138,10 @@ def by_cholesky(system: RidgeSystem, alpha: Array) -> Solution | None:
         correct = _factor(system, float(strength))
         if correct is None:
             return None
-        c[:, of], error = refined(replace(system, Y=system.Y[:, of]), alpha[of], correct)
+        c[:, of], error = refine(replace(system, Y=system.Y[:, of]), alpha[of], correct)
         errors.append(error)
     fit = DualFit(system.scaled(c), "a Cholesky factor")
-    return Solution(fit, proof(max(errors)), ()) if max(errors) <= TOLERANCE else None
+    return Solution(fit, residual_certificate(max(errors)), ()) if max(errors) <= TOLERANCE else None
 
 
 def _factor(system: RidgeSystem, alpha: float) -> Correction | None:
@@ -157,25 +150,25 @@ def _factor(system: RidgeSystem, alpha: float) -> Correction | None:
     with blas_for(len(square)):
         # in the order that LAPACK takes without a copy the lower triangle is the upper one
         upper, failed = lapack.dpotrf(square.T, lower=0, clean=0, overwrite_a=1)
-    return None if failed else partial(_solved, upper)
+    return None if failed else partial(_solve_upper, upper)
 
 
-def _solved(upper: Array, right: Array) -> Array:
+def _solve_upper(upper: Array, right: Array) -> Array:
     with blas_for(len(upper)):
         return np.asarray(lapack.dpotrs(upper, right, lower=0)[0])
 
 
-def by_least_squares(system: RidgeSystem, alpha: Array) -> Solution:
+def solve_by_least_squares(system: RidgeSystem, alpha: Array) -> Solution:
     """The shortest least squares solution, by the eigenvalues that are above rounding."""
-    spectrum = eigenvalues(system)
+    spectrum = decompose_kernel(system)
     values = spectrum.values[:, None] + alpha
     size = np.abs(values).max(axis=0)
     felt = np.abs(values) > len(values) * np.finfo(float).eps * size
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=felt)
-    c, error = refined(system, alpha, lambda right: spectrum.vectors @ (inverse * (spectrum.vectors.T @ right)))
+    c, error = refine(system, alpha, lambda right: spectrum.vectors @ (inverse * (spectrum.vectors.T @ right)))
     fit = DualFit(system.scaled(c), "least squares by eigenvalues, since the matrix is singular", singular=True)
     if error <= TOLERANCE:
-        return Solution(fit, proof(error), ())
+        return Solution(fit, residual_certificate(error), ())
     _, residual = system.left_over(c, alpha)
     slope = np.linalg.norm(system.times(residual) + alpha * residual, axis=0)
     length = size * np.linalg.norm(system.right, axis=0)
@@ -184,14 +177,14 @@ def by_least_squares(system: RidgeSystem, alpha: Array) -> Solution:
     return Solution(fit, Certificate("gradient norm", value, TOLERANCE, sentence), ())
 
 
-def by_eigenvalues(system: RidgeSystem, alpha: Array, spectrum: Eigenvalues) -> Solution:
+def solve_by_eigenvalues(system: RidgeSystem, alpha: Array, spectrum: Eigenvalues) -> Solution:
     """With a decomposition that is known already."""
     values = spectrum.values[:, None] + alpha
-    c, error = refined(system, alpha, lambda right: spectrum.vectors @ ((spectrum.vectors.T @ right) / values))
-    return Solution(DualFit(system.scaled(c), "eigenvalues of the kernel matrix"), proof(error), ())
+    c, error = refine(system, alpha, lambda right: spectrum.vectors @ ((spectrum.vectors.T @ right) / values))
+    return Solution(DualFit(system.scaled(c), "eigenvalues of the kernel matrix"), residual_certificate(error), ())
 
 
-def refined(system: RidgeSystem, alpha: Array, correct: Correction, K: Any = None) -> tuple[Array, float]:
+def refine(system: RidgeSystem, alpha: Array, correct: Correction, K: Any = None) -> tuple[Array, float]:
     """c, corrected as long as that helps, and what is left over of y; K if it is known in another way."""
     c = correct(system.right)
     error, residual = system.left_over(c, alpha, K)
@@ -206,14 +199,14 @@ def refined(system: RidgeSystem, alpha: Array, correct: Correction, K: Any = Non
     return c, error
 
 
-def proof(error: float, tolerance: float = TOLERANCE) -> Certificate:
+def residual_certificate(error: float, tolerance: float = TOLERANCE) -> Certificate:
     """What is left over of y, relative to it."""
     return Certificate("gradient norm", error, tolerance, "‖(K + alpha)a − y‖ / ‖y‖, with √weights if there are any")
 
 
-def _of_steps(system: RidgeSystem, steps: RidgeSteps) -> Solution:
-    return Solution(DualFit(system.scaled(steps.value), steps.path), proof(steps.error), ())
+def _steps_solution(system: RidgeSystem, steps: RidgeSteps) -> Solution:
+    return Solution(DualFit(system.scaled(steps.value), steps.path), residual_certificate(steps.error), ())
 
 
-def _what(rows: int) -> str:
+def _describe(rows: int) -> str:
     return f"an exact kernel ridge regression of {rows:,} rows"

@@ -11,7 +11,7 @@ from mercer._errors import NotPositiveDefiniteError
 from mercer._memory import refuse_beyond_memory
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.optim.least_squares import Wide
+from mercer.optim.least_squares import WideLeastSquares
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.leave_one_out import WideSpectrum
 from mercer.optim.span.system import INSTEAD, RidgeSystem
@@ -38,13 +38,13 @@ class Eigenvalues:
             )
         system, n = self.system, len(self.system)
         root = np.ones((n, 1)) if system.root is None else system.root[:, None]
-        wide = Wide(None, system.right, root, (np.zeros(0), np.zeros(system.Y.shape[1])))
+        wide = WideLeastSquares(None, system.right, root, (np.zeros(0), np.zeros(system.Y.shape[1])))
         return WideSpectrum(
             LeastSquaresRows(system.Y, system.Y, system.weight), wide, self.vectors, np.maximum(self.values, 0.0)
         )
 
 
-def eigenvalues(system: RidgeSystem) -> Eigenvalues:
+def decompose_kernel(system: RidgeSystem) -> Eigenvalues:
     """In ascending order."""
     n = len(system)
     refuse_beyond_memory(8.0 * SQUARES * n**2, f"the eigenvalues of the kernel matrix of {n:,} rows", INSTEAD)

@@ -153,7 +153,7 @@ class RidgeSteps:
     path: str
 
 
-def by_steps(system: RidgeSystem, alpha: Array, tolerance: float) -> RidgeSteps | None:
+def solve_by_steps(system: RidgeSystem, alpha: Array, tolerance: float) -> RidgeSteps | None:
     """Solve (S K S + alpha) c = S y; None where that would take, or took, longer than a Cholesky factor."""
     smallest, most = float(alpha.min()), len(system) // ROWS_PER_STEP
     if not _is_definite(system, smallest):
@@ -161,12 +161,12 @@ def by_steps(system: RidgeSystem, alpha: Array, tolerance: float) -> RidgeSteps 
     deflation = Deflation.of(system, smallest, len(system) // ROWS_PER_PIVOT)
     if deflation.steps(smallest, tolerance) > most:
         return None
-    correcting = _Correcting(system, alpha, KeptTriangle.of(_rough(system, smallest)), deflation)
+    correcting = _IterativeCorrection(system, alpha, KeptTriangle.of(_rough_matrix(system, smallest)), deflation)
     with blas_for(1):  # threads of BLAS would still be spinning when ours multiply
         return correcting.run(tolerance, most)
 
 
-def by_steps_beyond_memory(system: RidgeSystem, alpha: Array, tolerance: float) -> RidgeSteps | None:
+def solve_beyond_memory(system: RidgeSystem, alpha: Array, tolerance: float) -> RidgeSteps | None:
     """The same with as much of the matrix as has room, where nothing else is possible, however many steps it takes.
 
     None where these steps are not possible either: alpha is 0, or as good as 0 beside the weights, or a row has no
@@ -178,12 +178,12 @@ def by_steps_beyond_memory(system: RidgeSystem, alpha: Array, tolerance: float) 
     pivots = pivots_beyond_memory(n)
     deflation = Deflation.of(system, smallest, pivots)
     room = SHARE_OF_TILES * available_bytes() - 8.0 * n * (deflation.L.shape[1] + VECTORS * system.Y.shape[1])
-    kept = KeptTriangle.of(_rough(system, smallest), room)
+    kept = KeptTriangle.of(_rough_matrix(system, smallest), room)
     expected = deflation.steps(smallest, tolerance)
     most = int(max(MOST_STEPS, min(UNEXPECTED * expected, n)))  # more than n steps are of rounding errors
-    _say_if_long(kept, min(expected, most))
+    _warn_if_long(kept, min(expected, most))
     with blas_for(1):
-        return _Correcting(system, alpha, kept, deflation, alone=True).run(tolerance, most)
+        return _IterativeCorrection(system, alpha, kept, deflation, alone=True).run(tolerance, most)
 
 
 def pivots_beyond_memory(rows: int) -> int:
@@ -196,11 +196,11 @@ def _is_definite(system: RidgeSystem, alpha: float) -> bool:
     return alpha > 0 and bool((system.diagonal > 0).all())
 
 
-def _rough(system: RidgeSystem, alpha: float) -> KernelMatrix:
+def _rough_matrix(system: RidgeSystem, alpha: float) -> KernelMatrix:
     return system.rough(BEARABLE * alpha / (np.sqrt(len(system)) * float(system.diagonal.max())))
 
 
-def _say_if_long(kept: KeptTriangle, steps: float) -> None:
+def _warn_if_long(kept: KeptTriangle, steps: float) -> None:
     """Warn of hours, by the time that a few tiles take."""
     some = KeptTriangle(kept.size, kept.dtype, [], kept.rest[: MADE_TOGETHER * TURNS], kept.K)
     v, least = np.ones(kept.size), np.inf
@@ -218,7 +218,7 @@ def _say_if_long(kept: KeptTriangle, steps: float) -> None:
         )
 
 
-class _Correcting:
+class _IterativeCorrection:
     """Corrections until little is left over; `alone` if nobody else could take over where they do not help."""
 
     def __init__(

@@ -80,7 +80,7 @@ class RidgeSystem:
             refuse_beyond_memory(8.0 * SQUARES * n**2, f"the matrix of {kernel!r} for {n:,} rows", INSTEAD)
             return cls.given(gram.matrix(), Y, weight)
         rough = partial(Gram, kernel, X)
-        return cls(gram, lambda tolerance: rough(tolerance=tolerance), Y, weight, partial(_features, kernel, X))
+        return cls(gram, lambda tolerance: rough(tolerance=tolerance), Y, weight, partial(_few_features, kernel, X))
 
     @classmethod
     def given(cls, matrix: Array, Y: Array, weight: Array | None = None) -> RidgeSystem:
@@ -111,7 +111,7 @@ class RidgeSystem:
 
     def times(self, V: Array, K: Any = None) -> Array:
         """S K S v."""
-        return self.scaled(_times(self.K if K is None else K, self.scaled(V)))
+        return self.scaled(_multiply(self.K if K is None else K, self.scaled(V)))
 
     def left_over(self, c: Array, alpha: Array, K: Any = None) -> tuple[float, Array]:
         """‖S y − (S K S + alpha) c‖ / ‖S y‖, the largest of all targets, and what is inside."""
@@ -132,7 +132,7 @@ class RidgeSystem:
 
 
 @dataclass(frozen=True, eq=False)
-class OfFeatures:
+class FeatureGram:
     """K = ψψᵀ."""
 
     features: Array
@@ -156,13 +156,13 @@ def few_features(kernel: Kernel, rows: int, columns: int) -> int | None:
     return count if ROWS_PER_FEATURE * count <= rows and rows * count <= MOST_NUMBERS else None
 
 
-def _features(kernel: Kernel, X: Any) -> Array | None:
+def _few_features(kernel: Kernel, X: Any) -> Array | None:
     if not kernel.numeric or few_features(kernel, *X.shape) is None:
         return None
     features = kernel.feature_map(X.shape[1])(X)
     return np.asarray(features.toarray() if is_sparse(features) else features)
 
 
-def _times(K: Any, V: Array) -> Array:
+def _multiply(K: Any, V: Array) -> Array:
     # vectors are multiplied faster than matrices of one column
     return np.asarray(K.times(V[:, 0])[:, None] if V.shape[1] == 1 else K.times(V))

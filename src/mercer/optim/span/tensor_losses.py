@@ -11,7 +11,7 @@ from mercer.optim.span.losses import ClassRowLosses, ResponseLosses, RowLosses
 
 
 @dataclass(frozen=True, eq=False)
-class SeparateTensors:
+class DiagonalTensorCurvature:
     """W of outputs that have nothing to do with each other (`designs.mapped.Curve`)."""
 
     h: Any
@@ -21,8 +21,8 @@ class SeparateTensors:
     def times(self, V: Any) -> Any:
         return self.h * V
 
-    def part(self, rows: Any) -> SeparateTensors:
-        return SeparateTensors(self.h[rows])
+    def part(self, rows: Any) -> DiagonalTensorCurvature:
+        return DiagonalTensorCurvature(self.h[rows])
 
     @property
     def typical(self) -> Any:
@@ -30,7 +30,7 @@ class SeparateTensors:
 
 
 @dataclass(frozen=True, eq=False)
-class SoftmaxTensors(SeparateTensors):
+class SoftmaxTensorCurvature(DiagonalTensorCurvature):
     """diag(p) − ppᵀ for each row, times its weight; h is p."""
 
     weight: Any = None
@@ -39,7 +39,7 @@ class SoftmaxTensors(SeparateTensors):
         bent = self.h * (V - (self.h * V).sum(dim=1, keepdim=True))
         return bent if self.weight is None else self.weight[:, None] * bent
 
-    def part(self, rows: Any) -> SoftmaxTensors:
+    def part(self, rows: Any) -> SoftmaxTensorCurvature:
         return replace(self, h=self.h[rows], weight=None if self.weight is None else self.weight[rows])
 
     @property
@@ -49,7 +49,7 @@ class SoftmaxTensors(SeparateTensors):
 
 
 @dataclass(frozen=True, eq=False)
-class OnDevice(RowLosses):
+class TensorRowLosses(RowLosses):
     """Losses that are known for arrays, of responses, weights and offsets that are tensors of float64."""
 
     of: ResponseLosses | ClassRowLosses
@@ -58,7 +58,7 @@ class OnDevice(RowLosses):
     offset: Any = None
 
     @classmethod
-    def beside(cls, of: ResponseLosses | ClassRowLosses, X: Any) -> OnDevice:
+    def beside(cls, of: ResponseLosses | ClassRowLosses, X: Any) -> TensorRowLosses:
         """On the device of X."""
         import torch
 
@@ -87,13 +87,13 @@ class OnDevice(RowLosses):
     def unit(self, value: float) -> float:
         return self.of.unit(value)
 
-    def part(self, rows: Any) -> OnDevice:
+    def part(self, rows: Any) -> TensorRowLosses:
         if isinstance(rows, slice):
-            return self if rows == slice(None) else replace(self, **{name: self._cut(name, rows) for name in MOVED})
+            return self if rows == slice(None) else replace(self, **{name: self._cut(name, rows) for name in TENSOR_FIELDS})
         import torch
 
         numbers = like(rows, self.y, dtype=torch.int64)
-        return replace(self, of=self.of.part(rows), **{name: self._cut(name, numbers) for name in MOVED})
+        return replace(self, of=self.of.part(rows), **{name: self._cut(name, numbers) for name in TENSOR_FIELDS})
 
     def _cut(self, name: str, rows: Any) -> Any:
         values = getattr(self, name)
@@ -105,7 +105,7 @@ class OnDevice(RowLosses):
         parts = (self.of.response.loss(self.y[:, k], self._moved(eta[:, k]), self.weight) for k in range(self.outputs))
         return float(sum(parts))
 
-    def slopes(self, eta: Any) -> tuple[Any, SeparateTensors]:
+    def slopes(self, eta: Any) -> tuple[Any, DiagonalTensorCurvature]:
         import torch
 
         eta = like(eta, self.y, dtype=torch.float64)
@@ -114,15 +114,15 @@ class OnDevice(RowLosses):
             if reference is not None:
                 p = torch.cat([p[:, :reference], p[:, reference + 1 :]], dim=1)
             first = self.of.response.slopes(self.y, eta, self.weight)[1]
-            return first, SoftmaxTensors(p, self.weight)
+            return first, SoftmaxTensorCurvature(p, self.weight)
         found = [
             self.of.response.slopes(self.y[:, k], self._moved(eta[:, k]), self.weight) for k in range(self.outputs)
         ]
         first, second = (torch.stack([getattr(one, name) for one in found], dim=1) for name in ("first", "second"))
-        return first, SeparateTensors(second)
+        return first, DiagonalTensorCurvature(second)
 
     def _moved(self, eta: Any) -> Any:
         return eta if self.offset is None else eta + self.offset
 
 
-MOVED = ("y", "weight", "offset")
+TENSOR_FIELDS = ("y", "weight", "offset")

@@ -22,8 +22,8 @@ from mercer.kernels.tensors import TensorGram
 from mercer.matrices.mapped_tensors import worth_double
 from mercer.optim.certificate import Solution
 from mercer.optim.krylov import conjugate_gradient
-from mercer.optim.span._tensor_curvature import cholesky, pivots_of
-from mercer.optim.span.ridge import TOLERANCE, DualFit, proof
+from mercer.optim.span._tensor_curvature import cholesky, pivoted_factor
+from mercer.optim.span.ridge import TOLERANCE, DualFit, residual_certificate
 from mercer.optim.span.system import largest_share
 
 #: rows up to which the matrix is in memory, on a card and in main memory
@@ -47,18 +47,18 @@ def kernel_ridge(kernel: Kernel, X: Any, Y: Array, weight: Array | None, alpha: 
     root = np.ones((len(X), 1)) if weight is None else np.sqrt(weight)[:, None]
     if len(X) <= (ON_CARD if X.is_cuda else ON_CPU):
         with suppress(DeviceMemoryError):  # conjugate gradients need less
-            return _by_cholesky(TensorGram(kernel, rows.double()), root, Y, alpha)
+            return _solve_by_cholesky(TensorGram(kernel, rows.double()), root, Y, alpha)
     if double:
-        return _by_steps(TensorGram(kernel, rows), root, Y, alpha, TOLERANCE)
-    rough = _by_steps(TensorGram(kernel, rows), root, Y, alpha, SINGLE_TOLERANCE)
+        return _solve_by_steps(TensorGram(kernel, rows), root, Y, alpha, TOLERANCE)
+    rough = _solve_by_steps(TensorGram(kernel, rows), root, Y, alpha, SINGLE_TOLERANCE)
     if not rough.certificate.holds:
         with suppress(DeviceMemoryError):
             begin = rough.value.coefficients / root
-            return _by_steps(TensorGram(kernel, X.double()), root, Y, alpha, SINGLE_TOLERANCE, begin)
+            return _solve_by_steps(TensorGram(kernel, X.double()), root, Y, alpha, SINGLE_TOLERANCE, begin)
     return rough
 
 
-def _by_cholesky(gram: TensorGram, root: Array, Y: Array, alpha: Array) -> Solution:
+def _solve_by_cholesky(gram: TensorGram, root: Array, Y: Array, alpha: Array) -> Solution:
     import torch
 
     K = gram.matrix()
@@ -76,7 +76,7 @@ def _by_cholesky(gram: TensorGram, root: Array, Y: Array, alpha: Array) -> Solut
     return _solution(to_numpy(S * c), largest_share(to_numpy(left), root * Y), TOLERANCE, "a Cholesky factor")
 
 
-def _by_steps(
+def _solve_by_steps(
     gram: TensorGram, root: Array, Y: Array, alpha: Array, tolerance: float, start: Array | None = None
 ) -> Solution:
     S = like(root, gram.diagonal).double()
@@ -102,7 +102,7 @@ def _deflation(gram: TensorGram, S: Any, alpha: Array) -> tuple[Callable[[Array]
     """r ↦ (LLᵀ + alpha)⁻¹ r for each target, of the matrix with its weights."""
     import torch
 
-    L = pivots_of(gram, float(alpha.min()))
+    L = pivoted_factor(gram, float(alpha.min()))
     L *= S.to(L.dtype)
     square = (L.T @ L).double()
     factors = {}
@@ -124,4 +124,4 @@ def _deflation(gram: TensorGram, S: Any, alpha: Array) -> tuple[Callable[[Array]
 
 
 def _solution(coefficients: Array, error: float, tolerance: float, path: str) -> Solution:
-    return Solution(DualFit(coefficients, path), proof(error, tolerance), ())
+    return Solution(DualFit(coefficients, path), residual_certificate(error, tolerance), ())
