@@ -45,9 +45,12 @@ def test_different_answers_have_no_ratio() -> None:
 
 def test_the_readme_changes_between_its_marks_only() -> None:
     readme = "before\n<!-- speed -->\nold\n<!-- /speed -->\nafter\n"
-    new = results.with_speed_table(readme, [report("a", 1.0)])
-    assert new.startswith("before\n<!-- speed -->\n| against |")
-    assert "| a | 10 × 2 | fit | 1 | – | 10.0× (rival) |" in new
+    new = results.with_speed_table(readme, [report("svc", 1.0), report("a", 1.0)])
+    assert new.startswith(
+        "before\n<!-- speed -->\nAgainst the fastest rival: 10.0× faster in the geometric mean of 2 workloads"
+    )
+    assert "| svc | 10 × 2 | fit | 1 | – | 10.0× (rival) |" in new
+    assert "| a |" not in new  # the README has some of the workloads
     assert new.endswith("|\n<!-- /speed -->\nafter\n")
     assert "old" not in new
 
