@@ -1,8 +1,8 @@
-"""The layers of the house, drawn from its imports: docs/pictures/layers.svg, and the table of rooms in architecture.md.
+"""Draw the imports between packages (docs/pictures/layers.svg), and write the table of packages in architecture.md.
 
     python docs/pictures/layers.py
 
-A mark in row a and column b says that files of a import from b; it is larger where many do. Rooms stand in the order
+A mark in row a and column b says that files of a import from b; it is larger where many do. Packages stand in the order
 of the contract in pyproject.toml, so that all marks lie above the diagonal as long as imports flow one way.
 """
 
@@ -32,20 +32,20 @@ STYLE = """
 
 
 def layers() -> list[list[str]]:
-    """The rooms of each layer, from the top, as import-linter is told."""
+    """Return the packages of each layer, from the top, as the contract of import-linter lists them."""
     settings = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
     (contract,) = [c for c in settings["tool"]["importlinter"]["contracts"] if c["type"] == "layers"]
     return [re.findall(r"\w+", line) for line in contract["layers"]]
 
 
 def imports() -> Counter[tuple[str, str]]:
-    """How many statements of one room import from another when they run; annotations do not count."""
+    """Count the statements of one package that import from another at run time; annotations do not count."""
     found: Counter[tuple[str, str]] = Counter()
     for path in sorted(SOURCE.rglob("*.py")):
-        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        if room != "__init__":
+        package = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if package != "__init__":
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            found.update((room, other) for other in _imported(tree) if other != room)
+            found.update((package, other) for other in _imported(tree) if other != package)
     return found
 
 
@@ -59,20 +59,20 @@ def _imported(node: ast.AST) -> Iterator[str]:
         yield from _imported(child)
 
 
-def purpose(room: str) -> str:
-    """The first sentence that the room says of itself."""
-    folder = SOURCE / room
+def purpose(package: str) -> str:
+    """Return the first sentence of the docstring of a package."""
+    folder = SOURCE / package
     path = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
     return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n\n")[0].replace("\n", " ")
 
 
 def picture() -> str:
-    """The matrix of imports, as SVG."""
+    """Return the matrix of imports as SVG."""
     stack = layers()
-    rooms = [room for layer in stack for room in layer]
-    size = len(rooms) * CELL
+    packages = [package for layer in stack for package in layer]
+    size = len(packages) * CELL
     width, height = LEFT + size + 16, TOP + size + 40
-    parts = [*_bands(stack, size), *_grid(rooms, size), *_marks(rooms)]
+    parts = [*_bands(stack, size), *_grid(packages, size), *_marks(packages)]
     parts.append(
         f'<text class="few" x="{LEFT}" y="{TOP + size + 24}">A row imports from the columns marked in it.</text>'
     )
@@ -89,41 +89,41 @@ def _bands(stack: list[list[str]], size: int) -> Iterator[str]:
         top += len(layer) * CELL
 
 
-def _grid(rooms: list[str], size: int) -> Iterator[str]:
-    for number, room in enumerate(rooms):
+def _grid(packages: list[str], size: int) -> Iterator[str]:
+    for number, package in enumerate(packages):
         middle = number * CELL + CELL / 2
-        yield f'<text x="{LEFT - 10}" y="{TOP + middle + 4}" text-anchor="end">{room}</text>'
+        yield f'<text x="{LEFT - 10}" y="{TOP + middle + 4}" text-anchor="end">{package}</text>'
         turn = f"translate({LEFT + middle + 4},{TOP - 10}) rotate(-60)"
-        yield f'<text transform="{turn}">{room}</text>'
+        yield f'<text transform="{turn}">{package}</text>'
         yield f'<line class="grid" x1="{LEFT}" x2="{LEFT + size}" y1="{TOP + middle}" y2="{TOP + middle}"/>'
         yield f'<line class="grid" y1="{TOP}" y2="{TOP + size}" x1="{LEFT + middle}" x2="{LEFT + middle}"/>'
         yield f'<rect class="self" x="{LEFT + middle - 3}" y="{TOP + middle - 3}" width="6" height="6"/>'
 
 
-def _marks(rooms: list[str]) -> Iterator[str]:
-    place = {room: number * CELL + CELL / 2 for number, room in enumerate(rooms)}
-    for (room, other), count in sorted(imports().items()):
+def _marks(packages: list[str]) -> Iterator[str]:
+    place = {package: number * CELL + CELL / 2 for number, package in enumerate(packages)}
+    for (package, other), count in sorted(imports().items()):
         if other in place:
             radius = min(3 + 3 * int(math.log10(count)), CELL / 2 - 1)  # a size for ones, tens and hundreds
-            where = f'cx="{LEFT + place[other]}" cy="{TOP + place[room]}" r="{radius:g}"'
-            yield f'<circle class="mark" {where}><title>{room} imports from {other}</title></circle>'
+            where = f'cx="{LEFT + place[other]}" cy="{TOP + place[package]}" r="{radius:g}"'
+            yield f'<circle class="mark" {where}><title>{package} imports from {other}</title></circle>'
 
 
 def table() -> str:
-    """The rooms with their purposes, by layer."""
-    rows = [f"| {_link(room)} | {purpose(room)} |" for layer in layers() for room in layer]
-    return "\n".join(["| room | purpose |", "| --- | --- |", *rows])
+    """Return the table of packages with their purposes, by layer."""
+    rows = [f"| {_link(package)} | {purpose(package)} |" for layer in layers() for package in layer]
+    return "\n".join(["| package | purpose |", "| --- | --- |", *rows])
 
 
-def _link(room: str) -> str:
-    page = DOCS / "packages" / f"{room}.md"
-    return f"[`{room}`](packages/{page.name})" if page.exists() else f"`{room}`"
+def _link(package: str) -> str:
+    page = DOCS / "packages" / f"{package}.md"
+    return f"[`{package}`](packages/{page.name})" if page.exists() else f"`{package}`"
 
 
 def page() -> str:
-    """architecture.md with the table of today."""
-    before, mark, rest = PAGE.read_text(encoding="utf-8").partition("<!-- rooms -->\n")
-    return before + mark + table() + "\n" + rest[rest.index("<!-- /rooms -->") :]
+    """Return architecture.md with the current table."""
+    before, mark, rest = PAGE.read_text(encoding="utf-8").partition("<!-- packages -->\n")
+    return before + mark + table() + "\n" + rest[rest.index("<!-- /packages -->") :]
 
 
 if __name__ == "__main__":

@@ -51,12 +51,12 @@ def test_the_picture_of_the_layers_is_of_this_code(layers: dict[str, Any]) -> No
     assert (REPOSITORY / "docs" / "pictures" / "layers.svg").read_text(encoding="utf-8") == layers["picture"]()
 
 
-def test_the_table_of_rooms_is_what_the_rooms_say(layers: dict[str, Any]) -> None:
+def test_the_table_of_packages_has_their_docstrings(layers: dict[str, Any]) -> None:
     assert PAGE.read_text(encoding="utf-8") == layers["page"]()
 
 
 def test_all_imports_go_down(layers: dict[str, Any]) -> None:
-    height = {room: level for level, layer in enumerate(layers["layers"]()) for room in layer}
+    height = {package: level for level, layer in enumerate(layers["layers"]()) for package in layer}
     assert [pair for pair in layers["imports"]() if pair[1] in height and height[pair[0]] >= height[pair[1]]] == []
 
 
