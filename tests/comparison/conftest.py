@@ -31,4 +31,4 @@ def five() -> Comparison:
 @pytest.fixture
 def untuned_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     """To tune them takes ten times as long."""
-    monkeypatch.setattr(kernel_choice, "SEARCHED", 0)
+    monkeypatch.setattr(kernel_choice, "MOST_TO_SEARCH_PRICE", 0)

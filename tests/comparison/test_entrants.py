@@ -189,7 +189,7 @@ def test_whose_gaps_were_filled_is_told() -> None:
 
 
 def test_what_is_chosen_inside_each_training_set_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_choice, "SEARCHED", 1500)
+    monkeypatch.setattr(kernel_choice, "MOST_TO_SEARCH_PRICE", 1500)
     told = entrants_for(Table.of(NUMBERS), Question()).notes[-1]
     assert "without the held-out rows" in told
     assert "C of LogisticRegressionCV, shrinkage of GaussianDiscriminant" in told

@@ -12,7 +12,7 @@ from sklearn.datasets import make_circles
 from mercer.base import Question, kernel_choice
 from mercer.comparison import compare
 from mercer.comparison._entrants import entrants_for
-from mercer.comparison.pairs import unprepared
+from mercer.base.pipelines import unprepared
 from mercer.data import Table
 
 pytestmark = pytest.mark.usefixtures("untuned_machines")
@@ -65,15 +65,15 @@ def test_a_category_is_a_difference_between_rows() -> None:
 
 
 def test_too_many_rows_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_choice, "PART", 59)
-    monkeypatch.setattr(kernel_choice, "FACTORS", 60)
+    monkeypatch.setattr(kernel_choice, "MOST_ROWS_OF_PARTS", 59)
+    monkeypatch.setattr(kernel_choice, "MOST_ROWS_OF_FACTORS", 60)
     assert "SVC" not in names(X)
     assert LOGISTIC in names(X)
     assert "SVC (needs at most 59 rows)" in entrants_for(Table.of(X), Question()).notes[0]
 
 
 def test_more_classes_are_more_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_choice, "FACTORS", 100)
+    monkeypatch.setattr(kernel_choice, "MOST_ROWS_OF_FACTORS", 100)
     assert LOGISTIC in names(X, outputs=4)
     assert LOGISTIC not in names(X, outputs=5)
     told = " ".join(entrants_for(Table.of(X), Question(outputs=8)).notes)
@@ -82,7 +82,7 @@ def test_more_classes_are_more_functions(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_many_rows_have_a_penalty_that_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "KernelRidge(alpha='loo', gamma='median', kernel='rbf')" in names(X, "regression")
-    monkeypatch.setattr(kernel_choice, "EIGENVALUES", 59)
+    monkeypatch.setattr(kernel_choice, "MOST_ROWS_OF_EIGENVALUES", 59)
     assert "KernelRidge(alpha=0.1, gamma='median', kernel='rbf')" in names(X, "regression")
 
 
@@ -91,7 +91,7 @@ def test_counts_have_a_log_link() -> None:
 
 
 def test_prices_are_chosen_where_rows_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_choice, "SEARCHED", 60)
+    monkeypatch.setattr(kernel_choice, "MOST_TO_SEARCH_PRICE", 60)
     tuned = machines(X)
     assert [model.parameter for model in tuned] == ["C", "model__C"]
     assert all((model.fit(X, Y).predict(X) == Y).mean() > 0.9 for model in tuned)

@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer import Calibrated, GaussianNB, LinearSVC, LinearThreshold, LogisticRegression, MultinomialNB, NaiveBayes
 from mercer._errors import DataError, NonFiniteError, ScoresOnlyError
 from mercer.decision import calibration_error
-from mercer.decision._calibration import platt_targets, rising
+from mercer.decision._calibration import fit_step_function, platt_targets
 
 METHODS = ["temperature", "platt", "isotonic"]
 
@@ -121,14 +121,14 @@ def test_isotonic_numbers_are_those_of_scikit_learn():
 def test_isotonic_steps_of_equal_scores_are_weighted_shares():
     """Rows at 0.2 weigh 1, 2, 1 and at 0.8 3, 1: frequencies 2/4 and 3/4, between which the line goes."""
     weight, event = np.array([1.0, 2.0, 1.0, 3.0, 1.0]), np.array([False, True, False, True, False])
-    steps = rising(np.array([0.2, 0.2, 0.2, 0.8, 0.8]), event, weight)
+    steps = fit_step_function(np.array([0.2, 0.2, 0.2, 0.8, 0.8]), event, weight)
     np.testing.assert_allclose(np.interp([0.0, 0.2, 0.5, 0.8, 1.0], *steps), [0.5, 0.5, 0.625, 0.75, 0.75])
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-150, 1e150])
 def test_the_unit_of_scores_does_not_matter(size):
     scores, event = RNG.normal(size=50), RNG.random(50) < 0.5
-    one, two = rising(scores, event, None), rising(size * scores, event, None)
+    one, two = fit_step_function(scores, event, None), fit_step_function(size * scores, event, None)
     np.testing.assert_allclose(two.scores / size, one.scores)
     np.testing.assert_allclose(two.probabilities, one.probabilities)
 
@@ -198,7 +198,7 @@ def test_folds_may_be_chosen():
 def test_bad_input_is_named():
     with pytest.raises(NotFittedError, match="GaussianNB is not fitted"):
         Calibrated(GaussianNB(), cv="prefit").fit(X, Y)
-    with pytest.raises(DataError, match="class 'd', which the model does not know"):
+    with pytest.raises(DataError, match="class 'd', which is not a class of the model"):
         Calibrated(NAIVE, cv="prefit").fit(X[:2], ["a", "d"])
     with pytest.raises(DataError, match="class 'c' has 2"):
         Calibrated(GaussianNB()).fit(X[:42], np.array(["a"] * 20 + ["b"] * 20 + ["c"] * 2))

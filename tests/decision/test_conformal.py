@@ -10,7 +10,7 @@ from scipy import stats
 
 from mercer._errors import DataError, NonFiniteError
 from mercer.decision import conformal_p_values
-from mercer.decision._conformal import least_p_value, ranks_among_themselves, threshold
+from mercer.decision._conformal import least_p_value, leave_one_out_p_values, score_threshold
 
 SCORES = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=30)
 
@@ -48,7 +48,7 @@ def test_usual_rows_have_uniform_p_values(levels):
 
 @given(calibration=SCORES, level=st.sampled_from([0.01, 0.05, 0.1, 0.25, 0.5, 0.9]))
 def test_the_threshold_is_where_p_values_pass_the_level(calibration, level):
-    at = threshold(np.array(calibration), level)
+    at = score_threshold(np.array(calibration), level)
     scores = np.array([*calibration, -9.0, 9.0, -np.inf])
     np.testing.assert_array_equal(scores < at, conformal_p_values(scores, calibration) <= level)
 
@@ -66,12 +66,12 @@ def test_among_themselves_each_has_the_others_for_calibration(scores):
     values = np.array(scores)
     others = (np.delete(values, i) for i in range(len(values)))
     expected = [(1 + (other <= s).sum()) / len(values) for s, other in zip(values, others, strict=True)]
-    np.testing.assert_allclose(ranks_among_themselves(values), expected)
+    np.testing.assert_allclose(leave_one_out_p_values(values), expected)
 
 
 def test_infinite_scores_have_ranks_and_missing_ones_have_not():
     np.testing.assert_array_equal(conformal_p_values([-np.inf, np.inf], [-np.inf, 0.0, 1.0]), [0.5, 1.0])
-    with pytest.raises(NonFiniteError, match="calibration holds NaN at position 1"):
+    with pytest.raises(NonFiniteError, match="calibration has NaN at position 1"):
         conformal_p_values([1.0], [0.0, np.nan])
-    with pytest.raises(DataError, match="hold some rows out"):
+    with pytest.raises(DataError, match="hold out some rows"):
         conformal_p_values([1.0], [])

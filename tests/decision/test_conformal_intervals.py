@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import GLM, ConformalRegressor, LinearRegression, NadarayaWatson, Ridge
 from mercer._errors import CalibrationWarning, DataError, NonFiniteError
-from mercer.decision._conformal import exact_rank, ranked
+from mercer.decision._conformal import exact_rank, select_ranked
 
 
 def draw(n: int, rng: np.random.Generator):
@@ -119,7 +119,7 @@ def test_ranks_by_bisection_are_those_of_sorting(seed, sizes, ties):
     every = [starts[:, [j]] + units[:, [j]] * each for j, each in enumerate(errors)]
     expected = np.sort(np.concatenate(every, axis=1), axis=1)
     rank = rng.integers(sum(sizes))
-    np.testing.assert_allclose(ranked(starts, units, errors, rank + 1), expected[:, rank], atol=1e-12)
+    np.testing.assert_allclose(select_ranked(starts, units, errors, rank + 1), expected[:, rank], atol=1e-12)
 
 
 @pytest.mark.parametrize("cv", [KFold(3), LeaveOneOut()], ids=["CV+", "jackknife+"])
@@ -181,7 +181,7 @@ def test_the_promise_is_in_words_and_as_a_number():
 
 
 def test_too_few_rows_give_intervals_without_end_and_a_warning():
-    with pytest.warns(CalibrationWarning, match=r"5 held-out rows.*without end. Hold out 9 or more"):
+    with pytest.warns(CalibrationWarning, match=r"5 held-out rows.*infinite. Hold out 9 or more"):
         model = ConformalRegressor(Ridge(), random_state=0).fit(X[:20], Y[:20])
     np.testing.assert_array_equal(model.predict_interval(X[:2]), [[-np.inf, np.inf]] * 2)
 

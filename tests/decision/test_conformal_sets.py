@@ -30,7 +30,7 @@ from mercer import (
 )
 from mercer._errors import CalibrationWarning, DataError, ScoresOnlyError
 from mercer.decision import conformal_p_values
-from mercer.decision._conformal import exact_level, exact_rank, least_coverage, standing
+from mercer.decision._conformal import exact_level, exact_rank, least_coverage, rank_classes
 
 MEANS = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5]])
 
@@ -159,7 +159,7 @@ def test_sets_are_those_classes_whose_p_value_is_high_enough():
 
 @given(p=arrays(float, (4, 5), elements=st.integers(0, 4).map(float)))
 def test_standing_is_by_brute_force(p):
-    ahead, number = standing(p)
+    ahead, number = rank_classes(p)
     for row in range(4):
         for k in range(5):
             before = p[row][p[row] > p[row, k]]
@@ -205,11 +205,11 @@ def test_a_fitted_model_is_used_as_it_is():
 
 
 def test_too_few_rows_give_all_classes_with_a_warning():
-    with pytest.warns(CalibrationWarning, match=r"10 held-out rows.*every set holds all classes. Hold out 19 or more"):
+    with pytest.warns(CalibrationWarning, match=r"10 held-out rows.*every set has all classes. Hold out 19 or more"):
         model = ConformalClassifier(GaussianNB(), coverage=0.95, random_state=0, calibration=0.25).fit(X[:40], Y[:40])
     assert model.predict_set(X).all()
     rare = np.where(np.arange(300) < 3, "rare", Y)
-    with pytest.warns(CalibrationWarning, match="class that has so few"):
+    with pytest.warns(CalibrationWarning, match="class with too few"):
         each = ConformalClassifier(GaussianNB(), by_class=True, cv=3, random_state=0).fit(X, rare)
     column = each.classes_.tolist().index("rare")
     assert each.predict_set(X)[:, column].all()

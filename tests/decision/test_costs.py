@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer._errors import CostError
-from mercer.decision._costs import Costs, cost_matrix, implied_threshold, never_best, ranges
+from mercer.decision._costs import Costs, find_dominated_actions, find_ranges, implied_threshold, make_cost_matrix
 
 CLASSES = np.array(["ill", "well"])
 MATRIX = [[0.0, 10.0], [1.0, 0.0]]
@@ -35,22 +35,22 @@ MATRIX = [[0.0, 10.0], [1.0, 0.0]]
     ids=["lists", "array", "mapping", "short mapping", "pandas", "reordered", "polars", "polars in order", "pyarrow"],
 )
 def test_costs_may_be_written_in_many_ways(costs):
-    found = cost_matrix(costs, CLASSES)
+    found = make_cost_matrix(costs, CLASSES)
     np.testing.assert_array_equal(found.values, MATRIX)
     np.testing.assert_array_equal(found.actions, CLASSES)
 
 
 def test_actions_need_not_be_classes():
-    found = cost_matrix([[5, 0, 9], [0, 3, 1]], CLASSES, ["wait", "treat", "test"])
+    found = make_cost_matrix([[5, 0, 9], [0, 3, 1]], CLASSES, ["wait", "treat", "test"])
     assert found.actions.tolist() == ["wait", "treat", "test"]
-    named = cost_matrix({"ill": {"wait": 5, "treat": 0}, "well": {"wait": 0, "treat": 3}}, CLASSES)
+    named = make_cost_matrix({"ill": {"wait": 5, "treat": 0}, "well": {"wait": 0, "treat": 3}}, CLASSES)
     np.testing.assert_array_equal(named.values, [[5, 0], [0, 3]])
-    extra = cost_matrix({"ill": {"well": 9, "ask": 1}, "well": {"ill": 1, "ask": 1}}, CLASSES)
+    extra = make_cost_matrix({"ill": {"well": 9, "ask": 1}, "well": {"ill": 1, "ask": 1}}, CLASSES)
     assert extra.actions.tolist() == ["ill", "well", "ask"]
     np.testing.assert_array_equal(extra.values, [[0, 9, 1], [1, 0, 1]])
-    frame = cost_matrix(pd.DataFrame({"wait": [5, 0], "treat": [0, 3]}), CLASSES)
+    frame = make_cost_matrix(pd.DataFrame({"wait": [5, 0], "treat": [0, 3]}), CLASSES)
     np.testing.assert_array_equal(frame.values, [[5, 0], [0, 3]])
-    numbers = cost_matrix(pd.DataFrame([[0, 1], [2, 0]], index=[1, 0], columns=[1, 0]), np.array([0, 1]))
+    numbers = make_cost_matrix(pd.DataFrame([[0, 1], [2, 0]], index=[1, 0], columns=[1, 0]), np.array([0, 1]))
     np.testing.assert_array_equal(numbers.values, [[0, 2], [1, 0]])
     assert numbers.actions.dtype.kind == "i"
 
@@ -60,17 +60,17 @@ def test_the_numbers_of_rows_are_no_classes(classes):
     """A frame that was not given an index numbers its rows from 0, whatever the classes are called."""
     values = 1.0 - np.eye(3) + np.arange(9.0).reshape(3, 3)
     classes = np.array(sorted(classes))
-    found = cost_matrix(pd.DataFrame(values, columns=classes), classes)
+    found = make_cost_matrix(pd.DataFrame(values, columns=classes), classes)
     np.testing.assert_array_equal(found.values, values)
     with pytest.raises(CostError, match="names the class 9"):
-        cost_matrix(pd.DataFrame(values, index=[1, 2, 9], columns=[1, 2, 3]), np.array([1, 2, 3]))
+        make_cost_matrix(pd.DataFrame(values, index=[1, 2, 9], columns=[1, 2, 3]), np.array([1, 2, 3]))
 
 
 def test_actions_that_are_classes_are_not_renamed():
     """In another order, or fewer of them: a wrong class still costs 1 and the right one nothing."""
-    np.testing.assert_array_equal(cost_matrix(None, CLASSES, ["well", "ill"]).values, [[1, 0], [0, 1]])
-    np.testing.assert_array_equal(cost_matrix(None, CLASSES, ["well"]).values, [[1], [0]])
-    np.testing.assert_array_equal(cost_matrix(None, CLASSES, ["treat", "wait"]).values, [[0, 1], [1, 0]])
+    np.testing.assert_array_equal(make_cost_matrix(None, CLASSES, ["well", "ill"]).values, [[1, 0], [0, 1]])
+    np.testing.assert_array_equal(make_cost_matrix(None, CLASSES, ["well"]).values, [[1], [0]])
+    np.testing.assert_array_equal(make_cost_matrix(None, CLASSES, ["treat", "wait"]).values, [[0, 1], [1, 0]])
 
 
 @pytest.mark.parametrize(
@@ -79,21 +79,21 @@ def test_actions_that_are_classes_are_not_renamed():
         ([[0, 1]], None, r"shape \(1, 2\).*2 classes"),
         ([[0, 1, 1], [1, 0, 1]], None, "actions="),
         ([[0, 1, 1], [1, 0, 1]], ["a", "b"], "2 actions, but costs has 3"),
-        ([[0, 1], [1, 0]], ["a", "a"], "called the same"),
+        ([[0, 1], [1, 0]], ["a", "a"], "the same name"),
         ([[0, np.nan], [1, 0]], None, "'well' for the class 'ill' is nan"),
         ([[0, np.inf], [1, 0]], None, "large one"),
         ([["a", 1], [1, 0]], None, "must be numbers"),
         ({"ill": {"well": 1}, "wel": {"ill": 1}}, None, "Did you mean 'well'"),
         ({"ill": {"well": "dear"}, "well": {"ill": 1}}, None, "'well' for the class 'ill' must be a number"),
         ({"ill": 5, "well": 1}, None, "class 'ill' must be a mapping"),
-        ({"ill": {"well": 1}}, None, "'ill' costs where the class is 'well'"),
+        ({"ill": {"well": 1}}, None, "'ill' where the class is 'well'"),
         (pd.DataFrame(MATRIX, index=["ill", "sick"], columns=CLASSES), None, "'sick'"),
         (pl.DataFrame({"truth": ["ill", "ill"], "a": [1, 2]}), None, "one for each of the classes"),
     ],
 )
 def test_costs_that_do_not_fit_are_named(costs, actions, match):
     with pytest.raises(CostError, match=match):
-        cost_matrix(costs, CLASSES, actions)
+        make_cost_matrix(costs, CLASSES, actions)
 
 
 PRICES = st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1, max_size=5)
@@ -103,7 +103,7 @@ PRICES = st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1,
 def test_the_range_around_a_probability_has_its_cheapest_action(prices, p):
     values = np.array(prices, dtype=float).T
     costs = Costs(values, np.arange(values.shape[1]))
-    found = ranges(costs)
+    found = find_ranges(costs)
     assert found[0].low == 0
     assert found[-1].high == 1
     assert all(a.high == b.low for a, b in pairwise(found))
@@ -119,14 +119,16 @@ def test_an_action_that_is_never_best_has_no_range(prices):
     costs = Costs(values, np.arange(values.shape[1]))
     distinct = len(set(prices)) == len(prices)
     if distinct and len(prices) > 1:
-        assert set(never_best(costs)) == set(range(len(prices))) - {each.action for each in ranges(costs)}
+        assert set(find_dominated_actions(costs)) == set(range(len(prices))) - {
+            each.action for each in find_ranges(costs)
+        }
 
 
 def test_thresholds_are_elkans():
     """p* = (c₁₀ − c₀₀)/(c₁₀ − c₀₀ + c₀₁ − c₁₁), Elkan 2001."""
-    assert implied_threshold(cost_matrix([[0, 1], [10, 0]], CLASSES)) == pytest.approx(1 / 11)
-    assert implied_threshold(cost_matrix([[1, 3], [5, 2]], CLASSES)) == pytest.approx(2 / 5)
-    assert implied_threshold(cost_matrix([[0, 1], [0, 1]], CLASSES)) == 1.0
-    assert implied_threshold(cost_matrix([[1, 0], [1, 0]], CLASSES)) == 0.0
+    assert implied_threshold(make_cost_matrix([[0, 1], [10, 0]], CLASSES)) == pytest.approx(1 / 11)
+    assert implied_threshold(make_cost_matrix([[1, 3], [5, 2]], CLASSES)) == pytest.approx(2 / 5)
+    assert implied_threshold(make_cost_matrix([[0, 1], [0, 1]], CLASSES)) == 1.0
+    assert implied_threshold(make_cost_matrix([[1, 0], [1, 0]], CLASSES)) == 0.0
     with pytest.raises(CostError, match="exchanged"):
-        implied_threshold(cost_matrix([[1, 0], [0, 1]], CLASSES))
+        implied_threshold(make_cost_matrix([[1, 0], [0, 1]], CLASSES))

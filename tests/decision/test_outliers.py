@@ -239,7 +239,9 @@ def test_gaps_are_left_to_the_density(density, labels):
 
 def test_where_a_density_is_zero_rows_are_still_ranked():
     density = KernelDensity(kernel="tophat", bandwidth=0.2)
-    with pytest.warns(CalibrationWarning, match=r"density is 0 at \d+ of these rows.* use a smoother one"):
+    with pytest.warns(
+        CalibrationWarning, match=r"density is also 0 at \d+ of the calibration rows.* use a smoother density"
+    ):
         model = DensityOutliers(density, random_state=0).fit(USUAL)
     assert np.isinf(model.calibration_scores_).any()
     assert np.isfinite(model.p_values([[50.0, 50.0]])).all()
@@ -257,7 +259,10 @@ def test_a_model_without_density_is_named():
 
 
 def test_too_few_rows_to_flag_any_are_told_with_the_number_needed():
-    with pytest.warns(CalibrationWarning, match=r"among 10 rows.*0\.0909.*above fdr=0\.05\. Compare with 19 or more"):
+    with pytest.warns(
+        CalibrationWarning,
+        match=r"with 10 calibration rows.*0\.0909.*above fdr=0\.05\. Use 19 calibration rows or more",
+    ):
         model = DensityOutliers(random_state=0).fit(USUAL[:20])
     assert model.offset_ == -np.inf
     assert (model.predict([[1e3, 1e3]]) == 1).all()
@@ -270,7 +275,8 @@ def test_a_batch_too_large_to_flag_any_is_told_with_the_number_needed():
     model = DensityOutliers(random_state=0).fit(USUAL)
     new = np.concatenate([USUAL[np.argsort(model.score_samples(USUAL))[-197:]], [[9.0, 9.0], [8.0, -8.0], [-9.0, 9.0]]])
     with pytest.warns(
-        CalibrationWarning, match=r"3 of 200 scored as low as 150 rows.*0\.00662.*0\.00075\. Compare with 1,333 or more"
+        CalibrationWarning,
+        match=r"3 of 200 have the smallest p-value that 150 .*0\.00662.*0\.00075\. Use 1,333 calibration rows or more",
     ):
         assert (model.predict(new) == 1).all()
     enough = DensityOutliers(calibration=1333 / 1400, random_state=0).fit(np.resize(USUAL, (1400, 2)))

@@ -23,7 +23,7 @@ from mercer import (
     kernelize,
 )
 from mercer._errors import EmptyDataError, PriorError
-from mercer.decision._priors import estimate_priors, reweighted, trained_priors
+from mercer.decision._priors import estimate_priors, find_trained_priors, reweight
 
 MEANS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]])
 LABELS = np.array(["a", "b", "c"])
@@ -82,7 +82,7 @@ def test_one_step_of_saerens_is_the_mean_posterior():
     X, _ = draw(500, [0.6, 0.3, 0.1], np.random.default_rng(1))
     log_p = truth(X, EVEN)
     found = estimate_priors(log_p, EVEN, LABELS)
-    again = np.exp(reweighted(log_p, EVEN, found.priors, LABELS)).mean(axis=0)
+    again = np.exp(reweight(log_p, EVEN, found.priors, LABELS)).mean(axis=0)
     np.testing.assert_allclose(again, found.priors, atol=1e-6)
 
 
@@ -98,16 +98,16 @@ def test_reweighting_is_bayes_rule_with_other_priors():
     X, _ = draw(50, EVEN, np.random.default_rng(2))
     for priors in ([0.7, 0.2, 0.1], [0.5, 0.5, 0.0]):
         np.testing.assert_allclose(
-            reweighted(truth(X, EVEN), EVEN, np.array(priors), LABELS), truth(X, np.array(priors)), atol=1e-12
+            reweight(truth(X, EVEN), EVEN, np.array(priors), LABELS), truth(X, np.array(priors)), atol=1e-12
         )
 
 
 def test_a_row_that_new_priors_make_impossible_gets_them_alone():
     log_p = np.array([[0.0, -np.inf, -np.inf], [-np.inf, 0.0, -np.inf]])
-    found = np.exp(reweighted(log_p, EVEN, np.array([0.0, 0.5, 0.5]), LABELS))
+    found = np.exp(reweight(log_p, EVEN, np.array([0.0, 0.5, 0.5]), LABELS))
     np.testing.assert_allclose(found, [[0, 0.5, 0.5], [0, 1, 0]])
     with pytest.raises(PriorError, match="prior of 0 for the class 'b'"):
-        reweighted(log_p, np.array([0.5, 0.0, 0.5]), EVEN, LABELS)
+        reweight(log_p, np.array([0.5, 0.0, 0.5]), EVEN, LABELS)
 
 
 def test_a_model_fitted_with_other_priors_agrees_with_one_whose_priors_were_changed():
@@ -134,14 +134,14 @@ def test_trained_priors_are_found_wherever_they_are():
         Decision(GaussianNB(priors=EVEN).fit(X, y), priors=shares),
         MultinomialNB().fit(counts, y),
     ):
-        np.testing.assert_allclose(trained_priors(model, None), shares)
-    np.testing.assert_allclose(trained_priors(MultinomialNB(fit_prior=False).fit(counts, y), None), EVEN)
-    np.testing.assert_allclose(trained_priors(ComplementNB().fit(counts, y), None), EVEN)  # it uses none
+        np.testing.assert_allclose(find_trained_priors(model, None), shares)
+    np.testing.assert_allclose(find_trained_priors(MultinomialNB(fit_prior=False).fit(counts, y), None), EVEN)
+    np.testing.assert_allclose(find_trained_priors(ComplementNB().fit(counts, y), None), EVEN)  # it uses none
     logistic = ScikitLogistic().fit(X, y)
-    with pytest.raises(PriorError, match=r"LogisticRegression does not say.*trained_priors"):
+    with pytest.raises(PriorError, match=r"LogisticRegression has no class priors.*trained_priors"):
         Decision(logistic, priors=EVEN).predict(X)
     asked = Decision(logistic, priors=EVEN, trained_priors=dict(zip(LABELS, shares, strict=True)))
-    np.testing.assert_allclose(trained_priors(logistic, asked.trained_priors), shares)
+    np.testing.assert_allclose(find_trained_priors(logistic, asked.trained_priors), shares)
     fitted = Decision(ScikitLogistic(), priors=EVEN).fit(X, y)
     np.testing.assert_array_equal(fitted.predict_proba(X), asked.predict_proba(X))
     for model in (ScikitLogistic(class_weight="balanced"), Calibrated(ScikitLogistic(class_weight="balanced"))):
@@ -187,7 +187,7 @@ def test_classes_that_the_model_does_not_tell_apart_have_any_priors():
     found = estimate_priors(np.log(np.column_stack([0.3 * (1 - third), 0.7 * (1 - third), third])), trained, LABELS)
     assert np.isinf(found.standard_errors[:2]).all()
     assert 0 < found.standard_errors[2] < 0.2
-    assert "does not tell them apart" in found.sentence()
+    assert "does not separate them" in found.sentence()
     assert "'a', 'b'" in found.sentence()
     blind = estimate_priors(np.log(np.tile([0.5, 0.3, 0.2], (50, 1))), np.array([0.5, 0.3, 0.2]), LABELS)
     assert np.isinf(blind.standard_errors).all()

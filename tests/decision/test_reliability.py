@@ -10,7 +10,7 @@ from sklearn.metrics import brier_score_loss
 
 from mercer._errors import DataError, NonFiniteError
 from mercer.decision import calibration_curve_with_intervals, calibration_error, reliability
-from mercer.decision.reliability import binned, wilson
+from mercer.decision.reliability import assign_bins, wilson_interval
 
 ROWS = st.lists(st.tuples(st.integers(0, 10), st.booleans(), st.integers(1, 4)), min_size=1, max_size=60)
 
@@ -49,7 +49,7 @@ def test_a_weight_counts_rows(rows, bins):
 @given(rows=ROWS, bins=st.integers(1, 8))
 def test_equal_probabilities_share_a_bin_and_bins_are_in_order(rows, bins):
     p = np.array([row[0] / 10 for row in rows])
-    number = binned(p, np.ones(len(p)), bins)
+    number = assign_bins(p, np.ones(len(p)), bins)
     order = np.argsort(p, kind="stable")
     assert (np.diff(number[order]) >= 0).all()
     assert number.max() + 1 == len(set(number)) <= bins
@@ -66,7 +66,7 @@ def test_rows_that_weigh_nothing_are_not_there():
 
 @pytest.mark.parametrize("weight", [[0, 0, 0], [1, -1, 1], [1, np.nan, 1], [[1, 1, 1]]])
 def test_weights_that_are_none_are_refused(weight):
-    with pytest.raises(DataError, match="none negative and not all of them 0"):
+    with pytest.raises(DataError, match="none negative and not all 0"):
         calibration_error([0.1, 0.5, 0.9], [0, 1, 1], sample_weight=weight)
 
 
@@ -80,7 +80,7 @@ def test_a_level_and_a_column_that_are_none_are_refused():
 
 def test_bins_without_ties_hold_equally_many_rows():
     p = np.random.default_rng(0).random(100)
-    np.testing.assert_array_equal(np.bincount(binned(p, np.ones(100), 10)), np.full(10, 10))
+    np.testing.assert_array_equal(np.bincount(assign_bins(p, np.ones(100), 10)), np.full(10, 10))
 
 
 def test_the_error_is_the_mean_distance_of_predicted_from_observed():
@@ -100,7 +100,7 @@ def test_the_error_is_the_mean_distance_of_predicted_from_observed():
 
 
 def test_wilsons_interval_is_that_of_the_books():
-    low, high = wilson(np.array([0.1]), np.array([10.0]), 0.95)
+    low, high = wilson_interval(np.array([0.1]), np.array([10.0]), 0.95)
     np.testing.assert_allclose([low[0], high[0]], [0.0178762, 0.4041500], atol=1e-6)
 
 
@@ -140,7 +140,7 @@ def test_of_many_rows_the_slightest_error_is_more_than_chance_but_not_worth_a_wo
     assert found.p_value < 0.05
     assert found.error == pytest.approx(0.01, abs=0.005)
     assert not found.matters
-    assert found.sentence().endswith("but so little that they can be taken at their word.")
+    assert found.sentence().endswith("but too little to matter.")
 
 
 def test_every_class_may_be_an_event():
@@ -164,7 +164,7 @@ def test_many_rows_are_resampled_by_their_sums(monkeypatch):
     y = rng.random(3000) < p**1.1
     weight = rng.uniform(0.5, 1.5, 3000)
     drawn = calibration_error(p, y, sample_weight=weight, repeats=1000)
-    monkeypatch.setattr(reliability, "NORMAL", 100)
+    monkeypatch.setattr(reliability, "MAX_DRAWN_ROWS", 100)
     summed = calibration_error(p, y, sample_weight=weight, repeats=1000)
     np.testing.assert_allclose(summed[:4], drawn[:4], atol=0.002)
     assert summed.p_value == pytest.approx(drawn.p_value, abs=0.05)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from mercer._errors import CalibrationWarning, DataError
-from mercer.decision._thresholds import bounded_threshold, cheapest_threshold
+from mercer.decision._thresholds import find_bounded_threshold, find_cheapest_threshold
 
 ROWS = st.lists(st.tuples(st.integers(0, 10), st.booleans(), st.integers(1, 3)), min_size=1, max_size=25)
 COSTS = np.array([[0.0, 1.0], [4.0, -1.0]])
@@ -23,7 +23,7 @@ def average_cost(p, positive, weight, cut):
 def test_no_cut_is_cheaper(rows):
     p, positive, weight = (np.array(column) for column in zip(*rows, strict=True))
     p, weight = p / 10, weight.astype(float)
-    found = cheapest_threshold(p, positive, COSTS, weight)
+    found = find_cheapest_threshold(p, positive, COSTS, weight)
     brute = min(average_cost(p, positive, weight, cut) for cut in np.arange(0, 1.01, 0.05))
     assert found.average_cost == pytest.approx(brute)
     assert average_cost(p, positive, weight, found.value) == pytest.approx(brute)
@@ -33,7 +33,7 @@ def test_no_cut_is_cheaper(rows):
 def test_a_cut_between_neighbouring_floats_parts_them():
     """Their mean is rounded, here to the upper of the two: a row above the cut has to be above it."""
     for p in (np.array([np.nextafter(1.0, 0.0), 1.0]), np.array([0.5, np.nextafter(0.5, 1.0)])):
-        found = cheapest_threshold(p, np.array([False, True]), COSTS, np.ones(2))
+        found = find_cheapest_threshold(p, np.array([False, True]), COSTS, np.ones(2))
         assert found.average_cost == -0.5
         assert (p > found.value).tolist() == [False, True]
 
@@ -42,7 +42,7 @@ def test_the_bound_is_a_rank_among_negative_rows():
     """Of 19 negative rows 0.05 … 0.95, one may be above a bound of 0.1: P = 2/20 that a new one is above the second."""
     p = np.concatenate([np.arange(1, 20) / 20, [0.5, 0.99]])
     positive = np.arange(21) >= 19
-    found = bounded_threshold(p, positive, COSTS, np.ones(21), rate=0.1, confidence=None)
+    found = find_bounded_threshold(p, positive, COSTS, np.ones(21), rate=0.1, confidence=None)
     assert found.value == 18 / 20
     assert found.false_positive_rate == pytest.approx(1 / 19)
     assert found.true_positive_rate == 0.5
@@ -54,7 +54,7 @@ def test_the_bound_holds_on_average():
     rates = []
     for _ in range(400):
         p = rng.random(30)
-        cut = bounded_threshold(p, np.zeros(30, bool), COSTS, np.ones(30), rate=0.2, confidence=None).value
+        cut = find_bounded_threshold(p, np.zeros(30, bool), COSTS, np.ones(30), rate=0.2, confidence=None).value
         rates.append(1 - cut)  # of uniform scores
     assert np.mean(rates) <= 0.2
     assert np.mean(rates) > 0.17
@@ -65,7 +65,7 @@ def test_the_bound_holds_with_the_confidence_that_was_asked_for():
     too_high = []
     for _ in range(400):
         p = rng.random(60)
-        cut = bounded_threshold(p, np.zeros(60, bool), COSTS, np.ones(60), rate=0.2, confidence=0.9).value
+        cut = find_bounded_threshold(p, np.zeros(60, bool), COSTS, np.ones(60), rate=0.2, confidence=0.9).value
         too_high.append(1 - cut > 0.2)
     rank = next(k for k in range(1, 61) if binom.sf(k - 1, 60, 0.8) <= 0.1)
     exactly = binom.sf(rank - 1, 60, 0.8)
@@ -78,12 +78,12 @@ def test_too_few_negative_rows_call_nothing_positive(confidence, needed):
     """1/0.05 − 1 = 19, and log 0.05/log 0.95 = 58.4, the known sizes."""
     given = np.linspace(0.1, 0.9, 10), np.zeros(10, bool), COSTS, np.ones(10)
     with pytest.warns(CalibrationWarning, match=f"give {needed} or more"):
-        found = bounded_threshold(*given, rate=0.05, confidence=confidence)
+        found = find_bounded_threshold(*given, rate=0.05, confidence=confidence)
     assert found.value == 1.0
     enough = np.linspace(0.1, 0.9, needed), np.zeros(needed, bool), COSTS, np.ones(needed)
-    assert bounded_threshold(*enough, rate=0.05, confidence=confidence).value == 0.9
+    assert find_bounded_threshold(*enough, rate=0.05, confidence=confidence).value == 0.9
 
 
 def test_there_must_be_a_negative_row():
-    with pytest.raises(DataError, match="no negative row"):
-        bounded_threshold(np.ones(3), np.ones(3, bool), COSTS, np.ones(3), rate=0.1, confidence=None)
+    with pytest.raises(DataError, match="rows of the first class"):
+        find_bounded_threshold(np.ones(3), np.ones(3, bool), COSTS, np.ones(3), rate=0.1, confidence=None)

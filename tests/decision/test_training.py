@@ -20,10 +20,10 @@ Y = X[:, 0] ** 2
 
 def test_rows_are_taken_in_the_order_they_are_asked_for() -> None:
     training = WrappedTraining(X, Y)
-    np.testing.assert_array_equal(training.taken(np.arange(8)[::-1]), X[::-1])
-    assert training.taken(np.arange(8)) is X
+    np.testing.assert_array_equal(training.take(np.arange(8)[::-1]), X[::-1])
+    assert training.take(np.arange(8)) is X
     frame = pd.DataFrame({"x": X[:, 0]})
-    pd.testing.assert_frame_equal(WrappedTraining(frame, Y).taken(np.array([5, 2])), frame.iloc[[5, 2]])
+    pd.testing.assert_frame_equal(WrappedTraining(frame, Y).take(np.array([5, 2])), frame.iloc[[5, 2]])
 
 
 def test_weights_go_with_their_rows() -> None:
@@ -32,7 +32,7 @@ def test_weights_go_with_their_rows() -> None:
     np.testing.assert_array_equal(training.weight, weight)
     rows = np.array([6, 1, 3])
     expected = Theirs().fit(X[rows], Y[rows], sample_weight=weight[rows])
-    np.testing.assert_allclose(training.fitted(Theirs(), rows).coef_, expected.coef_)
+    np.testing.assert_allclose(training.fit_copy(Theirs(), rows).coef_, expected.coef_)
 
 
 def test_a_model_that_is_fitted_takes_nothing() -> None:
@@ -70,7 +70,7 @@ def test_folds_may_be_masks() -> None:
 def test_rows_that_were_learnt_from_are_not_held_out(owner: Any) -> None:
     every, labels = np.arange(40), np.arange(40) % 2
     rows = np.column_stack([labels + 0.1 * every, every])
-    with pytest.raises(DataError, match="holds out row 30 and learns from it"):
+    with pytest.raises(DataError, match="row 30 in both the training and the held-out rows"):
         owner(m.GaussianNB(), cv=[(every[:31], every[30:])]).fit(rows, labels)
 
 

@@ -40,7 +40,7 @@ from mercer.kernels.monomials import MonomialOrder
 from mercer.linear_model.ridge import IdentityEstimator
 from mercer.linear_model.separation import SeparationFinding
 from mercer.matrices.streamed import RowSample, Survey, SurveyLevels
-from mercer.naive_bayes._unweighted import Unweighted
+from mercer.naive_bayes._unweighted import UnweightedPart
 from mercer.naive_bayes.parts import NormalFit, Smoothing
 from mercer.optim.certificate import Certificate
 from mercer.optim.problem import MidwayResponse
@@ -235,5 +235,5 @@ def _sums() -> list[Any]:
         RFactor.zero(3, 1),
         QuadraticExpansion.at(response, np.zeros(3)),
         SoftmaxQuadratic.at(SoftmaxResponse(3), np.zeros((3, 3))),
-        Unweighted(mercer.GaussianNB().fit(X, numbers().y).statistic_.parts[0].pooled()),
+        UnweightedPart(mercer.GaussianNB().fit(X, numbers().y).statistic_.parts[0].pooled()),
     ]

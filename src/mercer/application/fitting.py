@@ -15,12 +15,12 @@ from mercer.application.preparing import PreparedModel, model_named, prepared, p
 from mercer.application.task import task_for
 from mercer.application.tasks import ClassificationTask
 from mercer.base import estimator_named, model_names, traits_of
+from mercer.base.pipelines import last_step
 from mercer.data.coding import code_array, trim_labels
 from mercer.data.formats import NumberFormat, read_labels
 from mercer.data.infer import number_format
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.storages.time_columns import refuse_clock_times
-from mercer.decision.wrapped import last_step
 
 
 def fitted(

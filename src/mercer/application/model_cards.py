@@ -17,7 +17,7 @@ from mercer.application.reading import columns_of
 from mercer.base.pipelines import part_of
 from mercer.data import Schema, Table
 from mercer.files.model_card import NOT_MEASURED, ModelCard, Score, hash_of_data, summarize_columns
-from mercer.report.wording import enumerated
+from mercer.report.wording import join_words
 
 #: packages that numbers may depend on
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
@@ -121,9 +121,9 @@ def question_of(task: str, target: str, classes: Sequence[Any] = ()) -> str:
     ('Predict `Attrition`: No or Yes', 'Predict the count `visits`')
     """
     if classes and task == "ordered":
-        return f"Predict the level of `{target}`: {enumerated([str(label) for label in classes], MOST_CLASSES, 'or')}"
+        return f"Predict the level of `{target}`: {join_words([str(label) for label in classes], MOST_CLASSES, 'or')}"
     if classes:
-        return f"Predict `{target}`: {enumerated([str(label) for label in classes], MOST_CLASSES, 'or')}"
+        return f"Predict `{target}`: {join_words([str(label) for label in classes], MOST_CLASSES, 'or')}"
     return f"Predict the {'count' if task == 'counts' else 'amount' if task == 'amounts' else 'number'} `{target}`"
 
 

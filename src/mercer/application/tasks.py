@@ -22,8 +22,9 @@ from mercer.application.metrics import (
     Outcome,
     Prediction,
 )
-from mercer.decision.wrapped import last_step_of, log_probabilities
-from mercer.report.wording import counted, enumerated, in_full, plainly
+from mercer.base.pipelines import transform_to_last_step
+from mercer.decision.wrapped import log_probabilities
+from mercer.report.wording import format_count, join_words, format_number, format_plain
 
 #: positions of the rows to fit on, and of those to score
 Split = tuple[Array, Array]
@@ -107,7 +108,7 @@ class Task(ABC):
         rows = [self.impossible(forecast, split) for forecast, split in zip(forecasts, splits, strict=True)]
         if not any(rows):
             return []
-        return [self.explain_impossible(counted(sum(rows), "row"), name_folds(rows))]
+        return [self.explain_impossible(format_count(sum(rows), "row"), name_folds(rows))]
 
     def notes(self) -> list[str]:
         """What a reader should know about the target."""
@@ -125,7 +126,7 @@ def name_folds(found: Sequence[Any], most: int = 6) -> str:
     numbers = [str(number) for number, each in enumerate(found, 1) if each]
     if len(numbers) == len(found) > 1:
         return f"all {len(found)} folds"
-    return f"fold{'s' if len(numbers) > 1 else ''} {enumerated(numbers, most)}"
+    return f"fold{'s' if len(numbers) > 1 else ''} {join_words(numbers, most)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,13 +208,13 @@ class ClassificationTask(Task):
             return []
         named = [f"{self.labels.tolist()[code]!r} ({name_folds(found)})" for code, found in sorted(missing.items())]
         sentence = (
-            f"Classes that the training rows of a fold lack: {enumerated(named, 5)}. No model can predict them there; "
+            f"Classes that the training rows of a fold lack: {join_words(named, 5)}. No model can predict them there; "
             "their rows count as errors in the accuracy and are left out of the log loss."
         )
         return [sentence]
 
     def forecast(self, model: Any, X: Any) -> Prediction:
-        model, X = last_step_of(model, X)  # features are made once, for decisions and probabilities
+        model, X = transform_to_last_step(model, X)  # features are made once, for decisions and probabilities
         decisions = self._positions(model.predict(X))
         if len(decisions) and (decisions < 0).all():
             raise DataError("none of its predictions is a class of the target; is it a model of numbers?")
@@ -284,7 +285,7 @@ class RegressionTask(Task):
     metrics: ClassVar[tuple[Metric, ...]] = NUMBERS
 
     def described(self) -> str:
-        return f"numbers from {in_full(self.y.min())} to {in_full(self.y.max())}"
+        return f"numbers from {format_number(self.y.min())} to {format_number(self.y.max())}"
 
     def outcome(self, forecast: Prediction, rows: Array, train: Array) -> Outcome:
         return Outcome(self.y[rows], forecast, float(self.y[train].mean()))
@@ -313,7 +314,7 @@ class AmountTask(RegressionTask):
     metrics: ClassVar[tuple[Metric, ...]] = AMOUNTS
 
     def described(self) -> str:
-        return f"amounts from {plainly(self.y.min(), '.4g')} to {plainly(self.y.max(), '.4g')}"
+        return f"amounts from {format_plain(self.y.min(), '.4g')} to {format_plain(self.y.max(), '.4g')}"
 
     def impossible(self, forecast: Prediction, split: Split) -> int:
         """Amounts below 0, which are scored as they are: an error is an error on either side of 0."""
@@ -331,7 +332,7 @@ class CountTask(RegressionTask):
     metrics: ClassVar[tuple[Metric, ...]] = COUNTS
 
     def described(self) -> str:
-        return f"counts from {in_full(self.y.min())} to {in_full(self.y.max())}"
+        return f"counts from {format_number(self.y.min())} to {format_number(self.y.max())}"
 
     def outcome(self, forecast: Prediction, rows: Array, train: Array) -> Outcome:
         return super().outcome(forecast, rows, train)._replace(lowest=self._lowest(train))

@@ -1,14 +1,16 @@
-"""Which part of a model reads the table, which columns it reads, and what these hold.
+"""Unwrap pipelines and models built around other models; find the columns that a fitted model reads.
 
-Asked by all who give a fitted model rows of their own making: exports, servers, and readers of files.
+Exports, the server, the command line, reports and wrappers of models use this module.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.base import resolve, traits_of
@@ -16,12 +18,12 @@ from mercer.base.validation import column_names
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column, Schema
 
-#: where models that are built around another keep it, once it is fitted
+#: attributes in which a model that is built around another stores the fitted one
 INSIDE = ("model_", "best_estimator_", "regressor_", "estimator_", "model")
 
 
 def steps_of(pipeline: Any) -> list[Any]:
-    """What is done to a row, one after the other."""
+    """Return the steps of a pipeline that do something, in their order."""
     return [step for _, step in pipeline.steps if step is not None and step != "passthrough"]
 
 
@@ -31,30 +33,85 @@ def inside(model: Any) -> Any:
 
 
 def part_of(model: Any, place: Literal[0, -1]) -> Any:
-    """The part of a model that reads rows (0) or that predicts (-1), whatever is built around it."""
+    """Return the innermost part of a model that reads rows (0) or that predicts (-1)."""
     if hasattr(model, "steps"):
         return part_of(steps_of(model)[place], place)
     within = inside(model)
     # the model whose objective `kernelize` takes is never fitted itself
-    return part_of(within, place) if within is not None and _is_fitted(within) else model
+    return part_of(within, place) if within is not None and is_fitted(within) else model
 
 
-def _is_fitted(model: Any) -> bool:
+def is_fitted(model: Any) -> bool:
+    """Return whether a model is fitted."""
     try:
         check_is_fitted(model)
-    except NotFittedError:
+    except (NotFittedError, TypeError):
         return False
     return True
 
 
+def nested_models(model: Any) -> Iterator[Any]:
+    """Yield a fitted model and those it is built around, from outside in; of a pipeline, the step that predicts."""
+    while model is not None:
+        yield model
+        model = steps_of(model)[-1] if hasattr(model, "steps") else inside(model)
+
+
+def last_step(model: Any) -> Any:
+    """Return the last step of a pipeline, or of the pipeline that is its last step; any other model as it is."""
+    return last_step(model.steps[-1][1]) if isinstance(model, Pipeline) else model
+
+
+def predicting_step(model: Any) -> Any:
+    """Return the estimator that predicts: the last step of a pipeline, or the best estimator of a search."""
+    last = last_step(model)
+    return predicting_step(last.best_estimator_) if hasattr(last, "best_estimator_") else last
+
+
+def transform_to_last_step(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return the predictor of a fitted pipeline and the rows that the pipeline passes to it; others as they are."""
+    while type(model) is Pipeline and hasattr(model.steps[-1][1], "predict"):
+        if len(model) > 1:
+            X = model[:-1].transform(X)
+        model = model[-1]
+    return model, X
+
+
+def split_steps(model: Any) -> tuple[list[tuple[str, Any]], Any]:
+    """Return the named steps that prepare the rows, also those of nested pipelines, and the last step."""
+    steps: list[tuple[str, Any]] = []
+    while getattr(model, "steps", None):
+        steps += model.steps[:-1]
+        model = model.steps[-1][1]
+    return steps, model
+
+
+def unprepared(model: Any) -> Any:
+    """Return a model, or the search for one, without the steps that prepare its rows or its target."""
+    if hasattr(model, "steps"):
+        return unprepared(model.steps[-1][1])
+    regressor = getattr(model, "regressor", None)
+    return model if regressor is None else unprepared(regressor)
+
+
+def feature_names(model: Any) -> list[str] | None:
+    """Return the names of the features that a pipeline passes to its last step; None where these are unknown."""
+    if not isinstance(model, Pipeline):
+        return None
+    try:
+        return [str(name) for name in model[:-1].get_feature_names_out()]
+    except (AttributeError, ValueError):
+        return None
+
+
 def names_read(reader: Any) -> list[str]:
-    """Names of the columns that such a part reads: x0, x1, … where they had none in the fit."""
+    """Return the names of the columns that a part reads: x0, x1, … where the fit had columns without names."""
     used = getattr(reader, "_used", None)
     return column_names(reader) if used is None else list(used)
 
 
 def columns_of_fit(reader: Any) -> list[Column]:
-    """All columns of the fit, in its order; `levels` are those that are told apart, None where a column is numbers."""
+    """Return all columns of the fit, in its order; `levels` are those of a category, None for numbers."""
     known = {column.name: column for column in schema_of(reader) or ()}
     levels = _levels(reader)
     read = set(names_read(reader))
@@ -65,7 +122,7 @@ def columns_of_fit(reader: Any) -> list[Column]:
 
 
 def schema_of(reader: Any) -> Schema | None:
-    """What the part knew of the table, by its own look (`TableFeatures`) or because it was told (`NaiveBayes`)."""
+    """Return the schema that the part has found (`TableFeatures`) or was given (`NaiveBayes`); None without one."""
     schema = getattr(reader, "schema_", None) or getattr(reader, "families", None)
     return schema if isinstance(schema, Schema) else None
 
@@ -78,7 +135,7 @@ def _levels(reader: Any) -> dict[str, tuple[Any, ...]]:
 
 def _column(name: str, known: Column | None, levels: tuple[Any, ...] | None) -> Column:
     if known is not None and levels is not None and set(levels) - set(known.levels or levels):
-        # learnt since: by `merge` or `partial_fit`
+        # levels learnt after the fit, by `merge` or `partial_fit`
         return replace(known, levels=levels, kind=Kind.CODE if known.kind is Kind.BINARY else known.kind)
     if known is not None:
         return replace(known, levels=None if levels is None else known.levels or levels)

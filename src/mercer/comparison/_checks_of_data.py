@@ -14,7 +14,7 @@ from mercer.comparison._splits import row_numbers
 from mercer.comparison._view import View
 from mercer.data import Kind
 from mercer.data.dates import days_of_labels
-from mercer.report.wording import enumerated
+from mercer.report.wording import join_words
 
 #: rows of a class below which nothing much is learnt of it
 FEW_OF_CLASS = 10
@@ -54,7 +54,7 @@ def rare_class(view: View) -> Iterator[CheckResult]:
     rare = [f"{view.labels[k]} ({counts[k]})" for k in np.flatnonzero(counts < FEW_OF_CLASS).tolist()]
     if rare:
         yield CheckResult(
-            f"There are fewer than {FEW_OF_CLASS} rows of {enumerated(rare)}.",
+            f"There are fewer than {FEW_OF_CLASS} rows of {join_words(rare)}.",
             "Collect more of them, put them together with a class that is like them, or leave them out.",
         )
 
@@ -134,7 +134,7 @@ def mostly_missing(view: View) -> Iterator[CheckResult]:
     found = {name: share for name, share in shares.items() if 0.5 < share < 1}
     if found:
         yield CheckResult(
-            f"More than half of the values are missing in {enumerated([f'{n} ({s:.0%})' for n, s in found.items()])}.",
+            f"More than half of the values are missing in {join_words([f'{n} ({s:.0%})' for n, s in found.items()])}.",
             "Consider leaving such columns out: they have a value in few rows.",
             tuple(found),
         )
@@ -151,9 +151,9 @@ def says_nothing(view: View) -> Iterator[CheckResult]:
         return
     parts = []
     if identifiers:
-        parts.append(f"{enumerated(identifiers)} {'is an identifier' if len(identifiers) == 1 else 'are identifiers'}")
+        parts.append(f"{join_words(identifiers)} {'is an identifier' if len(identifiers) == 1 else 'are identifiers'}")
     if constant:
-        parts.append(f"{enumerated(constant)} {'is' if len(constant) == 1 else 'are'} constant")
+        parts.append(f"{join_words(constant)} {'is' if len(constant) == 1 else 'are'} constant")
     several = len(constant) + len(identifiers) > 1
     yield CheckResult(
         f"{'; '.join(parts)}{'; they are' if len(parts) > 1 else ', and are' if several else ', and is'} not used.",
@@ -197,7 +197,7 @@ def missing_tells(view: View) -> Iterator[CheckResult]:
     found = [name for name, missing in some.items() if _difference_by_chance(view, missing) * len(some) < SURELY]
     if found:
         yield CheckResult(
-            f"Where {enumerated(found, last='or')} is missing, the target differs from that of other rows.",
+            f"Where {join_words(found, last='or')} is missing, the target differs from that of other rows.",
             "Let models see the gap (TableFeatures marks it), rather than fill it silently; ask why it is missing.",
             tuple(found),
         )

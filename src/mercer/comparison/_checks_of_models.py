@@ -12,7 +12,7 @@ from mercer.comparison._check_result import CheckResult
 from mercer.comparison._view import View, certified
 from mercer.decision import calibration_error
 from mercer.kernels.positive_definite import PositiveDefinite
-from mercer.report.wording import in_full
+from mercer.report.wording import format_number
 
 
 def _parts(view: View) -> Iterator[tuple[str, Any]]:
@@ -95,7 +95,7 @@ def _at_end(name: str, parameter: str, chosen: Any, tried: Any, least: int) -> C
     values, found = np.unique(_numbers(tried)), _numbers(chosen)
     if len(values) < least or not (at_end := np.isin(found, values[[0, -1]])).any():
         return None
-    end, least_tried, most_tried = (in_full(value, 3) for value in (found[at_end][0], values[0], values[-1]))
+    end, least_tried, most_tried = (format_number(value, 3) for value in (found[at_end][0], values[0], values[-1]))
     return CheckResult(
         f"{name} chose {parameter} = {end}, the end of what it tried ({least_tried} to {most_tried}).",
         "Try a wider range.",

@@ -13,7 +13,7 @@ from mercer.comparison._check_result import CheckResult, NotAsked
 from mercer.comparison._entry import Entry
 from mercer.comparison._paired import holm
 from mercer.comparison._view import View
-from mercer.report.wording import chance, enumerated
+from mercer.report.wording import format_p_value, join_words
 
 #: a column with a variance inflation above this is nearly a combination of others
 INFLATION = 10.0
@@ -104,7 +104,7 @@ def collinearity(view: View) -> Iterator[CheckResult]:
     if found:
         told = [f"{names[j]} ({_times(inflation[j])})" for j in found]
         yield CheckResult(
-            f"Columns nearly determine each other: the variance of a coefficient is inflated for {enumerated(told)}.",
+            f"Columns nearly determine each other: the variance of a coefficient is inflated for {join_words(told)}.",
             "Drop one of them or combine them; a penalty keeps predictions sound, but single coefficients mean little.",
             tuple(names[j] for j in found),
         )
@@ -187,8 +187,8 @@ def unequal_covariances(view: View) -> Iterator[CheckResult]:
     statistic, freedom, p = box_m(groups)
     if p < SURELY:
         yield CheckResult(
-            f"The classes have different covariances of {enumerated(names)} (Box's M, χ²({freedom}) = {statistic:.4g}, "
-            f"{chance(p)}); linear discriminants assume one for all.",
+            f"The classes have different covariances of {join_words(names)} (Box's M, χ²({freedom}) = {statistic:.4g}, "
+            f"{format_p_value(p)}); linear discriminants assume one for all.",
             "Compare with the quadratic discriminant (GaussianDiscriminant) and with logistic regression, which "
             "assumes none. The test also reacts to columns that are not normal.",
             tuple(names),
@@ -250,7 +250,7 @@ def non_gaussian(view: View) -> Iterator[CheckResult]:
     if odd:
         verb = "is" if len(odd) == 1 else "are"
         yield CheckResult(
-            f"{enumerated(odd)} {verb} far from normal within a class: skewed, or with heavy tails.",
+            f"{join_words(odd)} {verb} far from normal within a class: skewed, or with heavy tails.",
             "Take logarithms of positive amounts, give NaiveBayes another family (Gamma, Poisson, Histogram), or "
             "prefer a discriminative model.",
             odd,
@@ -270,7 +270,7 @@ def dependent(view: View) -> Iterator[CheckResult]:
     if order:
         pairs = [f"{names[i[k]]} and {names[j[k]]} ({correlation[i[k], j[k]]:+.2f})" for k in order]
         yield CheckResult(
-            f"Within the classes {enumerated(pairs)} are correlated, and naive Bayes counts their evidence twice: its "
+            f"Within the classes {join_words(pairs)} are correlated, and naive Bayes counts their evidence twice: its "
             "probabilities are too sure.",
             "Describe such columns together (MultivariateGaussian in NaiveBayes), or use a discriminant or logistic "
             "regression.",
@@ -293,7 +293,7 @@ def unequal_variance(view: View) -> Iterator[CheckResult]:
     if p < SURELY and abs(r) > 0.1:
         way = "grows" if r > 0 else "shrinks"
         yield CheckResult(
-            f"The spread of the errors of {best.name} {way} with the prediction (Breusch–Pagan, {chance(p)}).",
+            f"The spread of the errors of {best.name} {way} with the prediction (Breusch–Pagan, {format_p_value(p)}).",
             "Model the logarithm of the target or use GLM('gamma'); for intervals use robust standard errors "
             "(covariance='HC3').",
         )

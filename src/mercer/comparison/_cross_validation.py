@@ -32,8 +32,8 @@ from mercer.comparison._shared_features import SharedFeatures
 from mercer.comparison.time_limit import Budget, OutOfTime
 from mercer.data import Table
 from mercer.decision import CalibrationError, calibration_error
-from mercer.decision.reliability import CALIBRATE
-from mercer.report.wording import counted, enumerated
+from mercer.decision.reliability import CALIBRATION_ADVICE
+from mercer.report.wording import format_count, join_words
 
 # One model on every split.
 
@@ -138,7 +138,7 @@ def _check(forecast: Prediction) -> None:
     if wrong.any():
         rows = int(wrong.any(axis=tuple(range(1, predicted.ndim))).sum())
         kind = "NaN" if np.isnan(predicted).any() else "infinite"
-        raise ArithmeticError(f"the prediction is {kind} for {counted(rows, 'row')}")
+        raise ArithmeticError(f"the prediction is {kind} for {format_count(rows, 'row')}")
 
 
 def _entry(
@@ -321,7 +321,7 @@ def ranked(entries: Sequence[Entry], task: Task, overlap: float) -> tuple[tuple[
     first = better[0]
     note = (
         f"{first.name} comes before {guess.name} although its {task.metric.heading} is higher: it is right more often, "
-        f"beyond chance. Calibrate its probabilities ({CALIBRATE})."
+        f"beyond chance. Calibrate its probabilities ({CALIBRATION_ADVICE})."
     )
     return (first, guess, *(entry for entry in others if entry is not first)), [note, *notes]
 
@@ -335,7 +335,7 @@ def _without_measure(order: Sequence[Entry], task: Task) -> list[str]:
         why = "no probabilities and therefore " if isinstance(task, ClassificationTask) else ""
         have = "has" if len(missing) == 1 else "have"
         notes.append(
-            f"{enumerated(missing)} {have} {why}no {heading}, and come{'s' * (len(missing) == 1)} after the others."
+            f"{join_words(missing)} {have} {why}no {heading}, and come{'s' * (len(missing) == 1)} after the others."
         )
     for entry in scored:
         if math.isinf(entry.mean(name)):

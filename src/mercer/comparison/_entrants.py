@@ -13,8 +13,9 @@ import numpy as np
 from mercer._errors import DataError
 from mercer.application.shown import Shown
 from mercer.base import Candidate, ModelKind, Question, estimators_for, resolve, traits_of
+from mercer.base.pipelines import unprepared
 from mercer.comparison._inner import Inner, Tuned
-from mercer.comparison.pairs import innermost, kind_of, partners_of, unprepared, uses_products
+from mercer.comparison.pairs import innermost, kind_of, partners_of, uses_products
 from mercer.data import Schema, Table
 
 # The models that take part in a comparison, as they are shown a table.

@@ -13,11 +13,11 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.base import ModelKind, traits_of
+from mercer.base.pipelines import last_step
 from mercer.comparison._paired import mean_of
 from mercer.comparison.pairs import uses_products
 from mercer.data import Table
 from mercer.decision import CalibrationError
-from mercer.decision.wrapped import last_step
 
 # How large a fitted model is.
 

@@ -16,7 +16,7 @@ from mercer.comparison._paired import FAR_APART, LEVEL, Difference, Interval, ho
 from mercer.data.frame_like import frame_like
 from mercer.report import Cell, Field, Grid
 from mercer.report.grid import NOTHING
-from mercer.report.wording import PValue, Seconds, plainly
+from mercer.report.wording import PValue, Seconds, format_plain
 
 if TYPE_CHECKING:
     from mercer.comparison._entry import Entry
@@ -115,7 +115,7 @@ def _with_margin(form: str, found: Interval) -> Cell:
     """A mean and how far its interval reaches, by as many decimals: where it is cut off at a bound, the other side."""
     if math.isnan(found.low):
         return found.mean
-    mean, margin = plainly(found.mean, form), max(found.high - found.mean, found.mean - found.low)
+    mean, margin = format_plain(found.mean, form), max(found.high - found.mean, found.mean - found.low)
     decimals = len(mean.partition(".")[2].partition("e")[0])
     return f"{mean} ± {margin:,.{decimals}f}" if "e" not in mean else f"{mean} ± {margin:.1e}"
 

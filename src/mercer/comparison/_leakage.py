@@ -17,7 +17,7 @@ from mercer.comparison._checks_of_data import time_series
 from mercer.comparison._entry import Entry
 from mercer.comparison._view import View, some_rows
 from mercer.data import Kind
-from mercer.report.wording import enumerated
+from mercer.report.wording import join_words
 
 #: kinds of columns that may be terms of a sum
 SUMMED = AMOUNTS | {Kind.CODE, Kind.BINARY}
@@ -143,7 +143,7 @@ def _combined(view: View) -> Iterator[CheckResult]:
         how = f"the target is proportional to {factors}{divisors}"
     used = [names[j] for j in sums]
     yield CheckResult(
-        f"Columns {enumerated(used, MOST_NAMED)} together give the target away: {how}.", REMEDY_OF_SEVERAL, tuple(used)
+        f"Columns {join_words(used, MOST_NAMED)} together give the target away: {how}.", REMEDY_OF_SEVERAL, tuple(used)
     )
 
 
@@ -178,7 +178,7 @@ def _threshold(view: View, rows: Array, numbers: Array, names: list[str]) -> Ite
     terms = _written(sums, names)
     how = f"the target is {view.labels[1]!r} where {terms} is above {limit:.3g}, {right}"
     yield CheckResult(
-        f"Columns {enumerated(used, MOST_NAMED)} together give the target away: {how}.", REMEDY_OF_SEVERAL, tuple(used)
+        f"Columns {join_words(used, MOST_NAMED)} together give the target away: {how}.", REMEDY_OF_SEVERAL, tuple(used)
     )
 
 
@@ -211,7 +211,7 @@ def too_good(view: View) -> Iterator[CheckResult]:
     heading = "accuracy" if classes else "R²"
     named = [f"{found.name!r} ({found.strength:.2f})" for found in strongest if found.strength > 0]
     what = "share of mistakes avoided" if classes else "share of the variance explained"
-    by_columns = f" The columns that tell most of the target by themselves are {enumerated(named)}, by the {what}."
+    by_columns = f" The columns that tell most of the target by themselves are {join_words(named)}, by the {what}."
     columns = tuple(found.name for found in strongest)
     if not classes and len(view.amounts) > 1:
         rows = some_rows(len(view.target), MOST_ROWS)
@@ -220,7 +220,7 @@ def too_good(view: View) -> Iterator[CheckResult]:
             columns = tuple(view.amounts[j] for j in sums)
             named = [f"{name!r}" for name in columns]
             by_columns = (
-                f" A sum of {enumerated(named)} alone explains {TOO_MUCH_EXPLAINED:.0%} of its variance or more."
+                f" A sum of {join_words(named)} alone explains {TOO_MUCH_EXPLAINED:.0%} of its variance or more."
             )
     suspicious = not classes or sharp or (bool(strongest) and strongest[0].strength > BY_ONE_VALUE)
     yield CheckResult(

@@ -10,7 +10,7 @@ from mercer._errors import DataError
 from mercer.application.tasks import ClassificationTask
 from mercer.comparison._roc import roc_points
 from mercer.decision import calibration_curve_with_intervals
-from mercer.report.axes import OUTLINE, QUIET, named_axes
+from mercer.report.axes import OUTLINE_COLOUR, MUTED_COLOUR, prepare_axes
 
 if TYPE_CHECKING:
     from mercer.comparison._entry import Entry
@@ -23,12 +23,12 @@ MOST_CURVES = 5
 def leaderboard_picture(comparison: Comparison, metric: str | None, ax: Any) -> Any:
     """A measure of every model with its interval, best at the top."""
     chosen = comparison.metric(metric)
-    ax = named_axes(ax, f"{chosen.heading} (95% interval)", "")
+    ax = prepare_axes(ax, f"{chosen.heading} (95% interval)", "")
     entries = [each for each in comparison.done if np.isfinite(each.mean(chosen.name))][::-1]
     for place, entry in enumerate(entries):
         mean, low, high = comparison.interval(entry.name, chosen.name)
-        ax.plot([low, high], [place, place], color=QUIET, linewidth=2, solid_capstyle="butt")
-        ax.plot(mean, place, "o", color=OUTLINE)
+        ax.plot([low, high], [place, place], color=MUTED_COLOUR, linewidth=2, solid_capstyle="butt")
+        ax.plot(mean, place, "o", color=OUTLINE_COLOUR)
     ax.set_yticks(range(len(entries)), [entry.name for entry in entries])
     return ax
 
@@ -60,8 +60,8 @@ def roc_picture(comparison: Comparison, names: list[str] | None, label: Any, ax:
 
 def _unit_square(ax: Any, horizontal: str, vertical: str) -> Any:
     """Axes from 0 to 1, and their diagonal."""
-    ax = named_axes(ax, horizontal, vertical)
-    ax.plot([0, 1], [0, 1], color=QUIET, linestyle="--", linewidth=1)
+    ax = prepare_axes(ax, horizontal, vertical)
+    ax.plot([0, 1], [0, 1], color=MUTED_COLOUR, linestyle="--", linewidth=1)
     ax.set(xlim=(0, 1), ylim=(0, 1))
     return ax
 

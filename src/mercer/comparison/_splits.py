@@ -14,7 +14,7 @@ from mercer._errors import DataError
 from mercer._typing import Array
 from mercer.application.tasks import ClassificationTask, Split, Task
 from mercer.data import Table
-from mercer.report.wording import counted, enumerated
+from mercer.report.wording import format_count, join_words
 
 # Rows that occur several times: a model that is scored on a copy of a row it has seen looks better than it is.
 
@@ -205,8 +205,8 @@ def _rare(task: Task, folds: int) -> list[str]:
     rare = [code for code in np.argsort(counts, kind="stable") if counts[code] < folds]
     if not rare:
         return []
-    named = [f"{task.labels.tolist()[code]!r} ({counted(counts[code], 'row')})" for code in rare]
-    return [f"Classes with fewer rows than the {folds} folds: {enumerated(named, 5)}."]
+    named = [f"{task.labels.tolist()[code]!r} ({format_count(counts[code], 'row')})" for code in rare]
+    return [f"Classes with fewer rows than the {folds} folds: {join_words(named, 5)}."]
 
 
 def _lacking(task: Task, splits: list[Split]) -> list[str]:

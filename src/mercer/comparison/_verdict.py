@@ -16,8 +16,8 @@ from mercer.comparison._judging import score_difference
 from mercer.comparison._leaderboard import against_best
 from mercer.comparison._paired import LEVEL, Difference, holm, overlap_of
 from mercer.comparison.pairs import uses_products
-from mercer.decision.reliability import CALIBRATE
-from mercer.report.wording import enumerated, plainly, with_unit
+from mercer.decision.reliability import CALIBRATION_ADVICE
+from mercer.report.wording import join_words, format_plain, add_unit
 
 if TYPE_CHECKING:
     from mercer.comparison._entry import Entry
@@ -289,7 +289,7 @@ def _doubt(problems: Sequence[Finding]) -> list[str]:
     if not columns:
         return []
     again = " ".join(f"--drop {shlex.quote(name)}" for name in columns[:MOST_NAMED])
-    which = enumerated([f"{name!r}" for name in columns], MOST_NAMED)
+    which = join_words([f"{name!r}" for name in columns], MOST_NAMED)
     known = f"{which} {'are' if len(columns) > 1 else 'is'} known when predictions are made"
     return [f"The scores below count only if {known}; if not, compare again with {again}."]
 
@@ -369,7 +369,7 @@ def _merits(best: Entry, top: Entry) -> str:
         merits.append("its export is short")
     if best.size_bytes * 2 < top.size_bytes:
         merits.append(f"it is {top.size_bytes / best.size_bytes:.0f} times smaller")
-    return enumerated(merits) or "it is smaller"
+    return join_words(merits) or "it is smaller"
 
 
 def _unsure(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | None) -> list[str]:
@@ -378,7 +378,7 @@ def _unsure(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry
     if decides_better(comparison, best, baseline):
         sentence = (
             f"It is right more often than guessing ({baseline.name}) beyond chance, but guessing has the better "
-            f"{comparison.task.metric.heading}: use its decisions, and calibrate its probabilities ({CALIBRATE})."
+            f"{comparison.task.metric.heading}: use its decisions, and calibrate its probabilities ({CALIBRATION_ADVICE})."
         )
         return [sentence]
     found = _difference(comparison, metric, best, baseline)
@@ -464,15 +464,15 @@ def _against_reference(comparison: Comparison, metric: Metric, entry: Entry, ref
 
 def listed_models(models: Sequence[str]) -> str:
     """Return names of models as a list in a sentence."""
-    return enumerated(list(models), MOST_NAMED)
+    return join_words(list(models), MOST_NAMED)
 
 
 def measured(comparison: Comparison, metric: Metric, value: float, form: str = "#.3g") -> str:
     """Return a score as text, with the unit of the target; what is rounding beside the score of the baseline is 0."""
     guess = math.nan if comparison.baseline is None else comparison.baseline.mean(metric.name)
     if value == 0 or abs(value) < ROUNDING * abs(guess):
-        return with_unit("0", unit_of(comparison, metric))
-    return with_unit(plainly(value, form), unit_of(comparison, metric))
+        return add_unit("0", unit_of(comparison, metric))
+    return add_unit(format_plain(value, form), unit_of(comparison, metric))
 
 
 def unit_of(comparison: Comparison, metric: Metric) -> str:
@@ -482,16 +482,16 @@ def unit_of(comparison: Comparison, metric: Metric) -> str:
 
 def figure(value: float, digits: int = 3) -> str:
     """Return a score with some digits, without an exponent where it has a usual size."""
-    return plainly(value, f"#.{digits}g").rstrip(".")
+    return format_plain(value, f"#.{digits}g").rstrip(".")
 
 
 def apart(first: float, second: float, unit: str = "") -> str:
     """Return two numbers with as few digits as tell them apart, up to six."""
     for digits in (3, 4, 5, 6):
-        one, other = (with_unit(figure(value, digits), unit) for value in (first, second))
+        one, other = (add_unit(figure(value, digits), unit) for value in (first, second))
         if one != other:
             return f"{one} against {other}"
-    return f"{with_unit(figure(first), unit)} each"
+    return f"{add_unit(figure(first), unit)} each"
 
 
 def details(comparison: Comparison) -> list[str]:

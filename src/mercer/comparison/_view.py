@@ -12,9 +12,9 @@ import numpy as np
 from mercer._typing import Array
 from mercer.application.shown import AMOUNTS, some_columns
 from mercer.application.tasks import ClassificationTask
+from mercer.base.pipelines import last_step, nested_models
 from mercer.comparison.time_limit import Budget
 from mercer.data import Kind, Schema, Table
-from mercer.decision.wrapped import last_step, layers
 from mercer.explanation import drivers
 from mercer.explanation.column_drivers import Driver
 from mercer.families import NegativeBinomial
@@ -218,4 +218,4 @@ def drawn(rows: Array, n: int) -> str:
 
 def certified(model: Any) -> list[Any]:
     """The outermost estimator of a model that has a certificate, if one has."""
-    return [layer for layer in layers(model) if hasattr(layer, "certificate_")][:1]
+    return [layer for layer in nested_models(model) if hasattr(layer, "certificate_")][:1]

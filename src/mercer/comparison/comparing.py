@@ -35,7 +35,7 @@ from mercer.data import Kind, Table
 from mercer.data.infer import number_format, read_formats, read_numbers
 from mercer.data.select import names_of
 from mercer.data.target import TargetProblem, split_target
-from mercer.report.wording import counted, enumerated
+from mercer.report.wording import format_count, join_words
 
 # How to have the same numbers again.
 
@@ -192,7 +192,7 @@ def compare(
         entrants = by_expected_cost(entrants)
     tell("data", 1, 1, "")
     race = Race(question, dealing.splits, dealing.units, budget, tell, inner)
-    size = f"{counted(table.n_rows, 'row')} × {counted(table.n_columns, 'column')}"
+    size = f"{format_count(table.n_rows, 'row')} × {format_count(table.n_columns, 'column')}"
     comparison = Comparison(
         title=f"{size}, {question.described()}; {dealing.described}",
         task=question,
@@ -292,7 +292,7 @@ def _check_informative(table: Table) -> None:
     """Raise `EmptyDataError` where columns are all empty or constant, from which no model learns anything."""
     schema = [] if table.library == "scipy" else list(Shown.of(table).schema)
     if schema and all(column.kind is Kind.CONSTANT for column in schema):
-        names = enumerated([repr(column.name) for column in schema], 3)
+        names = join_words([repr(column.name) for column in schema], 3)
         verb = "has" if len(schema) == 1 else "have"
         raise EmptyDataError(
             f"There is nothing to learn from: {names} {verb} no values, or the same one in every row. Give columns "

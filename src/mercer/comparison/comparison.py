@@ -19,7 +19,7 @@ from mercer.comparison._judging import score_interval
 from mercer.comparison._paired import Interval, overlap_of
 from mercer.data import Table
 from mercer.report import Grid, grid_html
-from mercer.report.wording import plainly
+from mercer.report.wording import format_plain
 
 if TYPE_CHECKING:
     from mercer.base.diagnosis import Finding
@@ -279,7 +279,7 @@ class Comparison:
         what = f" of {self.target!r}" if self.target else ""
         lines = [f"Comparison{what}: {self.title}"]
         if verdict.best is not None:
-            score = plainly(verdict.best.mean(verdict.metric.name), "#.3g").rstrip(".")
+            score = format_plain(verdict.best.mean(verdict.metric.name), "#.3g").rstrip(".")
             lines.append(f"recommended: {verdict.best.name} ({verdict.metric.heading} {score})")
         else:
             lines.append("recommended: none")

@@ -15,13 +15,13 @@ from mercer.application.preparing import PreparedModel, find_sklearn, parse_mode
 from mercer.application.task import TASKS, plural, task_for
 from mercer.application.tasks import Task
 from mercer.base import Question, estimator_named, model_names, traits_of
+from mercer.base.pipelines import last_step
 from mercer.comparison._chosen import REFERENCE, listed_entrant
 from mercer.comparison._cross_validation import refit
 from mercer.comparison._entrants import Entrant, Invitation, entrants_for
 from mercer.comparison.pairs import innermost
 from mercer.data import Schema, Table
 from mercer.data.storages.time_columns import refuse_clock_times
-from mercer.decision.wrapped import last_step
 
 
 def fit_named(

@@ -25,8 +25,8 @@ from mercer.data import Table
 from mercer.data.frame_like import frame_like
 from mercer.data.labels import encode_labels
 from mercer.report import Axis, Chart, Field, Grid, Line, grid_html
-from mercer.report.axes import logarithmic, named_axes
-from mercer.report.wording import counted
+from mercer.report.axes import set_log_axis, prepare_axes
+from mercer.report.wording import format_count
 
 # Rows to hold out, and growing subsets of the others in which no class is absent.
 
@@ -360,7 +360,7 @@ class LearningCurves:
             for name, intervals in zip(self.names, self._intervals(measure), strict=True):
                 fields.append(Field(f"{words}, {name}", ".4f"))
                 columns.append(intervals[:, 0].tolist())
-        repeats = counted(self.n_repeats, "repeat")
+        repeats = format_count(self.n_repeats, "repeat")
         title = f"{self.names[0]} and {self.names[1]}, {repeats}, {self.n_test:,} rows held out"
         return Grid(title, tuple(fields), tuple(zip(*columns, strict=True)), (*self.sentences(), *self.notes))
 
@@ -407,14 +407,14 @@ class LearningCurves:
     def plot(self, measure: Measure = "error", ax: Any = None) -> Any:
         """Draw the curves with their intervals; returns the Axes. Needs matplotlib."""
         intervals = self._intervals(measure)
-        ax = named_axes(ax, "rows to learn from", WORDS[measure])
+        ax = prepare_axes(ax, "rows to learn from", WORDS[measure])
         for name, of_model in zip(self.names, intervals, strict=True):
             mean, low, high = of_model.T
             (line,) = ax.plot(self.sizes, mean, "o-", markersize=3, linewidth=1.6, label=name)
             ax.fill_between(self.sizes, low, high, color=line.get_color(), alpha=0.18, linewidth=0)
         if measure == "error" and self.crossover_.found:
             ax.axvline(self.crossover_.size, color="0.4", linewidth=1, linestyle="--")
-        logarithmic(ax, self.sizes)
+        set_log_axis(ax, self.sizes)
         ax.legend(frameon=False)
         return ax
 

@@ -10,6 +10,7 @@ from mercer._errors import NoCounterpartError, NoLinearFormError, NonFiniteError
 from mercer._typing import Array
 from mercer.base import Half, ModelKind, Traits, traits_of
 from mercer.base.linear_form import CentredColumns, CentredMonomials, linear_form, statistic_scale
+from mercer.base.pipelines import split_steps, unprepared
 from mercer.comparison._inner import Tuned
 
 # What a model models: the rows and the target, the target given the row, only the decision, …
@@ -32,14 +33,6 @@ def innermost(model: Any) -> Any:
     """The model itself, without what prepares its rows, its target or its parameters."""
     model = unprepared(model)
     return innermost(model.model) if isinstance(model, Tuned) else model
-
-
-def unprepared(model: Any) -> Any:
-    """A model, or the search for one, without what prepares its rows or its target."""
-    if hasattr(model, "steps"):
-        return unprepared(model.steps[-1][1])
-    regressor = getattr(model, "regressor", None)
-    return model if regressor is None else unprepared(regressor)
 
 
 def uses_products(model: Any) -> bool:
@@ -187,7 +180,7 @@ def counterpart(model: Any, *, naive: bool = False) -> Any:
     """
     from sklearn.base import clone
 
-    steps, last = _parted(model)
+    steps, last = split_steps(model)
     if isinstance(last, type) or not hasattr(last, "get_params"):
         raise NoCounterpartError(f"counterpart takes a model such as GaussianNB() or a Pipeline of one, got {last!r}.")
     before: Steps = [(name, step if isinstance(step, str) or step is None else clone(step)) for name, step in steps]
@@ -203,20 +196,11 @@ def counterpart(model: Any, *, naive: bool = False) -> Any:
 
 def half_of(model: Any) -> Literal["generative", "discriminative"] | None:
     """Which half of a pair a model, or the last step of a Pipeline, is; None if it is neither."""
-    _, last = _parted(model)
+    _, last = split_steps(model)
     half = "" if isinstance(last, type) else _declared(last).half_of(last)
     if not half:
         return None
     return "discriminative" if half in ("linear", "kernelized") else "generative"
-
-
-def _parted(model: Any) -> tuple[Steps, Any]:
-    """What prepares the rows, and the model of them."""
-    steps: Steps = []
-    while getattr(model, "steps", None):
-        steps += model.steps[:-1]
-        model = model.steps[-1][1]
-    return steps, model
 
 
 def _declared(model: Any) -> Traits:

@@ -23,7 +23,7 @@ from mercer.data import Kind, Schema, Table
 from mercer.data.frame_like import frame_like
 from mercer.decision import calibration_error
 from mercer.report import Axis, Chart, Field, Grid, Line, grid_html
-from mercer.report.axes import named_axes
+from mercer.report.axes import prepare_axes
 
 # Rows made worse on purpose: values removed at random, or noise added to numbers.
 
@@ -213,7 +213,7 @@ class Stress:
     def plot(self, damage: Damage = "missing", measure: Measure = "accuracy", ax: Any = None) -> Any:
         """Draw one measure under one damage; returns the Axes. Needs matplotlib."""
         means = self._means_of(damage, measure)
-        ax = named_axes(ax, WORDS[damage], WORDS[measure])
+        ax = prepare_axes(ax, WORDS[damage], WORDS[measure])
         for name, values in zip(self.names, means, strict=True):
             ax.plot(self.amounts[damage], values, "o-", markersize=3, linewidth=1.6, label=name)
         ax.legend(frameon=False)

@@ -1,4 +1,4 @@
-"""From scores to actions: costs, priors, rejection, thresholds; calibrated probabilities; sets, intervals, outliers."""
+"""Turn scores into decisions: costs, priors, rejection, thresholds, calibration, conformal prediction, outliers."""
 
 from mercer.decision._calibration import Calibrated
 from mercer.decision._conformal import ConformalClassifier, ConformalRegressor, conformal_p_values

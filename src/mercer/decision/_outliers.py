@@ -1,4 +1,4 @@
-"""Outliers: rows of low density, flagged with a bound on how many of the flagged are usual ones."""
+"""Outlier detection by density, with conformal p-values and a bound on the false discovery rate."""
 
 from __future__ import annotations
 
@@ -20,55 +20,50 @@ from mercer._warn import warn
 from mercer.base import DESCRIBES_ROWS, traits
 from mercer.base.fitted_fields import FITTED
 from mercer.base.sources import fits_sources
-from mercer.base.validation import checked_table, in_main_memory, old_state_on_failure
-from mercer.decision._conformal import conformal_p_values, least_p_value, ranks_among_themselves, threshold
+from mercer.base.validation import check_table, move_to_main_memory, restore_on_failure
+from mercer.decision._conformal import conformal_p_values, least_p_value, leave_one_out_p_values, score_threshold
 from mercer.decision.wrapped import FitPart, split
 from mercer.families.base import as_generator
 from mercer.optim.certificate import Certificate
-from mercer.report.wording import counted
-
-# Densities as a detector of outliers needs them: copies of what was given, fitted on some rows.
+from mercer.report.wording import format_count
 
 
-def unfitted(density: Any) -> Any:
-    """A copy of the density, or the one to use if there is none."""
+def clone_density(density: Any) -> Any:
+    """Return a copy of the density, or the default density for None."""
     if density is None:
         from mercer.density import KernelDensity
 
         return KernelDensity(bandwidth="scott-scaled")
     if not hasattr(density, "log_density"):
         raise NoDensityError(
-            f"{type(density).__name__} has no `log_density`, so that it cannot tell a usual row from another; "
-            "use KernelDensity(), HistogramDensity(), or a generative classifier such as NaiveBayes()."
+            f"{type(density).__name__} has no `log_density`, which scores the rows; use KernelDensity(), "
+            "HistogramDensity(), or a generative classifier such as NaiveBayes()."
         )
     return clone(density)
 
 
-def fitted(density: Any, X: Any, y: Any) -> Any:
-    """A copy of the density, fitted."""
-    copy = unfitted(density)
+def fit_density(density: Any, X: Any, y: Any) -> Any:
+    """Return a fitted copy of the density."""
+    copy = clone_density(density)
     if y is None and get_tags(copy).target_tags.required:
         raise DataError(
-            f"{type(copy).__name__} is made of a density for each class and requires y. Pass the class of every row "
-            "(NaiveBayes and KernelBayes will do with one for all: zeros), or use KernelDensity(), which has no "
+            f"{type(copy).__name__} consists of a density for each class and requires y. Pass the class of every row "
+            "(NaiveBayes and KernelBayes accept one class for all rows: zeros), or use KernelDensity(), which has no "
             "classes."
         )
     return copy.fit(X, y)
 
 
 def log_densities(density: Any, X: Any) -> Array:
-    """Of a fitted density, as numbers of double precision."""
+    """Return the log densities of rows in double precision."""
     return np.asarray(density.log_density(X), dtype=np.float64)
 
 
-# What cannot be flagged, however strange, because there is too little to compare it with.
-
-
 def warn_of_idle_fit(calibration: Array, fdr: float) -> None:
-    """Say so where no row will ever be flagged."""
+    """Warn if the calibration rows are too few to flag any row."""
     if (least := least_p_value(calibration)) > fdr:
-        _warn(
-            f"no row can be flagged: among {counted(len(calibration), 'row')} to compare with the smallest p-value is "
+        _warn_of_calibration(
+            f"no row can be flagged: with {format_count(len(calibration), 'calibration row')} the smallest p-value is "
             f"{least:.3g}, which is above fdr={fdr:g}.",
             calibration,
             ceil(1 / fdr) - 1,
@@ -77,39 +72,37 @@ def warn_of_idle_fit(calibration: Array, fdr: float) -> None:
 
 
 def warn_of_idle_batch(p: Array, calibration: Array, fdr: float) -> None:
-    """Say so where rows of a batch, none of which was flagged, are as strange as the comparison can tell."""
+    """Warn if no row of a batch was flagged although some have the smallest possible p-value."""
     least, m = least_p_value(calibration), len(p)
     k = int(np.count_nonzero(p == least))
-    if k and least <= fdr:  # else the fit has said so
-        _warn(
-            f"no row was flagged, though {k} of {m} scored as low as {len(calibration)} rows to compare with can tell: "
-            f"their p-value of {least:.3g} is above fdr · {k}/{m} = {fdr * k / m:.3g}.",
+    if k and least <= fdr:  # otherwise `warn_of_idle_fit` has warned
+        _warn_of_calibration(
+            f"no row was flagged, though {k} of {m} have the smallest p-value that {len(calibration)} calibration rows "
+            f"allow: {least:.3g} is above fdr · {k}/{m} = {fdr * k / m:.3g}.",
             calibration,
             ceil(m / (k * fdr)) - 1,
-            "or look at p_values, which judge each row alone",
+            "or use p_values, which test each row alone",
         )
 
 
-def _warn(what: str, calibration: Array, needed: int, otherwise: str) -> None:
+def _warn_of_calibration(what: str, calibration: Array, needed: int, otherwise: str) -> None:
+    """Warn with advice: more calibration rows, or a smoother density if it is 0 at some of them."""
     zero = int(np.count_nonzero(np.isneginf(calibration)))
     if zero:
         remedy = (
-            f"The density is 0 at {zero} of these rows, too, so that more of them would not help: use a smoother one, "
-            f"such as KernelDensity() with a kernel that does not end, {otherwise}."
+            f"The density is also 0 at {zero} of the calibration rows, so more of them would not help: use a smoother "
+            f"density, such as KernelDensity() with a kernel of infinite support, {otherwise}."
         )
     else:
         remedy = (
-            f"Compare with {needed:,} or more: give more rows, hold out a larger share of them (calibration=…), "
-            f"{otherwise}."
+            f"Use {needed:,} calibration rows or more: give more rows, hold out a larger share of them "
+            f"(calibration=…), {otherwise}."
         )
     warn(f"{what} {remedy}", CalibrationWarning)
 
 
-# Many tests at once: how many of those that are called positive are wrong.
-
-
 def adjusted_p_values(p: Any) -> Array:
-    """min over k ≥ rank of p₍ₖ₎ m/k: the least level at which Benjamini and Hochberg call each test positive.
+    """Return min over k ≥ rank of p₍ₖ₎ m/k, the lowest level at which Benjamini and Hochberg reject each hypothesis.
 
     Parameters
     ----------
@@ -119,7 +112,7 @@ def adjusted_p_values(p: Any) -> Array:
     Returns
     -------
     adjusted : ndarray of shape (m,)
-        In the order of `p`, at most 1.
+        Adjusted p-values in the order of `p`, at most 1.
 
     Examples
     --------
@@ -128,7 +121,7 @@ def adjusted_p_values(p: Any) -> Array:
     """
     values = np.asarray(p, dtype=float)
     if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
-        raise DataError("p-values are numbers from 0 to 1 in one dimension; look at how these were computed.")
+        raise DataError("p-values must be numbers from 0 to 1 in one dimension; check how these were computed.")
     order = np.argsort(values)[::-1]
     scaled = values[order] * len(values) / np.arange(len(values), 0, -1)
     result = np.empty_like(values)
@@ -137,22 +130,22 @@ def adjusted_p_values(p: Any) -> Array:
 
 
 def benjamini_hochberg(p: Any, level: float) -> Array:
-    """Which tests are positive: on average over batches, at most the share `level` of these is so by mistake.
+    """Select the tests to reject, of which on average at most the share `level` is a false discovery.
 
-    The k smallest p-values, for the largest k with p₍ₖ₎ ≤ level · k/m. This holds for p-values that are independent or
-    positively dependent on each true hypothesis, as conformal ones are.
+    These are the k smallest p-values, for the largest k with p₍ₖ₎ ≤ level · k/m. The bound holds for p-values that are
+    independent or positively dependent on each true hypothesis, as conformal ones are.
 
     Parameters
     ----------
     p : array-like of shape (m,)
         The p-value of each test.
     level : float
-        The false discovery rate that is allowed.
+        The allowed false discovery rate.
 
     Returns
     -------
     positive : ndarray of shape (m,), bool
-        In the order of `p`.
+        Whether each test is selected, in the order of `p`.
 
     Examples
     --------
@@ -164,7 +157,7 @@ def benjamini_hochberg(p: Any, level: float) -> Array:
 
 @stored(rows=integers("n"), scores=floats("n"), p_values=floats("n"))
 class Ranking(NamedTuple):
-    """The rows of a fit, the most unusual first: their positions, scores, and p-values among each other.
+    """The rows of a fit, the most unusual first: positions, scores, and p-values among each other.
 
     Examples
     --------
@@ -191,46 +184,46 @@ class Ranking(NamedTuple):
     _parts=sequence(".", part_of(FitPart)),
 )
 class DensityOutliers(OutlierMixin, BaseEstimator):
-    """Outliers as rows of low density, with p-values and a bound on false discoveries instead of a guessed quota.
+    """Detect outliers as rows of low density, with p-values and a bound on false discoveries instead of a quota.
 
-    A density learns from a part of the rows and scores the others. A new row is as strange as its log density is low
-    among these: its conformal p-value is uniform if it comes from the distribution of the rows of the fit. `predict`
-    flags by Benjamini and Hochberg's rule, so that *of the rows flagged in a batch* at most the share `fdr` is usual,
-    on average. It judges a batch as a whole: the answer for a row depends on the others asked about with it.
-    `decision_function` judges each row alone, at a rate `fdr` of false alarms among usual rows.
+    A density is fitted on a part of the rows and scores the others. The conformal p-value of a new row is the rank of
+    its log density among these scores; it is uniform if the row comes from the distribution of the rows of the fit.
+    `predict` flags rows by Benjamini and Hochberg's rule, so that *of the rows flagged in a batch* on average at most
+    the share `fdr` is regular. It tests a batch as a whole: the result for a row depends on the other rows.
+    `decision_function` tests each row alone, with a rate `fdr` of false alarms among regular rows.
 
-    The promise is about new rows, and assumes that the rows of the fit are usual ones. Outliers among them that score
-    low make the p-values too large, which errs on the safe side.
+    The guarantee is about new rows and assumes that the rows of the fit are regular. Outliers among them that score low
+    make the p-values too large, i.e. conservative.
 
     Parameters
     ----------
     density : estimator with `log_density`, default=None
-        What scores rows: `KernelDensity`, `HistogramDensity`, or a generative classifier such as `NaiveBayes`,
-        `GaussianDiscriminant` or `KernelBayes`, which needs y. `KernelDensity` with a bandwidth that scales with the
-        data, if not given.
+        Estimator that scores rows: `KernelDensity`, `HistogramDensity`, or a generative classifier such as
+        `NaiveBayes`, `GaussianDiscriminant` or `KernelBayes`, which needs y. By default `KernelDensity` with a
+        bandwidth that scales with the data.
     method : {"split-conformal", "leave-one-out"}, default="split-conformal"
-        Rows to compare with: some that are held out, which is what the bound on false discoveries rests on; or all
-        rows, each scored by the density of the others, which wastes none. Then flags are those of `decision_function`,
-        and nothing is promised about false discoveries.
+        Calibration rows: a held-out part of the rows, which the bound on false discoveries requires; or all rows, each
+        scored by the density of the others. With "leave-one-out" rows are flagged as by `decision_function`, and there
+        is no bound on false discoveries.
     fdr : float, default=0.05
-        The share of usual rows that is allowed among the rows flagged.
+        The allowed share of regular rows among the flagged rows.
     calibration : float, default=0.5
-        The share of rows held out. To flag k of m new rows, at least m/(k · fdr) − 1 rows have to be held out.
+        The share of rows held out. To flag k of m new rows, at least m/(k · fdr) − 1 rows must be held out.
     random_state : int, RandomState or Generator, default=None
-        Which rows are held out.
+        Determines which rows are held out.
 
     Attributes
     ----------
     density_ : estimator
         The fitted density.
     calibration_scores_ : ndarray
-        Log densities of the rows that others are compared with.
+        Log densities of the calibration rows.
     offset_ : float
-        `decision_function` is `score_samples` minus this: a row below it has a p-value of at most `fdr`.
+        `decision_function` is `score_samples` minus this value: a row below it has a p-value of at most `fdr`.
     certificate_ : Certificate
-        How we know that this is the answer.
+        Evidence for the result.
     plan_ : Plan
-        Which path the fit of the density took.
+        The path that the fit of the density took.
 
     Examples
     --------
@@ -265,36 +258,36 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
         self.calibration = calibration
         self.random_state = random_state
 
-    # Learning.
+    # Fitting.
 
     @fits_sources
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn what is usual.
+        """Fit the density and compute the calibration scores.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Usual rows, of whatever kind the density takes.
+            Regular rows, in any form that the density accepts.
         y : array-like of shape (n_samples,), default=None
-            Class labels, for a density that is a classifier's.
+            Class labels, for a density that is a classifier.
 
         Returns
         -------
         self : object
             The fitted detector.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
-            X, y = in_main_memory(type(self).__name__, X=X, y=y)  # of what is split, rows have to be taken
-            table, y = checked_table(self, X, y, reset=True)
+            X, y = move_to_main_memory(type(self).__name__, X=X, y=y)  # splitting needs rows that can be indexed
+            table, y = check_table(self, X, y, reset=True)
             if table.n_rows < 2:
-                raise DataError("n_samples=1 leaves nothing to compare a row with; give two rows or more.")
+                raise DataError("n_samples=1 leaves no calibration rows; give two rows or more.")
             if self.method == "leave-one-out":
                 self._fit_leaving_one_out(X, y)
             else:
                 self._fit_split(X, y, table.n_rows)
-            self.offset_ = threshold(self.calibration_scores_, self.fdr)
-            self.certificate_ = Certificate.closed_form("p-values are ranks among scores of usual rows")
+            self.offset_ = score_threshold(self.calibration_scores_, self.fdr)
+            self.certificate_ = Certificate.closed_form("p-values are ranks among scores of regular rows")
             self.plan_ = replace(self.density_.plan_, path=f"{self.method}; {self.density_.plan_.path}")
         warn_of_idle_fit(self.calibration_scores_, self.fdr)
         return self
@@ -303,31 +296,31 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
         rng = as_generator(self.random_state)
         learnt, held = split(X, y, n, held_out=self.calibration, rng=rng)
         try:
-            self.density_ = fitted(self.density, learnt.X, learnt.y)
+            self.density_ = fit_density(self.density, learnt.X, learnt.y)
             self.calibration_scores_ = log_densities(self.density_, held.X)
-        except DataError as refusal:
-            fitted(self.density, X, y)  # tells what is wrong by its place among all rows
-            raise type(refusal)(
-                f"{refusal} This is about {len(learnt.rows)} of the {n} rows: calibration={self.calibration:g} holds "
+        except DataError as error:
+            fit_density(self.density, X, y)  # raises the error with row numbers of all rows, if they cause it
+            raise type(error)(
+                f"{error} This is about {len(learnt.rows)} of the {n} rows: calibration={self.calibration:g} holds "
                 "out the others."
             ) from None
         self._parts: tuple[FitPart, ...] = (learnt, held)
 
     def _fit_leaving_one_out(self, X: Any, y: Any) -> None:
-        density = unfitted(self.density)
+        density = clone_density(self.density)
         if not hasattr(density, "leave_one_out_log_density"):
             raise NoDensityError(
                 f"{type(density).__name__} has no `leave_one_out_log_density`; use KernelDensity(), or "
-                'method="split-conformal", which does with any density.'
+                'method="split-conformal", which accepts any density.'
             )
         self._parts = ()
-        self.density_ = fitted(self.density, X, y)
+        self.density_ = fit_density(self.density, X, y)
         self.calibration_scores_ = np.asarray(self.density_.leave_one_out_log_density(), dtype=float)
 
-    # Judging new rows.
+    # Tests of new rows.
 
     def score_samples(self, X: Any) -> Array:
-        """Log density of every row.
+        """Return the log density of every row.
 
         Parameters
         ----------
@@ -337,63 +330,60 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            Low where a row is unusual.
+            Log densities; low for unusual rows.
         """
         check_is_fitted(self)
         return log_densities(self.density_, X)
 
     def p_values(self, X: Any, *, ties: Literal["safe", "random"] = "safe") -> Array:
-        """How unusual every row is: for a usual one, P(p ≤ t) ≤ t.
+        """Return the conformal p-value of every row: P(p ≤ t) ≤ t for a regular row.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to judge; not those of the fit.
+            Rows to test; not those of the fit.
         ties : {"safe", "random"}, default="safe"
-            Multiples of 1/(n + 1), which are no smaller than they have to be; or drawn at random between them, so that
-            the p-value of a usual row is exactly uniform.
+            "safe": multiples of 1/(n + 1), which are conservative. "random": drawn at random between these, so that the
+            p-value of a regular row is exactly uniform.
 
         Returns
         -------
         p : ndarray of shape (n_samples,)
-            With the method "leave-one-out" approximate.
+            P-values; approximate with the method "leave-one-out".
         """
         if ties not in ("safe", "random"):
-            raise ValueError(f'ties is "safe" or "random"; got {ties!r}.')
+            raise ValueError(f'ties must be "safe" or "random"; got {ties!r}.')
         rng = as_generator(self.random_state) if ties == "random" else None
         return conformal_p_values(self.score_samples(X), self.calibration_scores_, rng=rng)
 
     def decision_function(self, X: Any) -> Array:
-        """Log density minus `offset_`: below 0 where a row, judged alone, has a p-value of at most `fdr`.
+        """Return log density minus `offset_`: negative if a row, tested alone, has a p-value of at most `fdr`.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to test.
 
         Returns
         -------
         decision : ndarray of shape (n_samples,)
-            Positive for usual rows. About `fdr` of them are negative: `predict` flags fewer in a batch.
+            Positive for regular rows, except for about the share `fdr` of them: `predict` flags fewer in a batch.
         """
-        return self._decisions(self.score_samples(X))
-
-    def _decisions(self, scores: Array) -> Array:
         with np.errstate(invalid="ignore"):
-            decision = scores - self.offset_
-        return np.where(np.isnan(decision), 0.0, decision)  # −inf, where nothing is too low
+            decision = self.score_samples(X) - self.offset_
+        return np.where(np.isnan(decision), 0.0, decision)  # score and offset may both be −inf
 
     def predict(self, X: Any) -> Array:
-        """−1 for outliers, 1 for usual rows.
+        """Return −1 for outliers and 1 for regular rows.
 
-        A `CalibrationWarning` says how many rows to compare with would be needed where too few are the reason that
-        nothing is flagged.
+        If no row can be flagged because there are too few calibration rows, a `CalibrationWarning` has the number
+        needed.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            A batch of new rows. With the method "split-conformal" at most the share `fdr` of those flagged is usual, on
-            average; a row may be flagged in one batch and not in another.
+            A batch of new rows. With the method "split-conformal" on average at most the share `fdr` of the flagged
+            rows is regular; a row may be flagged in one batch and not in another.
 
         Returns
         -------
@@ -401,107 +391,103 @@ class DensityOutliers(OutlierMixin, BaseEstimator):
             −1 or 1.
         """
         p_values = self.p_values(X)
-        flagged = self._flagged(p_values)
+        flagged = self._flag(p_values)
         if not flagged.any():
             warn_of_idle_batch(p_values, self.calibration_scores_, self.fdr)
-        return _signs(flagged)
+        return np.where(flagged, -1, 1)
 
-    def _flagged(self, p_values: Array) -> Array:
-        """Which rows of a batch are outliers."""
+    def _flag(self, p_values: Array) -> Array:
+        """Return which rows of a batch are outliers."""
         if self.method == "leave-one-out":
             return np.asarray(p_values <= self.fdr)
         return benjamini_hochberg(p_values, self.fdr)
 
     def _score_flagged_below(self, p_values: Array) -> float:
-        """The score below which rows of a batch are flagged; where none is, below which one would be."""
+        """Return the score below which rows of a batch are flagged; if none is flagged, below which one would be."""
         if self.method == "leave-one-out":
             return float(self.offset_)
-        flagged = p_values[self._flagged(p_values)]
-        return threshold(self.calibration_scores_, flagged.max() if flagged.size else self.fdr / len(p_values))
+        flagged = p_values[self._flag(p_values)]
+        return score_threshold(self.calibration_scores_, flagged.max() if flagged.size else self.fdr / len(p_values))
 
-    # Judging the rows of the fit.
+    # Tests of the rows of the fit.
 
     def fit_predict(self, X: Any, y: Any = None) -> Array:
-        """Fit, and flag those of the same rows that are among the most unusual share `fdr`.
+        """Fit, and flag the most unusual share `fdr` of the same rows.
 
-        Each row is scored by a density that has not seen it. Nothing is promised about false discoveries: rows that are
-        their own standard cannot be found unusual as a whole. Usual rows are flagged at a rate of at most `fdr`.
+        Each row is scored by a density fitted without it. There is no bound on false discoveries, because the rows are
+        their own calibration. Regular rows are flagged at a rate of at most `fdr`.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to learn from and to judge.
+            Rows to fit and to test.
         y : array-like of shape (n_samples,), default=None
-            Class labels, for a density that is a classifier's.
+            Class labels, for a density that is a classifier.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            −1 for outliers, 1 for usual rows.
+            −1 for outliers, 1 for regular rows.
         """
         rows, _, p_values = self.fit(X, y).ranking()
         flagged = np.zeros(len(rows), dtype=bool)
         flagged[rows[p_values <= self.fdr]] = True
-        return _signs(flagged)
+        return np.where(flagged, -1, 1)
 
     def ranking(self) -> Ranking:
-        """The rows of the fit, the most unusual first, each scored by a density that has not seen it.
+        """Return the rows of the fit, the most unusual first, each scored by a density fitted without it.
 
         Returns
         -------
         ranking : Ranking
-            `rows` (positions), `scores` and `p_values`: ranks among rows scored alike, for looking at and not for a
-            bound on false discoveries. With the method "split-conformal" the rows held out are scored by `density_`,
-            the others by a density of the rows held out.
+            `rows` (positions), `scores` and `p_values`, the ranks among rows scored by the same density, which do not
+            bound false discoveries. With the method "split-conformal" the held-out rows are scored by `density_`, and
+            the others by a density of the held-out rows.
         """
         check_is_fitted(self)
-        scores, p_values = self._among_themselves()
+        scores, p_values = self._score_training_rows()
         order = np.argsort(scores, kind="stable")
         return Ranking(order, scores[order], p_values[order])
 
-    def _among_themselves(self) -> tuple[Array, Array]:
-        """Scores and p-values of the rows of the fit, in their order."""
+    def _score_training_rows(self) -> tuple[Array, Array]:
+        """Return scores and p-values of the rows of the fit, in their order."""
         if not self._parts:
-            return self.calibration_scores_, ranks_among_themselves(self.calibration_scores_)
+            return self.calibration_scores_, leave_one_out_p_values(self.calibration_scores_)
         learnt, held = self._parts
-        of_learnt = log_densities(fitted(self.density, held.X, held.y), learnt.X)
+        of_learnt = log_densities(fit_density(self.density, held.X, held.y), learnt.X)
         scores, p_values = np.empty((2, len(learnt.rows) + len(held.rows)))
         for rows, values in ((learnt.rows, of_learnt), (held.rows, self.calibration_scores_)):
-            scores[rows], p_values[rows] = values, ranks_among_themselves(values)
+            scores[rows], p_values[rows] = values, leave_one_out_p_values(values)
         return scores, p_values
 
     def plot(self, X: Any = None, *, ax: Any = None) -> Any:
-        """Log densities in ascending order, those flagged marked.
+        """Plot the log densities in ascending order and mark the flagged rows.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features), default=None
-            New rows, judged as one batch, with the score below which they are flagged; those of the fit, which
-            `fit_predict` judges in two parts, if not given.
+            New rows, tested as one batch; the plot shows the score below which they are flagged. By default the rows of
+            the fit, which `fit_predict` tests in two parts.
         ax : matplotlib.axes.Axes, default=None
-            Where to draw.
+            Axes to draw on.
 
         Returns
         -------
         ax : matplotlib.axes.Axes
-            What was drawn on.
+            The axes with the plot.
         """
         from mercer.report.plots import outlier_ranking
 
         check_is_fitted(self)
         if X is None:
-            scores, p_values = self._among_themselves()
+            scores, p_values = self._score_training_rows()
             return outlier_ranking(scores, p_values <= self.fdr, ax=ax, name="log density")
         scores = self.score_samples(X)
         p_values = conformal_p_values(scores, self.calibration_scores_)
         below = self._score_flagged_below(p_values)
-        return outlier_ranking(scores, self._flagged(p_values), threshold=below, ax=ax, name="log density")
+        return outlier_ranking(scores, self._flag(p_values), threshold=below, ax=ax, name="log density")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(unfitted(self.density)).input_tags
+        tags.input_tags = get_tags(clone_density(self.density)).input_tags
         return tags
-
-
-def _signs(flagged: Array) -> Array:
-    return np.where(flagged, -1, 1)

@@ -1,4 +1,4 @@
-"""Class priors that have changed: posteriors without a refit, and the new priors from rows without labels."""
+"""Changed class priors: reweighted posteriors without a refit, and new priors estimated from unlabelled rows."""
 
 from __future__ import annotations
 
@@ -16,26 +16,32 @@ from mercer._stored import floats, stored, values
 from mercer._suggest import quoted
 from mercer._typing import Array
 from mercer._warn import warn
-from mercer.base.generative import checked_priors
-from mercer.decision.wrapped import known_codes, last_step, layers
+from mercer.base.generative import check_priors
+from mercer.base.pipelines import last_step, nested_models
+from mercer.decision.wrapped import encode_known_classes
 from mercer.optim.certificate import Certificate
 
-#: how far below its maximum the log likelihood per row may stay
-TOLERANCE = 1e-8
-MOST_STEPS = 2000
-MOST_HALVINGS = 20
-#: a mean log likelihood that is lower by this is not lower: the gap still shrinks where its square is rounding
-ROUNDING = 1e-14
-MOST_IN_VAIN = 5
-#: added to the curvature, relative to it, which may be singular
-RIDGE = 1e-12
-#: the curvature per row below which the likelihood is flat, and the share of an axis that lies in such a direction
-BLIND, SAME_AXIS = 1e-12, 1e-9
+#: the duality gap of the log likelihood per row at which the estimation of priors stops
+LIKELIHOOD_GAP = 1e-8
+#: EM or Newton steps of the estimation of priors; each EM step converges slowly where classes overlap
+MAX_PRIOR_STEPS = 2000
+#: halvings of a Newton step before the EM step is taken instead
+MAX_PRIOR_HALVINGS = 20
+#: a decrease of the mean log likelihood by less is rounding: the gap still shrinks when its square is rounding
+LIKELIHOOD_ROUNDING = 1e-14
+#: steps without an increase of the likelihood after which the rest is rounding
+MAX_IDLE_STEPS = 5
+#: added to the curvature, relative to its trace, because it may be singular
+CURVATURE_RIDGE = 1e-12
+#: curvature per row below which the likelihood is flat in a direction
+FLAT_CURVATURE = 1e-12
+#: share of a prior's axis in flat directions above which its standard error is infinite
+FLAT_AXIS_SHARE = 1e-9
 
 
 @stored(classes=values("k"), priors=floats("k"), standard_errors=floats("k"), trained=floats("k"))
 class PriorShift(NamedTuple):
-    """Class priors of rows without labels, and whether they differ from those a model was trained with.
+    """Class priors of unlabelled rows, compared with the priors that a model was trained with.
 
     Examples
     --------
@@ -49,44 +55,45 @@ class PriorShift(NamedTuple):
 
     classes: Array
     priors: Array
-    #: of each prior, by the curvature of the likelihood; rows are taken to be independent. Infinite where the model
-    #: tells the class from no other, so that its prior could be any
+    #: standard error of each prior, from the curvature of the likelihood for independent rows; infinite if the model
+    #: does not separate the class from any other, so that its prior is not determined
     standard_errors: Array
     trained: Array
-    #: twice the log likelihood ratio of the new priors to the old ones, and the p-value of its χ² test
+    #: twice the log likelihood ratio of the new priors to the trained ones
     statistic: float
+    #: p-value of the χ² test of `statistic`
     p_value: float
-    #: mean log likelihood ratio of the rows after each step; it never falls
+    #: mean log likelihood ratio of the rows after each step; it never decreases
     trace: tuple[float, ...]
     certificate: Certificate
 
     @property
     def shifted(self) -> bool:
-        """Whether the old priors are refuted at a level of 5 %."""
+        """Whether the test rejects the trained priors at a level of 5 %."""
         return self.p_value < 0.05
 
     def sentence(self) -> str:
-        """What was found, in words."""
+        """Return the result in one sentence."""
         if (lost := np.isinf(self.standard_errors)).any():
             names = ", ".join(quoted(label) for label in self.classes[lost].tolist()[:6])
-            return f"How frequent these classes are is unknown, as the model does not tell them apart: {names}."
-        now = _written(self.classes, self.priors)
-        before = _written(self.classes, self.trained)
+            return f"The priors of these classes are not determined, as the model does not separate them: {names}."
+        now = _format_priors(self.classes, self.priors)
+        before = _format_priors(self.classes, self.trained)
         if self.shifted:
             return f"The classes have shifted: {now} here, {before} in training (p = {self.p_value:.2g})."
-        return f"No shift is seen: {now} here, {before} in training (p = {self.p_value:.2g})."
+        return f"No shift was found: {now} here, {before} in training (p = {self.p_value:.2g})."
 
 
-def trained_priors(model: Any, given: Any, shares: Array | None = None) -> Array:
-    """The class priors that a model's probabilities rest on.
+def find_trained_priors(model: Any, given: Any, shares: Array | None = None) -> Array:
+    """Return the class priors behind a model's probabilities.
 
-    Those that are given; else the model's own (`class_prior_`, `priors_` or `class_log_prior_`); else the shares of the
-    classes among the rows it was fitted on, if they are known.
+    These are the given ones; else the model's own (`class_prior_`, `priors_` or `class_log_prior_`); else the shares of
+    the classes among the training rows, if they are known.
     """
     if given is not None:
-        return checked_priors(given, np.asarray(model.classes_))
-    for each in layers(model):
-        if hasattr(each, "feature_all_"):  # ComplementNB has a class_log_prior_ that it never adds
+        return check_priors(given, np.asarray(model.classes_))
+    for each in nested_models(model):
+        if hasattr(each, "feature_all_"):  # ComplementNB has a class_log_prior_ that it does not use
             return np.full(len(model.classes_), 1 / len(model.classes_))
         for name in ("class_prior_", "priors_"):
             if (own := getattr(each, name, None)) is not None:
@@ -96,31 +103,31 @@ def trained_priors(model: Any, given: Any, shares: Array | None = None) -> Array
     if shares is not None:
         return shares
     raise PriorError(
-        f"{type(last_step(model)).__name__} does not say which class priors it was trained with, and priors can only "
-        "be changed from something. Give trained_priors=… (on the command line --trained-priors), e.g. the shares of "
-        "the classes among its training rows, as a mapping from labels or in the order of `classes_`; or let Decision "
-        "fit the model."
+        f"{type(last_step(model)).__name__} has no class priors from its training, which are needed to change to "
+        "other priors. Give trained_priors=… (on the command line --trained-priors), e.g. the shares of the classes "
+        "among its training rows, as a mapping from labels or in the order of `classes_`; or fit the model with "
+        "Decision."
     )
 
 
 def class_shares(model: Any, y: Array, weight: Array | None) -> Array:
-    """Of the training rows, as the fitted model weighs them, in the order of its classes."""
+    """Return the shares of the classes among the training rows, weighted as the fitted model weights them."""
     weight = np.ones(len(y)) if weight is None else weight
-    for each in layers(model):
+    for each in nested_models(model):
         if (balance := getattr(each, "class_weight", None)) is not None:
             weight = weight * compute_sample_weight(balance, y)
             break
-    total = np.bincount(known_codes(y, np.asarray(model.classes_)), weight, minlength=len(model.classes_))
+    total = np.bincount(encode_known_classes(y, np.asarray(model.classes_)), weight, minlength=len(model.classes_))
     return np.asarray(total / total.sum())
 
 
-def reweighted(log_p: Array, trained: Array, priors: Array, classes: Array) -> Array:
-    """log p'(y|x) for p'(y|x) ∝ p(y|x) π'(y)/π(y). A row that the new priors make impossible gets them alone."""
+def reweight(log_p: Array, trained: Array, priors: Array, classes: Array) -> Array:
+    """Return log p'(y|x) for p'(y|x) ∝ p(y|x) π'(y)/π(y); log π' for rows that are impossible under the new priors."""
     if (unknown := (trained == 0) & (priors > 0)).any():
         label = classes[unknown].tolist()[0]
         raise PriorError(
-            f"The model was trained with a prior of 0 for the class {quoted(label)}: it knows nothing of it, and no "
-            "other prior can be put in its place. Fit it on rows of this class."
+            f"The model was trained with a prior of 0 for the class {quoted(label)}, which cannot be replaced by "
+            "another prior. Fit the model on rows of this class."
         )
     with np.errstate(divide="ignore", invalid="ignore"):
         joint = log_p + np.where(priors > 0, np.log(priors) - np.log(trained), -np.inf)
@@ -130,39 +137,38 @@ def reweighted(log_p: Array, trained: Array, priors: Array, classes: Array) -> A
 
 
 def estimate_priors(log_p: Array, trained: Array, classes: Array) -> PriorShift:
-    """The priors of the greatest likelihood for rows of which p(y|x) under the trained priors is known.
+    """Return the maximum likelihood priors of rows, given p(y|x) under the trained priors.
 
-    Up to what does not depend on the priors, the log likelihood is Σ log Σ_y π'(y) r(y|x) with r = p(y|x)/π(y): it is
-    concave, and has one maximum. EM (Saerens, Latinne and Decaestecker 2002) sets π'(y) ← mean p'(y|x) and never lowers
-    it; a Newton step is taken instead where it raises it more.
+    Up to a constant the log likelihood is Σ log Σ_y π'(y) r(y|x) with r = p(y|x)/π(y). It is concave and has one
+    maximum. EM (Saerens, Latinne and Decaestecker 2002) sets π'(y) ← mean p'(y|x) and never decreases it; a Newton step
+    is taken instead if it increases the likelihood more.
 
     Parameters
     ----------
     log_p : array of shape (n_rows, n_classes)
-        log p(y|x) of a model.
+        Log probabilities log p(y|x) of a model.
     trained : array of shape (n_classes,)
         The priors the model was trained with.
     classes : array of shape (n_classes,)
-        Labels.
-    """
+        Labels of the classes."""
     if not len(log_p):
         raise EmptyDataError("there are no rows to estimate the class priors from.")
     possible = trained > 0
     with np.errstate(divide="ignore"):
         log_ratio = log_p[:, possible] - np.log(trained[possible])
     ratio, start = np.exp(log_ratio - log_ratio.max(axis=1, keepdims=True)), trained[possible] / trained.sum()
-    trace, pi, gap = _climb(ratio, start)
+    trace, pi, gap = _maximize_likelihood(ratio, start)
     priors, errors = np.zeros((2, len(trained)))
     priors[possible], errors[possible] = pi, _standard_errors(ratio, pi)
     statistic = max(0.0, 2 * len(log_p) * (trace[-1] - trace[0]))
     freedom = max(1, int(possible.sum()) - 1)
     certificate = Certificate(
-        "duality gap", gap, TOLERANCE, "no other priors make the rows likelier by more than this, in logarithms per row"
+        "duality gap", gap, LIKELIHOOD_GAP, "no other priors increase the log likelihood per row by more than this"
     )
     if not certificate.holds:
         warn(
-            f"the class priors were not found in {MOST_STEPS} steps: {certificate}. Look for rows about which the "
-            "model is far too sure, and calibrate it.",
+            f"the class priors did not converge in {MAX_PRIOR_STEPS} steps: {certificate}. The probabilities of some "
+            "rows may be far too extreme: calibrate the model.",
             NotConvergedWarning,
         )
     centred = tuple(float(value - trace[0]) for value in trace)
@@ -171,76 +177,76 @@ def estimate_priors(log_p: Array, trained: Array, classes: Array) -> PriorShift:
     )
 
 
-def _climb(ratio: Array, pi: Array) -> tuple[list[float], Array, float]:
-    """Steps upwards until the gap is closed: log likelihoods per row, the priors, and the gap."""
-    trace, idle = [_likelihood(ratio, pi)], 0
-    for _ in range(MOST_STEPS):
+def _maximize_likelihood(ratio: Array, pi: Array) -> tuple[list[float], Array, float]:
+    """Maximise the likelihood by EM and Newton steps; return the log likelihoods per row, the priors and the gap."""
+    trace, idle = [_mean_log_likelihood(ratio, pi)], 0
+    for _ in range(MAX_PRIOR_STEPS):
         gradient = (ratio / (ratio @ pi)[:, None]).mean(axis=0)
         # by concavity L* − L ≤ max gradient − 1, as Σ π gradient = 1
         gap = max(0.0, float(gradient.max()) - 1.0)
-        if gap <= TOLERANCE:
+        if gap <= LIKELIHOOD_GAP:
             break
         plain = pi * gradient / (pi @ gradient)
-        safe = _likelihood(ratio, plain)
-        leap, value = _furthest(ratio, pi, _newton(ratio, pi, gradient), safe - ROUNDING)
+        safe = _mean_log_likelihood(ratio, plain)
+        leap, value = _backtrack(ratio, pi, _newton_priors(ratio, pi, gradient), safe - LIKELIHOOD_ROUNDING)
         idle = idle + 1 if max(value, safe) <= trace[-1] else 0
-        if idle > MOST_IN_VAIN:  # rounding is all that is left
+        if idle > MAX_IDLE_STEPS:  # only rounding is left
             break
-        pi = leap if value >= safe - ROUNDING else plain
+        pi = leap if value >= safe - LIKELIHOOD_ROUNDING else plain
         trace.append(max(value, safe, trace[-1]))
     return trace, pi, gap
 
 
-def _likelihood(ratio: Array, pi: Array) -> float:
+def _mean_log_likelihood(ratio: Array, pi: Array) -> float:
     return float(np.log(ratio @ pi).mean())
 
 
-def _newton(ratio: Array, pi: Array, gradient: Array) -> Array:
-    """Where the quadratic model of the likelihood has its maximum among priors that are not negative.
+def _newton_priors(ratio: Array, pi: Array, gradient: Array) -> Array:
+    """Return the non-negative maximiser of the quadratic model of the likelihood, normalised.
 
-    With A = r/Σ π r the model is −½ mean (A x − 2)² less the sum of x, whose maximum then is 1: least squares without
-    negative coefficients (Kim, Carbonetto, Stephens and Anitescu 2020).
+    With A = r/Σ π r the model is −½ mean (A x − 2)² minus the sum of x, whose maximiser sums to 1: non-negative least
+    squares (Kim, Carbonetto, Stephens and Anitescu 2020).
     """
     hessian = _information(ratio, pi)
-    hessian[np.diag_indices_from(hessian)] += RIDGE * np.trace(hessian)
+    hessian[np.diag_indices_from(hessian)] += CURVATURE_RIDGE * np.trace(hessian)
     factor = np.linalg.cholesky(hessian)
     x: Array = nnls(factor.T, solve_triangular(factor, 2 * gradient - 1, lower=True))[0]
     total = x.sum()
     return x / total if total > 0 else pi
 
 
-def _furthest(ratio: Array, pi: Array, towards: Array, least: float) -> tuple[Array, float]:
-    """The first point of the way back from `towards` that is at least that likely; pi itself, if none is."""
-    for halvings in range(MOST_HALVINGS):
+def _backtrack(ratio: Array, pi: Array, towards: Array, least: float) -> tuple[Array, float]:
+    """Return the first point between `towards` and pi with a likelihood of at least `least`; pi if there is none."""
+    for halvings in range(MAX_PRIOR_HALVINGS):
         point = pi + 0.5**halvings * (towards - pi)
         with np.errstate(divide="ignore"):
-            value = _likelihood(ratio, point)
+            value = _mean_log_likelihood(ratio, point)
         if value >= least:
             return point, value
     return pi, -np.inf
 
 
 def _information(ratio: Array, pi: Array) -> Array:
-    """Minus the Hessian of the log likelihood per row."""
+    """Return minus the Hessian of the log likelihood per row."""
     scaled = ratio / (ratio @ pi)[:, None]
     return np.asarray(scaled.T @ scaled / len(ratio))
 
 
 def _standard_errors(ratio: Array, pi: Array) -> Array:
-    """Of the priors, which sum to 1."""
+    """Return the standard errors of the priors, which sum to 1."""
     K = len(pi)
     if K == 1:
         return np.zeros(1)
     within = np.linalg.qr(np.column_stack([np.ones(K), np.eye(K)[:, 1:]]))[0][:, 1:]  # directions that sum to 0
-    # what is equal for all classes falls out before it is squared, where it would leave its rounding
+    # the part that is equal for all classes is projected out before squaring, which would leave its rounding
     scaled = (ratio / (ratio @ pi)[:, None]) @ within
     values, vectors = np.linalg.eigh(scaled.T @ scaled)
     axes = (within @ vectors) ** 2
-    blind = values <= BLIND * len(ratio)
-    variance = axes[:, ~blind] @ (1 / values[~blind])
-    return np.where(axes[:, blind].sum(axis=1) > SAME_AXIS, np.inf, np.sqrt(variance))
+    is_flat = values <= FLAT_CURVATURE * len(ratio)
+    variance = axes[:, ~is_flat] @ (1 / values[~is_flat])
+    return np.where(axes[:, is_flat].sum(axis=1) > FLAT_AXIS_SHARE, np.inf, np.sqrt(variance))
 
 
-def _written(classes: Array, priors: Array) -> str:
+def _format_priors(classes: Array, priors: Array) -> str:
     shown = [f"{label} {prior:.3g}" for label, prior in zip(classes.tolist()[:6], priors, strict=False)]
     return ", ".join([*shown, "…"] if len(classes) > 6 else shown)

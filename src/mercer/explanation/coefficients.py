@@ -10,8 +10,8 @@ from sklearn.pipeline import Pipeline
 
 from mercer._typing import Array
 from mercer.base import traits_of
+from mercer.base.pipelines import feature_names, predicting_step
 from mercer.base.validation import column_names
-from mercer.decision.wrapped import last_step
 from mercer.report import Field, Grid
 
 #: coefficients in the table
@@ -20,22 +20,6 @@ INTERCEPT = "(intercept)"
 #: share of the largest coefficient below which one is rounding
 ROUNDING = 1e-12
 UNITS = " Numbers were put in standard units first: a coefficient is for one standard deviation."
-
-
-def feature_names(model: Any) -> list[str] | None:
-    """What the steps before a model call the columns that they give it; None where they do not say."""
-    if not isinstance(model, Pipeline):
-        return None
-    try:
-        return [str(name) for name in model[:-1].get_feature_names_out()]
-    except (AttributeError, ValueError):
-        return None
-
-
-def predicting_step(model: Any) -> Any:
-    """Return the estimator that predicts: the last step of a pipeline, and what a search has chosen."""
-    last = last_step(model)
-    return predicting_step(last.best_estimator_) if hasattr(last, "best_estimator_") else last
 
 
 def plain_coefficients(model: Any) -> tuple[list[str], dict[str, Array]]:

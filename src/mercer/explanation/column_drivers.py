@@ -15,7 +15,7 @@ from mercer.data.dates import days_of_labels
 from mercer.explanation._background import read_formats
 from mercer.explanation._shapley import LEAST_PAIRS, MOST_PLAYERS
 from mercer.explanation.explanation import Explanation, explain_exactly, explain_rows
-from mercer.report.wording import enumerated, shortened, written
+from mercer.report.wording import join_words, shorten, format_value
 
 #: rank correlation of values and contributions from which a column has one direction, and the share of rows that a
 #: level has at least where it is named
@@ -213,9 +213,9 @@ class _Effect(NamedTuple):
         parts = []
         for words, way in ((raising, higher), (lowering, lower)):
             if words and self.label is None:
-                parts.append(f"{enumerated(words)} {way} the {self.noun}")
+                parts.append(f"{join_words(words)} {way} the {self.noun}")
             elif words:
-                parts.append(f"{enumerated(words)} make {self.label} {way}")
+                parts.append(f"{join_words(words)} make {self.label} {way}")
         return "; ".join(parts) or f"its words move {self.moved}"
 
     @property
@@ -281,7 +281,7 @@ def _of_amounts(values: Array, added: Array, higher: str, effect: _Effect) -> tu
 def _of_levels(table: Table, position: int, added: Array, effect: _Effect) -> str:
     """The levels that add most and least on average, among those that are not rare."""
     coded = table.coded(position)
-    texts = [shortened(label if isinstance(label, str) else written(label), LONGEST_LEVEL) for label in coded.labels]
+    texts = [shorten(label if isinstance(label, str) else format_value(label), LONGEST_LEVEL) for label in coded.labels]
     texts.append("missing")
     means = {}
     for code in np.unique(coded.codes).tolist():

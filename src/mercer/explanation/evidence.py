@@ -14,18 +14,18 @@ from mercer._errors import NoExplanationError
 from mercer._typing import Array
 from mercer.base import resolve, traits_of
 from mercer.base.linear_form import HasLinearForm, linear_form
-from mercer.base.pipelines import inside
-from mercer.base.validation import checked, column_names, is_sparse
+from mercer.base.pipelines import feature_names, inside
+from mercer.base.validation import check_rows, column_names, is_sparse
 from mercer.data import Kind, Table
 from mercer.data.select import names_of
 from mercer.decision import Calibrated, ConformalClassifier, ConformalRegressor, Decision
 from mercer.decision.wrapped import probabilities
-from mercer.explanation.coefficients import feature_names, of_pairs
+from mercer.explanation.coefficients import of_pairs
 from mercer.matrices import Encoded
 from mercer.naive_bayes import GaussianNB, NaiveBayes
 from mercer.naive_bayes.parts import NumbersPart
 from mercer.preprocessing import TableFeatures
-from mercer.report.wording import shortened, written
+from mercer.report.wording import shorten, format_value
 
 # What each column says by itself in models that describe columns one by one.
 
@@ -193,8 +193,8 @@ def _text(label: Any, date: bool, longest: int) -> str:
         moment = str(np.datetime64(round(float(label) * 86_400), "s"))
         return moment.removesuffix("T00:00:00").replace("T", " ")
     if isinstance(label, str):
-        return shortened(" ".join(label.split()), longest) or "empty"
-    return written(label)
+        return shorten(" ".join(label.split()), longest) or "empty"
+    return format_value(label)
 
 
 #: entries of rows × features × scores that are written out at once
@@ -292,7 +292,7 @@ def naive_bayes(model: Any, X: Any) -> AdditiveEvidence:
 
 def discriminant(model: Any, X: Any) -> AdditiveEvidence:
     """Return sums of columns and of their products, each product shared equally by its two columns."""
-    rows = np.asarray(checked(model, X, reset=False), dtype=float)
+    rows = np.asarray(check_rows(model, X, reset=False), dtype=float)
     names = tuple(column_names(model))
     if np.isnan(rows).any():
         column = names[int(np.argwhere(np.isnan(rows))[0, 1])]

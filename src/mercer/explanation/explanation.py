@@ -14,10 +14,10 @@ from scipy.special import expit, softmax
 from mercer._errors import MercerError, NoExplanationError
 from mercer._typing import Array
 from mercer.application.reading import columns_of, read_rows, reader_of
+from mercer.base.pipelines import last_step
 from mercer.data import Kind, Table
 from mercer.data.select import names_of, with_columns
 from mercer.decision import Calibrated
-from mercer.decision.wrapped import last_step
 from mercer.explanation._background import background_of, read_formats
 from mercer.explanation._shapley import shapley_values
 from mercer.explanation.evidence import (

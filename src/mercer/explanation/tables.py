@@ -15,18 +15,16 @@ from mercer._suggest import listed
 from mercer.application.reading import columns_of, reader_of
 from mercer.application.shown import AMOUNTS
 from mercer.base import resolve, traits_of
-from mercer.base.pipelines import columns_of_fit, inside, schema_of
+from mercer.base.pipelines import columns_of_fit, feature_names, inside, last_step, nested_models, schema_of
 from mercer.base.validation import column_names
 from mercer.data import Kind, Schema
-from mercer.decision.wrapped import last_step, layers
 from mercer.explanation import coefficients
-from mercer.explanation.coefficients import feature_names
 from mercer.explanation.column_drivers import Driver, common_output, drivers
 from mercer.explanation.evidence import PREDICTION, row_texts
 from mercer.explanation.explanation import EXACT, Explanation
 from mercer.files import card_of
 from mercer.report import Field, Grid
-from mercer.report.wording import in_full, plainly, shortened, written
+from mercer.report.wording import format_number, format_plain, shorten, format_value
 
 # A fitted model in a few lines.
 
@@ -36,7 +34,7 @@ LONGEST = 200
 
 def described(model: Any, *, columns: bool = True) -> Iterator[str]:
     """Yield lines about the model and what it answers with, and by default the columns that it reads."""
-    *around, predicts = layers(model)
+    *around, predicts = nested_models(model)
     yield _written(predicts)
     if around:
         yield ", ".join(f"within {type(each).__name__}" for each in reversed(around))
@@ -61,7 +59,7 @@ def _written(model: Any) -> str:
     Files may hold a family or a kernel by itself, too, or numbers.
     """
     if not hasattr(model, "get_params"):
-        return shortened(repr(model), LONGEST)
+        return shorten(repr(model), LONGEST)
     usual = {name: each.default for name, each in inspect.signature(type(model)).parameters.items()}
     changed = [
         f"{name}={value!r}"
@@ -100,7 +98,7 @@ def _of_tables(tables: dict[Any, Any], classes: list[str], named: Collection[str
         parameters = list(by_class.values())
         if set(parameters[0]) == {"mean", "variance"} and np.ndim(parameters[0]["mean"]) == 0:
             numbers.append(
-                (str(name), *(f"{in_full(p['mean'])} ± {in_full(np.sqrt(p['variance']), 3)}" for p in parameters))
+                (str(name), *(f"{format_number(p['mean'])} ± {format_number(np.sqrt(p['variance']), 3)}" for p in parameters))
             )
         elif all(np.ndim(value) == 0 for value in parameters[0].values()):
             (levels if str(name) in named else others).extend(_of_levels(str(name), parameters))
@@ -127,7 +125,7 @@ def _of_levels(name: str, parameters: list[dict[Any, float]]) -> list[tuple[Any,
     keys = list(parameters[0])
     apart = [max(p[key] for p in parameters) - min(p[key] for p in parameters) for key in keys]
     kept = sorted(np.argsort(-np.array(apart), kind="stable")[:MOST_LEVELS].tolist())
-    return [(name, written(keys[k]), *(float(p[keys[k]]) for p in parameters)) for k in kept]
+    return [(name, format_value(keys[k]), *(float(p[keys[k]]) for p in parameters)) for k in kept]
 
 
 def _of_words(names: list[str], last: Any) -> Grid:
@@ -282,7 +280,7 @@ def _error(explanation: Explanation, columns: list[int]) -> str:
     """The standard error of a contribution, or of a sum of them."""
     if explanation.error is None:
         return ""
-    return plainly(float(np.sqrt(np.square(explanation.error[0, columns, 0]).sum())), ".2g")
+    return format_plain(float(np.sqrt(np.square(explanation.error[0, columns, 0]).sum())), ".2g")
 
 
 def _method(explanation: Explanation, beside: bool) -> tuple[str, ...]:
@@ -293,7 +291,7 @@ def _method(explanation: Explanation, beside: bool) -> tuple[str, ...]:
     if beside:
         errors = " Standard errors are beside them (±)."
     elif explanation.error is not None:
-        errors = f" Standard errors are at most {plainly(float(explanation.error[0].max()), '.2g')}."
+        errors = f" Standard errors are at most {format_plain(float(explanation.error[0].max()), '.2g')}."
     return (f"{explanation.details}{errors}",)
 
 
@@ -315,7 +313,7 @@ def _of_few_classes(explanation: Explanation) -> tuple[Explanation, tuple[str, .
 def _conclusion(model: Any, row: Any) -> str:
     predicted = np.asarray(model.predict(row)).tolist()[0]
     if not hasattr(model, "predict_proba"):
-        return f"Prediction: {plainly(predicted, '.6g') if isinstance(predicted, float) else predicted}."
+        return f"Prediction: {format_plain(predicted, '.6g') if isinstance(predicted, float) else predicted}."
     proba = np.asarray(model.predict_proba(row))[0]
     kept = np.sort(np.argsort(-proba, kind="stable")[:MOST_CLASSES])
     shares = [f"{label}: {share:.4f}" for label, share in zip(model.classes_[kept].tolist(), proba[kept], strict=True)]

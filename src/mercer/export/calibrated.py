@@ -7,7 +7,7 @@ from typing import Any
 
 from mercer._errors import ExportError
 from mercer.base.pipelines import part_of
-from mercer.decision.wrapped import LOWEST
+from mercer.decision.wrapped import MIN_LOG_PROBABILITY
 from mercer.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mercer.export.expression import (
     UNKNOWN,
@@ -58,7 +58,7 @@ def _logs(inside: Said) -> list[Expression]:
         )
     top, total = _log_total(inside.logs)
     return [
-        named(Greatest((SumOf(((1.0, score), (-1.0, top), (-1.0, total))), NumberValue(LOWEST))))
+        named(Greatest((SumOf(((1.0, score), (-1.0, top), (-1.0, total))), NumberValue(MIN_LOG_PROBABILITY))))
         for score in inside.logs
     ]
 

@@ -19,7 +19,7 @@ from mercer.explanation.column_drivers import Driver, common_output
 from mercer.export import obstacle
 from mercer.export.sql import least_dialect
 from mercer.report import Axis, Bars, Chart, FirstScreen, Influence, NextStep, Note, Section
-from mercer.report.wording import counted, enumerated
+from mercer.report.wording import format_count, join_words
 
 #: columns that are named as drivers, and problems that are shown in full
 MOST_DRIVERS, MOST_PROBLEMS = 3, 3
@@ -184,7 +184,7 @@ def _warnings(verdict: Verdict, checks: Section | None) -> str:
     names = {check.code: check.name for check in CHECKS}
     found = list(dict.fromkeys(names[code] for code in codes if code in names and code not in shown))
     if found:
-        return f"The checks have {counted(len(found), 'warning')}: {enumerated(found, MOST_NAMED)}."
+        return f"The checks have {format_count(len(found), 'warning')}: {join_words(found, MOST_NAMED)}."
     return "" if shown else "The checks of the data and of the models found no problem."
 
 

@@ -8,7 +8,7 @@ from mercer.comparison._entry import Entry
 from mercer.comparison._view import View, some_rows
 from mercer.decision import calibration_curve_with_intervals, calibration_error
 from mercer.report import Axis, Chart, Field, Grid, Line, PointCloud, Section
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 
 #: models that are drawn, and held-out rows that are
 MOST_MODELS, MOST_ROWS = 3, 100_000
@@ -65,7 +65,7 @@ def calibration(view: View) -> Section | None:
 def _curve(view: View, entry: Entry) -> tuple[Line, PointCloud]:
     found = calibration_curve_with_intervals(*_held(view, entry))
     bins = zip(found.rows, found.first, found.last, strict=True)
-    labels = [f"{counted(int(n), 'row')} from {a:.3g} to {b:.3g}" for n, a, b in bins]
+    labels = [f"{format_count(int(n), 'row')} from {a:.3g} to {b:.3g}" for n, a, b in bins]
     return (
         Line(entry.name, found.predicted, found.observed),
         PointCloud(entry.name, found.predicted, found.observed, labels, low=found.low, high=found.high),

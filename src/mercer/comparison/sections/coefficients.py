@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._errors import MercerError
 from mercer._typing import Array
+from mercer.base.pipelines import feature_names, predicting_step
 from mercer.comparison._entry import Entry
 from mercer.comparison._view import View, some_rows
 from mercer.explanation.coefficients import (
@@ -18,9 +19,7 @@ from mercer.explanation.coefficients import (
     added_to,
     by_size,
     coefficient_grid,
-    feature_names,
     plain_coefficients,
-    predicting_step,
     scaled,
     without_rounding,
 )
@@ -94,9 +93,9 @@ def _moved(view: View, entry: Entry, model: Any) -> str:
 def _summary(view: View, entry: Entry, model: Any, last: Any) -> tuple[Any, str]:
     """Names, columns and notes of `summary`; or why there is none."""
     from mercer.inference import summary
-    from mercer.inference.reading import has_reader
+    from mercer.inference.reading import has_summary
 
-    if not has_reader(last):
+    if not has_summary(last):
         return None, f"There are no intervals for {type(last).__name__}."
     n, p = entry.table.n_rows, int(np.shape(last.coef_)[-1])
     if p > MOST_FEATURES or n * p > MOST_ENTRIES:

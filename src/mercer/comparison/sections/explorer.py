@@ -17,7 +17,7 @@ from mercer.explanation.column_drivers import common_output
 from mercer.explanation.evidence import column_texts
 from mercer.explanation.explanation import EXACT, Explanation, explain_exactly
 from mercer.report import Axis, Bars, Chart, EvidenceRecord, Field, Grid, Note, RowTable, Section
-from mercer.report.wording import in_full, written
+from mercer.report.wording import format_number, format_value
 
 #: rows to look at; models and classes that explain them; features and columns of each; drivers that are drawn
 MOST_ROWS, MOST_MODELS, MOST_CLASSES, MOST_FEATURES, MOST_COLUMNS, MOST_DRIVERS = 40, 3, 6, 25, 30, 15
@@ -68,7 +68,7 @@ def _method(entry: Entry, explanation: Explanation) -> str:
     """How a model that is not a sum over columns was explained."""
     if explanation.error is None:
         return f"{entry.name} is not a sum over columns. {explanation.details}"
-    typical, largest = in_full(float(np.median(explanation.error)), 2), in_full(float(explanation.error.max()), 2)
+    typical, largest = format_number(float(np.median(explanation.error)), 2), format_number(float(explanation.error.max()), 2)
     return (
         f"{entry.name} is not a sum over columns. {explanation.details} Their standard errors are at most {largest}, "
         f"half of them at most {typical}."
@@ -127,7 +127,7 @@ def _rows(view: View, rows: Array, explained: list[tuple[Entry, Explanation]]) -
 
 def _text(value: Any) -> str:
     """A prediction or a truth: numbers with separators of thousands."""
-    return in_full(value, 5) if isinstance(value, float) else written(value)
+    return format_number(value, 5) if isinstance(value, float) else format_value(value)
 
 
 def _columns(table: Table, evidence: list[EvidenceRecord]) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 from mercer.comparison._view import View
 from mercer.comparison.checks import applies, check_assumptions
 from mercer.report import Note, Section
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 
 LEVELS = {"note": "info", "warning": "warning", "error": "bad"}
 ORDER = ("error", "warning", "note")
@@ -31,6 +31,6 @@ def findings(view: View) -> Section:
         "checks",
         "Checks of the data and the models",
         tuple(blocks),
-        f"{counted(len({each.code for each in found}) + len(passed) + len(checked.undone), 'check')} apply here. The "
+        f"{format_count(len({each.code for each in found}) + len(passed) + len(checked.undone), 'check')} apply here. The "
         "guide “Assumption checks” of the documentation explains each by its code.",
     )

@@ -13,7 +13,7 @@ from mercer.data import Kind, Table
 from mercer.explanation.evidence import LOG_ODDS, column_texts
 from mercer.explanation.explanation import Explanation, explain_exactly
 from mercer.report import Axis, Chart, Field, Grid, Line, PointCloud
-from mercer.report.wording import in_full
+from mercer.report.wording import format_number
 
 #: rows from which a nomogram is read, its lines, values on each, and the share of the least and of the greatest amounts
 #: that it leaves out: a single one far out would leave all other lines no room
@@ -134,7 +134,7 @@ def _drawn(
 
 
 def _signed(value: float) -> str:
-    return f"{'+' if value > 0 else ''}{in_full(value)}"
+    return f"{'+' if value > 0 else ''}{format_number(value)}"
 
 
 def summed(view: View, explanation: Explanation, output: str) -> str:

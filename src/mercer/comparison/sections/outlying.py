@@ -6,7 +6,7 @@ from mercer._errors import MercerError
 from mercer.comparison._view import View
 from mercer.explanation.unusual import unusual_rows
 from mercer.report import Field, Grid, Section
-from mercer.report.wording import written
+from mercer.report.wording import format_value
 
 #: rows that are listed, and columns that are shown of each
 MOST_ROWS, MOST_COLUMNS = 15, 3
@@ -41,9 +41,9 @@ def outlying(view: View) -> Section | None:
 
 def _value(view: View, name: str, row: int) -> str:
     coded = view.table.coded(view.table.names.index(name))
-    return written(coded.labels[int(coded.codes[row])])
+    return format_value(coded.labels[int(coded.codes[row])])
 
 
 def _truth(view: View, row: int) -> str:
     value = view.target[row]
-    return view.labels[int(value)] if view.classification else written(value)
+    return view.labels[int(value)] if view.classification else format_value(value)

@@ -13,7 +13,7 @@ from mercer.comparison._view import View
 from mercer.data import Kind
 from mercer.data.schema import Column
 from mercer.report import Axis, Bars, Chart, Field, Grid, Line, Note, Section
-from mercer.report.wording import counted, in_full, share_of, shortened
+from mercer.report.wording import format_count, format_number, format_share, shorten
 
 #: columns that have a picture, columns that are listed, and levels that are named
 MOST_PICTURES, MOST_COLUMNS, MOST_LEVELS = 12, 200, 3
@@ -47,7 +47,7 @@ def overview(view: View) -> Section:
 
 def _lead(view: View) -> str:
     table = view.comparison.table
-    size = f"{counted(table.n_rows, 'row')} and {counted(table.n_columns, 'column')}"
+    size = f"{format_count(table.n_rows, 'row')} and {format_count(table.n_columns, 'column')}"
     target = f"the target `{view.comparison.target}`" if view.comparison.target else "the target"
     return f"{size}; {target} has {view.comparison.task.described()}."
 
@@ -93,8 +93,8 @@ def _of_numbers(values: Array) -> tuple[Any, ...]:
     values = values[np.isfinite(values)].astype(float)
     if not len(values):
         return (None,) * 5
-    spread = in_full(float(values.std(ddof=1)), 3) if len(values) > 1 else None
-    mean, least, most = (in_full(float(each)) for each in (values.mean(), values.min(), values.max()))
+    spread = format_number(float(values.std(ddof=1)), 3) if len(values) > 1 else None
+    mean, least, most = (format_number(float(each)) for each in (values.mean(), values.min(), values.max()))
     return mean, spread, least, most, int(far_out(values).sum())
 
 
@@ -114,7 +114,7 @@ def _values(column: Column, coded: Any, known: Array) -> str:
         return f"{np.mean(lengths):.0f} words on average"
     counts = np.bincount(known, minlength=len(coded.labels))
     order = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
-    shares = [f"{shortened(coded.labels[k])} {share_of(counts[k] / len(known))}" for k in order.tolist() if counts[k]]
+    shares = [f"{shorten(coded.labels[k])} {format_share(counts[k] / len(known))}" for k in order.tolist() if counts[k]]
     return ", ".join(shares) + (", …" if (counts > 0).sum() > len(order) else "")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._typing import Array
 from mercer.comparison._view import View, some_rows
 from mercer.report import Axis, Chart, Field, Grid, Line, PointCloud, Section
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 
 #: points of a scatter, and bins of a mean
 MOST_POINTS, BINS = 600, 12
@@ -38,7 +38,7 @@ def _against(predicted: Array, truth: Array) -> Chart:
     rows = some_rows(len(truth), MOST_POINTS)
     low, high = float(min(predicted.min(), truth.min())), float(max(predicted.max(), truth.max()))
     x, y, below, above, n = binned_means(predicted, truth)
-    labels = [counted(k, "row") for k in n]
+    labels = [format_count(k, "row") for k in n]
     sampled = f" {len(rows)} of {len(truth):,} rows are drawn." if len(rows) < len(truth) else ""
     return Chart(
         "Observed against predicted",
