@@ -173,9 +173,9 @@ def test_ties_drive_least_squares_to_zero_exactly_when_it_is_said() -> None:
     assert sides == {False, True}
 
 
-def test_points_almost_on_top_of_each_other_are_told_too() -> None:
+def test_points_almost_on_top_of_each_other_are_an_error_too() -> None:
     X = np.concatenate([LINE, LINE + 1e-12])
-    with pytest.raises(BandwidthError, match="the better the narrower"):
+    with pytest.raises(BandwidthError, match="keeps falling as kernels become narrower"):
         LikelihoodCV().choose(X, None, Gaussian())
 
 

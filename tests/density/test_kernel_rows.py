@@ -127,5 +127,5 @@ def test_what_cannot_be_integrated_out() -> None:
         KernelDensity(missing="integrate").fit([[np.nan, 1.0], [1.0, np.nan]])
     weight = np.ones(40)
     X[1:30, 1], weight[30:] = np.nan, 0.0
-    with pytest.raises(DataError, match="weighs anything"):
+    with pytest.raises(DataError, match="of positive weight"):
         KernelDensity(missing="integrate").fit(X, sample_weight=weight)

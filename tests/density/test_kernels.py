@@ -189,10 +189,10 @@ def test_names() -> None:
     [
         (
             lambda: sm.smoothing_kernel_from("gausian"),
-            "no smoothing kernel is called 'gausian'. Did you mean 'gaussian'",
+            "there is no smoothing kernel 'gausian'. Did you mean 'gaussian'",
         ),
-        (lambda: sm.smoothing_kernel_from(3), "3 is no smoothing kernel.*tophat"),
-        (lambda: sm.Gaussian("elliptic"), "no form 'elliptic'.*'radial', 'product'"),
+        (lambda: sm.smoothing_kernel_from(3), "3 is not a smoothing kernel.*tophat"),
+        (lambda: sm.Gaussian("elliptic"), "cannot have the form 'elliptic'.*'radial', 'product'"),
         (lambda: sm.Gaussian().autocorrelation(2)(np.zeros((4, 3))), "3 columns.*one of 2"),
     ],
 )

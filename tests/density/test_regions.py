@@ -150,5 +150,5 @@ def test_rows_of_other_columns_are_refused() -> None:
 
 def test_no_coverage() -> None:
     for wrong in (0.0, 1.0, 95, np.nan, "most"):
-        with pytest.raises(DataError, match="share of the probability"):
+        with pytest.raises(DataError, match="coverage is a probability"):
             Windows(Gaussian(), Bandwidth(2.0), np.zeros((1, 1))).highest_density_region(wrong)  # type: ignore[arg-type]

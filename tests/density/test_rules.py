@@ -64,7 +64,7 @@ def test_in_space_a_bandwidth_scales_with_the_data(rule: Rule, c: float) -> None
 
 @pytest.mark.parametrize("rule", [Scott, Silverman, PlugIn, LikelihoodCV, LeastSquaresCV])
 def test_an_unknown_shape_is_refused(rule: Any) -> None:
-    with pytest.raises(BandwidthError, match=r"no shape 'axis'\. Did you mean 'axes'"):
+    with pytest.raises(BandwidthError, match=r"cannot have shape 'axis'\. Did you mean 'axes'"):
         rule(shape="axis")
 
 

@@ -33,7 +33,7 @@ def test_a_plateau_ends_the_search() -> None:
 
 @pytest.mark.parametrize(("sign", "side"), [(1, "narrower"), (-1, "wider")])
 def test_no_minimum_is_an_error_that_says_which_way(sign: int, side: str) -> None:
-    with pytest.raises(BandwidthError, match=f"the better the {side}"):
+    with pytest.raises(BandwidthError, match=f"keeps falling as kernels become {side}"):
         search_line(lambda width: sign * float(np.log(width)))
 
 

@@ -60,7 +60,7 @@ def test_data_beyond_bounds_are_named() -> None:
     reflect, transform = (support_from([(0, 1), (0, INF)], 2, kind, NAMES) for kind in ("reflect", "transform"))
     assert reflect is not None
     assert transform is not None
-    with pytest.raises(SupportError, match=r"'b' is -1 in row 2.*outside of the support \[0, inf\]"):
+    with pytest.raises(SupportError, match=r"'b' is -1 in row 2.*outside the support \[0, inf\]"):
         reflect.refuse_outside(X, NAMES)
     with pytest.raises(SupportError, match=r"'a' is 0 in row 1.*not strictly inside.*reflect"):
         transform.refuse_outside(X, NAMES)

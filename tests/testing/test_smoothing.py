@@ -11,7 +11,7 @@ import pytest
 
 from mercer import density as sm
 from mercer.density import sum_loops
-from mercer.density._kernels import of_gaussian
+from mercer.density._autocorrelations import gaussian_autocorrelation
 from mercer.testing import check_smoothing_kernel
 
 
@@ -73,7 +73,7 @@ class Wide(sm.Uniform):
 @dataclass(frozen=True)
 class Forgetful(sm.Exponential):
     def radial_autocorrelation(self, columns: int) -> Callable[[np.ndarray], np.ndarray]:
-        return lambda r: of_gaussian(r, columns)
+        return lambda r: gaussian_autocorrelation(r, columns)
 
 
 @pytest.mark.parametrize(

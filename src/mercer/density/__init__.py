@@ -1,4 +1,4 @@
-"""Kernel density estimation, histograms, kernel regression, and the classifiers made of them."""
+"""Kernel density estimation, histograms, kernel regression, and the classifiers built from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bandwidth: how wide a smoothing kernel is, along each axis or in every direction."""
+"""Bandwidths of smoothing kernels: a number, one per axis, or a matrix."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from mercer._errors import BandwidthError
 from mercer._stored import either, floats, real, reals, stored
 from mercer._typing import Array
 
-#: relative difference between Σ and Σᵀ that rounding explains
+#: relative difference between Σ and Σᵀ that is attributed to rounding
 ASYMMETRY = 1e-10
-#: widths of as many axes are printed
+#: a vector is printed up to this number of entries
 MOST_SHOWN = 12
 
 
 @stored(widths=reals(), values=reals())
 @dataclass(frozen=True, eq=False)
 class Criterion:
-    """What was minimised, and its values at the widths that were tried.
+    """The criterion by which a bandwidth was chosen, with its values at the widths that were tried.
 
     Parameters
     ----------
     name : str
-        Of what was minimised.
+        Name of the criterion.
     widths : array of shape (m,)
-        Where it was evaluated, increasing.
+        Widths at which it was evaluated, increasing.
     values : array of shape (m,)
-        What it was there; +inf where the density of some point is 0.
+        Values of the criterion; +inf where the density of some point is 0.
     unit : str, default="bandwidth"
-        What the widths are: bandwidths, or how many times a reference.
+        Unit of the widths: bandwidths, or multiples of a reference.
     chosen : float, default=None
-        The width where it is least; that of the least value if not given.
+        The minimising width; by default that of the least value.
     best : float, default=None
-        Its value for the bandwidth chosen, which is below all values if axes were refined one by one.
+        The criterion of the chosen bandwidth, which is below all values if axes were refined one by one.
 
     Examples
     --------
@@ -63,11 +63,11 @@ class Criterion:
             object.__setattr__(self, "best", float(self.values[least]))
 
     def table(self) -> dict[str, list[float]]:
-        """The curve as columns, for a data frame of any kind."""
+        """Return the curve as columns, for a data frame of any kind."""
         return {self.unit: self.widths.tolist(), self.name: self.values.tolist()}
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the curve and the choice; gives the Axes."""
+        """Draw the curve and the choice; return the Axes."""
         from mercer.report.plots import bandwidth_curve
 
         named = bandwidth_curve(self.widths, self.values, self.chosen, self.name, ax)
@@ -85,12 +85,12 @@ class Bandwidth:
     value : float or array of shape (d,) or (d, d)
         A number h means Σ = h² I, a vector diag(h_j²), a matrix is Σ itself: its entries are squares of widths.
     method : str, default="given"
-        How it was chosen.
+        Name of the rule that chose it.
     sensitivity : float, default=0
-        α of Abramson: the kernel of x_j is (p̂(x_j)/g)^(−α) times as wide, where p̂ is the density without this and g
-        its geometric mean over the points.
+        α of Abramson: the kernel of x_j is wider by the factor (p̂(x_j)/g)^(−α), where p̂ is the density with α = 0 and
+        g its geometric mean over the points.
     criterion : Criterion, default=None
-        What was minimised to choose it.
+        The criterion that was minimised to choose it.
 
     Examples
     --------
@@ -106,16 +106,16 @@ class Bandwidth:
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", _checked(self.value))
         if not isinstance(self.sensitivity, Real) or not 0 <= self.sensitivity <= 1:
-            raise BandwidthError(f"sensitivity is {self.sensitivity!r}; give a number from 0 to 1, 0.5 say.")
+            raise BandwidthError(f"sensitivity is {self.sensitivity!r}; give a number from 0 to 1, e.g. 0.5.")
 
     @cached_property
     def root(self) -> Array:
-        """L of Σ = L Lᵀ: a number, a vector (of a diagonal), or a lower triangle."""
+        """L with Σ = L Lᵀ: a number, a vector (of a diagonal), or a lower triangle."""
         value = np.asarray(self.value, dtype=float)
         return np.asarray(np.linalg.cholesky(value)) if value.ndim == 2 else value
 
     def whiten(self, X: Array) -> Array:
-        """L⁻¹x for every row: coordinates in units of the bandwidth."""
+        """Return L⁻¹x for every row: coordinates in units of the bandwidth."""
         L = self.root
         if L.ndim == 2:
             from scipy.linalg import solve_triangular
@@ -124,29 +124,29 @@ class Bandwidth:
         return np.ascontiguousarray(X / L)
 
     def coloured(self, U: Array) -> Array:
-        """L u for every row, the inverse of `whiten`."""
+        """Return L u for every row, the inverse of `whiten`."""
         L = self.root
         return U @ L.T if L.ndim == 2 else U * L
 
     def log_volume(self, columns: int) -> float:
-        """`log |L| = ½ log |Σ|`."""
+        """Return `log |L| = ½ log |Σ|`."""
         L = self.root
         if L.ndim == 2:
             return float(np.log(np.diag(L)).sum())
         return float(np.log(np.broadcast_to(L, columns)).sum())
 
     def scaled(self, factor: float) -> Bandwidth:
-        """So many times as wide; the criterion stays with the bandwidth that it chose."""
+        """Return a bandwidth that is wider by a factor, without the criterion."""
         power = 2 if np.ndim(self.value) == 2 else 1
         return replace(self, value=self.value * factor**power, criterion=None)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the criterion that it was chosen by, and the choice.
+        """Draw the criterion and the choice.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
+            Axes to draw on; a new figure if not given.
 
         Returns
         -------
@@ -155,11 +155,11 @@ class Bandwidth:
         return self._optimised.plot(ax)
 
     def table(self) -> dict[str, list[float]]:
-        """The criterion that it was chosen by: widths and values, as columns for a data frame of any kind."""
+        """Return the criterion by which it was chosen: widths and values, as columns for a data frame of any kind."""
         return self._optimised.table()
 
     def check(self, columns: int) -> Bandwidth:
-        """Itself, if it can be that of so many columns."""
+        """Return the bandwidth itself if it fits the number of columns; raise an error otherwise."""
         size = np.shape(self.value)
         if size and size[0] != columns:
             form = "a bandwidth matrix" if len(size) == 2 else "a vector of bandwidths"
@@ -169,7 +169,7 @@ class Bandwidth:
         return self
 
     def __eq__(self, other: object) -> bool:
-        """Whether kernels are as wide by one as by the other, and chosen in the same way."""
+        """Whether two bandwidths have the same value and sensitivity, and were chosen by the same method."""
         if not isinstance(other, Bandwidth):
             return NotImplemented
         same = (self.method, self.sensitivity) == (other.method, other.sensitivity)
@@ -196,14 +196,14 @@ class Bandwidth:
     def _optimised(self) -> Criterion:
         if self.criterion is None:
             raise BandwidthError(
-                f"this bandwidth ({self.method}) was not chosen by a criterion, so that there is no curve of it. "
+                f"this bandwidth ({self.method}) was not chosen by a criterion, so that there is no curve. "
                 'Rules that have one are "likelihood-cv" and "least-squares-cv".'
             )
         return self.criterion
 
 
 def _written(value: Array) -> str:
-    """The numbers to four digits, of large ones the first."""
+    """Format a bandwidth with four digits; long vectors and large matrices are abbreviated."""
     if value.ndim == 2:
         rows = np.array2string(
             value, formatter={"float_kind": "{:.4g}".format}, threshold=36, separator=", ", prefix="Σ = "
@@ -221,11 +221,11 @@ def _checked(value: Any) -> float | Array:
             raise TypeError
         given = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise BandwidthError(f"{value!r} is no bandwidth; give a number, one per column, or a matrix.") from None
+        raise BandwidthError(f"{value!r} is not a bandwidth; give a number, one per column, or a matrix.") from None
     if given.ndim == 2:
         return _checked_matrix(given)
     if given.ndim > 2 or given.size == 0:
-        raise BandwidthError(f"a bandwidth has no shape {given.shape}; give a number, one per column, or a matrix.")
+        raise BandwidthError(f"a bandwidth cannot have shape {given.shape}; give a number, one per column or a matrix.")
     wrong = np.flatnonzero(~((given > 0) & np.isfinite(given)).ravel())
     if wrong.size:
         culprit = f"bandwidth of column {wrong[0]}" if given.ndim else "bandwidth"

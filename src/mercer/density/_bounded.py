@@ -1,4 +1,4 @@
-"""Windows on a bounded support: folded along its bounds, or laid around transformed points."""
+"""Kernel densities on a bounded support: reflected at the bounds, or estimated from transformed points."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from mercer.density._density import GRID_ERROR, Density, Rng
 from mercer.density._support import Support
 from mercer.density._windows import Windows
 
-#: log of how many times less an image adds than rounding takes away
+#: an image adds less than rounding if its log density is lower by this much
 NEGLIGIBLE = 40.0
 
 
 def on_support(windows: Windows, support: Support | None) -> Density:
-    """`windows`, kept within the bounds; the points of a transformed support are transformed ones."""
+    """Return the density of `windows` within the bounds; for a transformed support their points are transformed."""
     if support is None or not support.is_bounded:
         return windows
     return Reflected(windows, support) if support.boundary == "reflect" else Transformed(windows, support)
 
 
 class _OnSupport(Density):
-    """Windows, and the bounds that they are kept within."""
+    """Base class of densities on a bounded support."""
 
     def __init__(self, windows: Windows, support: Support) -> None:
         self.windows, self.support = windows, support
@@ -51,22 +51,22 @@ class _OnSupport(Density):
 
     @abstractmethod
     def _sliced(self, A: list[int], values: Array) -> Windows:
-        """The windows of the other columns where the columns A have the values of a row."""
+        """Return the windows of the other columns, given values of the columns A."""
 
 
 @stored(windows=part_of(Windows, d="d"), support=part_of(Support, d="d"), _images=sequence("d"))
 class Reflected(_OnSupport):
-    """The density of x after folding space along the bounds: p(x) = Σ over images x' of x of p₀(x').
+    """Density of x after folding space along the bounds: p(x) = Σ over images x' of x of p₀(x').
 
-    With one bound there are two images. Between two bounds there are infinitely many, of which those are counted that
-    a kernel reaches with more than 1e-16 of its mass: the density integrates to one, to rounding.
+    One bound yields two images. Two bounds yield infinitely many, of which those are counted that
+    a kernel reaches with more than 1e-16 of its mass, so that the density integrates to one within rounding.
 
     Parameters
     ----------
     windows : Windows
-        p₀, without bounds.
+        The unbounded density p₀.
     support : Support
-        The bounds.
+        Bounds of the columns.
     """
 
     def __init__(self, windows: Windows, support: Support) -> None:
@@ -104,7 +104,7 @@ class Reflected(_OnSupport):
         return _log_sum(self.windows.log_density_left_out(image) for image in self._of(self.windows.points))
 
     def _of(self, X: Array, *, itself: bool = True) -> Any:
-        """Images of the rows, one after the other; the rows `itself` are one of them."""
+        """Yield the images of the rows one by one; the rows themselves are left out unless `itself` is true."""
         for sign, shift in self._images:
             if itself or (sign < 0).any() or shift.any():
                 yield sign * X + shift
@@ -136,20 +136,20 @@ class Reflected(_OnSupport):
 
     def probes(self) -> Array:
         places = self.windows.probes()[:, None]
-        # a kernel that comes back from a bound bends the density inside of it
+        # a reflected kernel bends the density near a bound
         return np.unique([np.clip(places, self.support.low, self.support.high), self.support.fold(places)])
 
 
 @stored(windows=part_of(Windows, d="d"), support=part_of(Support, d="d"))
 class Transformed(_OnSupport):
-    """p(x) = q(y(x)) ∏ dy/dx for windows q of transformed points y (Silverman 1986, 2.10).
+    """Density p(x) = q(y(x)) ∏ dy/dx for a kernel density q of transformed points y (Silverman 1986, 2.10).
 
     Parameters
     ----------
     windows : Windows
-        q, around transformed points.
+        The density q of the transformed points.
     support : Support
-        The bounds.
+        Bounds of the columns.
     """
 
     @property
@@ -157,18 +157,18 @@ class Transformed(_OnSupport):
         return self.support.backward(self.windows.points)
 
     def log_density(self, X: Array, *, rtol: float = 0.0, atol: float = 0.0) -> Array:
-        # an absolute tolerance would have to know the slope, and a relative one does as well
+        # an absolute tolerance would depend on the slope; a relative one does not
         return self._with_slope(X, lambda Y: self.windows.log_density(Y, rtol=rtol))
 
     def log_curve(self, x: Array) -> Array:
         return self._with_slope(x[:, None], lambda Y: self.windows.log_curve(Y[:, 0]))
 
     def density_within(self, X: Array, atol: float) -> Array:
-        # without a bound of the slope, errors are kept small as multiples of the density
+        # the slope is unbounded, so that errors are kept small relative to the density
         return np.exp(self.log_density(X, rtol=GRID_ERROR))
 
     def _with_slope(self, X: Array, log_density: Callable[[Array], Array]) -> Array:
-        """log q(y(x)) ∏ dy/dx inside of the bounds, and −inf on them and beyond."""
+        """Return log q(y(x)) ∏ dy/dx strictly inside the bounds, and −inf elsewhere."""
         inside = ((self.support.low < X) & (self.support.high > X)).all(axis=1)
         logs, held = np.full(len(X), -np.inf), X[inside]
         logs[inside] = log_density(self.support.forward(held)) + self.support.log_slope(held)
@@ -209,7 +209,7 @@ class Transformed(_OnSupport):
 
 
 def refuse_given(support: Support, given: Mapping[int, float], names: Sequence[str] | None = None) -> None:
-    """A condition outside of the support has probability 0: raise an error that names the column, or its number."""
+    """Raise an error if a condition lies outside the support, where the density is 0."""
     for column, value in given.items():
         low, high = support.low[column], support.high[column]
         inside = low <= value <= high if support.boundary == "reflect" else low < value < high
@@ -221,12 +221,12 @@ def refuse_given(support: Support, given: Mapping[int, float], names: Sequence[s
 
 
 def _by_column(A: list[int], values: Array) -> dict[int, float]:
-    """A row of values by the numbers of their columns."""
+    """Return a row of values with column numbers as keys."""
     return dict(zip(A, values[0].tolist(), strict=True))
 
 
 def _log_sum(logs: Any) -> Array:
-    """log Σ exp, one array after the other."""
+    """Return log Σ exp of several arrays, elementwise."""
     total: Array | None = None
     for one in logs:
         total = one if total is None else np.logaddexp(total, one)

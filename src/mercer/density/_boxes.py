@@ -1,4 +1,4 @@
-"""The distribution function of very many Gaussian windows of one column: cells of points instead of points."""
+"""Probabilities of boxes under kernel densities, and fast distribution functions of Gaussian kernels in one column."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from mercer.density._windows import Windows
 
 
-# Probabilities of boxes under windows: products over the columns, or Owen's function for two that are correlated.
+# The probability of a box is a product over the columns, or Owen's function for two correlated columns.
 
-#: points of one column that are worth putting in order
+#: number of points of one column from which sorting them pays off
 MANY = 4096
-#: e^(−r) counts as 0 beyond so many bandwidths
+#: e^(−r) counts as 0 beyond this many bandwidths
 FAR = 40.0
-#: pairs of a box and a point that are looked at together
+#: pairs of a box and a point that are evaluated together
 PAIRS = 1 << 20
 
 
 def box_probability(windows: Windows, low: Array, high: Array) -> Array:
-    """P(low ≤ x ≤ high) for every row of bounds, which may be infinite."""
+    """Return P(low ≤ x ≤ high) for every row of bounds, which may be infinite."""
     if not windows.is_separable and not (isinstance(windows.kernel, Gaussian) and windows.columns == 2):
         raise NoClosedFormError(
             f"the distribution function of {windows.columns} columns has no formula for the {windows.kernel.name} "
@@ -47,7 +47,7 @@ def box_probability(windows: Windows, low: Array, high: Array) -> Array:
 
 
 def in_order(windows: Windows) -> bool:
-    """Whether there are so many points, of one column, that putting them in order is worth it."""
+    """Whether there are enough points of one column for sorting to pay off."""
     return windows.columns == 1 and windows.factors is None and len(windows.points) > MANY
 
 
@@ -66,7 +66,7 @@ def _by_columns(windows: Windows, low: Array, high: Array) -> Array:
 
 
 def _of_one_column(windows: Windows, x: Array) -> Array:
-    """F(x): all of the points far below, and of those within reach what their kernels have below x."""
+    """Return F(x): the weight of the points far below, plus the part below x of the kernels within reach."""
     if isinstance(windows.kernel, Gaussian):
         return windows.normal_cells.cdf(x)
     points, up_to, weight = windows.ordered
@@ -81,7 +81,7 @@ def _of_one_column(windows: Windows, x: Array) -> Array:
 
 
 def _between(cdf: Any, lower: Array, upper: Array) -> Array:
-    """F(upper) − F(lower); where both are above 0, of their mirror images, whose F is small and has its digits."""
+    """Return F(upper) − F(lower); where both bounds are above 0, that of their mirror images to avoid cancellation."""
     mirrored = lower > 0
     lower, upper = np.where(mirrored, -upper, lower), np.where(mirrored, -lower, upper)
     return np.asarray(cdf(upper) - cdf(lower))
@@ -100,21 +100,21 @@ def _of_two_columns(windows: Windows, low: Array, high: Array) -> Array:
 
 
 def _units(windows: Windows, bound: Array, column: int) -> Array:
-    """How many of its bandwidths a bound is from each point."""
+    """Return the distance of a bound from each point, in units of the bandwidth of the point."""
     away = bound[:, None, column] - windows.points[:, column]
     units = windows.scales[column] * (1.0 if windows.factors is None else windows.factors)
     return np.asarray(away / units)
 
 
 def bivariate_normal(h: Array, k: Array, rho: float) -> Array:
-    """P(x ≤ h, y ≤ k) of two standard normals with correlation ρ, by Owen's T (1956, eq. 2.1).
+    """Return P(x ≤ h, y ≤ k) for standard normals with correlation ρ, by Owen's T (1956, eq. 2.1).
 
     Examples
     --------
     >>> float(bivariate_normal(np.array(0.0), np.array(0.0), 0.5).round(12))  # ¼ + arcsin(ρ)/2π
     0.333333333333
     """
-    far = 40.0  # beyond, ndtr is 0 or 1
+    far = 40.0  # ndtr is 0 or 1 beyond
     h, k = np.clip(h, -far, far), np.clip(k, -far, far)
     tiny = np.finfo(float).tiny
     h, k = np.where(h == 0, tiny, h), np.where(k == 0, tiny, k)
@@ -125,27 +125,27 @@ def bivariate_normal(h: Array, k: Array, rho: float) -> Array:
     return np.asarray(0.5 * (ndtr(h) + ndtr(k)) - owens_t(h, from_h) - owens_t(k, from_k) - opposite)
 
 
-#: of a cell, in bandwidths
+#: width of a cell, in bandwidths
 WIDTH = 0.5
-#: derivatives of Φ that count: the next adds less than ¼¹⁷ max|Φ⁽¹⁷⁾|/17! < 1e-18
+#: derivatives of Φ in the series: the next adds less than ¼¹⁷ max|Φ⁽¹⁷⁾|/17! < 1e-18
 ORDER = 16
-#: Φ is 0 or 1 beyond
+#: Φ is 0 or 1 beyond this
 NORMAL_CELLS_FAR = 9.0
-#: places that are looked at together, and pairs of a place and a cell
+#: queries evaluated together, and pairs of a query and a cell
 PLACES, NORMAL_CELLS_PAIRS = 64, 1 << 14
 
 
 class NormalCells:
-    """Σ_j w_j Φ((x − x_j)/h) by Taylor's series around the middle of each cell (Greengard & Strain 1991).
+    """Σ_j w_j Φ((x − x_j)/h) by Taylor series around the middle of each cell (Greengard & Strain 1991).
 
     Parameters
     ----------
     points : array of shape (n,)
-        In ascending order.
+        Points in ascending order.
     weight : array of shape (n,)
-        Of each.
+        Weight of each point.
     h : float
-        The bandwidth.
+        Bandwidth.
     """
 
     def __init__(self, points: Array, weight: Array, h: float) -> None:
@@ -161,7 +161,7 @@ class NormalCells:
         self.up_to = np.append(0.0, np.cumsum(self.moments[0]))
 
     def cdf(self, x: Array) -> Array:
-        """The share of the weight that lies below each x, to 1e-15 of all."""
+        """Return the share of the weight below each x, with an absolute error of 1e-15."""
 
         def below(u: Array, near: slice) -> Array:
             whole = self.up_to[near.start] + ndtr(u) @ self.moments[0, near]
@@ -170,12 +170,12 @@ class NormalCells:
         return np.asarray(np.clip(self._of(x, below) / self.up_to[-1], 0, 1))
 
     def density(self, x: Array) -> Array:
-        """The derivative of `cdf`, to 1e-15 of 1/h."""
+        """Return the derivative of `cdf`, with an error of 1e-15/h."""
         heights = self._of(x, lambda u, near: _series(u, self.moments[:, near]))
         return np.asarray(np.maximum(heights, 0) / (self.h * self.up_to[-1]))
 
     def _of(self, x: Array, sums: Callable[[Array, slice], Array]) -> Array:
-        """Sums for every x, given how far it is from the middles of the cells near it, and which these are."""
+        """Evaluate a series at every x; `sums` takes the distances from the middles of nearby cells and these cells."""
         x = np.clip(x, self.middles[0] - 40 * self.h, self.middles[-1] + 40 * self.h)
         found, order = np.empty(len(x)), np.argsort(x)
         waiting = [order[start : start + PLACES] for start in range(0, len(x), PLACES)]
@@ -194,7 +194,7 @@ class NormalCells:
 
 
 def _series(u: Array, moments: Array) -> Array:
-    """Σ_k φ⁽ᵏ⁾(u) m_k over all cells, by the recurrence of Hermite's polynomials."""
+    """Return Σ_k φ⁽ᵏ⁾(u) m_k over all cells, by the recurrence of the Hermite polynomials."""
     total, before, now = np.zeros(len(u)), np.zeros_like(u), np.exp(-0.5 * u**2) / np.sqrt(2 * np.pi)
     for k, moment in enumerate(moments):
         total += now @ moment

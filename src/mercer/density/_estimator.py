@@ -1,4 +1,4 @@
-"""What estimators of densities have in common."""
+"""Base class of density estimators."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from mercer._typing import Array
 
 
 class DensityEstimator(BaseEstimator):
-    """An estimator of p(x): `score_samples` is its logarithm."""
+    """Base class of estimators of p(x); `score_samples` returns its logarithm."""
 
     @abstractmethod
     def score_samples(self, X: Any) -> Array:
-        """log p(x) for each row."""
+        """Return log p(x) for each row."""
 
     def log_density(self, X: Any) -> Array:
-        """Log density of each row: another name of `score_samples`.
+        """Log density of each row; the same as `score_samples`.
 
         Parameters
         ----------
@@ -33,7 +33,7 @@ class DensityEstimator(BaseEstimator):
         return self.score_samples(X)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Log likelihood of all rows together.
+        """Log likelihood of all rows.
 
         Parameters
         ----------
@@ -45,6 +45,6 @@ class DensityEstimator(BaseEstimator):
         Returns
         -------
         log_likelihood : float
-            Σ log p(x): −inf if the density is 0 at a single row.
+            Σ log p(x); −inf if the density of any row is 0.
         """
         return float(self.score_samples(X).sum())

@@ -1,7 +1,7 @@
-"""Points spread over a grid by B-splines, and values of a grid between its points: the two ends of a Fourier sum.
+"""Compiled loops that spread points over a grid by B-splines and interpolate a grid, for Fourier sums.
 
-The spline of order w around a point is on w grid points of each axis. A position is (x − origin) · scale, counted in
-grid points; whoever chooses the grid leaves w of them free around all points.
+The spline of order w around a point covers w grid points of each axis. A position is (x − origin) · scale, in units of
+the grid; callers choose grids that leave w free grid points around all points.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mercer._jit import jit
 
 @jit
 def _spline(position, values):  # type: ignore[no-untyped-def]
-    """Values of the B-spline at the grid points around a position, and the first of these; the order is even."""
+    """Compute the B-spline of even order at the grid points around a position; return the index of the first."""
     order, below = values.shape[0], np.floor(position)
     t = position - below
     values[0] = 1.0
@@ -29,7 +29,7 @@ def _spline(position, values):  # type: ignore[no-untyped-def]
 
 @jit
 def spread_line(points, weight, origin, scale, order, grid):  # type: ignore[no-untyped-def]
-    """Add the weights of points (n, 1) to a grid of one axis; no weights mean ones."""
+    """Add the weights of points (n, 1) to a grid of one axis; empty weights mean ones."""
     values = np.empty(order)
     for i in range(points.shape[0]):
         first = _spline((points[i, 0] - origin[0]) * scale[0], values)
@@ -40,7 +40,7 @@ def spread_line(points, weight, origin, scale, order, grid):  # type: ignore[no-
 
 @jit
 def spread_pairs(points, weight, origin, scale, grid):  # type: ignore[no-untyped-def]
-    """`spread_line` of order 2, each point onto the two grid points beside it: for many points this is all the work."""
+    """Do the same as `spread_line` of order 2, each point onto its two neighbours; the fast path for many points."""
     for i in range(points.shape[0]):
         position = (points[i, 0] - origin[0]) * scale[0]
         below = int(position)
@@ -52,7 +52,7 @@ def spread_pairs(points, weight, origin, scale, grid):  # type: ignore[no-untype
 
 @jit
 def spread_plane(points, weight, origin, scale, order, grid):  # type: ignore[no-untyped-def]
-    """The same for points (n, 2) and a grid of two axes."""
+    """Do the same for points (n, 2) and a grid of two axes."""
     values, others = np.empty(order), np.empty(order)
     for i in range(points.shape[0]):
         first = _spline((points[i, 0] - origin[0]) * scale[0], values)
@@ -66,7 +66,7 @@ def spread_plane(points, weight, origin, scale, order, grid):  # type: ignore[no
 
 @jit
 def spread_space(points, weight, origin, scale, order, grid):  # type: ignore[no-untyped-def]
-    """The same for points (n, 3) and a grid of three axes."""
+    """Do the same for points (n, 3) and a grid of three axes."""
     values, others, thirds = np.empty(order), np.empty(order), np.empty(order)
     for i in range(points.shape[0]):
         first = _spline((points[i, 0] - origin[0]) * scale[0], values)
@@ -82,7 +82,7 @@ def spread_space(points, weight, origin, scale, order, grid):  # type: ignore[no
 
 @jit
 def between_line(grid, queries, origin, scale, order, result):  # type: ignore[no-untyped-def]
-    """What a grid of one axis says at queries (m, 1)."""
+    """Interpolate a grid of one axis at queries (m, 1)."""
     values = np.empty(order)
     for i in range(queries.shape[0]):
         first = _spline((queries[i, 0] - origin[0]) * scale[0], values)
@@ -94,7 +94,7 @@ def between_line(grid, queries, origin, scale, order, result):  # type: ignore[n
 
 @jit
 def between_plane(grid, queries, origin, scale, order, result):  # type: ignore[no-untyped-def]
-    """The same for queries (m, 2) and a grid of two axes."""
+    """Do the same for queries (m, 2) and a grid of two axes."""
     values, others = np.empty(order), np.empty(order)
     for i in range(queries.shape[0]):
         first = _spline((queries[i, 0] - origin[0]) * scale[0], values)
@@ -110,7 +110,7 @@ def between_plane(grid, queries, origin, scale, order, result):  # type: ignore[
 
 @jit
 def between_space(grid, queries, origin, scale, order, result):  # type: ignore[no-untyped-def]
-    """The same for queries (m, 3) and a grid of three axes."""
+    """Do the same for queries (m, 3) and a grid of three axes."""
     values, others, thirds = np.empty(order), np.empty(order), np.empty(order)
     for i in range(queries.shape[0]):
         first = _spline((queries[i, 0] - origin[0]) * scale[0], values)

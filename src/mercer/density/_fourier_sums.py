@@ -1,8 +1,8 @@
-"""Sums of Gaussian kernels over many points by Fourier transform, in up to three dimensions, to a stated accuracy.
+"""Sums of Gaussian kernels over many points by FFT, in up to three dimensions, with a bounded error.
 
-Points are spread over a grid by B-splines, the grid is convolved with the kernel by FFT, and read between its points by
-the same splines; the transform of the spline is divided out twice. What is lost are frequencies that the grid takes for
-others, and their sum is known: `error` bounds it whatever the points are.
+Points are spread over a grid by B-splines, the grid is convolved with the kernel by FFT, and interpolated by the same
+splines; the transform of the spline is divided out twice. The only error is aliasing, whose sum is known: `error` is a
+bound for any points.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from mercer.density import _fourier_loops as fourier_loops
 ORDERS = (2, 4, 6, 8, 10, 12)
 #: grid spacings to choose from, in units of the bandwidth
 SPACINGS = 2.0 ** -np.arange(-1, 12, 0.25)
-#: cells that a grid may have
+#: largest number of cells of a grid
 MOST_CELLS = 1 << 24
-#: parts the points are spread in, each on its own grid, whatever the number of threads
+#: parts in which points are spread, each on its own grid, whatever the number of threads
 PARTS = 4
-#: nanoseconds: of a point and a cell it is spread over, of a step towards its spline, to transform a cell, and to
-#: compare a pair without a grid
+#: costs in nanoseconds: of a point and a cell that its spline covers, of a step of computing the spline, of the
+#: transforms per cell, and of comparing a pair without a grid
 SPREAD, SPLINE, TRANSFORM, PAIR = 1.5, 0.5, 40.0, 0.5
-#: error below which rounding says more than the bound
+#: error below which rounding exceeds the bound
 LEAST_ERROR = 1e-13
 
 SPREADERS: dict[int, Any] = {1: fourier_loops.spread_line, 2: fourier_loops.spread_plane, 3: fourier_loops.spread_space}
@@ -41,15 +41,15 @@ READERS: dict[int, Any] = {
 
 @cache
 def axis_error(order: int, spacing: float) -> float:
-    """What one axis adds to the error, as a share of the kernel's value at 0.
+    """Return the contribution of one axis to the error, as a share of the kernel's value at 0.
 
-    The frequency t (in units of 1/h) is taken for t + 2πm/δ with the weight |t/(t + 2πm/δ)|^order, when spreading and
-    when reading; frequencies beyond π/δ are lost. The spectrum of the kernel is a normal density.
+    The frequency t (in units of 1/h) is aliased with t + 2πm/δ with the weight |t/(t + 2πm/δ)|^order, in spreading and
+    in interpolation; frequencies beyond π/δ are lost. The spectrum of the kernel is a normal density.
     """
     edge = np.pi / spacing
     t, step = np.linspace(0, min(edge, 12.0), 2001, retstep=True)
     alias = sum((t / (2 * edge * m + sign * t)) ** order for m in range(1, 9) for sign in (-1, 1))
-    # ≥ what is left of the sum over m, as an integral
+    # an integral that bounds the rest of the sum over m
     alias = alias + 2 * (t / (2 * edge)) ** order * (8.0 ** (1 - order) / (order - 1))
     density = np.sqrt(2 / np.pi) * np.exp(-(t**2) / 2)
     lost = float(np.exp(-(edge**2) / 2)) if edge < 38 else 0.0
@@ -57,7 +57,7 @@ def axis_error(order: int, spacing: float) -> float:
 
 
 class FourierPlan(NamedTuple):
-    """A grid: the order of its splines, its spacing in units of the bandwidth, and the bound it keeps."""
+    """A grid: the order of its splines, its spacing in units of the bandwidth, and its error bound."""
 
     order: int
     spacing: float
@@ -70,7 +70,7 @@ class FourierPlan(NamedTuple):
 
 
 def plan(n_points: int, n_queries: int, spans: Array, error: float) -> FourierPlan | None:
-    """The cheapest grid over so many bandwidths along each axis that keeps an error; None if none is small enough."""
+    """Return the cheapest grid over these spans (in bandwidths) with the given error; None if all are too large."""
     error = max(error, LEAST_ERROR)
     gap = float(np.sqrt(2 * np.log(8 * len(spans) / error)))
     plans = [_plan(n_points, n_queries, spans, gap, order, error) for order in ORDERS]
@@ -101,16 +101,16 @@ class FourierSums:
 
     Parameters
     ----------
-    plan : Plan
-        Which grid.
+    plan : FourierPlan
+        The grid.
     points : array of shape (n, d)
         The points, within `low` and `high`.
     weight : array of shape (n,) or None
-        Of each; None means ones.
+        Weight of each point; None means ones.
     widths : array of shape (d,)
-        h along each axis.
+        Bandwidth h along each axis.
     low : array of shape (d,)
-        Where the grid begins.
+        Least coordinates covered.
     """
 
     def __init__(self, plan: FourierPlan, points: Array, weight: Array | None, widths: Array, low: Array) -> None:
@@ -119,7 +119,7 @@ class FourierSums:
         self._values = self._smoothed(self._spread(points, np.empty(0) if weight is None else weight))
 
     def __call__(self, queries: Array) -> Array:
-        """The sums at queries between `low` and `high`."""
+        """Return the sums at queries between `low` and `high`."""
         result = np.empty(len(queries))
         read = READERS[queries.shape[1]]
 
@@ -143,7 +143,7 @@ class FourierSums:
         return grid
 
     def _smoothed(self, grid: Array) -> Array:
-        """The grid convolved with the kernel and freed of both splines."""
+        """Convolve the grid with the kernel and divide by the transforms of both splines."""
         threads = thread_count()
         spectrum = scipy.fft.rfftn(grid, workers=threads)
         for axis, cells in enumerate(grid.shape):
@@ -155,7 +155,7 @@ class FourierSums:
         return np.asarray(scipy.fft.irfftn(spectrum, grid.shape, workers=threads))
 
     def _factor(self, theta: Array) -> Array:
-        """What one axis is multiplied by at a frequency of θ per grid point."""
+        """Return the factor of the spectrum along one axis at a frequency of θ per grid point."""
         order, spacing = self.plan.order, self.plan.spacing
         kernel = np.sqrt(2 * np.pi) * np.exp(-((theta / spacing) ** 2) / 2)
         return np.asarray(kernel / (np.sinc(theta / (2 * np.pi)) ** (2 * order) * spacing))

@@ -28,7 +28,7 @@ from mercer.base import DESCRIBES_ROWS, traits
 from mercer.base.agreement import refuse_other_columns
 from mercer.base.fitted_fields import FITTED
 from mercer.base.sources import fits_sources
-from mercer.base.validation import Plan, checked, checked_weight, column_names, old_state_on_failure, refuse_infinite
+from mercer.base.validation import Plan, check_rows, check_weight, column_names, refuse_infinite, restore_on_failure
 from mercer.data.blocks import RowBlocks
 from mercer.data.sources.base import Chunk, Source
 from mercer.density._estimator import DensityEstimator
@@ -42,8 +42,6 @@ from mercer.optim.certificate import Certificate
 from mercer.report import plots
 from mercer.stats.bins import GridCounts, joined_axes
 
-# The density of a histogram: constant on each cell of a grid, nothing beyond it.
-
 
 @stored(
     lambda own: own.counts.shape == tuple(len(axis.edges) - 1 for axis in own.axes),
@@ -52,11 +50,11 @@ from mercer.stats.bins import GridCounts, joined_axes
     total=real(),
 )
 class HistogramCells:
-    """p(x) = (count of the cell of x) / (all counts · volume of the cell).
+    """Piecewise constant density on a grid: p(x) = (count of the cell of x) / (all counts · volume of the cell).
 
     Parameters
     ----------
-    axes : sequence of Axis
+    axes : sequence of BinAxis
         The sides of the grid.
     counts : array with one dimension per axis
         Weight in each cell, not all of it zero.
@@ -68,7 +66,7 @@ class HistogramCells:
 
     @cached_property
     def density(self) -> Array:
-        """p in each cell; inf where a volume is too small for float64, as `log_densities` are not."""
+        """Density of each cell; infinite where a volume underflows float64 (`log_densities` stay finite)."""
         with np.errstate(over="ignore", under="ignore"):
             density = self.counts / self.total
             for j, axis in enumerate(self.axes):
@@ -77,7 +75,7 @@ class HistogramCells:
 
     @cached_property
     def log_densities(self) -> Array:
-        """log p in each cell; −inf in empty ones."""
+        """Log density of each cell; −inf in empty cells."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.counts) - np.log(self.total)
         for j, axis in enumerate(self.axes):
@@ -93,11 +91,11 @@ class HistogramCells:
         return np.asarray(sums / sums[(-1,) * len(self.axes)])
 
     def _along(self, j: int, values: Array) -> Array:
-        """Values of one axis, to be broadcast over the others."""
+        """Reshape values of one axis such that they broadcast over the others."""
         return values.reshape([-1 if k == j else 1 for k in range(len(self.axes))])
 
     def log_density(self, X: Array) -> Array:
-        """log p(x) for every row; −inf beyond the edges and in empty cells."""
+        """Return log p(x) for every row; −inf beyond the edges and in empty cells."""
         inside, places = np.ones(len(X), dtype=bool), np.zeros(len(X), dtype=np.intp)
         for j, axis in enumerate(self.axes):
             x = np.ascontiguousarray(X[:, j], dtype=float)
@@ -111,8 +109,8 @@ class HistogramCells:
         return logs if inside.all() else np.where(inside, logs, -np.inf)
 
     def cdf(self, X: Array) -> Array:
-        """P(X₁ ≤ x₁, X₂ ≤ x₂, …) for every row: linear between the corners of a cell along each axis."""
-        starts, shares = zip(*(_place(axis, X[:, j]) for j, axis in enumerate(self.axes)), strict=True)
+        """Return P(X₁ ≤ x₁, X₂ ≤ x₂, …) for every row, by linear interpolation between the corners of a cell."""
+        starts, shares = zip(*(_locate(axis, X[:, j]) for j, axis in enumerate(self.axes)), strict=True)
         result = np.zeros(len(X))
         for corner in itertools.product((0, 1), repeat=len(self.axes)):
             weight = np.prod([s if upper else 1 - s for s, upper in zip(shares, corner, strict=True)], axis=0)
@@ -120,7 +118,7 @@ class HistogramCells:
         return result
 
     def quantile(self, q: Array) -> Array:
-        """The least x with P(X ≤ x) ≥ q, of a density on one axis."""
+        """Return the least x with P(X ≤ x) ≥ q, for a density of one column."""
         (axis,) = self.axes
         filled = np.flatnonzero(self.counts)  # elsewhere the distribution function is flat
         ends = self.cumulative[filled + 1]
@@ -130,7 +128,7 @@ class HistogramCells:
         return np.asarray(left + width * np.clip((q - below) / within, 0.0, 1.0))
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """So many rows."""
+        """Draw n rows."""
         shares = self.counts.ravel() / self.total
         chosen = np.unravel_index(rng.choice(shares.size, size=n, p=shares / shares.sum()), self.counts.shape)
         X = np.empty((n, len(self.axes)))
@@ -141,215 +139,22 @@ class HistogramCells:
         return X
 
     def marginal(self, columns: Sequence[int]) -> HistogramCells:
-        """The density of some of the columns, in this order."""
+        """Return the density of some of the columns, in this order."""
         others = tuple(j for j in range(len(self.axes)) if j not in columns)
         kept = [j for j in range(len(self.axes)) if j in columns]
         counts = self.counts.sum(axis=others).transpose([kept.index(j) for j in columns])
         return HistogramCells([self.axes[j] for j in columns], counts)
 
 
-def _place(axis: BinAxis, x: Array) -> tuple[Array, Array]:
-    """The bin of each value, and the share of it that lies below; values beyond the edges are taken to these."""
+def _locate(axis: BinAxis, x: Array) -> tuple[Array, Array]:
+    """Return the bin of each value and the share of the bin below the value; values beyond the edges are clipped."""
     inside = np.clip(np.asarray(x, dtype=float), axis.edges[0], axis.edges[-1])
     bins = np.minimum(axis.codes(inside), axis.bins - 1)
     return bins, (inside - axis.edges[bins]) / axis.widths[bins]
 
 
-# What can be asked of a fitted histogram: densities, probabilities, quantiles, draws, pictures.
-
 #: rows of a block: its columns and their codes stay in the L2 cache
 BLOCK_ROWS = 1 << 16
-
-
-class HistogramQuestions(DensityEstimator):
-    """An estimator whose density is constant on `_cells`."""
-
-    _cells: HistogramCells
-
-    def score_samples(self, X: Any) -> Array:
-        """Log density of each row.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-            log p(x); −inf beyond the edges and where no row was seen.
-        """
-        X = self._queries(X)
-        self._refuse_unless_finite(X, corners(X, None))
-        _ = self._cells.log_densities  # before threads ask for it at the same time
-        return _in_blocks(self._cells.log_density, X)
-
-    def cdf(self, X: Any) -> Array:
-        """P(X₁ ≤ x₁, X₂ ≤ x₂, …) for each row.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Corners; they may be infinite.
-
-        Returns
-        -------
-        probability : ndarray of shape (n_samples,)
-            From 0 below all edges to 1 above.
-        """
-        X = self._queries(X)
-        if np.isnan(X).any():
-            self._refuse_unless_finite(np.where(np.isinf(X), 0.0, X), np.nan)
-        _ = self._cells.cumulative  # before threads ask for it at the same time
-        return _in_blocks(self._cells.cdf, X)
-
-    def quantile(self, q: Any) -> Array:
-        """The least x with P(X ≤ x) ≥ q, for a density of one column.
-
-        Parameters
-        ----------
-        q : float or array-like
-            Probabilities.
-
-        Returns
-        -------
-        x : ndarray of the shape of q
-            Quantiles.
-        """
-        check_is_fitted(self)
-        if self.n_features_in_ != 1:
-            raise DataError(
-                f"quantiles are of one column, and this model has {self.n_features_in_}; fit a HistogramDensity on one."
-            )
-        return self._cells.quantile(checked_probabilities(q))
-
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
-        """Draw rows from the density.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            How many rows.
-        random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-            Fixes the draw.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            The rows.
-        """
-        check_is_fitted(self)
-        return self._cells.sample(checked_count(n_samples), as_generator(random_state))
-
-    def plot(self, ax: Any = None, *, columns: Sequence[int | str] | None = None, label: str | None = None) -> Any:
-        """Bars over one column, or shaded cells over two. Needs matplotlib: pip install 'mercer[plot]'.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; a new figure if not given.
-        columns : sequence of one or two int or str, default=None
-            The columns, by number or name, whose density is drawn, whatever the others are; all if not given.
-        label : str, default=None
-            What bars are called in a legend.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        check_is_fitted(self)
-        names = column_names(self)
-        shown = self._places(columns)
-        cells, names = self._cells.marginal(shown), [names[j] for j in shown]
-        edges = [axis.edges for axis in cells.axes]
-        if len(shown) == 1:
-            return plots.histogram_bars(edges[0], cells.density, ax=ax, label=label, name=names[0])
-        return plots.histogram_cells(edges[0], edges[1], cells.density, ax=ax, names=names)
-
-    def _places(self, columns: Sequence[int | str] | None) -> tuple[int, ...]:
-        """Numbers of the one or two columns of a picture."""
-        names = column_names(self)
-        asked = names if columns is None else columns
-        places = [names.index(key) if key in names else key for key in asked]
-        known = [int(place) for place in places if place in range(len(names))]
-        if not 1 <= len(set(known)) == len(places) <= 2:
-            raise DataError(
-                f"a histogram is drawn over one or two of its {len(names)} columns, e.g. plot(columns={names[:2]}); "
-                f"got columns={columns!r}."
-            )
-        return tuple(known)
-
-    def _queries(self, X: Any) -> Array:
-        check_is_fitted(self)
-        return self._numbers(X, reset=False)
-
-    def _numbers(self, X: Any, *, reset: bool) -> Array:
-        values = np.asarray(checked(self, X, reset=reset, accept_sparse=False))
-        if values.dtype.kind in "mM":
-            raise ColumnTypeError(
-                f"Column {column_names(self)[0]!r} has the type {values.dtype}, which is not a number; turn it into "
-                "one, e.g. the hour, the weekday or the days since some date."
-            )
-        return values
-
-    def _refuse_unless_finite(self, X: Array, extremes: Any) -> None:
-        """Name the first value that is not finite, if the extremes say that there is one."""
-        if not np.isfinite(extremes).all():
-            refuse_infinite(X, column_names(self), estimator=type(self).__name__, missing=False)
-
-
-def corners(X: Array, weight: Array | None) -> tuple[Array, Array]:
-    """The least and the greatest value of each column among rows that weigh something."""
-    if weight is not None and not weight.all():
-        X = X[weight > 0]
-    # column by column: NumPy's reduction of a whole matrix of few columns is ten times slower
-    return np.array([x.min() for x in X.T]), np.array([x.max() for x in X.T])
-
-
-def _in_blocks(answer: Callable[[Array], Array], X: Array) -> Array:
-    """One number for each row, a block of rows at a time."""
-    return np.concatenate(ordered_map(lambda rows: answer(X[rows]), row_blocks(len(X), BLOCK_ROWS)))
-
-
-# A histogram of a source: one pass for the ends of the axes, one to count.
-
-Ends = tuple[Array, Array]
-
-
-def count_source(model: Any, source: Source) -> GridCounts | None:
-    """The counts of all rows; None where a rule has to see all rows to choose the bins."""
-    opened = clone(model)
-    columns = opened._checked_rows(source.head().X, None, reset=True)[0].shape[1]
-    if any(isinstance(bins, str) for bins in bins_per_column(model.bins, columns)):
-        return None
-    lowest, highest = fold(functools.partial(_ends, opened), source, _wider)
-    if not (np.isfinite(lowest).all() or np.isfinite(highest).all()):
-        raise EmptyDataError("no row has a weight above 0, so that there is nothing to learn from.")
-    grid = opened._empty_grid(np.array([lowest, highest]), None)
-    counts = fold(functools.partial(_counts, opened, grid), source, GridCounts.merge)
-    vars(model).update(vars(opened))
-    model.plan_ = Plan("one pass for the ends, one of counts", "float64", current_run().pieces, thread_count())
-    return counts
-
-
-def _ends(opened: Any, chunk: Chunk) -> Ends:
-    """The least and the greatest value of each column; infinite the wrong way round where no row weighs anything."""
-    X, weight = copy.copy(opened)._checked_rows(chunk.X, chunk.weight, reset=False, part=True)
-    if weight is not None and not weight.any():
-        return np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
-    ends = corners(X, weight)
-    opened._refuse_unless_finite(X, ends)
-    return ends
-
-
-def _wider(mine: Ends, theirs: Ends) -> Ends:
-    return np.minimum(mine[0], theirs[0]), np.maximum(mine[1], theirs[1])
-
-
-def _counts(opened: Any, grid: GridCounts, chunk: Chunk) -> GridCounts:
-    model = copy.copy(opened)
-    counts: GridCounts = model._counted(grid, *model._checked_rows(chunk.X, chunk.weight, reset=False, part=True))
-    return counts
 
 
 @traits(
@@ -365,7 +170,7 @@ def _counts(opened: Any, grid: GridCounts, chunk: Chunk) -> GridCounts:
     _cells=part_of(HistogramCells, d="d"),
     statistic_=part_of(GridCounts, d="d"),
 )
-class HistogramDensity(HistogramQuestions):
+class HistogramDensity(DensityEstimator):
     """A density that is constant on each bin of one column, or on each cell of a grid over two or three.
 
     p(x) = (weight of the rows in the cell of x) / (weight of all rows · volume of the cell), and 0 beyond the edges.
@@ -383,33 +188,33 @@ class HistogramDensity(HistogramQuestions):
     Attributes
     ----------
     edges_ : list of ndarray of shape (n_bins + 1,)
-        Of each column.
+        Edges of the bins of each column.
     counts_ : ndarray of shape (n_bins of column 0, n_bins of column 1, …)
         Weight of the rows in each cell.
     density_ : ndarray of the same shape
-        In each cell.
+        Density in each cell.
     bins_rule_ : tuple of str
         How the bins of each column were chosen.
     statistic_ : GridCounts
         The counts with their axes, which can be merged.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence of optimality.
     plan_ : Plan
         Which path the fit took.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, where they had any.
+        Names of the columns, if X has any.
 
     Notes
     -----
     A bin holds its left edge, the last one both, as in NumPy; bins of a given `Width` only the left ones. A column
     without spread gets bins in an interval around its value (±0.5, or a millionth of it where that is more).
-    "knuth" and "stone" find the steps of numbers that were rounded; use another rule where these are of no interest.
+    "knuth" and "stone" resolve the steps of rounded numbers; use another rule where these are of no interest.
 
     The bins are chosen by the first batch. Later rows beyond them add bins of the same width, so that nothing is lost
-    (the bin that held its right edge keeps it); where the edges were given, such rows are refused, in the first
-    batch too. Rows of weight zero are no rows.
+    (the bin that held its right edge keeps it); where the edges were given, such rows raise an error, in the first
+    batch too. Rows of weight zero are ignored.
 
     Histograms of `Width` bins, and those with equal edges, can be merged; others raise `UnequalEdgesError`.
 
@@ -425,23 +230,25 @@ class HistogramDensity(HistogramQuestions):
     array([-1.2039728,       -inf])
     """
 
-    #: a grid over more columns would be empty nearly everywhere, or have cells that say nothing
+    #: a grid over more columns would have mostly empty cells, or cells too large to be informative
     _most_columns: ClassVar[int] = 3
 
     statistic_: GridCounts
     plan_: Plan
+    _cells: HistogramCells
 
     def __init__(self, bins: Any = "auto") -> None:
         self.bins = bins
 
     @fits_sources
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the bins and count, forgetting what was learnt before.
+        """Choose the bins and count the rows; previous counts are discarded.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features), or Source
-            Rows, of at most three columns. A source is read twice; where a rule chooses the bins, into memory.
+            Rows, of at most three columns. A source is read twice; where a rule chooses the bins, it is read into
+            memory.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -452,17 +259,28 @@ class HistogramDensity(HistogramQuestions):
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
-            X, weight = self._checked_rows(X, sample_weight, reset=True)
-            self._store(self._counted(self._empty_grid(X, weight), X, weight))
+        with restore_on_failure(self):
+            X, weight = self._check_rows(X, sample_weight, reset=True)
+            self._store(self._add(self._empty_grid(X, weight), X, weight))
         return self
 
     def _fit_source(self, source: Source) -> Any:
-        counts = count_source(self, source)
-        return NotImplemented if counts is None else self._store(counts)
+        """Fit in two passes, one for the ends of the axes and one to count, unless a rule needs all rows at once."""
+        opened = clone(self)
+        columns = opened._check_rows(source.head().X, None, reset=True)[0].shape[1]
+        if any(isinstance(bins, str) for bins in bins_per_column(self.bins, columns)):
+            return NotImplemented
+        lowest, highest = fold(functools.partial(_chunk_corners, opened), source, _join_corners)
+        if not (np.isfinite(lowest).all() or np.isfinite(highest).all()):
+            raise EmptyDataError("no row has a weight above 0, so that there is nothing to learn from.")
+        grid = opened._empty_grid(np.array([lowest, highest]), None)
+        counts = fold(functools.partial(_count_chunk, opened, grid), source, GridCounts.merge)
+        vars(self).update(vars(opened))
+        self.plan_ = Plan("one pass for the ends, one of counts", "float64", current_run().pieces, thread_count())
+        return self._store(counts)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Count more rows in the bins of the first call, with bins added where rows lie beyond them.
+        """Count more rows in the bins of the first call; bins are added for rows beyond them.
 
         Parameters
         ----------
@@ -480,15 +298,15 @@ class HistogramDensity(HistogramQuestions):
         """
         if not hasattr(self, "statistic_"):
             return self.fit(X, y, sample_weight)
-        with old_state_on_failure(self):
-            X, weight = self._checked_rows(X, sample_weight, reset=False)
+        with restore_on_failure(self):
+            X, weight = self._check_rows(X, sample_weight, reset=False)
             ends = corners(X, weight)
             self._refuse_unless_finite(X, ends)
-            self._store(self._counted(self.statistic_.covering(*ends), X, weight))
+            self._store(self._add(self.statistic_.covering(*ends), X, weight))
         return self
 
     def merge(self, other: HistogramDensity) -> Self:
-        """Add all that another model has counted.
+        """Add the counts of another model.
 
         Parameters
         ----------
@@ -502,23 +320,23 @@ class HistogramDensity(HistogramQuestions):
         """
         check_is_fitted(self)
         refuse_other_columns(self, other)
-        # before the counts are: whose edges differ is a column here, not the number of an axis
+        # checked here, before the counts are merged, so that the error names the column and not the number of an axis
         joined_axes(self.statistic_.axes, other.statistic_.axes, [f"column {name!r}" for name in column_names(self)])
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._store(self.statistic_.merge(other.statistic_))
         return self
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take rows out again: afterwards the counts are those of a model that was never shown them.
+        """Subtract rows: afterwards the counts are those of a model that was never fitted on them.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Rows that were learnt before.
+            Rows that were counted before.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            The weights they were learnt with.
+            The weights they were counted with.
 
         Returns
         -------
@@ -526,11 +344,11 @@ class HistogramDensity(HistogramQuestions):
             The model itself.
         """
         check_is_fitted(self)
-        with old_state_on_failure(self):
-            X, weight = self._checked_rows(X, sample_weight, reset=False)
+        with restore_on_failure(self):
+            X, weight = self._check_rows(X, sample_weight, reset=False)
             self._refuse_unless_finite(X, corners(X, weight))
             try:
-                gone = self._counted(self.statistic_.empty(), X, weight)
+                gone = self._add(self.statistic_.empty(), X, weight)
             except SupportError as beyond:
                 raise UnseenRowsError(f"{beyond} No such row was ever learnt, and none can be forgotten.") from None
             left = self.statistic_.subtract(gone)
@@ -539,31 +357,129 @@ class HistogramDensity(HistogramQuestions):
             self._store(left)
         return self
 
-    def _checked_rows(
-        self, X: Any, sample_weight: Any, *, reset: bool, part: bool = False
-    ) -> tuple[Array, Array | None]:
-        X = self._numbers(X, reset=reset)
+    def score_samples(self, X: Any) -> Array:
+        """Log density of each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+            log p(x); −inf beyond the edges and in cells without training rows.
+        """
+        X = self._check_queries(X)
+        self._refuse_unless_finite(X, corners(X, None))
+        _ = self._cells.log_densities  # computed once before threads use it
+        return _map_rows(self._cells.log_density, X)
+
+    def cdf(self, X: Any) -> Array:
+        """P(X₁ ≤ x₁, X₂ ≤ x₂, …) for each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Corners; they may be infinite.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_samples,)
+            From 0 below all edges to 1 above.
+        """
+        X = self._check_queries(X)
+        if np.isnan(X).any():
+            self._refuse_unless_finite(np.where(np.isinf(X), 0.0, X), np.nan)
+        _ = self._cells.cumulative  # computed once before threads use it
+        return _map_rows(self._cells.cdf, X)
+
+    def quantile(self, q: Any) -> Array:
+        """Least x with P(X ≤ x) ≥ q, for a density of one column.
+
+        Parameters
+        ----------
+        q : float or array-like
+            Probabilities.
+
+        Returns
+        -------
+        x : ndarray of the shape of q
+            Quantiles.
+        """
+        check_is_fitted(self)
+        if self.n_features_in_ != 1:
+            raise DataError(
+                f"quantiles need one column, and this model has {self.n_features_in_}; fit a HistogramDensity on one."
+            )
+        return self._cells.quantile(checked_probabilities(q))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw rows from the density.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows.
+        random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+            Determines the draw.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            The rows.
+        """
+        check_is_fitted(self)
+        return self._cells.sample(checked_count(n_samples), as_generator(random_state))
+
+    def plot(self, ax: Any = None, *, columns: Sequence[int | str] | None = None, label: str | None = None) -> Any:
+        """Draw bars over one column, or shaded cells over two. Needs matplotlib: pip install 'mercer[plot]'.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+        columns : sequence of one or two int or str, default=None
+            The columns, by number or name, whose marginal density is drawn; all if not given.
+        label : str, default=None
+            Label of the bars in a legend.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        check_is_fitted(self)
+        names = column_names(self)
+        shown = self._find_columns(columns)
+        cells, names = self._cells.marginal(shown), [names[j] for j in shown]
+        edges = [axis.edges for axis in cells.axes]
+        if len(shown) == 1:
+            return plots.histogram_bars(edges[0], cells.density, ax=ax, label=label, name=names[0])
+        return plots.histogram_cells(edges[0], edges[1], cells.density, ax=ax, names=names)
+
+    def _check_rows(self, X: Any, sample_weight: Any, *, reset: bool, part: bool = False) -> tuple[Array, Array | None]:
+        X = self._check_numbers(X, reset=reset)
         if X.shape[1] > self._most_columns:
             raise TooManyColumnsError(
                 f"X has {X.shape[1]} columns, but a histogram of more than {self._most_columns} is empty nearly "
                 "everywhere; use KernelDensity, or a HistogramDensity of some of the columns."
             )
-        return X, checked_weight(sample_weight, X, forgets=True, part=part)
+        return X, check_weight(sample_weight, X, forgets=True, part=part)
 
     def _empty_grid(self, X: Array, weight: Array | None) -> GridCounts:
-        """The bins for these rows."""
-        asked = bins_per_column(self.bins, X.shape[1])
-        self.bins_rule_ = tuple(map(bins_in_words, asked))
+        """Choose the bins for these rows and return them without counts."""
+        chosen = bins_per_column(self.bins, X.shape[1])
+        self.bins_rule_ = tuple(map(bins_in_words, chosen))
         samples = [BinSample(X[:, j], weight, X.shape[1]) for j in range(X.shape[1])]
         self._refuse_unless_finite(X, [(sample.lowest, sample.highest) for sample in samples])
         names = column_names(self)
-        axes = tuple(_axis(*column) for column in zip(names, asked, samples, strict=True))
+        axes = tuple(_choose_axis(*column) for column in zip(names, chosen, samples, strict=True))
         return GridCounts.zero(1, axes)
 
-    def _counted(self, grid: GridCounts, X: Array, weight: Array | None) -> GridCounts:
-        """The grid with these rows in it."""
+    def _add(self, grid: GridCounts, X: Array, weight: Array | None) -> GridCounts:
+        """Return the grid with these rows added."""
         groups = np.zeros(len(X), dtype=np.int8)
-        # the counts of a block should cost less to add up than its rows to count
+        # adding up the counts of a block should cost less than counting its rows
         source = RowBlocks(X.__getitem__, groups, weight, max(BLOCK_ROWS, 4 * grid.rows.size))
         self.plan_ = Plan("one pass of counts", str(X.dtype), len(source.blocks()), thread_count())
         try:
@@ -573,7 +489,7 @@ class HistogramDensity(HistogramQuestions):
             raise beyond
 
     def _refuse_beyond(self, axes: Sequence[BinAxis], X: Array, weight: Array | None) -> None:
-        """Name the first row that has no cell."""
+        """Raise an error for the first row that lies in no cell."""
         held = np.column_stack([axis.holds(X[:, j]) for j, axis in enumerate(axes)])
         if weight is not None:
             held |= (weight == 0)[:, None]
@@ -593,10 +509,74 @@ class HistogramDensity(HistogramQuestions):
             "shares of the weight are the maximum likelihood estimate of the probabilities of the cells"
         )
 
+    def _check_queries(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return self._check_numbers(X, reset=False)
 
-def _axis(name: str, bins: Any, sample: BinSample) -> BinAxis:
-    """The bins of a column, or an error with its name."""
+    def _check_numbers(self, X: Any, *, reset: bool) -> Array:
+        values = np.asarray(check_rows(self, X, reset=reset, accept_sparse=False))
+        if values.dtype.kind in "mM":
+            raise ColumnTypeError(
+                f"Column {column_names(self)[0]!r} has the type {values.dtype}, which is not a number; turn it into "
+                "one, e.g. the hour, the weekday or the days since some date."
+            )
+        return values
+
+    def _refuse_unless_finite(self, X: Array, extremes: Any) -> None:
+        """Raise an error for the first value that is not finite, if `extremes` contain one."""
+        if not np.isfinite(extremes).all():
+            refuse_infinite(X, column_names(self), estimator=type(self).__name__, missing=False)
+
+    def _find_columns(self, columns: Sequence[int | str] | None) -> tuple[int, ...]:
+        """Return the numbers of the one or two columns to be drawn."""
+        names = column_names(self)
+        chosen = names if columns is None else columns
+        places = [names.index(key) if key in names else key for key in chosen]
+        known = [int(place) for place in places if place in range(len(names))]
+        if not 1 <= len(set(known)) == len(places) <= 2:
+            raise DataError(
+                f"a histogram is drawn over one or two of its {len(names)} columns, e.g. plot(columns={names[:2]}); "
+                f"got columns={columns!r}."
+            )
+        return tuple(known)
+
+
+def _choose_axis(name: str, bins: Any, sample: BinSample) -> BinAxis:
+    """Choose the bins of a column; errors mention its name."""
     try:
         return axis_from(bins, sample)
     except DataError as refusal:
         raise type(refusal)(f"Column {name!r}: {refusal}") from None
+
+
+def corners(X: Array, weight: Array | None) -> tuple[Array, Array]:
+    """Return the least and the greatest value of each column among rows of positive weight."""
+    if weight is not None and not weight.all():
+        X = X[weight > 0]
+    # column by column: NumPy's reduction of a matrix of few columns is ten times slower
+    return np.array([x.min() for x in X.T]), np.array([x.max() for x in X.T])
+
+
+def _map_rows(function: Callable[[Array], Array], X: Array) -> Array:
+    """Evaluate a function of rows block by block."""
+    return np.concatenate(ordered_map(lambda rows: function(X[rows]), row_blocks(len(X), BLOCK_ROWS)))
+
+
+def _chunk_corners(opened: Any, chunk: Chunk) -> tuple[Array, Array]:
+    """Return the corners of the rows of a chunk; (inf, −inf) if no row has positive weight."""
+    X, weight = copy.copy(opened)._check_rows(chunk.X, chunk.weight, reset=False, part=True)
+    if weight is not None and not weight.any():
+        return np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
+    ends = corners(X, weight)
+    opened._refuse_unless_finite(X, ends)
+    return ends
+
+
+def _join_corners(mine: tuple[Array, Array], theirs: tuple[Array, Array]) -> tuple[Array, Array]:
+    return np.minimum(mine[0], theirs[0]), np.maximum(mine[1], theirs[1])
+
+
+def _count_chunk(opened: Any, grid: GridCounts, chunk: Chunk) -> GridCounts:
+    model = copy.copy(opened)
+    counts: GridCounts = model._add(grid, *model._check_rows(chunk.X, chunk.weight, reset=False, part=True))
+    return counts

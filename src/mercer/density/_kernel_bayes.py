@@ -16,7 +16,7 @@ from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.generative import GenerativeClassifier
-from mercer.base.validation import checked, column_names
+from mercer.base.validation import check_rows, column_names
 from mercer.data.sources.base import Source
 from mercer.density._bandwidth import Bandwidth
 from mercer.density._kernels import SmoothingKernel, smoothing_kernel_from
@@ -25,25 +25,23 @@ from mercer.density._windows import Windows
 from mercer.density.named_rules import bandwidth_from
 from mercer.stats import ByClass, StoredRows
 
-# Bandwidths of classes: each its own, unless it has too few points, or no spread, to choose one from.
-
-#: points, and the weight of each; None if all are 1
+#: points and their weights; None if all are 1
 Points = tuple[Array, Array | None]
 
 
 class ClassBandwidths:
-    """How wide kernels around the points of several classes are to be.
+    """Bandwidths of several classes: one for each, unless a class has too few points or no spread.
 
     Parameters
     ----------
     asked : number, array, Bandwidth, Rule or str
-        What `bandwidth_from` takes.
+        Any argument of `bandwidth_from`.
     kernel : SmoothingKernel
-        What is to be laid around the points.
+        Kernel that will be centred on the points.
     classes : list of (points, weight)
-        Those of each class, which may have none.
+        Points of each class, which may be empty.
     names : sequence of str, default=None
-        What the columns are called in messages.
+        Column names, for error messages.
     """
 
     def __init__(
@@ -52,14 +50,14 @@ class ClassBandwidths:
         self.asked, self.kernel, self.classes, self.names = asked, kernel, classes, names
 
     def own(self) -> list[Bandwidth]:
-        """The bandwidth chosen from each class; where that cannot be, the common one."""
+        """Return the bandwidth chosen from each class, or the common one where that is impossible."""
         return [self._of(points) or self.common for points in self.classes]
 
     @cached_property
     def common(self) -> Bandwidth:
-        """Chosen from all points, each relative to the mean of its class.
+        """The bandwidth chosen from all points, each relative to the mean of its class.
 
-        Where that leaves no spread, because every class sits in one place, from all points as they are.
+        If every class consists of equal points, it is chosen from all points as they are.
         """
         return self._of(together([_centred(points) for points in self.classes])) or self._chosen(together(self.classes))
 
@@ -74,7 +72,7 @@ class ClassBandwidths:
 
 
 def together(classes: list[Points]) -> Points:
-    """The points of all classes."""
+    """Return the points of all classes."""
     points = np.concatenate([each for each, _ in classes])
     if all(weight is None for _, weight in classes):
         return points, None
@@ -85,13 +83,13 @@ def _centred(of_class: Points) -> Points:
     points, weight = of_class
     if not len(points):
         return of_class
-    # a class in one place is to have no spread to the last bit, which a mean does not promise
-    with np.errstate(over="ignore", invalid="ignore"):  # which `Spread` refuses, by name
+    # the points of a constant class must be exactly equal, which subtracting a rounded mean does not ensure
+    with np.errstate(over="ignore", invalid="ignore"):  # `SampleSpread` raises an error that names the column
         about = points - points[0]
         return about - np.average(about, axis=0, weights=weight), weight
 
 
-#: rows up to which each is compared with all others, column by column, in a comparison of models
+#: largest number of rows for the comparison of models; each row is compared with all others
 MOST_COMPARED_ROWS = 20_000
 
 
@@ -122,21 +120,22 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     windows_=sequence("k"),
 )
 class KernelBayes(ValueHolder, GenerativeClassifier):
-    """A generative classifier whose classes may have any shape: p(x|y) is a kernel around every row of the class.
+    """A generative classifier whose classes may have any shape: p(x|y) is a kernel density of the rows of the class.
 
-    Probabilities are formed in log space, so that rows far from all others have them, too. Where a kernel ends and no
-    class reaches a row, its probabilities are the priors. A class without spread in some column takes the common
-    bandwidth. A column that is the same in all the data says nothing, unless the bandwidth is given.
+    Probabilities are computed in log space, so that they are defined far from all rows, too. Where no kernel of compact
+    support
+    reaches a row, its probabilities are the priors. A class without spread in some column takes the common
+    bandwidth. A constant column is ignored, unless the bandwidth is given.
 
     Parameters
     ----------
     kernel : str or SmoothingKernel, default="gaussian"
-        What is laid around each row.
+        Kernel centred on each row.
     bandwidth : str, float, array-like, Rule or Bandwidth, default="scott-scaled"
-        How wide: a number, one per column, the matrix Σ, or a rule (by name) that chooses one from each class, such as
+        A number, one per column, the matrix Σ, or a rule (by name) that chooses one from each class, such as
         "silverman-scaled" or "likelihood-cv".
     shared_bandwidth : bool, default=False
-        Whether all classes have the bandwidth chosen from all rows, each taken relative to the mean of its class.
+        Whether all classes share the bandwidth chosen from all rows, each taken relative to the mean of its class.
     priors : array-like of shape (n_classes,) or dict from class to probability, default=None
         Class priors; estimated from the data if not given.
 
@@ -149,15 +148,15 @@ class KernelBayes(ValueHolder, GenerativeClassifier):
     class_prior_ : ndarray of shape (n_classes,)
         Class priors.
     bandwidths_ : tuple of Bandwidth
-        Of each class, for the columns that say something.
+        Bandwidth of each class, for the informative columns.
     windows_ : tuple of Windows
-        The density of each class; None for a class that was announced but not seen.
+        The density of each class; None for a class without rows.
     informative_ : ndarray of shape (n_features,)
-        False for columns that say nothing.
+        False for constant columns, which are ignored.
     statistic_ : ByClass
-        The rows the model was made from.
+        The rows of the fit.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence of optimality.
     plan_ : Plan
         Which path the fit took.
 
@@ -194,24 +193,20 @@ class KernelBayes(ValueHolder, GenerativeClassifier):
         self.shared_bandwidth = shared_bandwidth
         self.priors = priors
 
-    # Reading.
-
     def _check_X(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        return checked(self, X, y, reset=reset, accept_sparse=False)
+        return check_rows(self, X, y, reset=reset, accept_sparse=False)
 
     def _block(self, X: Any, rows: slice) -> tuple[Any, ...]:
         block = X[rows]
-        if not np.isfinite(block).all():  # before it is measured how far such a row is from others
-            self._blame(X, rows)
+        if not np.isfinite(block).all():  # checked before distances are computed
+            self._raise_for_rows(X, rows)
         return (block,)
-
-    # Learning.
 
     def _fit_source(self, source: Source) -> Any:
         return NotImplemented  # every row is kept, so that all have to fit into memory anyway
 
     def _path(self) -> str:
-        return "every row is kept, with a kernel around it"
+        return "every row is kept, with a kernel centred on it"
 
     def _zero(self, labels: Array, X: Any) -> ByClass:
         return ByClass.zero(labels, (StoredRows.zero(len(labels), self.n_features_in_),))
@@ -228,12 +223,12 @@ class KernelBayes(ValueHolder, GenerativeClassifier):
             raise BandwidthError(f"n_samples=1 is too few: {refusal}") from None
 
     def _describe(self, classes: list[Points]) -> None:
-        """Densities of the classes."""
+        """Fit the density of each class."""
         kernel, (every, _) = smoothing_kernel_from(self.kernel), together(classes)
         if not len(every):
             raise EmptyDataError("no row has a weight above 0, so that there is nothing to learn from.")
         varies = (every != every[0]).any(axis=0)
-        # of a single place the rule itself says why it chooses nothing
+        # of equal points the rule itself raises the error
         told = ~varies & varies.any() if isinstance(self.bandwidth, str | Rule) else np.zeros_like(varies)
         self.informative_, self._values = ~told, every[0]
         names = [name for name, says in zip(column_names(self), self.informative_, strict=True) if says]
@@ -244,8 +239,6 @@ class KernelBayes(ValueHolder, GenerativeClassifier):
             Windows(kernel, bandwidth, *points) if len(points[0]) else None
             for points, bandwidth in zip(classes, self.bandwidths_, strict=True)
         )
-
-    # Predicting and sampling.
 
     def _joint(self, block: tuple[Any, ...]) -> Array:
         X = np.ascontiguousarray(block[0][:, self.informative_], dtype=np.float64)

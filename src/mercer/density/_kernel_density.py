@@ -178,7 +178,7 @@ class TreeDensity:
         """Draw n rows as scikit-learn does: steps are Euclidean whatever the metric."""
         if not isinstance(self.kernel, Gaussian | Uniform):
             raise NoClosedFormError(
-                f"the {self.name} kernel cannot be sampled in a metric other than the Euclidean; use the Euclidean one, "
+                f"the {self.name} kernel cannot be sampled in a metric other than the Euclidean; use the Euclidean one "
                 "or the Gaussian or tophat kernel."
             )
         return Windows(self.kernel, self.bandwidth, self.rows.X, self.rows.weight).sample(n, rng)

@@ -1,4 +1,4 @@
-"""Classification by weighted vote: the share of each class around a point, weighted by a kernel."""
+"""Kernel regression and classification: Nadaraya–Watson means, local lines, and weighted votes."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from mercer.base.linear import accuracy, r_squared
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
     Plan,
-    checked,
-    checked_table,
-    checked_tensor,
-    checked_weight,
+    check_finite_targets,
+    check_rows,
+    check_table,
+    check_tensor,
+    check_weight,
     column_names,
-    finite_numbers,
-    in_memory,
-    labelled,
-    old_state_on_failure,
-    position_of,
+    decode_labels,
+    fetch_tensor,
+    find_column,
     refuse_no_target,
     refuse_not_finite,
     refuse_other_device,
+    restore_on_failure,
 )
 from mercer.data.kinds import Kind
 from mercer.data.labels import encode_labels
@@ -65,16 +65,14 @@ if TYPE_CHECKING:
     from mercer.base.prediction_interval import PredictionInterval
 
 
-# Which columns of a kernel regression are numbers and which are categories, and rows read as such.
-
-#: what "auto" takes for a category
+#: kinds of columns that categorical="auto" treats as categories
 CATEGORIES = frozenset({Kind.CATEGORY, Kind.BOOLEAN})
 
 
 @stored(names=sequence("d"), numbers=sequence(".", whole(0)), tag="SmootherColumns")
 @dataclass(frozen=True)
 class RegressionColumns:
-    """Positions of both kinds, and for each category the codes of its levels."""
+    """Positions of the columns of numbers and of categories, and the codes of the levels of each category."""
 
     names: tuple[str, ...]
     numbers: tuple[int, ...]
@@ -83,13 +81,13 @@ class RegressionColumns:
 
     @classmethod
     def of(cls, table: Table, categorical: Any) -> Self:
-        """Levels are those that occur."""
+        """Read the kinds and levels of the columns of a table; the levels are those that occur."""
         if isinstance(categorical, str):
             if categorical != "auto":
                 raise DataError(f'categorical is None, "auto", or a list of columns, not {quoted(categorical)}.')
             chosen = [j for j, kind in enumerate(table.kinds) if kind in CATEGORIES]
         else:
-            chosen = sorted({position_of(key, table.names, "categorical") for key in categorical})
+            chosen = sorted({find_column(key, table.names, "categorical") for key in categorical})
         numbers = tuple(j for j in range(table.n_columns) if j not in chosen)
         _refuse_text(table, numbers)
         levels = []
@@ -106,11 +104,11 @@ class RegressionColumns:
 
     @property
     def level_counts(self) -> Array | None:
-        """How many levels each category has; None without categories."""
+        """Number of levels of each category; None without categories."""
         return np.array([len(known) for known in self.levels]) if self.categories else None
 
     def seen(self, rows: MixedRows, where: Array) -> tuple[Self, MixedRows]:
-        """With the levels of these rows only, and rows that know no others."""
+        """Keep only the levels that occur in some rows, and encode all rows anew."""
         assert rows.codes is not None
         codes, levels = np.empty_like(rows.codes), []
         for place, known in enumerate(self.levels):
@@ -122,7 +120,7 @@ class RegressionColumns:
         return replace(self, levels=tuple(levels)), MixedRows(rows.numbers, codes)
 
     def read(self, table: Table, estimator: str) -> MixedRows:
-        """Rows as numbers and codes, −1 for a level that was not there in the fit."""
+        """Return rows as numbers and codes, with −1 for a level that is not in the fit."""
         _refuse_text(table, self.numbers)
         numbers = table.numbers(self.numbers).astype(np.float64, copy=False)
         refuse_holes(numbers, self.number_names, estimator)
@@ -136,7 +134,7 @@ class RegressionColumns:
 
 
 def refuse_holes(numbers: Array, names: list[str], estimator: str) -> None:
-    """Raise an error that names the first value that is missing or infinite."""
+    """Raise an error for the first value that is missing or infinite."""
     if np.isfinite(numbers).all():
         return
     row, column = (int(place) for place in np.argwhere(~np.isfinite(numbers))[0])
@@ -150,7 +148,7 @@ def refuse_holes(numbers: Array, names: list[str], estimator: str) -> None:
 
 
 def refuse_wide(values: Array, names: Sequence[str]) -> None:
-    """Raise an error that names the first column whose values have differences that are no numbers."""
+    """Raise an error for the first column whose differences overflow float64."""
     with np.errstate(over="ignore"):
         widths = values.max(axis=0) - values.min(axis=0)
     if (beyond := np.flatnonzero(np.isinf(widths))).size:
@@ -178,14 +176,12 @@ def _refuse_gaps(table: Table, column: int, codes: Array) -> None:
         )
 
 
-# What regression and classification by kernels share: reading rows, choosing widths, weights of rows of the fit.
-
-#: rows up to which models of windows take part in a comparison: to choose their widths takes long
+#: largest number of rows for the comparison of models, because the choice of widths takes long
 MOST_COMPARED_ROWS = 2_000
-#: widths that a comparison tries by folds, in standard deviations, safest first
+#: widths that a comparison tries by folds, in standard deviations, most robust first
 COMPARED_WIDTHS = (0.5, 0.05, 0.1, 0.2, 0.35, 0.7, 1.0, 1.5, 2.5)
 LEAVE_ONE_OUT = "leave-one-out"
-#: of each output, by all values and their weights: errors are compared in them
+#: function of all values and their weights that returns the unit of each output, in which errors are measured
 Units = Callable[[Array, Array], Array]
 FITTED_SMOOTHER = FITTED | {
     "_seen": flags("r"),
@@ -198,7 +194,7 @@ FITTED_REGRESSOR_SMOOTHER = FITTED_SMOOTHER | {"_y_name": part_of(str), "_y_shap
 
 
 class KernelSmoother(ValueHolder, BaseEstimator):
-    """Answers that are local averages of the values of the fit; concrete classes say what values are."""
+    """Base class of estimators whose results are local averages of the values of the fit."""
 
     _local: ClassVar[type[LocalFit]] = LocalMeans
     _what: ClassVar[str] = "a weighted mean of the values of the fit"
@@ -226,13 +222,11 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         self.mismatch = mismatch
         self.out_of_reach = out_of_reach
 
-    # Reading.
-
     def _read(self, X: Any, *, reset: bool) -> MixedRows:
-        """Rows of numbers and codes; those of a tensor, which are numbers, in main memory."""
+        """Return rows of numbers and codes in main memory; a tensor holds numbers only."""
         name = type(self).__name__
         if is_tensor(X):
-            X = to_numpy(checked_tensor(self, X, reset=reset))
+            X = to_numpy(check_tensor(self, X, reset=reset))
         if self.categorical is None:
             numbers = self._numbers(X, reset=reset)
             names = column_names(self)
@@ -240,26 +234,26 @@ class KernelSmoother(ValueHolder, BaseEstimator):
                 self._columns = RegressionColumns(tuple(names), tuple(range(len(names))))
             refuse_holes(numbers, names, name)
             return MixedRows(numbers)
-        table, _ = checked_table(self, X, reset=reset)
+        table, _ = check_table(self, X, reset=reset)
         if reset:
             self._columns = RegressionColumns.of(table, self.categorical)
         return self._columns.read(table, name)
 
     def _numbers(self, X: Any, *, reset: bool) -> Array:
         try:
-            numbers: Array = checked(self, X, reset=reset, accept_sparse=False, dtype=np.float64)
+            numbers: Array = check_rows(self, X, reset=reset, accept_sparse=False, dtype=np.float64)
         except ColumnTypeError as text:
-            raise ColumnTypeError(f'{text} {type(self).__name__} does so with categorical="auto".') from None
+            raise ColumnTypeError(f'{text} {type(self).__name__} encodes categories with categorical="auto".') from None
         return numbers
 
     def _beside(self, values: Any, X: Any, name: str) -> Any:
-        """Targets or weights, in main memory; those of tensors lie where X does."""
+        """Return targets or weights in main memory; raise an error for tensors on another device than X."""
         if is_tensor(X):
             refuse_other_device(values, X, name)
-        return in_memory(values)
+        return fetch_tensor(values)
 
     def _row_weight(self, sample_weight: Any, count: int) -> Array:
-        weight = checked_weight(sample_weight, np.empty((count, 0)))
+        weight = check_weight(sample_weight, np.empty((count, 0)))
         return np.ones(count) if weight is None else weight
 
     def _refuse_lengths(self, rows: MixedRows, y: Array) -> None:
@@ -269,10 +263,8 @@ class KernelSmoother(ValueHolder, BaseEstimator):
                 "for each row of X."
             )
 
-    # Learning.
-
     def _learn(self, rows: MixedRows, values: Array, weight: Array, units: Units) -> None:
-        """Choose what is to be chosen, and keep the rows; values of shape (n, outputs) are compared in units."""
+        """Choose widths and keep the rows; values of shape (n, outputs) are compared in units."""
         self._seen = weight > 0
         whole = bool(self._seen.all())
         if self._columns.categories and not whole:
@@ -306,7 +298,7 @@ class KernelSmoother(ValueHolder, BaseEstimator):
     def _search(
         self, kernel: SmoothingKernel, rows: MixedRows, values: Array, weight: Array, units: Units, given: Widths
     ) -> WidthSearch:
-        """Of rows in an order of their own: that of the fit decides neither which are searched nor how sums round."""
+        """Return a search over rows in a canonical order, so that the result does not depend on that of the fit."""
         order = own_order(rows, values, weight)
         rows, values, weight = rows.take(order), values[order], weight[order]
         levels, of_outputs = self._columns.level_counts, units(values, weight)
@@ -321,7 +313,7 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         return WidthSearch(make, loss, kernel, rows, weight, levels, *given, self._columns.number_names)
 
     def _given_bandwidth(self, rows: MixedRows, weight: Array, kernel: SmoothingKernel) -> Bandwidth | None:
-        """None if it is to be chosen by leaving rows out, or if there are no numbers."""
+        """Return None if the bandwidth is chosen by leaving rows out, or if there are no numbers."""
         if isinstance(self.bandwidth, str) and self.bandwidth == LEAVE_ONE_OUT:
             return None
         if not rows.numbers.shape[1]:
@@ -343,16 +335,16 @@ class KernelSmoother(ValueHolder, BaseEstimator):
             name = self._columns.names[self._columns.categories[place]]
             raise BandwidthError(
                 f"mismatch of column {name!r} is {given[place]:g}; with {levels[place]} levels it is from 0, which "
-                f"tells them apart, to {most[place]:g}, which takes no notice of them."
+                f"separates them, to {most[place]:g}, which ignores them."
             )
         return np.asarray(np.minimum(given, most))
 
     def _sentence(self) -> str:
         if self.bandwidth_choice_ is None:
-            return f"the answer is {self._what}"
+            return f"the result is {self._what}"
         choice = self.bandwidth_choice_
         return (
-            f"the answer is {self._what}; the leave-one-out error {choice.error:.4g} is the least of "
+            f"the result is {self._what}; the leave-one-out error {choice.error:.4g} is the least of "
             f"{choice.evaluations} widths tried"
         )
 
@@ -365,15 +357,13 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         part = "" if searched == rows else f" (their proportions by {searched} of them)"
         return f"sums of kernels, widths by leaving out {each}{part}"
 
-    # Answering.
-
     def _answers(self, X: Any) -> Array:
         check_is_fitted(self)
         return self._answers_there(X) if is_tensor(X) else self._answers_to(self._read(X, reset=False))
 
     def _answers_there(self, X: Any) -> Any:
-        """For a tensor, where it lies if sums over rows are taken there, else in main memory; a tensor there."""
-        X = checked_tensor(self, X, reset=False)
+        """Return the results for a tensor on its device, computed there if the kernel allows it."""
+        X = check_tensor(self, X, reset=False)
         if not tensor_sums.is_summed_fit(self._fit):
             return like(self._answers(to_numpy(X)), X)
         refuse_not_finite(self, X)
@@ -392,11 +382,11 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         if (lost := np.isnan(found[:, 0])).any():
             raise DataError(
                 f"no row of the fit is in reach of row {int(np.argmax(lost))} of X at {self.bandwidth_}. "
-                'Widen it, take the Gaussian kernel, which reaches everywhere, or give out_of_reach="nearest".'
+                'Widen it, use the Gaussian kernel, which reaches everywhere, or set out_of_reach="nearest".'
             )
 
     def _answers_left_out(self) -> Array:
-        """Of every row of the fit from all others; rows of weight 0 had no part in it."""
+        """Return the result for every row of the fit from all others; rows of weight 0 were not part of the fit."""
         check_is_fitted(self)
         if self._left_out is None:
             found = answers_left_out(self._fit, self.out_of_reach)
@@ -407,24 +397,24 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         return self._left_out
 
     def weights(self, X: Any) -> Any:
-        """The weight of every row of the fit in the answer for every row of X.
+        """Weight of every row of the fit in the result for every row of X.
 
-        The matrix has as many numbers as there are pairs; it is refused where it does not fit into memory.
+        The matrix has one entry per pair of rows; an error is raised if it does not fit into memory.
 
         Parameters
         ----------
         X : array-like, data frame or tensor of shape (n_queries, n_features)
-            Rows to answer for.
+            Rows to evaluate at.
 
         Returns
         -------
         weights : ndarray or tensor of shape (n_queries, n_samples)
-            `weights(X) @ y` is `predict(X)`. Every row sums to one; NaN where no row of the fit is in reach. Of a
-            tensor they are computed in main memory, and on its device.
+            `weights(X) @ y` is `predict(X)`. Every row sums to one; NaN where no row of the fit is in reach. For a
+            tensor they are computed in main memory and copied to its device.
         """
         check_is_fitted(self)
         if is_tensor(X):
-            X = checked_tensor(self, X, reset=False)
+            X = check_tensor(self, X, reset=False)
         return like(self._weights(self._read(X, reset=False)), X)
 
     def _weights(self, rows: MixedRows) -> Array:
@@ -441,34 +431,32 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         return out
 
 
-# What both kernel regressions share: values that are numbers, confidence intervals, and the curve.
-
-#: points of a curve that is drawn
+#: points of a plotted curve
 DRAWN = 300
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
-    """Regression by kernels."""
+    """Base class of kernel regressions: real-valued targets, confidence intervals, and plots."""
 
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the bandwidth, and keep the rows.
+        """Choose the bandwidth and keep the rows.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their values.
+            Target values.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; 1 if not given. Whoever is left out is so with all of its weight.
+            Weights of the rows; 1 if not given. A row is left out with all of its weight.
 
         Returns
         -------
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             refuse_no_target(self, y)
             rows = self._read(X, reset=True)
@@ -493,7 +481,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
         Returns
         -------
         y : ndarray or tensor of shape (n_queries,) or (n_queries, n_outputs)
-            Predicted values, of a tensor on its device; see `out_of_reach` for where no row of the fit is near.
+            Predicted values, on the device of X if it is a tensor; see `out_of_reach` for rows without neighbours.
         """
         return self._shaped(self._answers(X))
 
@@ -521,8 +509,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
 
         m̂(x) ± z √(σ̂²(x) Σ_j ℓ_j(x)²), where ℓ(x) are the `weights` and σ̂²(x) is the local mean, by the kernel's own
         weights, of the squared leave-one-out residuals of the rows of the fit: the noise may change with x. Each row
-        is one observation, whatever its weight. The interval is for the mean of m̂(x): its bias, which a narrower
-        bandwidth makes smaller, is not corrected for.
+        is one observation, whatever its weight. The interval is for the mean of m̂(x); its bias, which a narrower
+        bandwidth reduces, is not corrected.
 
         Parameters
         ----------
@@ -534,14 +522,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
         Returns
         -------
         interval : PredictionInterval
-            `mean`, `lower` and `upper` in the shape of `predict`, the ends NaN where no row of the fit is in reach,
-            and of a tensor on its device; `.frame()` has them as columns.
+            `mean`, `lower` and `upper` in the shape of `predict`; lower and upper are NaN where no row of the fit is in
+            reach, and all are on the device of X if it is a tensor. `.frame()` has them as columns.
         """
         check_is_fitted(self)
         if not isinstance(level, Real) or not 0 < level < 1:
-            raise InferenceError(f"level is a probability between 0 and 1; got {level!r}. Give 0.95, say.")
+            raise InferenceError(f"level is a probability between 0 and 1, e.g. 0.95; got {level!r}.")
         if is_tensor(X):
-            X = checked_tensor(self, X, reset=False)
+            X = check_tensor(self, X, reset=False)
         found = self._interval(self._read(X, reset=False), float(level))
         mean, lower, upper = (like(part, X) for part in (found.mean, found.lower, found.upper))
         return replace(found, mean=mean, lower=lower, upper=upper)
@@ -552,20 +540,20 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw.
+            Axes to draw on; a new figure if not given.
         level : float, default=0.95
             Probability of the band, at each point.
 
         Returns
         -------
         ax : matplotlib Axes
-            What was drawn on.
+            The axes.
         """
         from mercer.report import plots
 
         check_is_fitted(self)
         if len(self._columns.names) != 1 or self._columns.categories or self._y_shape not in ((), (1,)):
-            raise DataError("a curve is drawn for one column of numbers and one value; use predict_interval for more.")
+            raise DataError("a curve is drawn for one column of numbers and one output; use predict_interval for more.")
         x, y = self._fit.numbers()[:, 0], self._fit.values[:, 0]
         grid = np.linspace(x.min(), x.max(), DRAWN)
         band = self._interval(MixedRows(grid[:, None]), level)
@@ -581,7 +569,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
 
     @property
     def leave_one_out_predictions_(self) -> Array:
-        """Prediction for every row of the fit from all others, computed when first asked for."""
+        """Prediction for every row of the fit from all others, computed on first access."""
         return np.asarray(self._shaped(self._answers_left_out()))
 
     def _interval(self, rows: MixedRows, level: float) -> PredictionInterval:
@@ -598,7 +586,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
 
 
 def _targets(y: Any) -> Array:
-    values = finite_numbers(y)
+    values = check_finite_targets(y)
     if values.ndim not in (1, 2):
         raise DataError(
             f"y should be a 1d array, got an array of shape {values.shape} instead. Give one value per row, or one for "
@@ -608,14 +596,14 @@ def _targets(y: Any) -> Array:
 
 
 def _name(y: Any) -> str:
-    """Of a series, or of the one column of a frame, if it has one."""
+    """Return the name of a series or of the only column of a frame; empty if there is none."""
     columns = getattr(y, "columns", None)
     name = columns[0] if columns is not None and len(columns) else getattr(y, "name", None)
     return name if isinstance(name, str) and name else "y"
 
 
 def _units(values: Array, weight: Array) -> Array:
-    """Standard deviation of each output, times the root of their number: errors are shares of the variance."""
+    """Return the standard deviation of each output times √outputs, so that errors are shares of the variance."""
     shares = weight / weight.sum()
     away = values - values[0]
     largest = np.abs(away).max(axis=0, initial=0.0)
@@ -625,9 +613,7 @@ def _units(values: Array, weight: Array) -> Array:
     return np.asarray(np.where(spread > 0, spread, 1.0) * np.sqrt(values.shape[1]))
 
 
-# Nadaraya–Watson regression: the mean of the values around a point, weighted by a kernel.
-
-#: columns up to which it takes part in a comparison: to choose the widths takes long
+#: largest number of columns for the comparison of models, because the choice of widths takes long
 MOST_COLUMNS = 6
 
 
@@ -656,25 +642,25 @@ class NadarayaWatson(KernelRegressor):
         "gaussian", "epanechnikov", "uniform" (or "tophat"), "triangular", "biweight", "triweight", "cosine",
         "exponential", or a kernel of `mercer.density`, which may be a product over columns instead of radial.
     bandwidth : "leave-one-out", float, array-like, Bandwidth, rule or its name, default="leave-one-out"
-        How wide the kernel is. "leave-one-out" minimises the mean squared error of each row predicted from all others,
+        Width of the kernel. "leave-one-out" minimises the mean squared error of each row predicted from all others,
         first over one width for all columns in proportion to their standard deviations, then over a width for each
-        column (up to 10 columns; a column that says nothing gets a very large one). With more than 1000 rows, this
-        search uses 1000 of them; a common factor is then chosen for the fit of all rows, by leaving out each in turn
-        or, with more than about 14,000 rows, a sample of them (at least 1000) such that a width is tried in a fraction
-        of a second. A number h, one for each column, or the matrix Σ (of squared units: a number h means h² I) are
-        taken as they are; a name such as "scott-scaled" or "plugin" is a rule for the density of X. Ctrl-C keeps the
-        best widths so far.
+        column (up to 10 columns; an uninformative column gets a very large one). With more than 1000 rows, this search
+        uses 1000 of them; a common factor is then chosen for the fit of all rows, by leaving out each in turn or, with
+        more than about 14,000 rows, a sample of at least 1000 of them, chosen such that trying a width takes a fraction
+        of a second. A number h, one for each column, or the matrix Σ (of squared units: a number h means h² I) are used
+        as they are; a name such as "scott-scaled" or "plugin" is a rule for the density of X. Ctrl-C keeps the best
+        widths so far.
     categorical : None, "auto" or array-like of int or str, default=None
-        Columns that are categories, by position or name; "auto" takes those of text, categories or bools. Their kernel
-        is Aitchison and Aitken's: 1 − λ for the same level and λ/(levels − 1) for another. A level that was not there
-        in the fit differs from all rows alike, so that the other columns decide.
+        Columns that are categories, by position or name; "auto" selects those of text, categories or bools. Their
+        kernel is that of Aitchison and Aitken: 1 − λ for the same level and λ/(levels − 1) for another. A level that
+        does not occur in the fit differs equally from all rows, so that the other columns decide.
     mismatch : "leave-one-out", float or array-like, default="leave-one-out"
-        λ of the categorical columns, from 0 (levels have nothing to say about each other) to 1 − 1/levels (levels make
+        λ of the categorical columns, from 0 (levels are completely separate) to 1 − 1/levels (levels make
         no difference); chosen together with the bandwidth if not given.
     out_of_reach : {"nearest", "mean", "nan", "error"}, default="nearest"
-        The answer where all weights are zero, which happens to kernels that end: the value of the nearest row in units
-        of the bandwidth, the mean of all values, NaN, or an error. The Gaussian and exponential kernels reach
-        everywhere, however far: sums are taken in log space.
+        The result where all weights are zero, which happens with kernels of compact support: the value of the nearest
+        row in units of the bandwidth, the mean of all values, NaN, or an error. The Gaussian and exponential kernels
+        reach everywhere, however far: sums are taken in log space.
 
     Attributes
     ----------
@@ -683,7 +669,7 @@ class NadarayaWatson(KernelRegressor):
     mismatch_ : ndarray of shape (n_categorical,) or None
         λ of the categorical columns.
     bandwidth_choice_ : WidthChoice or None
-        What leaving rows out has chosen, with the `criterion` curve and the `error` as a share of the variance of y
+        Result of the leave-one-out search, with the `criterion` curve and the `error` as a share of the variance of y
         (for several outputs the mean of these shares); None if everything was given.
     leave_one_out_predictions_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Prediction for every row from all others.
@@ -692,13 +678,13 @@ class NadarayaWatson(KernelRegressor):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of columns, if X has names that are all strings.
     certificate_ : Certificate
-        How we know that this is the answer.
+        Evidence of optimality.
     plan_ : Plan
         Which path the fit took.
 
     See Also
     --------
-    LocalLinear : Fits a line instead of a mean, which has no bias at the ends.
+    LocalLinear : Fits a line instead of a mean, which has no bias at the boundary.
 
     Examples
     --------
@@ -711,9 +697,7 @@ class NadarayaWatson(KernelRegressor):
     """
 
 
-# Local linear regression: the line that fits the values around a point best, weighted by a kernel.
-
-#: columns up to which it takes part in a comparison: to choose the widths takes long
+#: largest number of columns for the comparison of models, because the choice of widths takes long
 LOCAL_LINEAR_MOST_COLUMNS = 2
 
 
@@ -736,12 +720,12 @@ def _local_linear_candidates(question: Question) -> Iterator[Candidate]:
 class LocalLinear(KernelRegressor):
     """Local linear regression: m̂(x) = a, where a + bᵀ(x_j − x) fits y_j best with the weights K_h(x − x_j).
 
-    It reproduces linear functions exactly, whatever the bandwidth, and has none of the bias of a local mean at the ends
+    It reproduces linear functions exactly, whatever the bandwidth, and avoids the bias of a local mean at the boundary
     of the data. Where the points in reach do not determine a slope (there are too few, or they lie in a plane), it is 0
-    in the directions in which they do not differ: a single point in reach is the answer, as in `NadarayaWatson`. A line
-    through a few points that are close together is extended as far as it is asked for. Where a kernel of limited reach
-    has hardly any points, that may lead far away from all values seen; the Gaussian kernel, or a larger bandwidth,
-    avoids it.
+    in the directions in which they do not differ: if a single point is in reach, its value is the result, as in
+    `NadarayaWatson`. A line through a few points that are close together may be extrapolated far. If a kernel of
+    compact support has few points in reach, the result may lie far outside the range of the data; the Gaussian kernel,
+    or a larger bandwidth, avoids this.
 
     Parameters
     ----------
@@ -749,13 +733,13 @@ class LocalLinear(KernelRegressor):
         "gaussian", "epanechnikov", "uniform" (or "tophat"), "triangular", "biweight", "triweight", "cosine",
         "exponential", or a kernel of `mercer.density`.
     bandwidth : "leave-one-out", float, array-like, Bandwidth, rule or its name, default="leave-one-out"
-        How wide the kernel is; see `NadarayaWatson`.
+        Width of the kernel; see `NadarayaWatson`.
     categorical : None, "auto" or array-like of int or str, default=None
         Columns that are categories; see `NadarayaWatson`. They have weights, but no slopes.
     mismatch : "leave-one-out", float or array-like, default="leave-one-out"
         λ of the categorical columns; see `NadarayaWatson`.
     out_of_reach : {"nearest", "mean", "nan", "error"}, default="nearest"
-        The answer where all weights are zero; see `NadarayaWatson`.
+        The result where all weights are zero; see `NadarayaWatson`.
 
     Attributes
     ----------
@@ -764,16 +748,16 @@ class LocalLinear(KernelRegressor):
     mismatch_ : ndarray of shape (n_categorical,) or None
         λ of the categorical columns.
     bandwidth_choice_ : WidthChoice or None
-        What leaving rows out has chosen; see `NadarayaWatson`.
+        Result of the leave-one-out search; see `NadarayaWatson`.
     leave_one_out_predictions_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Prediction for every row from all others: y_i − (y_i − ŷ_i)/(1 − ℓ_ii), ℓ_ii the weight of the row in its own
-        prediction.
+        Prediction for every row from all others: y_i − (y_i − ŷ_i)/(1 − ℓ_ii), where ℓ_ii is the weight of the row in
+        its own prediction.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of columns, if X has names that are all strings.
     certificate_ : Certificate
-        How we know that this is the answer.
+        Evidence of optimality.
     plan_ : Plan
         Which path the fit took.
 
@@ -796,13 +780,13 @@ class LocalLinear(KernelRegressor):
         Parameters
         ----------
         X : array-like or data frame of shape (n_queries, n_features)
-            Where.
+            Rows to evaluate at.
 
         Returns
         -------
         slopes : ndarray of shape (n_queries, n_numbers) or (n_queries, n_outputs, n_numbers)
-            ∂m̂/∂x_j of the line at x in the units of the columns, those of numbers in their order; NaN where no row of
-            the fit is in reach.
+            ∂m̂/∂x_j of the line at x in the units of the columns, for the columns of numbers in their order; NaN where
+            no row of the fit is in reach.
         """
         check_is_fitted(self)
         rows = self._read(X, reset=False)
@@ -821,9 +805,9 @@ class LocalLinear(KernelRegressor):
 )
 @stored(**FITTED_SMOOTHER, _commonest=whole(0), _fit=part_of(LocalVotes, n="n", t="k"))
 class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
-    """Vote of the rows around a point: p(c|x) = Σ_{j in c} K_h(x − x_j) / Σ_j K_h(x − x_j), as in `NadarayaWatson`.
+    """Vote of nearby rows: p(c|x) = Σ_{j in c} K_h(x − x_j) / Σ_j K_h(x − x_j), as in `NadarayaWatson`.
 
-    This is Bayes' rule with Parzen windows of one bandwidth for all classes, the priors being their shares.
+    This is Bayes' rule with Parzen windows of one bandwidth for all classes, with their shares as priors.
 
     Parameters
     ----------
@@ -831,16 +815,16 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
         "gaussian", "epanechnikov", "uniform" (or "tophat"), "triangular", "biweight", "triweight", "cosine",
         "exponential", or a kernel of `mercer.density`.
     bandwidth : "leave-one-out", float, array-like, Bandwidth, rule or its name, default="leave-one-out"
-        How wide the kernel is; see `NadarayaWatson`. "leave-one-out" minimises the Brier score, Σ_c (p(c|x) − [y=c])²,
-        of each row voted on by all others: like the log loss it is least at the true probabilities, but a row whose
-        class has no vote does not make it infinite.
+        Width of the kernel; see `NadarayaWatson`. "leave-one-out" minimises the Brier score, Σ_c (p(c|x) − [y=c])²,
+        of each row predicted from all others: like the log loss it is least at the true probabilities, but a row whose
+        class has probability 0 does not make it infinite.
     categorical : None, "auto" or array-like of int or str, default=None
         Columns that are categories; see `NadarayaWatson`.
     mismatch : "leave-one-out", float or array-like, default="leave-one-out"
         λ of the categorical columns; see `NadarayaWatson`.
     out_of_reach : {"nearest", "mean", "nan", "error"}, default="nearest"
-        Who votes where all weights are zero: the nearest row, all rows, nobody (probabilities are NaN, and the class is
-        the most frequent one), or an error; see `NadarayaWatson`.
+        The vote where all weights are zero: that of the nearest row, that of all rows, none (probabilities are NaN, and
+        the class is the most frequent one), or an error; see `NadarayaWatson`.
 
     Attributes
     ----------
@@ -851,15 +835,15 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
     mismatch_ : ndarray of shape (n_categorical,) or None
         λ of the categorical columns.
     bandwidth_choice_ : WidthChoice or None
-        What leaving rows out has chosen; its `error` is the Brier score.
+        Result of the leave-one-out search; its `error` is the Brier score.
     leave_one_out_proba_ : ndarray of shape (n_samples, n_classes)
-        Votes for every row from all others.
+        Class probabilities of every row from all others.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of columns, if X has names that are all strings.
     certificate_ : Certificate
-        How we know that this is the answer.
+        Evidence of optimality.
     plan_ : Plan
         Which path the fit took.
 
@@ -876,14 +860,14 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
 
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the bandwidth, and keep the rows.
+        """Choose the bandwidth and keep the rows.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,)
-            Their classes.
+            Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of their votes; 1 if not given.
 
@@ -892,7 +876,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             refuse_no_target(self, y)
             rows = self._read(X, reset=True)
@@ -907,7 +891,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
         return self
 
     def predict_proba(self, X: Any) -> Any:
-        """The share of each class in the vote.
+        """Share of each class in the vote.
 
         Parameters
         ----------
@@ -939,7 +923,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
             return namespace(proba).log(proba)
 
     def predict(self, X: Any) -> Any:
-        """The class with most votes.
+        """Class with the largest share of the vote.
 
         Parameters
         ----------
@@ -949,35 +933,35 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
         Returns
         -------
         y : ndarray or tensor of shape (n_queries,)
-            Class labels; a tensor for a tensor if they are numbers.
+            Class labels; a tensor if X is one and the labels are numbers.
         """
         proba = self.predict_proba(X)
         if is_tensor(proba):
-            return labelled(self.classes_, proba.argmax(dim=1).where(~proba[:, 0].isnan(), self._commonest))
+            return decode_labels(self.classes_, proba.argmax(dim=1).where(~proba[:, 0].isnan(), self._commonest))
         best = np.where(np.isnan(proba[:, 0]), self._commonest, np.argmax(proba, axis=1))
         return np.asarray(self.classes_[best])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of the rows whose class is predicted.
+        """Accuracy of the predictions.
 
         Parameters
         ----------
         X : array-like, data frame or tensor of shape (n_queries, n_features)
             Rows to classify.
         y : array-like or tensor of shape (n_queries,)
-            Their classes.
+            True classes.
         sample_weight : array-like of shape (n_queries,), default=None
             Weights of the rows.
 
         Returns
         -------
         score : float
-            The accuracy.
+            Share of the weight of the rows whose class is predicted.
         """
         return accuracy(self, X, y, sample_weight)
 
     @property
     def leave_one_out_proba_(self) -> Array:
-        """Votes for every row of the fit from all others, computed when first asked for."""
+        """Class probabilities of every row of the fit from all others, computed on first access."""
         check_is_fitted(self)
         return self._answers_left_out()

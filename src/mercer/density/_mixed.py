@@ -1,9 +1,9 @@
-"""Kernels over numbers and categories side by side: a smoothing kernel times Aitchison and Aitken's for each category.
+"""Kernels over numbers and categories: a smoothing kernel times the kernel of Aitchison and Aitken for each category.
 
-l(c, c') is 1 − λ for the same of m levels and λ/(m − 1) for two different ones: λ = 0 tells levels apart, λ = (m − 1)/m
-takes no notice of them. Points that agree in all categories make a cell, in which l is one number: a sum over points is
-a sum over cells of what `KernelSums` says of each, and never a matrix. Only where cells are so small that there is more
-to asking than to adding are pairs looked at one by one.
+l(c, c') is 1 − λ if c and c' are the same of m levels and λ/(m − 1) otherwise. λ = 0 separates the levels completely, λ
+= (m − 1)/m ignores them. Points that agree in all categories form a cell, in which l is constant. A sum over points is
+thus a sum over cells of the results of `KernelSums`, without a matrix of all pairs. Only if cells are very small are
+pairs evaluated directly.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from mercer._typing import Array
 from mercer.density._kernels import Biweight, Exponential, Gaussian, SmoothingKernel, Uniform
 from mercer.density._sums import KernelSums
 
-#: pairs of a query and a point, for each cell, below which they are not worth a call
+#: pairs of a query and a point per cell below which a call of `KernelSums` costs more than it saves
 FEW = 50_000
-#: pairs that are looked at together
+#: pairs that are evaluated together
 PAIRS = 1 << 20
-#: kernels whose square is the profile of a kernel, and so many times as narrow
+#: the kernel whose profile is the square of a kernel, and the factor by which the square is narrower
 SQUARES: dict[str, tuple[type[SmoothingKernel], float]] = {
     "gaussian": (Gaussian, np.sqrt(2.0)),
     "exponential": (Exponential, 2.0),
@@ -34,14 +34,14 @@ SQUARES: dict[str, tuple[type[SmoothingKernel], float]] = {
 
 
 def most_mismatch(levels: Array) -> Array:
-    """The λ at which a category of so many levels says nothing."""
+    """Return the λ at which a category with this number of levels has no effect."""
     return np.asarray((levels - 1) / np.maximum(levels, 1))
 
 
 @stored(numbers=floats("nd"), codes=optional(integers("nc", least=-1)), tag="MixedRows")
 @dataclass(frozen=True, eq=False)
 class MixedRows:
-    """Numbers, of shape (n, d), and the codes of categories, of shape (n, q) with −1 for a level never seen."""
+    """Numbers, of shape (n, d), and category codes, of shape (n, q), with −1 for a level that is not in the fit."""
 
     numbers: Array
     codes: Array | None = None
@@ -58,23 +58,24 @@ class MixedRows:
 
 
 class _Share(NamedTuple):
-    """What one cell adds to the sums of some queries."""
+    """The contribution of one cell to the sums of some queries."""
 
-    #: numbers of the queries
+    #: indices of the queries
     at: Array
     points: KernelSums
     members: Array
     log_factor: Array
-    #: where the queries are; if they are members of the cell, where all members are
+    #: the queries; if they are members of the cell, all its members
     queries: Array
-    #: which members they are, none of which counts itself; None if they are none
+    #: positions of the queries among the members, each of which is left out of its own sum; None if they are not
+    #: members
     itself: Array | None
 
     def log_sums(self) -> Array:
         return np.asarray(self.points.log_sums(self.queries) + self.log_factor)
 
     def means(self, values: Array) -> tuple[Array, Array]:
-        """And the logarithms of their weights."""
+        """Return the means and the logarithms of their weights."""
         means, logs = self.points.means_and_log_sums(
             self.queries, values[self.members], leave_out=self.itself is not None, some=self.itself
         )
@@ -103,17 +104,17 @@ class MixedSums:
     Parameters
     ----------
     kernel : SmoothingKernel
-        k.
-    points : Rows
-        Where, numbers in units of the bandwidth; no codes if there are no categories.
+        The kernel k.
+    points : MixedRows
+        Centres of the kernels, with numbers in units of the bandwidth; without codes if there are no categories.
     weight : array of shape (n,)
-        How much of it.
+        Weight of each point.
     factors : array of shape (n,), default=None
-        See `KernelSums`.
+        Factors by which kernels are wider; see `KernelSums`.
     mismatch : array of shape (q,), default=None
         λ of each category.
     levels : array of shape (q,), default=None
-        How many levels each has.
+        Number of levels of each category.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class MixedSums:
         levels: Array | None = None,
     ) -> None:
         self.kernel, self.points, self.weight, self.factors = kernel, points, weight, factors
-        #: what numbers of queries are multiplied by, for sums of squares
+        #: factor by which the numbers of queries are multiplied, for sums of squares
         self.narrower = 1.0
         if points.codes is None:
             self._cells, self._members = np.empty((1, 0)), [np.arange(points.count)]
@@ -140,7 +141,7 @@ class MixedSums:
                 self._log_same, self._log_other = np.log(1 - mismatch), np.log(mismatch / np.maximum(levels - 1, 1))
 
     def log_sums(self, queries: MixedRows) -> Array:
-        """Log of the sum for every query; −inf where no point is in reach. See `KernelSums.log_sums`."""
+        """Return the log of the sum for every query; −inf where no point is in reach. See `KernelSums.log_sums`."""
         if self.points.codes is None:
             return self._sums[0].log_sums(queries.numbers)
         if self._are_few(queries):
@@ -151,9 +152,9 @@ class MixedSums:
         return total
 
     def means(self, queries: MixedRows, values: Array, *, itself: Array | None = None) -> Array:
-        """Mean of the values under these weights; NaN where no point is in reach. See `KernelSums.means`.
+        """Return the mean of the values under these weights; NaN where no point is in reach. See `KernelSums.means`.
 
-        `itself` are the numbers of the points that the queries are, if they are points: none counts itself.
+        If the queries are points, `itself` holds their indices among the points, and each is left out of its own sum.
         """
         if self.points.codes is None:
             return self._sums[0].means(self._asked(queries, itself), values, leave_out=itself is not None, some=itself)
@@ -172,7 +173,7 @@ class MixedSums:
     def local_moments(
         self, queries: MixedRows, values: Array, *, itself: Array | None = None
     ) -> tuple[Array, Array, Array]:
-        """S, T and their log scale. See `KernelSums.local_moments`, and `means` for `itself`."""
+        """Return S, T and their log scale. See `KernelSums.local_moments`, and `means` for `itself`."""
         if self.points.codes is None:
             asked = self._asked(queries, itself)
             return self._sums[0].local_moments(asked, values, leave_out=itself is not None, some=itself)
@@ -193,7 +194,7 @@ class MixedSums:
         return S, T, scale
 
     def squared(self) -> MixedSums | None:
-        """Sums of the squares of all terms, for queries times `narrower`; None if the square of k is no kernel here."""
+        """Return sums of the squares of all terms, for queries times `narrower`; None if k² is not a known kernel."""
         if self.kernel.name not in SQUARES:
             return None
         kernel, narrower = SQUARES[self.kernel.name]
@@ -207,7 +208,7 @@ class MixedSums:
         return squares
 
     def log_terms(self, queries: MixedRows) -> Array:
-        """Log of every term, of shape (queries, points): for few queries at a time."""
+        """Return the log of every term, of shape (queries, points); meant for few queries at a time."""
         lengths = np.ones(self.points.count) if self.factors is None else self.factors
         with np.errstate(divide="ignore"):
             terms = np.log(self.weight) - self.points.numbers.shape[1] * np.log(lengths)
@@ -221,11 +222,11 @@ class MixedSums:
         return queries.count * self.points.count < FEW * len(self._cells)
 
     def _asked(self, queries: MixedRows, itself: Array | None) -> Array:
-        """What `KernelSums` is asked about: all points, of which only some are of interest, if queries are points."""
+        """Return the queries of `KernelSums`: all points, of which `itself` selects some, if queries are points."""
         return queries.numbers if itself is None else self.points.numbers
 
     def _pairs(self, queries: MixedRows, itself: Array | None) -> Iterator[tuple[MixedRows, Array]]:
-        """Some queries after the other, and the log of every term."""
+        """Yield blocks of queries with the log of every term."""
         for block in row_blocks(queries.count, max(1, PAIRS // self.points.count)):
             some = queries.take(block)
             terms = self.log_terms(some)
@@ -242,12 +243,12 @@ class MixedSums:
         return weighted @ z, weighted @ values, scale
 
     def _log_kernels(self, numbers: Array, lengths: Array) -> Array:
-        """Log k of every pair, a column at a time."""
+        """Return log k of every pair, computed column by column."""
         total = np.zeros((len(numbers), self.points.count))
         product = self.kernel.form == "product"
         for query, point in zip(numbers.T, self.points.numbers.T, strict=True):
             away = (query[:, None] - point) / lengths
-            with np.errstate(over="ignore"):  # further away than there are numbers is out of reach
+            with np.errstate(over="ignore"):  # a distance that overflows is out of reach
                 total += self.kernel.log_profile(np.abs(away)) if product else np.square(away)
         return total if product else self.kernel.log_profile(np.sqrt(total))
 
@@ -256,7 +257,7 @@ class MixedSums:
         return KernelSums(self.kernel, self.points.numbers[members], self.weight[members], factors)
 
     def _parts(self, queries: MixedRows, itself: Array | None) -> Iterator[_Share]:
-        """What each cell adds: to queries that are its members, all but themselves."""
+        """Yield the contribution of each cell; a query that is a member of the cell is left out of its own sum."""
         for cell, members, points in zip(self._cells, self._members, self._sums, strict=True):
             log_factor = self._log_factor(queries.codes, cell)
             others = np.isfinite(log_factor)
@@ -270,21 +271,21 @@ class MixedSums:
                 yield _Share(at, points, members, log_factor[at], queries.numbers[at], None)
 
     def _log_factor(self, codes: Array | None, cell: Array) -> Array:
-        """log Π l of queries and a cell. A level never seen differs from all points alike, so that it says nothing."""
+        """Return log Π l of queries and a cell; an unknown level differs equally from all points and has no effect."""
         assert codes is not None
         unequal = np.where(codes < 0, 0.0, self._log_other)
         return np.asarray(np.where(codes == cell, self._log_same, unequal).sum(axis=1))
 
 
 def shares(terms: Array) -> Array:
-    """e^terms as shares of the sum of their row; NaN where that is 0."""
+    """Return e^terms divided by the sum of their row; NaN where the sum is 0."""
     with np.errstate(invalid="ignore"):
         heights = np.exp(terms - terms.max(axis=1, keepdims=True))
         return np.asarray(heights / heights.sum(axis=1, keepdims=True))
 
 
 def _scaled(sums: Array, log_scale: Array, new: Array) -> Array:
-    """Sums in another scale; 0 where there is nothing in them, whatever they are."""
+    """Change the scale of sums; empty sums become 0."""
     there = np.isfinite(log_scale)
     ratio = np.exp(np.where(there, log_scale - np.where(np.isfinite(new), new, 0.0), 0.0))
     shape = (-1,) + (1,) * (sums.ndim - 1)

@@ -1,4 +1,4 @@
-"""Parzen windows as a family: a column of naive Bayes described by kernels around all of its values."""
+"""Parzen windows as a family of distributions: a column of naive Bayes modelled by a kernel density."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mercer.families.links import Link
     windows=values(),
 )
 class ParzenParameters(NamedTuple):
-    """The windows themselves, and how wide they are: of classes and columns; NaN and None where nothing was seen.
+    """Windows of each class and column, and their bandwidths; None and NaN where no value was observed.
 
     Examples
     --------
@@ -48,18 +48,18 @@ class ParzenParameters(NamedTuple):
 @stored()
 @dataclass(frozen=True)
 class Parzen(Family):
-    """p(x) = Σ_j w_j K((x − x_j)/h) / (h Σ_j w_j): kernels around every value seen.
+    """Kernel density of a column: p(x) = Σ_j w_j K((x − x_j)/h) / (h Σ_j w_j).
 
-    A class whose values have no spread takes the bandwidth of all classes, each about its mean; one that has not seen
-    the column takes the windows of all classes. A column that is the same in all the data says nothing.
+    A class whose values have no spread takes the bandwidth of all classes, each relative to its mean. A class in which
+    the column is entirely missing takes the windows of all classes. A constant column is ignored.
 
     Parameters
     ----------
     kernel : str or SmoothingKernel, default="gaussian"
-        What is laid around each value. Beyond the reach of any other kernel than the Gaussian and the exponential the
-        density is 0.
+        Kernel centred on each value. Kernels other than the Gaussian and the exponential have compact support, outside
+        which the density is 0.
     bandwidth : str, float, Rule or Bandwidth, default="silverman-scaled"
-        How wide it is: a number, a rule that chooses one from the values of each class, or its name.
+        Bandwidth: a number, a rule that chooses one from the values of each class, or the name of a rule.
 
     Examples
     --------
@@ -85,11 +85,11 @@ class Parzen(Family):
         smoothing_kernel_from(self.kernel)
         object.__setattr__(self, "bandwidth", _for_one_column(self.bandwidth))
 
-    # What no sum of kernels has.
+    # Methods of exponential families, which do not apply.
 
     def _no_formula(self) -> NoReturn:
         raise FamilyError(
-            f"{self!r} is no exponential family: it keeps every value instead of a mean of T(x). Use its fit, "
+            f"{self!r} is not an exponential family: it keeps every value instead of a mean of T(x). Use its fit, "
             "log_density and sample, or describe the column by a family with parameters, such as Gaussian()."
         )
 
@@ -118,19 +118,19 @@ class Parzen(Family):
     def from_mean(self, mean: Array) -> ParzenParameters:
         self._no_formula()
 
-    # What it has.
+    # Methods that apply to all families.
 
     def outside(self, x: Array) -> Array:
         return np.isinf(x)
 
     def fit(self, statistic: Any, prior: Any = None) -> ParzenParameters:
-        """Windows around the values of each group and column of a statistic that keeps rows; there is no prior."""
+        """Return windows around the values of each group and column of a statistic of rows; `prior` must be None."""
         if prior is not None:
             self._no_formula()
         return self.fit_named(statistic, None)
 
     def fit_named(self, statistic: Any, names: Sequence[str] | None) -> ParzenParameters:
-        """`fit`, where messages call the columns by their names."""
+        """Do the same as `fit`, with column names in error messages."""
         groups = statistic.by_group()
         columns = [
             self._fit_column([_observed(rows, j) for rows in groups], None if names is None else names[j : j + 1])
@@ -139,7 +139,7 @@ class Parzen(Family):
         return ParzenParameters(*(np.stack(fields, axis=1) for fields in zip(*columns, strict=True)))
 
     def _fit_column(self, classes: list[Points], names: Sequence[str] | None) -> ParzenParameters:
-        """Windows around the values of each class, of shape (classes,)."""
+        """Return windows around the values of each class, of shape (classes,)."""
         kernel, every = smoothing_kernel_from(self.kernel), together(classes)
         bandwidth, windows = np.full(len(classes), np.nan), np.full(len(classes), None)
         if len(every[0]) == 0 or (isinstance(self.bandwidth, str | Rule) and (every[0] == every[0][0]).all()):
@@ -173,12 +173,12 @@ def _observed(rows: Points, column: int) -> Points:
 
 
 def _broadcast(place: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """What a place in an array of this shape is in one that it is broadcast to."""
+    """Return the index, in an array broadcast from `shape`, that corresponds to `place`."""
     return (..., *(slice(None) if size == 1 else index for index, size in zip(place, shape, strict=True)))
 
 
 def _log_density(windows: Windows, x: Array) -> Array:
-    """Of values of any shape; 0 for those that are no numbers, which nobody asks for."""
+    """Return the log density of values of any shape; 0 for values that are not finite, which callers ignore."""
     result, asked = np.zeros(x.shape), np.isfinite(x)
     if asked.any():
         result[asked] = windows.log_density(x[asked][:, None])
@@ -186,14 +186,14 @@ def _log_density(windows: Windows, x: Array) -> Array:
 
 
 def _distinct(points: Points) -> Points:
-    """The same windows with those around equal values taken together: of whole numbers there are few."""
+    """Merge points of equal value into one with the sum of their weights."""
     (x, weight), n = points, len(points[0])
     values, places = np.unique(x[:, 0], return_inverse=True)
     return points if len(values) == n else (values[:, None], np.bincount(places, weight).astype(float))
 
 
 def _for_one_column(bandwidth: Any) -> Any:
-    """A bandwidth such that equal ones compare equal: numbers as numbers."""
+    """Return a bandwidth such that equal ones compare equal: a number where possible."""
     if isinstance(bandwidth, str):
         rule_named(bandwidth)
     if isinstance(bandwidth, str | Rule):
@@ -207,6 +207,6 @@ def _for_one_column(bandwidth: Any) -> Any:
 
 
 def _as_number(bandwidth: Bandwidth) -> float:
-    """That of one column."""
+    """Return the width of a bandwidth of one column as a number."""
     value = float(np.ravel(bandwidth.value)[0])
-    return float(np.sqrt(value)) if np.ndim(bandwidth.value) == 2 else value  # a matrix Σ holds squares
+    return float(np.sqrt(value)) if np.ndim(bandwidth.value) == 2 else value  # Σ holds squares

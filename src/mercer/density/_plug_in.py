@@ -1,4 +1,4 @@
-"""The improved Sheather–Jones rule, which does not start from the thought that data are Gaussian."""
+"""Plug-in bandwidth rules: direct plug-in, and improved Sheather–Jones, which assumes no Gaussian reference."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ from mercer.density._bandwidth import Bandwidth
 from mercer.density._kernels import SmoothingKernel
 from mercer.density._rules import Rule, SampleSpread, ShapedRule, canonical, shaped
 
-# Integrals of derivatives of a density, estimated from points: what plug-in rules put into the asymptotic error.
+# Integrals of derivatives of a density, estimated from points, which plug-in rules insert into the asymptotic error.
 #
 # θ_r(g) = ΣΣ w_i w_j Δʳφ_g(x_i − x_j), with weights that sum to one, Δ the Laplacian and φ_g the Gaussian of variance
 # g². It estimates ∫ p Δʳp, which is ∫(Δp)² for r = 2.
 
-#: values of a block
+#: values of a block, which bound its memory
 BLOCK = 1 << 18
-#: cells of a grid per axis, by its dimensions
+#: cells of a grid per axis, by number of dimensions
 FEWEST_CELLS, MOST_CELLS = {1: 1 << 14, 2: 1 << 8, 3: 1 << 6}, {1: 1 << 20, 2: 1 << 10, 3: 192}
-#: cells are at most so wide, in units of the least width that matters
+#: cells have at most this width, in units of the least relevant bandwidth
 COARSEST = 0.25
-#: the share of points that may be left out for finer cells
+#: share of the points that may be left out to obtain finer cells
 FEW = 0.02
-#: e to minus this is nothing beside the rest of a sum
+#: terms below e^(−this) are negligible in a sum
 NOTHING = 200.0
 
 
 class Functional(Protocol):
-    """θ_r(g) as a function of both."""
+    """θ_r(g) as a function of r and g."""
 
     def __call__(self, order: int, width: float) -> float: ...
 
 
 class CosineFunctional:
-    """θ_r of points on a grid, by the squares of their cosine transform (Botev, Grotowski & Kroese 2010).
+    """θ_r of points on a grid, from the squares of their cosine transform (Botev, Grotowski & Kroese 2010).
 
     Parameters
     ----------
     points : array of shape (n, d), d ≤ 3
-        Binned linearly, with room for kernels around them.
+        Points, binned linearly on a grid that extends beyond them by the reach of the kernels.
     share : array of shape (n,) or None
         Weights that sum to one.
     fine : float
-        The least width that matters: cells are a fraction of it, unless there were too many.
+        The least relevant bandwidth: cells are a fraction of it, unless that would take too many.
     wide : float
-        The greatest width that matters: kernels of it do not feel the borders, which are mirrors.
+        The greatest relevant bandwidth: kernels of this width do not reach the borders, which act as mirrors.
     """
 
     def __init__(self, points: Array, share: Array | None, fine: float, wide: float) -> None:
@@ -67,7 +67,7 @@ class CosineFunctional:
         self.step = length / cells
         binned = linearly_binned(points, (low + high - length) / 2, self.step, cells, share)
         frequency = np.pi / length * np.arange(cells + 1)
-        # the mean effect of linear binning on a cosine is taken back; every cosine but the first stands for two waves
+        # undo the mean effect of linear binning on a cosine; every cosine but the first stands for two waves
         undo = np.where(frequency > 0, 2.0, 1.0) * np.sinc(frequency * self.step / (2 * np.pi)) ** -4.0 / length
         power = np.square(dctn(binned, type=1) / 2**self.columns)
         self._power = (power * _outer(np.multiply, [undo] * self.columns)).ravel()
@@ -85,12 +85,12 @@ class CosineFunctional:
 
 
 class PairFunctional:
-    """θ_r over all pairs of points, in blocks.
+    """θ_r as a sum over all pairs of points, in blocks.
 
     Parameters
     ----------
     points : array of shape (n, d)
-        The points, around their mean.
+        The points, centred at their mean.
     share : array of shape (n,) or None
         Weights that sum to one.
     """
@@ -101,7 +101,7 @@ class PairFunctional:
         self.norms = np.square(points).sum(axis=1)
 
     def __call__(self, order: int, width: float) -> float:
-        """Δʳφ(u) = (−2)ʳ r! L_r(½‖u‖²) φ(u) with Laguerre's polynomials of index ½d − 1."""
+        """Return θ_r by Δʳφ(u) = (−2)ʳ r! L_r(½‖u‖²) φ(u), with Laguerre polynomials of index ½d − 1."""
         columns = self.points.shape[1]
         polynomial = genlaguerre(order, columns / 2 - 1).coef
         rows = max(1, BLOCK // len(self.points))
@@ -110,7 +110,7 @@ class PairFunctional:
         return float((-2 / width**2) ** order * factorial(order) * scale * total)
 
     def _block(self, start: int, stop: int, polynomial: Array, width: float) -> float:
-        """Rows with themselves and with all after them, which count for both."""
+        """Return the sum over pairs of these rows and of these with all later ones, which count twice."""
         half = self.points[start:stop] @ self.points[start:].T
         half = np.maximum((0.5 * self.norms[start:stop, None] + 0.5 * self.norms[start:] - half) / width**2, 0)
         sums = self.share[start:stop] @ (np.polyval(polynomial, half) * np.exp(-half))
@@ -119,7 +119,7 @@ class PairFunctional:
 
 
 def linearly_binned(points: Array, low: Array, step: float, cells: int, share: Array | None = None) -> Array:
-    """Weight on the corners of a grid of so many cells per axis: a point's goes to those of its cell by closeness."""
+    """Distribute the weight of each point linearly over the corners of its cell, on a grid with `cells` per axis."""
     columns = points.shape[1]
     strides = (cells + 1) ** np.arange(columns - 1, -1, -1)
     binned = np.zeros((cells + 1) ** columns)
@@ -137,17 +137,17 @@ def linearly_binned(points: Array, low: Array, step: float, cells: int, share: A
 
 
 def _in_the_middle(points: Array, share: Array | None, length: float) -> tuple[Array, Array | None]:
-    """The points of a cube around the medians: the few beyond it would make all cells too wide for the others."""
+    """Return the points of a cube around the medians; a few distant ones would make all cells too wide."""
     if (np.ptp(points, axis=0) <= length).all():
         return points, share
     away = np.abs(points - np.quantile(points, 0.5, axis=0, method="inverted_cdf")).max(axis=1)
-    # where they are not few, it is wide cells that do less harm
+    # if more than a few are distant, wide cells do less harm
     kept = away <= max(length / 2, np.quantile(away, 1 - FEW))
     return points[kept], None if share is None else share[kept] / share[kept].sum()
 
 
 def _outer(operation: Any, axes: list[Array]) -> Array:
-    """All combinations of entries, one of each axis."""
+    """Combine the entries of all axes."""
     whole = axes[0]
     for axis in axes[1:]:
         whole = operation.outer(whole, axis)
@@ -155,30 +155,28 @@ def _outer(operation: Any, axes: list[Array]) -> Array:
 
 
 def _cells(widths: float, columns: int) -> int:
-    """Cells per axis: a power of two, so many that one is a 64th of the width in one dimension, a 16th in more."""
+    """Return the cells per axis, a power of two: 64 per bandwidth in one dimension, 16 in more."""
     wanted = widths * (64 if columns == 1 else 16)
     return int(np.clip(2 ** np.ceil(log2(wanted)), FEWEST_CELLS[columns], MOST_CELLS[columns]))
 
 
-# The direct plug-in rule: the bandwidth of least asymptotic error, with an estimate for what is unknown in it.
-
-#: pairs of as many points are summed as fast as they are binned
+#: up to this number of points, sums over pairs are as fast as binning
 FEW_POINTS = 2000
 
 
 @stored()
 @dataclass(frozen=True)
 class PlugIn(ShapedRule):
-    """The two-stage direct plug-in rule (Sheather & Jones 1991; Wand & Jones 1995, sections 3.6.1 and 4.7).
+    """Two-stage direct plug-in rule (Sheather & Jones 1991; Wand & Jones 1995, sections 3.6.1 and 4.7).
 
-    The data are divided by their spread, and one width h is chosen for what is left: the one of least asymptotic error,
-    (d R(K)/(n ∫(Δp)²))^(1/(d+4)) for the Gaussian. ∫(Δp)² is estimated from pairs with a width that needs the next such
-    integral, and that one with a width that would be right for Gaussian data.
+    The data are divided by their spread, and a single width h is chosen that minimises the asymptotic error,
+    (d R(K)/(n ∫(Δp)²))^(1/(d+4)) for the Gaussian. ∫(Δp)² is estimated from pairs with a width that depends on the next
+    such integral, which in turn is estimated with a width that is optimal for Gaussian data.
 
     Parameters
     ----------
     shape : {"axes", "one", "matrix"}, default="axes"
-        What the spread is: a robust deviation of each column, their mean, or the covariance matrix.
+        The measure of spread: a robust deviation of each column, their mean, or the covariance matrix.
 
     Examples
     --------
@@ -202,13 +200,13 @@ class PlugIn(ShapedRule):
 def _functional(points: Array, spread: SampleSpread) -> Functional:
     if spread.columns > 3 or (spread.columns > 1 and len(points) <= FEW_POINTS):
         return PairFunctional(points, spread.share)
-    # integrals of higher derivatives take widths above what would be right for a Gaussian, up to the first stage's
+    # integrals of higher derivatives need widths between the optimal one for a Gaussian and that of the first stage
     fine = 0.5 * spread.count ** (-1 / (spread.columns + 4))
     return CosineFunctional(points, spread.share, fine, _first_width(spread.count, spread.columns))
 
 
 def _least_error(theta: Functional, count: float, columns: int) -> float:
-    """h from two stages, in units of the spread."""
+    """Return h from two stages, in units of the spread."""
     third = theta(3, _first_width(count, columns))
     second = theta(2, _width_for(2, third, count, columns))
     roughness = (4 * pi) ** (-columns / 2)
@@ -216,43 +214,43 @@ def _least_error(theta: Functional, count: float, columns: int) -> float:
 
 
 def _first_width(count: float, columns: int) -> float:
-    """The width for θ₃ if ∫ p Δ⁴p is that of the standard Gaussian."""
+    """Return the width for θ₃ if ∫ p Δ⁴p is that of the standard Gaussian."""
     return _width_for(3, at_zero(4, columns) * 2 ** (-(columns + 8) / 2), count, columns)
 
 
 def _width_for(order: int, next_integral: float, count: float, columns: int) -> float:
-    """The width for which the first two errors of θ_r cancel: of pairs of a point with itself, and of smoothing."""
+    """Return the width for which the two leading errors of θ_r, from diagonal terms and from smoothing, cancel."""
     return float((-2 * at_zero(order, columns) / (count * next_integral)) ** (1 / (columns + 2 * order + 2)))
 
 
 def at_zero(order: int, columns: int) -> float:
-    """Δʳφ(0) of the standard Gaussian: (−1)ʳ (2π)^(−d/2) d(d + 2)…(d + 2r − 2)."""
+    """Return Δʳφ(0) of the standard Gaussian: (−1)ʳ (2π)^(−d/2) d(d + 2)…(d + 2r − 2)."""
     moments = np.prod([columns + 2.0 * j for j in range(order)])
     return float((-1) ** order * (2 * pi) ** (-columns / 2) * moments)
 
 
 #: stages of the fixed point, as in the paper
 STAGES = 7
-#: cells that a bandwidth has to span; on a finer grid it would be the same
+#: cells that a bandwidth has to span; then a finer grid would not change it
 CELLS = 8
-#: widths, in units of the range, that grids are made for, one after the other until a bandwidth spans enough cells
+#: least widths, relative to the range, of the grids tried in turn until a bandwidth spans enough cells
 FINER = tuple(2.0**-power for power in range(8, 60, 4))
-#: and the greatest that they have room for
+#: greatest width of each grid, in units of its least width
 WIDE = 32
-#: gaps between points that are as good as any longer one, in units of that
+#: gaps between points are shortened to this multiple of the greatest width, beyond which kernels do not reach
 GAP = 12
-#: log of the ratio of neighbouring variances among which the first root is looked for
+#: log of the ratio of neighbouring variances between which the first root is bracketed
 RATIO = 0.7
 
 
 @stored()
 @dataclass(frozen=True)
 class ImprovedSheatherJones(Rule):
-    """The fixed point t = ξγ⁽⁷⁾(t) of Botev, Grotowski & Kroese (2010, algorithm 1), for one column.
+    """Improved Sheather–Jones rule for one column: the fixed point t = ξγ⁽⁷⁾(t) of Botev, Grotowski & Kroese (2010).
 
-    Several modes, far apart, do not mislead it. Points are binned, so that ten million take a moment. The authors'
-    program counts repeated values once, which makes the density of rounded numbers far too smooth; here they all count,
-    and no bandwidth below half the usual gap between different values is considered.
+    It is algorithm 1 of the paper. Several distant modes do not mislead it. Points are binned, so that ten million take
+    a moment. The authors' program counts repeated values once, which makes the density of rounded numbers far too
+    smooth; here all of them count, and no bandwidth below half the usual gap between different values is considered.
 
     Examples
     --------
@@ -295,7 +293,7 @@ def _first_fixed_point(spread: SampleSpread) -> float:
 
 
 def _in_order(spread: SampleSpread) -> tuple[Array, Array | None]:
-    """A copy of the points in ascending order, which are binned the faster, and their weights."""
+    """Return a copy of the points in ascending order, which speeds up binning, and their weights."""
     if spread.share is None:
         return np.sort(spread.X[:, 0]), None
     order = np.argsort(spread.X[:, 0])
@@ -303,7 +301,7 @@ def _in_order(spread: SampleSpread) -> tuple[Array, Array | None]:
 
 
 def _closer(points: Array, longest: float) -> Array:
-    """The points, groups of them moved together until no gap is longer: kernels do not reach across one of this."""
+    """Shift groups of points such that no gap is longer than `longest`, beyond which kernels do not reach."""
     gaps = np.diff(points)
     far = np.flatnonzero(gaps > longest)
     if not far.size:
@@ -314,9 +312,9 @@ def _closer(points: Array, longest: float) -> Array:
 
 
 def _first_root(cosines: CosineFunctional, count: float, finest: float) -> float:
-    """√t of the least t, up to the square of the range, where t − ξγ⁽⁷⁾(t) rises through 0; NaN if there is none.
+    """Return √t of the least t, up to the square of the range, where t − ξγ⁽⁷⁾(t) rises through 0, or NaN.
 
-    Where values are repeated, widths below half their usual gap are left out: they would make a comb of the density.
+    Where values are repeated, widths below half their usual gap are skipped: they would turn the density into a comb.
     """
 
     def excess(logarithm: float) -> float:
@@ -325,7 +323,7 @@ def _first_root(cosines: CosineFunctional, count: float, finest: float) -> float
     low = 2 * log(max(cosines.step, finest))
     above = excess(low) > 0
     if above and finest < cosines.step:
-        return 0.0  # somewhere below
+        return 0.0  # the root lies below the step of this grid
     for high in np.arange(low, RATIO, RATIO)[1:].tolist():
         below, above = not above, excess(high) > 0
         if below and above:
@@ -334,7 +332,7 @@ def _first_root(cosines: CosineFunctional, count: float, finest: float) -> float
 
 
 def _stages(cosines: CosineFunctional, count: float, t: float) -> float:
-    """ξγ⁽⁷⁾(t): from the norm of the seventh derivative down to the variance that the second one asks for."""
+    """Return ξγ⁽⁷⁾(t): from the norm of the seventh derivative down to the variance implied by the second."""
     norm = _norm(cosines, STAGES, t)
     for s in range(STAGES - 1, 1, -1):
         if norm == 0:
@@ -346,12 +344,12 @@ def _stages(cosines: CosineFunctional, count: float, t: float) -> float:
 
 
 def _norm(cosines: CosineFunctional, s: int, t: float) -> float:
-    """∫ (p̂⁽ˢ⁾)² of the density with a Gaussian kernel of variance t."""
+    """Return ∫ (p̂⁽ˢ⁾)² of the density with a Gaussian kernel of variance t."""
     return abs(cosines(s, sqrt(2 * t)))
 
 
 def _usual_gap(ordered: Array) -> float:
-    """How far apart neighbouring values usually are, if some are repeated; else 0."""
+    """Return the typical distance of neighbouring values if some are repeated, and 0 otherwise."""
     if (ordered[1:] != ordered[:-1]).all():
         return 0.0
     return float(np.median(np.diff(np.unique(ordered))))

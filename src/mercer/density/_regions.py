@@ -1,4 +1,4 @@
-"""Highest-density regions: the smallest sets of a given probability (Hyndman 1996)."""
+"""Quantiles and highest-density regions: the smallest sets of a given probability (Hyndman 1996)."""
 
 from __future__ import annotations
 
@@ -13,25 +13,23 @@ from scipy.optimize import brentq
 from mercer._errors import DataError, NoClosedFormError
 from mercer._typing import Array
 from mercer.density._density import Density
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 
 if TYPE_CHECKING:
     from mercer.density._windows import Windows
 
 
-# Where to look at a density on the line so that no hill of it is missed.
-
-#: points whose middles and kernels' ends are looked at one by one
+#: number of points up to which the centres and edges of all kernels are evaluated
 MOST_ENDS = 4096
-#: places that are left where very many are close together
+#: number of points to which very many close ones are thinned
 MOST_PLACES = 4096
 
 
 def probes_of(windows: Windows) -> Array:
-    """Fine steps around every point; of many points that nearly coincide, around one.
+    """Return fine steps around every point, after thinning points that nearly coincide.
 
-    In their middles kernels may have a tip, and where they end, the density bends or jumps: of some thousands of points
-    all these places count, too.
+    Kernels may have a tip at their centre, and where they end the density has a kink or a jump: for up to a few
+    thousand points, all centres and edges are included, too.
     """
     points, span = windows.points[:, 0], windows.span
     h = float(windows.scales[0]) * (np.ones(len(points)) if windows.factors is None else windows.factors)
@@ -48,7 +46,7 @@ def probes_of(windows: Windows) -> Array:
 
 
 def thinned(x: Array, step: float) -> tuple[Array, Array]:
-    """Rows and values of one x in every cell of width `step`, ascending; cells are wider where these are too many."""
+    """Return rows and values of one x per cell of width `step`, ascending; cells are wider if there are too many."""
     order = np.argsort(x, kind="stable")
     step = max(step, float(x[order[-1]] - x[order[0]]) / 1e15)
     while True:
@@ -59,19 +57,17 @@ def thinned(x: Array, step: float) -> tuple[Array, Array]:
         step *= 2
 
 
-# Quantiles of a density of one column: the inverse of its distribution function, by Newton's method between bounds.
-
-#: every other step halves what is left over, or the bounds: so many exhaust the digits of a number
+#: every other step halves the error or the bracket, so that this number exhausts the digits of a float
 STEPS = 250
 
 
 def quantiles(density: Density, q: Any) -> Array:
-    """The smallest x with cdf(x) ≥ q, for each q; 0 and 1 give the ends of where the density is positive.
+    """Return the smallest x with cdf(x) ≥ q for each q; 0 and 1 give the ends of the interval of positive density.
 
     Parameters
     ----------
     density : Density
-        Of one column.
+        A density of one column.
     q : array-like
         Probabilities.
 
@@ -82,7 +78,7 @@ def quantiles(density: Density, q: Any) -> Array:
     """
     if density.columns != 1:
         raise NoClosedFormError(
-            f"quantiles are those of one column, and the density has {density.columns}; ask its `marginal` or "
+            f"quantiles need one column, and the density has {density.columns}; use its `marginal` or "
             "`conditional` density of one."
         )
     asked = checked_probabilities(q)
@@ -95,7 +91,7 @@ def quantiles(density: Density, q: Any) -> Array:
 
 
 def checked_probabilities(q: Any) -> Array:
-    """Probabilities as an array; a `DataError` names what is none."""
+    """Return probabilities as an array; raise a `DataError` for the first value that is not a probability."""
     try:
         asked = np.asarray(q, dtype=float)
     except (TypeError, ValueError):
@@ -114,7 +110,7 @@ def _between(density: Density, q: Array) -> Array:
         excess = density.cdf(x[:, None]) - q
         lower, upper = np.where(excess >= 0, lower, x), np.where(excess >= 0, x, upper)
         steps = _newton(density, excess, x, lower, upper)
-        # a step that did not halve what is left over is followed by one that halves the bounds
+        # a step that did not halve the error is followed by a bisection
         following = np.where(np.abs(excess) <= 0.5 * off, steps, 0.5 * (lower + upper))
         near = 2 * np.spacing(np.abs(x)) + unit
         if ((np.abs(steps - x) <= near) | (upper - lower <= near)).all():
@@ -124,7 +120,7 @@ def _between(density: Density, q: Array) -> Array:
 
 
 def _start(density: Density, q: Array) -> Array:
-    """Quantiles of the points themselves."""
+    """Return quantiles of the points themselves."""
     points, weight = density.centres[:, 0], density.weight
     order = np.argsort(points)
     up_to = np.cumsum(np.ones(len(points)) if weight is None else weight[order] / weight.max())
@@ -133,36 +129,36 @@ def _start(density: Density, q: Array) -> Array:
 
 
 def _newton(density: Density, excess: Array, x: Array, lower: Array, upper: Array) -> Array:
-    """x − (F − q)/f, or the middle of the bounds where that leaves them."""
+    """Return x − (F − q)/f, or the middle of the bounds if that lies outside them."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         following = x - excess / np.exp(density.log_curve(x))
     inside = (following >= lower) & (following <= upper)
     return np.where(inside, following, 0.5 * (lower + upper))
 
 
-#: draws at which the density is looked at to find the level in several dimensions, and the error of it there
+#: draws from which the level is estimated in several dimensions, and the relative error of their densities
 DRAWS, DRAWN_ERROR = 10_000, 1e-3
-#: where an interval is looked at in which the density crosses the level, or may turn
+#: relative positions at which an interval with a crossing or an extremum is evaluated
 PARTS = np.array([0.2, 0.4, 0.6, 0.8])
-#: how near, in lengths of the interval, the crossing is to where a line would cross: at first
+#: initial distance, relative to the interval, of evaluations around the crossing of a line through its ends
 NEAR = 0.1
-#: of the logarithm of a level, where the coverage jumps and cannot be met
+#: tolerance of the log level if the coverage jumps
 LEVEL_ERROR = 1e-11
-#: a coverage that is off by less is met
+#: tolerance of the coverage
 MET = 1e-12
-#: how short it has to be, relatively, while the level is sought, and when it is found
+#: relative length of an interval with a crossing while the level is searched, and in the result
 FINE, FINEST = 1e-11, 0.0
-#: densities may differ by so much, relatively, and count as equal: they are sums in another order
+#: relative difference up to which densities count as equal, because they are sums in another order
 ROUNDING = 1e-12
-#: of golden sections, and how many there are: summits cannot be told to more than half of all digits
+#: golden section ratio, and number of steps: a maximum is determined to no more than half of all digits
 GOLDEN, SECTIONS = (np.sqrt(5) - 1) / 2, 38
 
 
 @dataclass(frozen=True, eq=False)
 class HighestDensityRegion:
-    """{x : p(x) ≥ level}, which holds `coverage` of the probability and is the smallest set that does.
+    """The smallest set of a given probability, {x : p(x) ≥ level}.
 
-    `intervals` has a row (low, high) for each piece of it where the density has one column, and is None otherwise.
+    `intervals` has a row (low, high) for each piece if the density has one column, and is None otherwise.
 
     Examples
     --------
@@ -184,25 +180,25 @@ class HighestDensityRegion:
         return float(np.exp(self.log_level))
 
     def contains(self, X: Any) -> Array:
-        """Whether each row lies in the region."""
+        """Return whether each row lies in the region."""
         rows, columns = np.asarray(X, dtype=float), self.density.columns
         if rows.ndim == 1 and columns == 1:
             rows = rows[:, None]
         if rows.ndim != 2 or rows.shape[1] != columns:
-            raise DataError(f"the region is one of {counted(columns, 'column')}, and X has the shape {rows.shape}.")
+            raise DataError(f"the region has {format_count(columns, 'column')}, and X has the shape {rows.shape}.")
         return np.asarray(self.density.log_density(rows) >= self.log_level - ROUNDING)
 
 
 def highest_density_region(density: Density, coverage: float) -> HighestDensityRegion:
-    """The region of this coverage: solved for on the curve in one dimension, estimated from draws in more."""
+    """Return the region of this coverage: exact in one dimension, estimated from draws in more."""
     return highest_density_regions(density, (coverage,))[0]
 
 
 def highest_density_regions(density: Density, coverages: Sequence[float]) -> list[HighestDensityRegion]:
-    """Regions of several coverages, which share their draws."""
+    """Return regions of several coverages from the same draws."""
     for coverage in coverages:
         if not (isinstance(coverage, Real) and 0 < coverage < 1):
-            raise DataError(f"coverage is a share of the probability, above 0 and below 1; got {coverage!r}.")
+            raise DataError(f"coverage is a probability above 0 and below 1; got {coverage!r}.")
     if density.columns == 1:
         return [_of_curve(density, coverage) for coverage in coverages]
     levels = _levels_of_draws(density, coverages)
@@ -210,9 +206,9 @@ def highest_density_regions(density: Density, coverages: Sequence[float]) -> lis
 
 
 def _levels_of_draws(density: Density, coverages: Sequence[float]) -> list[float]:
-    """Quantiles of log p(x) for draws x from p, always the same: a coverage is off by less than a hundredth.
+    """Return quantiles of log p(x) for draws x from p with a fixed seed; a coverage is off by less than a hundredth.
 
-    Hyndman takes the points the density was made of, if there is nothing else; p is higher there than at its draws.
+    Hyndman also suggests the points from which the density was made, but p is higher there than at its draws.
     """
     drawn = density.sample(DRAWS, np.random.default_rng(0))
     logs = density.log_density(drawn, rtol=DRAWN_ERROR)
@@ -220,7 +216,7 @@ def _levels_of_draws(density: Density, coverages: Sequence[float]) -> list[float
 
 
 def _of_curve(density: Density, coverage: float) -> HighestDensityRegion:
-    """Solve P(p(x) ≥ level) = coverage; where a level is a plateau the region is the first that holds enough."""
+    """Solve P(p(x) ≥ level) = coverage; where the coverage jumps, the region is the first that is large enough."""
     places = _with_turns(density, density.probes())
     logs = density.log_curve(places)
 
@@ -230,15 +226,15 @@ def _of_curve(density: Density, coverage: float) -> HighestDensityRegion:
 
     low, high = _bracket(places, logs, coverage, excess)
     log_level = low if high <= low else float(brentq(excess, low, high, xtol=LEVEL_ERROR))
-    if excess(log_level) < -1e-9:  # on the empty side of a jump
+    if excess(log_level) < -1e-9:  # below the jump
         log_level -= 2 * LEVEL_ERROR
     return HighestDensityRegion(coverage, log_level, _pieces(density, places, logs, log_level, FINEST), density)
 
 
 def _with_turns(density: Density, marks: Array) -> Array:
-    """Marks, parts of what lies between them, and the summits and valleys there.
+    """Return the marks, subdivisions of the intervals between them, and the maxima and minima of the density there.
 
-    From each of these places to the next the density rises or falls, or a hill would come out of nothing at some level.
+    Between consecutive points the density is then monotonic, so that no piece of a region is missed.
     """
     between = marks[:-1, None] * (1 - PARTS) + marks[1:, None] * PARTS
     places = np.unique(np.concatenate([marks, between.ravel()]))
@@ -255,7 +251,7 @@ def _with_turns(density: Density, marks: Array) -> Array:
 
 
 def _highest(curve: Callable[[Array], Array], left: Array, right: Array) -> Array:
-    """Where the curve is highest between each left and right, by golden sections."""
+    """Return the maximiser of the curve between each left and right, by golden section search."""
     inner, outer = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
     at_inner, at_outer = curve(inner), curve(outer)
     for _ in range(SECTIONS):
@@ -269,9 +265,9 @@ def _highest(curve: Callable[[Array], Array], left: Array, right: Array) -> Arra
 
 
 def _bracket(places: Array, logs: Array, coverage: float, excess: Callable[[float], float]) -> tuple[float, float]:
-    """Levels that hold enough and too little, near a guess.
+    """Return levels near a guess with too large and too small a coverage.
 
-    Both are the lowest if not even that one holds enough, and the highest if that is a plateau that does.
+    Both are the lowest if even that has too little coverage, and the highest if that is a plateau with enough.
     """
     lowest, highest = float(logs[np.isfinite(logs)].min()), float(logs.max())
     low = high = min(max(_guess(places, logs, coverage), lowest), highest)
@@ -286,7 +282,7 @@ def _bracket(places: Array, logs: Array, coverage: float, excess: Callable[[floa
 
 
 def _guess(places: Array, logs: Array, coverage: float) -> float:
-    """The level if the density were a step around every place, and a step were in the region or not."""
+    """Return the level for a density that is a step function around the points."""
     up_to = np.concatenate([places[:1], 0.5 * places[1:] + 0.5 * places[:-1], places[-1:]])
     order = np.argsort(-logs)
     masses = np.cumsum((np.exp(logs - logs.max()) * np.diff(up_to / (places[-1] - places[0])))[order])
@@ -298,7 +294,7 @@ def _mass(density: Density, pieces: Array) -> Array:
 
 
 def _pieces(density: Density, places: Array, logs: Array, log_level: float, fine: float) -> Array:
-    """Intervals in which log p ≥ log level, but for rounding, of shape (pieces, 2)."""
+    """Return the intervals in which log p ≥ log level, up to rounding, of shape (pieces, 2)."""
     log_level -= ROUNDING
     inside = np.concatenate([[False], logs >= log_level, [False]])
     starts = np.flatnonzero(~inside[:-1] & inside[1:])
@@ -309,11 +305,11 @@ def _pieces(density: Density, places: Array, logs: Array, log_level: float, fine
 
 
 def _crossings(density: Density, outside: Array, inside: Array, log_level: float, fine: float) -> Array:
-    """Where the density passes the level between places outside and inside of the region.
+    """Return the points at which the density crosses the level, between points outside and inside the region.
 
-    Intervals are looked at in some places at once, which costs little more than one: around where a line through their
-    ends would cross, ever nearer to it while that comes true, and in even steps, so that jumps do no harm. A region
-    ends at an outer place that belongs to it, as those on the bounds of a support may.
+    Intervals are evaluated at several points at once, which costs little more than one: around the crossing of a line
+    through their ends, the nearer the better that prediction was, and at even steps, which handle jumps. A region
+    ends at an outer point that belongs to it, as those on the bounds of a support may.
     """
     below, above = (density.log_curve(places) - log_level for places in (outside, inside))
     inside = np.where(below >= 0, outside, inside)
@@ -331,7 +327,7 @@ def _crossings(density: Density, outside: Array, inside: Array, log_level: float
 def _narrowed(
     density: Density, outside: Array, inside: Array, below: Array, above: Array, near: Array, log_level: float
 ) -> tuple[Array, Array, Array, Array]:
-    """The part of every interval in which the density passes the level first, and what log p − log level is at ends."""
+    """Return the part of every interval with the first crossing of the level, and log p − log level at its ends."""
     straight = np.where(np.isfinite(below), below / np.where(np.isfinite(below), below - above, -1.0), 0.5)
     around = np.stack([straight - near, straight + near], axis=1)
     parts = np.sort(np.column_stack([np.tile(PARTS, (len(near), 1)), np.clip(around, 0, 1)]), axis=1)

@@ -1,4 +1,4 @@
-"""Kernel regression by lines: local means are flat where the line that fits the values around a point best is not."""
+"""Local fits of kernel regression: means, votes and lines, with and without a row of the fit."""
 
 from __future__ import annotations
 
@@ -20,40 +20,38 @@ from mercer.density._kernels import SmoothingKernel
 from mercer.density._mixed import PAIRS, MixedRows, MixedSums, shares
 from mercer.density._windows import Windows
 
-# Kernel regression: the answer from the values around a point, and what it is without a row of its own.
-
-#: sums of squared weights are taken from those of squared kernels up to this distance, in logs: beyond, digits cancel
+#: log distance up to which sums of squared weights are computed from squared kernels; beyond, digits cancel
 FAR = 1e6
-#: nobody is further away than that when the nearest is looked for, in units of the furthest point: digits would be lost
+#: distances in the search for the nearest point are clipped at this, in units of the furthest point
 ENDLESS = 1e6
 
 
 def _is_as_wide_as_its_queries(fit: Any) -> bool:
-    """Whether rows that are asked for have as many numbers as the points: one, where no bandwidth divides them."""
+    """Return whether queries have as many columns as the points: one, if there is no bandwidth."""
     return fit.bandwidth is not None or fit._sums.points.numbers.shape[1] == 1
 
 
 @stored(_is_as_wide_as_its_queries, tag=None)
 class LocalFit(ABC):
-    """Rows with values and a kernel around each, whose heights at a point are weights of the values.
+    """Base class of local fits: rows with values, weighted by the kernels of the rows at a query.
 
     Parameters
     ----------
     kernel : SmoothingKernel
-        What is laid around each row.
+        Kernel centred on each row.
     bandwidth : Bandwidth or None
-        How wide; None if there are no numbers, only categories.
-    rows : Rows
-        What the values belong to.
+        Width of the kernel; None if there are only categories.
+    rows : MixedRows
+        Rows of the fit.
     values : array of shape (n, outputs)
-        Values.
+        Values of the rows.
     weight : array of shape (n,)
-        Of each row, positive.
+        Positive weight of each row.
     mismatch, levels : arrays of shape (q,), default=None
-        λ of each category, and how many levels it has.
+        λ of each category, and its number of levels.
     """
 
-    #: whether values are taken from their mean, so that a constant is reproduced to the last digit
+    #: whether values are centred, so that a constant is reproduced exactly
     centred: ClassVar[bool] = True
 
     def __init__(
@@ -75,21 +73,21 @@ class LocalFit(ABC):
         points, factors = self._in_bandwidths(rows), None
         if bandwidth is not None and bandwidth.sensitivity > 0:
             factors = Windows(kernel, bandwidth, rows.numbers - self.centre, weight).sums.factors
-        # the unit of weights cancels, and the squares of weights are numbers
+        # scaled so that squares of weights do not overflow; the scale cancels
         self._sums = MixedSums(kernel, points, weight / weight.max(), factors, mismatch=mismatch, levels=levels)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What it was made of: all else is soon found again."""
+        """Return the arguments and the sums; everything else is recomputed on demand."""
         return {name: value for name, value in self.__dict__.items() if name not in ("there", "_squares", "_tree")}
 
     @cached_property
     def there(self) -> dict[Any, Any]:
-        """The rows where tensors are compared with them (`smoothing.tensors`), never saved."""
+        """Copies of the rows on devices, for `_tensor_sums`; never saved."""
         return {}
 
     @property
     def points(self) -> MixedRows:
-        """The rows in units of the bandwidth, around the `centre`."""
+        """The rows in units of the bandwidth, relative to the `centre`."""
         return self._sums.points
 
     @property
@@ -102,53 +100,53 @@ class LocalFit(ABC):
 
     @property
     def values(self) -> Array:
-        """As they were given."""
+        """The values, uncentred."""
         return np.asarray(self._values + self.origin)
 
     def numbers(self) -> Array:
-        """Of the rows, as they were given but for rounding."""
+        """The numbers of the rows in their original units, up to rounding."""
         numbers = self._sums.points.numbers
         return numbers[:, :0] if self.bandwidth is None else self.bandwidth.coloured(numbers) + self.centre
 
     def at(self, rows: MixedRows) -> Array:
-        """The answer for each row, of shape (m, outputs); NaN where no point is in reach."""
+        """Return the result for each row, of shape (m, outputs); NaN where no point is in reach."""
         return self._answer(self._in_bandwidths(rows), None) + self.origin
 
     def left_out(self, index: Array) -> Array:
-        """The answer for each of these rows of the fit from all others; NaN where none of these is in reach."""
+        """Return the result for each of these rows of the fit from all others; NaN where none of these is in reach."""
         return self._answer(self._sums.points.take(index), index) + self.origin
 
     @abstractmethod
     def _answer(self, queries: MixedRows, itself: Array | None) -> Array:
-        """For centred values; `itself` as in `MixedSums.means`."""
+        """Return the results for centred values; `itself` as in `MixedSums.means`."""
 
-    # Weights, which are a matrix.
+    # The weights as a matrix.
 
     def weights(self, rows: MixedRows) -> Array:
-        """The weight of every value in every answer, of shape (m, n): rows sum to 1, or are NaN out of reach."""
+        """Return the weight of every value in every result, of shape (m, n); rows sum to 1, or are NaN out of reach."""
         out = np.empty((rows.count, self.count))
         for block, weights in self._weight_blocks(self._in_bandwidths(rows)):
             out[block] = weights
         return out
 
     def _weight_blocks(self, queries: MixedRows) -> Iterator[tuple[slice, Array]]:
-        """Some queries after the other."""
+        """Yield blocks of queries with their weights."""
         for block in row_blocks(queries.count, max(1, PAIRS // self.count)):
             some = queries.take(block)
             yield block, self._weights(some, shares(self._sums.log_terms(some)))
 
     @abstractmethod
     def _weights(self, queries: MixedRows, of_mean: Array) -> Array:
-        """Weights of the answers, from those of the means."""
+        """Return the weights of the results, from those of the means."""
 
     def variances(self, rows: MixedRows, noise: Array) -> Array:
-        """Σ_j ℓ_j² times the local mean of the noise, for weights ℓ, of shape (m, outputs); NaN out of reach."""
+        """Return Σ_j ℓ_j² times the local mean of the noise, for weights ℓ, of shape (m, outputs); NaN out of reach."""
         queries = self._in_bandwidths(rows)
         squares = np.maximum(self._squared_weights(queries), 0.0)
         return np.asarray(squares[:, None] * self._sums.means(queries, noise))
 
     def _squared_weights(self, queries: MixedRows) -> Array:
-        """Sums of the squares of all weights, from squared kernels if these are kernels and no digits cancel."""
+        """Return the sums of the squares of all weights, by squared kernels where that is possible and accurate."""
         if self._squares is None:
             found, vague = np.empty(queries.count), np.arange(queries.count)
         else:
@@ -160,18 +158,18 @@ class LocalFit(ABC):
 
     @abstractmethod
     def _from_squares(self, queries: MixedRows, squares: MixedSums) -> tuple[Array, Array]:
-        """Sums of the squares of all weights, and where that is not certain."""
+        """Return the sums of squared weights from squared kernels, and a mask of those that are inaccurate."""
 
     @cached_property
     def _squares(self) -> MixedSums | None:
         return self._sums.squared()
 
-    # Out of reach.
+    # Queries out of reach.
 
     def nearest(self, rows: MixedRows) -> Array:
-        """The value of the nearest row of the fit, in units of the bandwidth, for each row.
+        """Return the value of the nearest row of the fit, in units of the bandwidth, for each row.
 
-        Where there are categories, it is one of those that agree in most of them.
+        With categories it is the nearest of the rows that agree in most of them.
         """
         queries = self._in_bandwidths(rows)
         if queries.codes is None:
@@ -181,7 +179,7 @@ class LocalFit(ABC):
         return np.asarray(self._values[index] + self.origin)
 
     def nearest_left_out(self, index: Array) -> Array:
-        """The value of the row nearest to each of these rows of the fit, other than itself."""
+        """Return the value of the nearest other row for each of these rows of the fit."""
         queries = self._sums.points.take(index)
         if queries.codes is not None:
             return np.asarray(self._values[self._nearest_mixed(queries, index)] + self.origin)
@@ -190,11 +188,11 @@ class LocalFit(ABC):
         return np.asarray(self._values[other] + self.origin)
 
     def mean(self) -> Array:
-        """Of all values."""
+        """Return the weighted mean of the values."""
         return self.origin + _mean(self._values, self.weight)
 
     def mean_left_out(self, index: Array) -> Array:
-        """Of all values but that of each of these rows."""
+        """Return the weighted mean of all other values for each of these rows."""
         mean, share = self.mean(), (self.weight[index] / self.weight.sum())[:, None]
         return np.asarray(mean - share / (1 - share) * (self._values[index] + self.origin - mean))
 
@@ -203,7 +201,7 @@ class LocalFit(ABC):
         return KDTree(self._within(self._sums.points.numbers))
 
     def _within(self, numbers: Array) -> Array:
-        """In units of the furthest point, none so far away that its squared distances would not be numbers."""
+        """Scale by the furthest point and clip, so that squared distances do not overflow."""
         away = np.abs(self._sums.points.numbers).max()
         scaled = numbers / (away if away > 0 else 1.0)
         return np.asarray(scaled / np.maximum(np.abs(scaled).max(axis=1, keepdims=True) / ENDLESS, 1.0))
@@ -235,7 +233,7 @@ class LocalFit(ABC):
     _sums=part_of(MixedSums, n="n", d="d"),
 )
 class LocalMeans(LocalFit):
-    """Σ_j w_j(x) y_j, w_j(x) ∝ K_h(x − x_j): Nadaraya and Watson's."""
+    """Nadaraya–Watson means Σ_j w_j(x) y_j with w_j(x) ∝ K_h(x − x_j)."""
 
     def _answer(self, queries: MixedRows, itself: Array | None) -> Array:
         return self._sums.means(queries, self._values, itself=itself)
@@ -261,13 +259,13 @@ class LocalMeans(LocalFit):
     _sums=part_of(MixedSums, n="n", d="d"),
 )
 class LocalVotes(LocalMeans):
-    """Local means of shares, in which the digits of the smallest count."""
+    """Local means of class indicators, which are not centred so that small shares keep their digits."""
 
     centred: ClassVar[bool] = False
 
 
 def answers(fit: LocalFit, rows: MixedRows, out_of_reach: str) -> Array:
-    """The answer for each row; where no point is in reach the nearest value, the mean of all, or NaN."""
+    """Return the result for each row; where no point is in reach the nearest value, the mean of all, or NaN."""
     found = fit.at(rows)
     lost = np.flatnonzero(np.isnan(found[:, 0]))
     if lost.size and out_of_reach in ("nearest", "mean"):
@@ -276,7 +274,7 @@ def answers(fit: LocalFit, rows: MixedRows, out_of_reach: str) -> Array:
 
 
 def answers_left_out(fit: LocalFit, out_of_reach: str, index: Array | None = None) -> Array:
-    """The answer for each row of the fit, or some of them, from all others; NaN if there are none."""
+    """Return the result for rows of the fit from all others; NaN if there are no others."""
     index = np.arange(fit.count) if index is None else index
     if fit.count == 1:
         return np.full((len(index), fit.outputs), np.nan)
@@ -288,9 +286,9 @@ def answers_left_out(fit: LocalFit, out_of_reach: str, index: Array | None = Non
 
 
 def left_out_error(fit: LocalFit, units: Array, out_of_reach: str, index: Array | None = None) -> float:
-    """Weighted mean over rows, or some of them, of the squared error without them, each output in its unit.
+    """Return the weighted mean, over rows of the fit, of the squared error without them, each output in its unit.
 
-    A row that has no answer is answered with the mean of the others.
+    Where the result is undefined, the mean of the others is used.
     """
     index = np.arange(fit.count) if index is None else index
     found = answers_left_out(fit, "nearest" if out_of_reach == "nearest" else "mean", index)
@@ -299,7 +297,7 @@ def left_out_error(fit: LocalFit, units: Array, out_of_reach: str, index: Array 
 
 
 def _unequal(queries: MixedRows, points: MixedRows) -> Array:
-    """In how many categories each pair differs."""
+    """Return the number of categories in which each pair differs."""
     assert queries.codes is not None
     assert points.codes is not None
     total = np.zeros((queries.count, points.count))
@@ -309,18 +307,17 @@ def _unequal(queries: MixedRows, points: MixedRows) -> Array:
 
 
 def _mean(values: Array, weight: Array) -> Array:
-    """Weighted mean of every column, exact where a column is constant."""
+    """Return the weighted mean of every column, exactly where a column is constant."""
     first = values[0]
     return np.asarray(first + (weight / weight.sum()) @ (values - first))
 
 
-#: moments of points around queries that are held together
+#: entries of moment matrices that are held together
 MOMENTS = 1 << 22
-#: a direction in which points in reach differ by less than the root of this, in units of how far away they are, has no
-#: slope: a thousandth of the digits would be left of it
+#: relative variance of the points in reach along a direction below which its slope is 0: fewer than a quarter of
+#: the digits of the slope would be left
 FLAT = 1e-12
-#: sums of squared weights are taken from sums of squared kernels if a line is prolonged by no more than this: beyond,
-#: digits cancel
+#: leverage up to which sums of squared weights are computed from squared kernels: beyond, digits cancel
 PROLONGED = 1e3
 
 
@@ -335,14 +332,14 @@ PROLONGED = 1e3
     _sums=part_of(MixedSums, n="n", d="d"),
 )
 class LocalLines(LocalFit):
-    """The value at x of the line, or plane, that fits the values best with the weights K_h(x − x_j).
+    """Values at x of the line, or plane, that fits the values best with the weights K_h(x − x_j).
 
-    A direction in which the points in reach do not differ has the slope 0, so that the answer is their mean where there
-    is but one of them.
+    The slope is 0 in directions in which the points in reach do not differ, so that a single point in reach determines
+    the result.
     """
 
     def slopes(self, rows: MixedRows) -> Array:
-        """∂/∂x_j of each line, of shape (m, outputs, d), in units of the columns; NaN where no point is in reach."""
+        """Return ∂/∂x_j of each line, of shape (m, outputs, d), in units of the columns; NaN out of reach."""
         found = np.empty((rows.count, self.outputs, self._sums.points.numbers.shape[1]))
         for block, slope, _, _, unit in self._lines(self._in_bandwidths(rows), None):
             found[block] = np.swapaxes(slope / unit[:, :, None], 1, 2)
@@ -355,7 +352,7 @@ class LocalLines(LocalFit):
         return found
 
     def _lines(self, queries: MixedRows, itself: Array | None) -> Iterator[tuple[slice, Array, Array, Array, Array]]:
-        """Some queries after the other: slopes, means of the values, means of the points from the query, and units.
+        """Yield blocks of queries with slopes, means of the values, means of the points minus the query, and units.
 
         Slopes and points are in these units, one for each axis.
         """
@@ -368,7 +365,7 @@ class LocalLines(LocalFit):
             yield block, inverse @ (moments[:, 1:] / unit[:, :, None] - z[:, :, None] * mean[:, None, :]), mean, z, unit
 
     def _moment_blocks(self, queries: MixedRows) -> list[slice]:
-        """Queries whose matrices of all pairs of columns are held together."""
+        """Return blocks of queries whose moment matrices fit into memory together."""
         size = (queries.numbers.shape[1] + 1) ** 2
         if size > MOMENTS:
             refuse_beyond_memory(
@@ -379,7 +376,7 @@ class LocalLines(LocalFit):
         return row_blocks(queries.count, max(1, MOMENTS // size))
 
     def _weights(self, queries: MixedRows, of_mean: Array) -> Array:
-        """w_j (1 − z̄ᵀ C⁺ (z_j − z̄)) for points at z_j from the query, C their covariance."""
+        """Return w_j (1 − z̄ᵀ C⁺ (z_j − z̄)) for points z_j relative to the query and their covariance C."""
         S, _, _ = self._sums.local_moments(queries, self._values[:, :1])
         inverse, z, unit = _inverse_spread(S)
         lever = np.einsum("md,mde->me", z, inverse) / unit
@@ -406,10 +403,10 @@ class LocalLines(LocalFit):
 
 
 def _inverse_spread(S: Array) -> tuple[Array, Array, Array]:
-    """C⁺ of the covariance of points in reach, directions without spread left out; their mean from the query; units.
+    """Return the pseudo-inverse C⁺ of the covariance of the points in reach, their mean minus the query, and units.
 
-    C⁺ and the mean are in these units, the distances along each axis: a bandwidth may make distances so small that C⁺
-    would be beyond all floats.
+    Directions without spread are left out. C⁺ and the mean are in these units, the typical distances along each axis,
+    because C⁺ may overflow in units of the bandwidth.
     """
     moments = S[:, 1:] / _total(S)
     z, squares = moments[:, :, 0], moments[:, :, 1:]
@@ -425,13 +422,13 @@ def _inverse_spread(S: Array) -> tuple[Array, Array, Array]:
 
 
 def _total(S: Array) -> Array:
-    """Weight of all points, NaN where none is in reach."""
+    """Return the weight of all points, NaN where none is in reach."""
     total = S[:, :1, :1]
     return np.asarray(np.where(total > 0, total, np.nan))
 
 
 def _uncoloured(bandwidth: Bandwidth | None, slope: Array) -> Array:
-    """L⁻ᵀ b for slopes b in units of the bandwidth."""
+    """Return L⁻ᵀ b for slopes b in units of the bandwidth."""
     if bandwidth is None:
         return slope[:, :, :0]
     L = bandwidth.root

@@ -1,4 +1,4 @@
-"""Rules that would be right for Gaussian data: Scott's and Silverman's, and scikit-learn's numbers of those names."""
+"""Bandwidth rules that are optimal for Gaussian data: Scott's and Silverman's, also as scikit-learn computes them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,16 @@ from mercer._typing import Array
 from mercer.density._bandwidth import Bandwidth
 from mercer.density._kernels import Gaussian, SmoothingKernel
 from mercer.families.quartiles import quartile_distance
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 
-# What a rule is: something that chooses a bandwidth from points.
-
-#: one number for all axes, a number for each, or a matrix that turns with the data
+#: one number for all axes, a number for each, or a multiple of the covariance matrix
 Shape = Literal["one", "axes", "matrix"]
 SHAPES = ("one", "axes", "matrix")
 
 
 @dataclass(frozen=True)
 class Rule(ABC):
-    """Chooses a bandwidth from points: the data times c give the bandwidth times c.
+    """Base class of bandwidth rules. Rules are equivariant: data times c give the bandwidth times c.
 
     Examples
     --------
@@ -45,29 +43,29 @@ class Rule(ABC):
     def choose(
         self, X: Array, weight: Array | None, kernel: SmoothingKernel, *, names: Sequence[str] | None = None
     ) -> Bandwidth:
-        """The bandwidth for these points.
+        """Choose a bandwidth for these points.
 
         Parameters
         ----------
         X : array of shape (n, d)
             The points.
         weight : array of shape (n,) or None
-            Of each point.
+            Weight of each point.
         kernel : SmoothingKernel
-            What is to be laid around them.
+            Kernel that will be centred on each point.
         names : sequence of str, default=None
-            What the columns are called in messages.
+            Column names, for error messages.
 
         Returns
         -------
         Bandwidth
-            With the method and, where one was optimised, the criterion.
+            The bandwidth with the name of the method and, where one was optimised, the criterion.
         """
 
 
 @dataclass(frozen=True)
 class ShapedRule(Rule):
-    """A rule that is told which form of bandwidth to choose.
+    """Base class of rules for several forms of bandwidth.
 
     Parameters
     ----------
@@ -80,34 +78,32 @@ class ShapedRule(Rule):
     def __post_init__(self) -> None:
         if self.shape not in SHAPES:
             raise BandwidthError(
-                f"a bandwidth has no shape {quoted(self.shape)}. {did_you_mean(str(self.shape), SHAPES)}"
+                f"a bandwidth cannot have shape {quoted(self.shape)}. {did_you_mean(str(self.shape), SHAPES)}"
             )
 
 
 def canonical(kernel: SmoothingKernel, columns: int) -> float:
-    """How many times as wide as a Gaussian's the bandwidth of a kernel has to be to smooth as much."""
+    """Return the factor between bandwidths of a kernel and of the Gaussian that smooth equally."""
     if isinstance(kernel, Gaussian):
         return 1.0
     return kernel.canonical(columns) / Gaussian().canonical(columns)
 
 
-# How far points are spread: weighted deviations, quartiles and covariance, and what to say when there is no spread.
-
-#: quartiles of a Gaussian are so many standard deviations apart
+#: the interquartile range of a Gaussian, in standard deviations
 IQR_OF_GAUSSIAN = 1.349
 
 
 class SampleSpread:
-    """Spread of weighted points, column by column and jointly.
+    """Weighted standard deviations, quartiles and covariance of points; errors if there is no spread.
 
     Parameters
     ----------
     X : array of shape (n, d)
-        The points; those of weight 0 are left out.
+        The points; those of weight 0 are ignored.
     weight : array of shape (n,), default=None
-        Of each; 1 if not given.
+        Weight of each point; 1 if not given.
     names : sequence of str, default=None
-        What the columns are called in messages.
+        Column names, for error messages.
     """
 
     def __init__(self, X: Array, weight: Array | None = None, names: Sequence[str] | None = None) -> None:
@@ -127,25 +123,25 @@ class SampleSpread:
 
     @cached_property
     def count(self) -> float:
-        """Number of points, or (Σw)²/Σw² where they are weighted (as in SciPy)."""
+        """Number of points, or (Σw)²/Σw² if they are weighted (as in SciPy)."""
         return float(len(self.X) if self.share is None else 1 / np.square(self.share).sum())
 
     @cached_property
     def deviations(self) -> Array:
-        """Standard deviation of each column, Σw(x − x̄)²/(1 − Σw²) with weights that sum to one (n − 1 if equal)."""
+        """Standard deviation of each column: Σw(x − x̄)²/(1 − Σw²) with weights that sum to one (n − 1 if equal)."""
         Z = self.centred / self._units
         squares = np.einsum("ij,ij->j", Z, Z / len(Z) if self.share is None else Z * self.share[:, None])
         return np.asarray(np.sqrt(squares * self._unbiased) * self._units)
 
     @cached_property
     def robust(self) -> Array:
-        """min(standard deviation, interquartile range/1.349) of each column; the first where the second is 0."""
+        """min(standard deviation, interquartile range/1.349) of each column; the former where the latter is 0."""
         range_ = np.array([quartile_distance(column, self.share) for column in self.X.T]) / IQR_OF_GAUSSIAN
         return np.where(range_ > 0, np.minimum(range_, self.deviations), self.deviations)
 
     @cached_property
     def covariance(self) -> Array:
-        """Like `deviations`, between all columns."""
+        """Unbiased covariance matrix."""
         self._refuse_too_few()
         unit = self._units
         Z = self.centred / unit
@@ -162,13 +158,13 @@ class SampleSpread:
 
     @cached_property
     def centred(self) -> Array:
-        """The points around their mean, which keeps the digits of columns far from 0."""
+        """The points minus their mean, which keeps the digits of columns far from 0."""
         rough = self.X - self.X[0]
         return np.asarray(rough - np.average(rough, axis=0, weights=self.share))
 
     @cached_property
     def _units(self) -> Array:
-        """Largest distance from the mean, so that squares neither overflow nor vanish."""
+        """Largest distance from the mean of each column, so that squares neither overflow nor vanish."""
         return np.asarray(np.maximum(self.centred.max(axis=0), -self.centred.min(axis=0)))
 
     def _refuse_no_numbers(self) -> None:
@@ -183,8 +179,8 @@ class SampleSpread:
     def _refuse_no_spread(self) -> None:
         if len(self.X) < 2:
             raise BandwidthError(
-                f"a bandwidth cannot be chosen from {counted(len(self.X), 'point')} of positive weight: there is no "
-                "spread to go by. Give more points, or the bandwidth as a number."
+                f"a bandwidth cannot be chosen from {format_count(len(self.X), 'point')} of positive weight, which "
+                "have no spread. Give more points, or the bandwidth as a number."
             )
         constant = np.flatnonzero((self.X[0] == self.X).all(axis=0))
         if constant.size:
@@ -222,19 +218,19 @@ class SampleSpread:
 
 
 def scott_factor(count: float, columns: int) -> float:
-    """n^(−1/(d+4))."""
+    """Return n^(−1/(d+4))."""
     return float(count ** (-1 / (columns + 4)))
 
 
 def silverman_factor(count: float, columns: int) -> float:
-    """(n(d+2)/4)^(−1/(d+4)): what minimises the asymptotic error for Gaussian data."""
+    """Return (n(d+2)/4)^(−1/(d+4)), which minimises the asymptotic error for Gaussian data."""
     return float((count * (columns + 2) / 4) ** (-1 / (columns + 4)))
 
 
 @stored()
 @dataclass(frozen=True)
 class UnscaledScott(Rule):
-    """scikit-learn's "scott": n^(−1/(d+4)), whatever the scale of the data, their weights or the kernel."""
+    """scikit-learn's "scott": n^(−1/(d+4)), independent of the scale of the data, the weights and the kernel."""
 
     def choose(
         self, X: Array, weight: Array | None, kernel: SmoothingKernel, *, names: Sequence[str] | None = None
@@ -245,7 +241,7 @@ class UnscaledScott(Rule):
 @stored()
 @dataclass(frozen=True)
 class UnscaledSilverman(Rule):
-    """scikit-learn's "silverman": (n(d+2)/4)^(−1/(d+4)), whatever the scale of data, their weights or the kernel."""
+    """scikit-learn's "silverman": (n(d+2)/4)^(−1/(d+4)), independent of the scale of the data, weights and kernel."""
 
     def choose(
         self, X: Array, weight: Array | None, kernel: SmoothingKernel, *, names: Sequence[str] | None = None
@@ -256,7 +252,7 @@ class UnscaledSilverman(Rule):
 @stored()
 @dataclass(frozen=True)
 class Scott(ShapedRule):
-    """n^(−1/(d+4)) standard deviations (Scott 1992); with shape="matrix" SciPy's `gaussian_kde(…, "scott")`.
+    """Scott's rule (1992): n^(−1/(d+4)) standard deviations; with shape="matrix" SciPy's `gaussian_kde(…, "scott")`.
 
     Examples
     --------
@@ -278,10 +274,10 @@ class Scott(ShapedRule):
 @stored()
 @dataclass(frozen=True)
 class Silverman(ShapedRule):
-    """Silverman's rule of thumb (1986), which is not misled by long tails.
+    """Silverman's rule of thumb (1986), which is robust to long tails.
 
     In one dimension 0.9 A n^(−1/5) with A = min(standard deviation, interquartile range/1.349), as in statsmodels and
-    (with 1.34) R's `bw.nrd0`; in more, (n(d+2)/4)^(−1/(d+4)) A_j. With shape="matrix" it is what SciPy's
+    (with 1.34) R's `bw.nrd0`; in more, (n(d+2)/4)^(−1/(d+4)) A_j. With shape="matrix" it equals SciPy's
     `gaussian_kde(…, "silverman")` has.
 
     Examples
@@ -305,12 +301,12 @@ class Silverman(ShapedRule):
 
 
 def shaped(spread: SampleSpread, shape: Shape, factor: float, *, robust: bool, method: str) -> Bandwidth:
-    """`factor` times the spread of the data, in the form that was asked for."""
+    """Return `factor` times the spread of the data, as a number, a vector or a matrix."""
     if shape == "matrix":
         return Bandwidth(factor**2 * spread.covariance, method=method)
     sizes = spread.robust if robust else spread.deviations
     if shape == "axes" and spread.columns > 1:
         return Bandwidth(factor * sizes, method=method)
-    # Silverman 1986, p. 87: the mean of the variances stands for all
+    # Silverman 1986, p. 87: the mean of the variances stands for all of them
     unit = sizes.max()
     return Bandwidth(factor * float(np.sqrt(np.mean(np.square(sizes / unit))) * unit), method=method)

@@ -1,7 +1,7 @@
-"""Sums of smoothing kernels over points, Σ_j w_j k(x − x_j): what densities and kernel regression have in common.
+"""Sums of smoothing kernels over points, Σ_j w_j k(x − x_j), on which densities and kernel regression are based.
 
-Coordinates are in units of the bandwidth. Points and queries are put in order in blocks, and blocks too far from each
-other to matter are never compared: what they would add is less than rounding, or, of a compact kernel, nothing.
+Coordinates are in units of the bandwidth. Points and queries are sorted into blocks of nearby ones. Pairs of blocks
+that are too far apart to matter are skipped: their contribution is below rounding or, for a compact kernel, zero.
 """
 
 from __future__ import annotations
@@ -37,21 +37,19 @@ from mercer.density.sum_loops import (
     nearest,
 )
 
-# Points put in order, so that those close together are in one block.
-
-#: where the points lie that fill up the last block: nearest to nothing, but finite, so that 0 times it is 0
+#: coordinate of the points that pad the last block: far away, but finite, so that its product with 0 is 0
 AWAY = 1e300
 
 
 def in_blocks(points: Array, size: int) -> Array:
-    """An order of the points in which every `size` of them are close together."""
+    """Return an order of the points in which every `size` of them are close together."""
     if points.shape[1] == 1:
         return np.argsort(points[:, 0], kind="stable")
     return np.asarray(halve(points, size))
 
 
 def padded(values: Array, filling: float) -> Array:
-    """Values of points in blocks, the last one filled up: (points,) -> (blocks, SIZE)."""
+    """Arrange values of points in blocks, with padding: (points,) -> (blocks, SIZE)."""
     blocks = -(-len(values) // SIZE)
     full = np.full(blocks * SIZE, filling)
     full[: len(values)] = values
@@ -59,17 +57,17 @@ def padded(values: Array, filling: float) -> Array:
 
 
 class Blocks(NamedTuple):
-    """Points in blocks, coordinate by coordinate; what fills up the last one is far away from all."""
+    """Points in blocks, stored by coordinate; padding is far away from all points."""
 
-    #: (blocks, columns, SIZE)
+    #: coordinates, of shape (blocks, columns, SIZE)
     points: Array
-    #: 1/λ² of each point (1/λ for sums of |u|): (blocks, SIZE), or (blocks, 0) where nobody asks for it
+    #: 1/λ² of each point (1/λ for sums of |u|): (blocks, SIZE), or (blocks, 0) if not needed
     spread: Array
     boxes: Boxes
 
     @classmethod
     def of(cls, points: Array, weight: Array, spread: Array | None) -> Blocks:
-        """Of points that are in order."""
+        """Build blocks from points that are sorted already."""
         columns = np.stack([padded(x, AWAY) for x in points.T], axis=1)
         starts, weights = np.arange(0, len(points), SIZE), padded(weight, 0.0)
         around = np.empty((len(starts), 0)) if spread is None else padded(spread, 1.0)
@@ -81,32 +79,30 @@ class Blocks(NamedTuple):
 
 
 def _extremes(values: Array, starts: Array) -> Array:
-    """The least and the greatest from one start to the next: (starts, 2, …)."""
+    """Return the least and the greatest value from each start to the next: (starts, 2, …)."""
     return np.stack([np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)], axis=1)
 
 
-# Sums of Gaussian kernels that may be a little off: by a Fourier grid where that is cheaper and accurate enough.
-
-#: dimensions in which there are grids
+#: number of dimensions up to which sums can be taken on a grid
 MOST_COLUMNS = 3
-#: sums of less than this share of all weight are taken without a grid, if a relative error is asked for
+#: with a relative tolerance, sums of less than this share of the total weight are not taken on a grid
 COMMON = 1e-5
-#: a grid goes so many bandwidths beyond the points; what is asked further away is asked without it
+#: bandwidths by which a grid extends beyond the points; queries further away are evaluated exactly
 MARGIN = 8.0
-#: pairs that blocks out of reach spare, of all
+#: estimated share of pairs that remain if blocks out of reach are skipped
 SPARED = 0.5
-#: relative error of a sum by places on a grid that rounding has moved, for every bandwidth that the grid is long
+#: relative error of a sum due to rounded positions on a grid, per bandwidth of the length of the grid
 ROUNDING = 4 * float(np.finfo(float).eps)
 
 
 def has_grid(kernel: SmoothingKernel, columns: int, *, adaptive: bool) -> bool:
-    """Whether sums can be taken on a grid: its error is known of kernels that are Gaussian and of one width."""
+    """Return whether sums can be taken on a grid, whose error is known for Gaussian kernels of constant width."""
     return isinstance(kernel, Gaussian) and not adaptive and columns <= MOST_COLUMNS
 
 
 @stored()
 class Tolerance(NamedTuple):
-    """A sum may be off by `relative` times itself and by `share` of the weight of all points."""
+    """Tolerated error of a sum: `relative` times the sum plus `share` of the weight of all points."""
 
     relative: float = 0.0
     share: float = 0.0
@@ -116,18 +112,18 @@ class Tolerance(NamedTuple):
         return self.relative == 0 and self.share == 0
 
     def allows(self, error: float, sums: Array, total: float) -> Array:
-        """Where an error of a sum is small enough."""
+        """Return where an error of a sum is small enough."""
         return np.asarray(error <= self.relative * (sums - error) + self.share * total)
 
 
 class Sources(NamedTuple):
-    """Points of which sums are taken, and the bandwidth along each axis."""
+    """Points of which sums are taken on a grid, and the bandwidth along each axis."""
 
     points: Array
-    #: None means ones
+    #: None means that all are 1
     weight: Array | None
     widths: Array
-    #: of the box around all points
+    #: corners of the box around all points
     corners: tuple[Array, Array]
 
     @property
@@ -135,10 +131,10 @@ class Sources(NamedTuple):
         return float(len(self.points) if self.weight is None else self.weight.sum())
 
     def sums(self, queries: Array, tolerance: Tolerance, *, own: Any = 0.0, small: bool = False) -> tuple[Array, Array]:
-        """Σ_j w_j k(x − x_j) of every query, and of which queries it is known as well as was asked for.
+        """Return Σ_j w_j k(x − x_j) for every query, and a mask of the queries for which it is accurate enough.
 
-        `own` is how much of each sum is not to count: that of the query itself, if it is one of the points. With
-        `small` also those sums are known that may be nothing but error; their logarithms would mean nothing.
+        `own` is subtracted from each sum: the contribution of the query itself, if it is one of the points. With
+        `small`, the mask includes sums that may consist of nothing but error, whose logarithms would be meaningless.
         """
         sums, known = np.zeros(len(queries)), np.zeros(len(queries), dtype=bool)
         low, high = self.corners
@@ -163,15 +159,15 @@ class Sources(NamedTuple):
 
 
 EXACT = Tolerance()
-#: queries that are compared with the same blocks, if there are many or few of them, and from when on they are many
+#: queries compared with the same blocks, if there are at least `MANY` of them and otherwise
 MANY_TOGETHER, FEW_TOGETHER, MANY = 64, 8, 1024
-#: groups of them that a thread takes at a time
+#: groups of queries that a thread takes at a time
 TURN = 8
-#: log₂ of the share of a sum that may be left out: rounding loses as much
+#: −log₂ of the share of a sum that may be left out, below rounding
 SUMS_ROUNDING = 60.0
-#: sums below this have lost digits, or are 0: they are taken again, as multiples of what is nearest
+#: smaller sums have lost digits, or are 0: they are computed again relative to the nearest point
 TINY = 2.0**-800
-#: exponents so large that the rounding of their last digit decides between a term of 1 and one of 0
+#: exponents at which the rounding of their last digit decides between a term of 1 and one of 0
 VAGUE = 1e12
 
 
@@ -179,18 +175,18 @@ VAGUE = 1e12
     kernel=part_of(SmoothingKernel), points=floats("nd", finite=True), weight=floats("n"), factors=optional(floats("n"))
 )
 class KernelSums:
-    """Points in units of the bandwidth, with weights, and a kernel around each.
+    """Sums over weighted points in units of the bandwidth, with a kernel centred on each.
 
     Parameters
     ----------
     kernel : SmoothingKernel
-        What is laid around each point; its constant is left out of all sums.
+        Kernel centred on each point; its normalising constant is left out of all sums.
     points : array of shape (n, d)
-        Where, in units of the bandwidth.
+        Points in units of the bandwidth.
     weight : array of shape (n,), default=None
-        How much of it; 1 if not given.
+        Weight of each point; 1 if not given.
     factors : array of shape (n,), default=None
-        How much wider than the bandwidth the kernel of each point is; its height is λ⁻ᵈ times the usual one.
+        λ, the factor by which the kernel of each point is wider; its height is λ⁻ᵈ times the usual one.
     """
 
     def __init__(
@@ -199,9 +195,9 @@ class KernelSums:
         self.kernel, self.points, self.weight, self.factors = kernel, points, weight, factors
 
     def log_sums(self, queries: Array, *, leave_out: bool = False, tolerance: Tolerance = EXACT) -> Array:
-        """log Σ_j w_j λ_j⁻ᵈ k((x − x_j)/λ_j) for every query; −inf only where no point is in reach.
+        """Return log Σ_j w_j λ_j⁻ᵈ k((x − x_j)/λ_j) for every query; −inf only where no point is in reach.
 
-        With `leave_out` the queries are the points in their order, and none counts itself.
+        With `leave_out` the queries are the points in their order, and each is left out of its own sum.
         """
         if tolerance.is_none or not has_grid(self.kernel, self.points.shape[1], adaptive=self.factors is not None):
             return self._log_sums(queries, leave_out)
@@ -214,12 +210,12 @@ class KernelSums:
 
     @cached_property
     def sources(self) -> Sources:
-        """The points as a grid takes them."""
+        """The points in the form required by a grid."""
         corners = self.points.min(axis=0), self.points.max(axis=0)
         return Sources(self.points, self.weight, np.ones(self.points.shape[1]), corners)
 
     def _own(self, queries: Array) -> Array:
-        """What each query gets from the point of its number."""
+        """Return the contribution of each point to the query of the same index."""
         own = np.exp(-np.square(queries - self.points).sum(axis=1) / 2)
         return own if self.weight is None else np.asarray(own * self.weight)
 
@@ -231,16 +227,16 @@ class KernelSums:
             return np.asarray(np.log(sums[:, 0]) - np.log(2) * lifts + self._ordered.log_heaviest)
 
     def means(self, queries: Array, values: Array, *, leave_out: bool = False, some: Array | None = None) -> Array:
-        """Σ_j w_j k_j(x) y_j / Σ_j w_j k_j(x), of shape (queries, outputs); NaN where no point is in reach.
+        """Return Σ_j w_j k_j(x) y_j / Σ_j w_j k_j(x), of shape (queries, outputs); NaN where no point is in reach.
 
-        If `some` are given, only of the queries of these numbers.
+        `some` restricts the result to the queries of these indices.
         """
         return self.means_and_log_sums(queries, values, leave_out=leave_out, some=some)[0]
 
     def means_and_log_sums(
         self, queries: Array, values: Array, *, leave_out: bool = False, some: Array | None = None
     ) -> tuple[Array, Array]:
-        """`means`, and the logarithms of what they are divided by."""
+        """Return `means` and the logarithms of their denominators."""
         sums, lifts = self._sums(queries, self._sides(values), leave_out, some=some)
         with np.errstate(invalid="ignore"):
             return np.asarray(sums[:, 1:] / sums[:, :1]), self._logs(sums, lifts)
@@ -248,10 +244,11 @@ class KernelSums:
     def local_moments(
         self, queries: Array, values: Array, *, leave_out: bool = False, some: Array | None = None
     ) -> tuple[Array, Array, Array]:
-        """S = Σ_j w_j k_j z̃z̃ᵀ and T = Σ_j w_j k_j z̃y_jᵀ with z̃ = (1, x_j − x), both times e^(−scale), and the scale.
+        """Return the moments S and T that determine a local line, both times e^(−scale), and the log scale.
 
-        Of shapes (queries, d + 1, d + 1) and (queries, d + 1, outputs): what a local line needs. Where no point is in
-        reach the scale is −inf, and S and T are 0. If `some` are given, only of the queries of these numbers.
+        S = Σ_j w_j k_j z̃z̃ᵀ and T = Σ_j w_j k_j z̃y_jᵀ with z̃ = (1, x_j − x) have shapes (queries, d + 1, d + 1) and
+        (queries, d + 1, outputs). Where no point is in reach the scale is −inf, and S and T are 0. `some` restricts the
+        result to the queries of these indices.
         """
         d, k = queries.shape[1], values.shape[1]
         numbers = (k + 1) * (d + 1) + d * (d + 1) // 2
@@ -271,7 +268,7 @@ class KernelSums:
 
     @cached_property
     def _masses(self) -> Array:
-        """The first of the sides: (blocks, 1, SIZE)."""
+        """The weights, as the first of the sides: (blocks, 1, SIZE)."""
         return self._ordered.sides(np.ones((len(self.points), 1)))
 
     def _sides(self, values: Array) -> Array:
@@ -287,7 +284,7 @@ class KernelSums:
         numbers: int | None = None,
         some: Array | None = None,
     ) -> tuple[Array, Array]:
-        """2^lift Σ_j k_j(x) side_j, and the lifts, of all queries or some; the first side are the masses."""
+        """Return 2^lift Σ_j k_j(x) side_j and the lifts, of all queries or some; the first side holds the masses."""
         asked = np.arange(len(queries)) if some is None else some
         queries = queries[asked]
         ordered, order = self._ordered, in_blocks(queries, _group(queries))
@@ -299,14 +296,14 @@ class KernelSums:
 
 
 class Ordered(NamedTuple):
-    """Points that weigh something, in the order of their blocks."""
+    """Points of positive weight, sorted into blocks."""
 
     lowered: Lowered
     blocks: Blocks
-    #: their numbers among all points, and how many these are
+    #: indices among all points, and number of all points
     numbers: Array
     n_points: int
-    #: w λ⁻ᵈ of each, as a part of the greatest, and the logarithm of that
+    #: w λ⁻ᵈ of each, divided by the greatest, and the logarithm of the greatest
     masses: Array
     log_heaviest: float
 
@@ -324,11 +321,11 @@ class Ordered(NamedTuple):
         return cls(lowered, blocks, numbers, len(points), masses, float(log_mass.max()))
 
     def sides(self, values: Array) -> Array:
-        """Masses times values in blocks: (blocks, outputs, SIZE)."""
+        """Return masses times values in blocks: (blocks, outputs, SIZE)."""
         return np.stack([padded(self.masses * y[self.numbers], 0.0) for y in values.T], axis=1)
 
     def places(self, order: Array | None) -> Array:
-        """Where in the blocks each of some points is, −1 where it weighs nothing; empty if they are not points."""
+        """Return the positions of some points in the blocks, −1 for those of zero weight; empty if `order` is None."""
         if order is None:
             return np.empty(0, dtype=np.intp)
         places = np.full(self.n_points, -1, dtype=np.intp)
@@ -337,7 +334,7 @@ class Ordered(NamedTuple):
 
 
 class Lowered(NamedTuple):
-    """A kernel as compiled loops take it: its profile, of which distance, and how it falls off."""
+    """A kernel as compiled loops need it: its profile, its kind of distance, and how it decays."""
 
     profile: Any
     distance: Any
@@ -358,7 +355,7 @@ class Lowered(NamedTuple):
         return cls(kernel.lower(), squares, Shape(SQUARES, False, 0.0, False))
 
     def spread(self, n: int, factors: Array | None, numbers: Array) -> Array | None:
-        """What the distances from each of n points are multiplied by; None if it is never looked at."""
+        """Return the factors of the distances from each of n points; None if the loops do not use them."""
         if isinstance(self.distance, SquareDistances):
             return None
         if factors is None:
@@ -368,18 +365,18 @@ class Lowered(NamedTuple):
 
 
 class SumTask(NamedTuple):
-    """Sums to be taken for queries in order."""
+    """Sums to be computed for sorted queries."""
 
     points: Ordered
     sides: Array
     queries: Array
     own: Array
-    #: what takes the sums of some queries, and how many for each
+    #: loop that computes the sums of a group of queries, and numbers per query
     loop: Any
     numbers: int
 
     def done(self) -> tuple[Array, Array]:
-        """Sums and lifts of all queries."""
+        """Return sums and lifts of all queries."""
         lifts = np.full((len(self.queries), 1), -1.0)
         sums = self._summed(lifts)
         if self.points.lowered.shape.endless and (lost := np.flatnonzero(sums[:, 0] < TINY)).size:
@@ -387,12 +384,12 @@ class SumTask(NamedTuple):
         return sums, lifts[:, 0]
 
     def _once_more(self) -> tuple[Array, Array]:
-        """Sums as multiples of the kernel of the nearest point."""
+        """Recompute sums relative to the kernel of the nearest point."""
         sums, lifts = np.zeros((len(self.queries), self.numbers)), np.empty((len(self.queries), 1))
         self._each(lambda task, some: task._find_nearest(lifts[some]))
-        # as far away as that, rounding decides which point is nearest: all that it could be count alike
+        # at this distance rounding decides which point is nearest: all candidates count equally
         lifts[lifts > VAGUE] *= 1 + (8 + self.queries.shape[1]) * np.finfo(float).eps
-        some = np.flatnonzero(np.isfinite(lifts[:, 0]))  # not so where a point is alone, and is left out
+        some = np.flatnonzero(np.isfinite(lifts[:, 0]))  # infinite where the only point is left out
         sums[some] = self._among(some)._summed(lifts[some])
         return sums, lifts
 
@@ -418,7 +415,7 @@ class SumTask(NamedTuple):
         return self._replace(queries=self.queries[some], own=self.own[some] if len(self.own) else self.own)
 
     def _each(self, work: Callable[[SumTask, slice], None]) -> None:
-        """Work on groups of queries, each with its part of the task."""
+        """Apply a function to groups of queries, with the corresponding parts of the task."""
         groups = row_blocks(len(self.queries), _group(self.queries))
 
         def take_turn(turn: slice) -> None:
@@ -429,5 +426,5 @@ class SumTask(NamedTuple):
 
 
 def _group(queries: Array) -> int:
-    """How many queries are taken together: few of them are far apart, so that all blocks would matter to many."""
+    """Return the number of queries per group; few queries are far apart, so that groups must be small."""
     return MANY_TOGETHER if len(queries) >= MANY else FEW_TOGETHER

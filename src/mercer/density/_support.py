@@ -1,7 +1,7 @@
-"""Bounded supports: where a variable can lie, and how a density is kept from leaking beyond (lecture 4 has none).
+"""Bounded supports, which keep a density from putting mass where a variable cannot be.
 
-"reflect" folds space along the bounds, so that what would leak comes back in; "transform" estimates the density of
-log(x − low), −log(high − x) or of the logit of x, which have no bounds.
+"reflect" folds space along the bounds, so that mass beyond a bound is added back inside; "transform" estimates
+the density of log(x − low), −log(high − x) or the logit of x, which are unbounded.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from scipy.special import expit
 from mercer._errors import BandwidthError, SupportError
 from mercer._stored import floats, stored
 from mercer._typing import Array
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 
 Boundary = Literal["reflect", "transform"]
-#: images of x along an axis; a kernel that needs more is so wide that the density is flat
+#: most images of x along an axis; a kernel that needs more is so wide that the density is flat
 MOST_IMAGES = 1000
-#: exp of more is no number
+#: exp overflows beyond this
 LARGEST = 709.0
 
 
 @stored(low=floats("d"), high=floats("d"))
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Bounds of every column, which may be infinite, and what is done at them."""
+    """Bounds of every column, which may be infinite, and their treatment."""
 
     low: Array
     high: Array
@@ -40,7 +40,7 @@ class Support:
         return len(self.low)
 
     def over(self, keep: Sequence[int]) -> Support:
-        """The bounds of some of the columns."""
+        """Return the bounds of some of the columns."""
         return Support(self.low[list(keep)], self.high[list(keep)], self.boundary)
 
     @property
@@ -48,27 +48,25 @@ class Support:
         return bool((np.isfinite(self.low) | np.isfinite(self.high)).any())
 
     def contains(self, X: Array) -> Array:
-        """Whether each row lies within all bounds, or on one of them."""
+        """Return whether each row lies within all bounds; the bounds themselves are included."""
         return np.asarray(((self.low <= X) & (self.high >= X)).all(axis=1))
 
     def refuse_outside(self, X: Array, names: Sequence[str]) -> None:
-        """Raise an error that names the first value beyond a bound, or on one where that has no image; NaN may be."""
+        """Raise an error for the first value outside the bounds; transformed bounds count as outside."""
         on_bounds = self.boundary == "reflect"
         bad = (self.low > X) | (self.high < X) if on_bounds else (self.low >= X) | (self.high <= X)
         if not bad.any():
             return
         row, column = np.argwhere(bad)[0]
-        where = "outside of" if on_bounds else "not strictly inside"
+        where = "outside" if on_bounds else "not strictly inside"
         remedy = "widen the support" if on_bounds else 'widen the support, use boundary="reflect"'
         raise SupportError(
             f"column {names[column]!r} is {X[row, column]:g} in row {row}, which is {where} the support "
             f"[{self.low[column]:g}, {self.high[column]:g}]; {remedy}, or drop the row."
         )
 
-    # Reflection.
-
     def fold(self, X: Array) -> Array:
-        """Every x brought back within the bounds as if these were mirrors."""
+        """Reflect every x at the bounds until it lies between them."""
         folded = X.copy()
         for column, (low, high) in enumerate(zip(self.low, self.high, strict=True)):
             x = folded[:, column]
@@ -84,24 +82,22 @@ class Support:
         return folded
 
     def images(self, reach: Array) -> list[tuple[Array, Array]]:
-        """Maps x → sign · x + shift that together undo `fold`, as far as kernels reach beyond the bounds."""
+        """Return the maps x → sign · x + shift that invert `fold`, as far as kernels reach beyond the bounds."""
         axes = [_images_of_axis(*bounds) for bounds in zip(self.low, self.high, reach, strict=True)]
         return [
             (np.array(signs), np.array(shifts)) for signs, shifts in (zip(*one, strict=True) for one in product(*axes))
         ]
 
-    # Transformation.
-
     def forward(self, X: Array) -> Array:
-        """Coordinates without bounds, ascending with x; ±inf on and beyond the bounds."""
+        """Return unbounded coordinates, which increase with x; ±inf on the bounds and beyond."""
         return np.stack([_forward(x, *bounds) for x, *bounds in zip(X.T, self.low, self.high, strict=True)], axis=1)
 
     def backward(self, Y: Array) -> Array:
-        """The inverse of `forward`, strictly inside the bounds."""
+        """Return the inverse of `forward`, strictly inside the bounds."""
         return np.stack([_backward(y, *bounds) for y, *bounds in zip(Y.T, self.low, self.high, strict=True)], axis=1)
 
     def log_slope(self, X: Array) -> Array:
-        """log of ∏ dy/dx for rows strictly inside."""
+        """Return log ∏ dy/dx for rows strictly inside the bounds."""
         logs = np.zeros(len(X))
         for x, low, high in zip(X.T, self.low, self.high, strict=True):
             if np.isfinite(low):
@@ -114,12 +110,12 @@ class Support:
 
 
 def unbounded(X: Array, support: Support | None) -> Array:
-    """Where kernels are laid for rows X: transformed, if the support says so."""
+    """Return the coordinates in which kernels are centred: transformed if the support says so."""
     return X if support is None or support.boundary == "reflect" else support.forward(X)
 
 
 def support_from(given: Any, columns: int, boundary: str, names: Sequence[str]) -> Support | None:
-    """The support that is meant, None if there are no bounds.
+    """Return the support from the parameter of an estimator; None if there are no bounds.
 
     Parameters
     ----------
@@ -127,11 +123,11 @@ def support_from(given: Any, columns: int, boundary: str, names: Sequence[str]) 
         (low, high) for all columns; one pair or None for each column; or pairs by the name or number of columns. A
         bound may be None or infinite.
     columns : int
-        How many there are.
+        Number of columns.
     boundary : {"reflect", "transform"}
-        What is done at the bounds.
+        Treatment of the bounds.
     names : sequence of str
-        What the columns are called.
+        Column names, for error messages.
     """
     if given is None:
         return None
@@ -158,8 +154,8 @@ def _pairs(given: Any, columns: int, names: Sequence[str]) -> list[Any]:
         return [pairs] * columns
     if len(pairs) != columns:
         raise SupportError(
-            f"support has {len(pairs)} entries for {counted(columns, 'column')}; give (low, high) for all, or one such "
-            "pair or None for each."
+            f"support has {len(pairs)} entries for {format_count(columns, 'column')}; give (low, high) for all, or one "
+            "such pair or None for each."
         )
     return pairs
 
@@ -173,7 +169,7 @@ def _bounds(pair: Any, name: str) -> tuple[float, float]:
     except (TypeError, ValueError):
         low = high = np.nan
     if not low < high:
-        raise SupportError(f"{pair!r} is no support of column {name!r}; give (low, high) with low < high, or None.")
+        raise SupportError(f"{pair!r} is not a support of column {name!r}; give (low, high) with low < high, or None.")
     return low, high
 
 
@@ -205,7 +201,7 @@ def _forward(x: Array, low: float, high: float) -> Array:
 
 def _backward(y: Array, low: float, high: float) -> Array:
     if np.isfinite(low) and np.isfinite(high):
-        # from the nearer end, so that neither loses its digits
+        # measured from the nearer end, so that no digits cancel
         width = high - low
         x = np.where(y < 0, low + width * expit(y), high - width * expit(-y))
     elif np.isfinite(low):

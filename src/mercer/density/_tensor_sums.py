@@ -1,7 +1,6 @@
-"""Sums of smoothing kernels where the queries are tensors: on their device, with the points copied there once.
+"""Sums of smoothing kernels for queries that are tensors, on their device; the points are copied there once.
 
-What underflows is not lost: queries whose sum is too small for the type of their numbers are answered once more in
-float64 and in the logarithm.
+Sums that underflow the type of the queries are computed again in float64 and in log space.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from mercer.density._windows import Windows
 
 Tensor = Any
 
-#: bandwidths from the origin, by the bytes of a number, at which squared distances are still numbers of float64
+#: bandwidths from the origin, by the bytes of a number, at which squared distances do not overflow float64
 FARTHEST = {4: 1e37, 8: 1e150}
-#: a sum is taken again where terms below all floats could be more than one part in so many of it
+#: a sum is computed again if underflowing terms could amount to more than the reciprocal of this share of it
 LOST = 1e8
 
 
 def is_summed(kernel: SmoothingKernel, bandwidth: Bandwidth | None, columns: int) -> bool:
-    """Whether tensors are compared where they lie: kernels of the distance, of one width everywhere."""
+    """Return whether sums for tensors are computed on their device: radial kernels of constant width."""
     radial = kernel.form == "radial" or kernel.name == "gaussian" or columns == 1
     return bandwidth is not None and bandwidth.sensitivity == 0 and radial
 
@@ -42,9 +41,9 @@ class TensorPoints(NamedTuple):
     profile: TensorProfile
     bandwidth: Bandwidth
     origin: Array
-    #: in the type of the queries
+    #: coordinates in the type of the queries
     points: Tensor
-    #: how much of each, and that times each of its values, float64
+    #: weights, and weights times each of the values, in float64
     sides: Tensor
 
     @classmethod
@@ -58,7 +57,7 @@ class TensorPoints(NamedTuple):
         return cls(TensorProfile(kernel.name, rate), bandwidth, origin, there, like(sides, X, dtype=torch.float64))
 
     def sums(self, X: Tensor) -> tuple[Tensor, Tensor]:
-        """Logs of the sums of the first side, and what the other sides are beside it; −inf and NaN out of reach."""
+        """Return log sums of the first side, and ratios of the others to it; −inf and NaN out of reach."""
         queries = self._in_bandwidths(X)
         sums = TensorKernelSums(self.profile, queries.to(X.dtype), self.points).times(self.sides)
         logs, means = sums[:, 0].log(), sums[:, 1:] / sums[:, :1]
@@ -96,13 +95,13 @@ class TensorPoints(NamedTuple):
 
 
 def _within(U: Tensor, size: int) -> Tensor:
-    """What is too far away to be told by numbers of so many bytes is as far as it can be."""
+    """Clip coordinates that are too far away for numbers of this many bytes."""
     most = FARTHEST[size]
     return U.clamp(-most, most)
 
 
 def log_density(windows: Windows, X: Tensor) -> Tensor:
-    """log p(x) for every row of a tensor, where it lies (`Windows.log_density`)."""
+    """Return log p(x) for every row of a tensor, computed on its device (see `Windows.log_density`)."""
     import torch
 
     logs, _ = _points_of(windows, X).sums(X)
@@ -124,7 +123,7 @@ def _points_of(windows: Windows, X: Tensor) -> TensorPoints:
 
 
 def is_summed_fit(fit: LocalFit) -> bool:
-    """Whether the answers of a fit come from sums over tensors."""
+    """Return whether the results of a fit for tensors are computed on their device."""
     rows = fit.points
     return (
         isinstance(fit, LocalMeans)
@@ -134,7 +133,7 @@ def is_summed_fit(fit: LocalFit) -> bool:
 
 
 def answers(fit: LocalFit, X: Tensor, out_of_reach: str) -> Tensor:
-    """`smoothing.regression.answers` for a tensor, where it lies."""
+    """Return the same as `_regression.answers` for a tensor, computed on its device."""
 
     def make() -> TensorPoints:
         assert fit.bandwidth is not None
@@ -153,7 +152,7 @@ def answers(fit: LocalFit, X: Tensor, out_of_reach: str) -> Tensor:
 
 
 def _once(there: dict[Any, Any], X: Tensor, make: Any) -> Any:
-    """What was copied to the device of X, in its type, or is now; of others nothing is kept."""
+    """Return the copy for the device and type of X, made on first use; copies for other types are dropped."""
     key = (X.device, X.dtype)
     if (points := there.get(key)) is None:
         points = make()

@@ -1,4 +1,4 @@
-"""Parzen windows: the density that is the mean of kernels laid around points."""
+"""Parzen windows: the density that is the mean of kernels centred on points."""
 
 from __future__ import annotations
 
@@ -22,11 +22,9 @@ from mercer.density._kernels import Gaussian, SmoothingKernel, Uniform
 from mercer.density._regions import probes_of
 from mercer.density._sums import KernelSums, Sources, Tolerance, has_grid
 
-# Draws from windows: a point by its weight, and a step from its kernel.
-
 
 def drawn(windows: Windows, n: int, rng: Rng) -> Array:
-    """n rows."""
+    """Draw n rows: a point by its weight, and a step from its kernel."""
     rows = _points(windows, n, rng)
     steps = _steps(windows, n, rng)
     if windows.factors is not None:
@@ -35,7 +33,7 @@ def drawn(windows: Windows, n: int, rng: Rng) -> Array:
 
 
 def _points(windows: Windows, n: int, rng: Rng) -> Array:
-    """Points drawn by their weights, from the same uniform numbers as in scikit-learn."""
+    """Draw points by their weights, from the same uniform numbers as scikit-learn."""
     u = rng.uniform(0, 1, size=n)
     if windows.share is None:
         return np.asarray(u * len(windows.points), dtype=np.int64)
@@ -45,22 +43,19 @@ def _points(windows: Windows, n: int, rng: Rng) -> Array:
 
 
 def _steps(windows: Windows, n: int, rng: Rng) -> Array:
-    """Draws from the kernel; from a ball by scikit-learn's way, so that its numbers are the same."""
+    """Draw from the kernel; for the uniform one by scikit-learn's method, so that the numbers are the same."""
     kernel, d = windows.kernel, windows.columns
     if not isinstance(kernel, Uniform) or kernel.form == "product":
         return kernel.sample(n, d, rng)
     steps = rng.normal(size=(n, d))
     squares = np.square(steps).sum(axis=1)
-    # a normal's squared length, made uniform by its own distribution, is the volume within
+    # the squared length of a normal vector, made uniform by its own distribution function, is the enclosed volume
     return np.asarray(steps * (gammainc(d / 2, squares / 2) ** (1 / d) / np.sqrt(squares))[:, None])
-
-
-# Kernels cut by a condition: what a joint density leaves of each window where some columns have given values.
 
 
 @dataclass(frozen=True, eq=False)
 class WindowSlice:
-    """Windows of the columns that are left: log weights (w_j K_x(x − x_j)), their points, and their bandwidth."""
+    """Windows of the remaining columns: log weights (w_j K_x(x − x_j)), their points, and their bandwidth."""
 
     log_weight: Array
     points: Array
@@ -68,7 +63,7 @@ class WindowSlice:
 
 
 def slice_at(windows: Windows, given: Mapping[int, float]) -> WindowSlice:
-    """Every kernel of `windows` where the columns `given` have these values; exact for products and for Gaussians.
+    """Restrict every kernel of `windows` to given values of some columns; exact for products and for Gaussians.
 
     A Gaussian with a full Σ moves with the condition: its mean is x_jB + Σ_BA Σ_AA⁻¹(x_A − x_jA), its covariance the
     Schur complement Σ_BB − Σ_BA Σ_AA⁻¹ Σ_AB, whatever the factor by which it is wider.
@@ -86,7 +81,7 @@ def slice_at(windows: Windows, given: Mapping[int, float]) -> WindowSlice:
 
 
 def _log_weight(windows: Windows, A: list[int], away: Array) -> Array:
-    """log w_j λ_j⁻ᵃ k((x − x_j)/λ_j), less what is the same for all points."""
+    """Return log w_j λ_j⁻ᵃ k((x − x_j)/λ_j) up to a constant."""
     narrow = narrowed(windows.bandwidth, A)
     U, logs = narrow.whiten(away), np.zeros(len(away))
     if windows.factors is not None:
@@ -98,24 +93,24 @@ def _log_weight(windows: Windows, A: list[int], away: Array) -> Array:
 
 
 def narrowed(bandwidth: Bandwidth, keep: list[int]) -> Bandwidth:
-    """The bandwidth of some of the columns."""
+    """Return the bandwidth of some of the columns."""
     value = np.asarray(bandwidth.value)
     if value.ndim == 0:
         return bandwidth
     return replace(bandwidth, value=value[keep] if value.ndim == 1 else value[np.ix_(keep, keep)], criterion=None)
 
 
-#: a Gaussian has less than 1e-17 of its mass beyond so many standard deviations
+#: standard deviations beyond which a Gaussian has less than 1e-17 of its mass
 GAUSSIAN_SPAN = 9.0
-#: bandwidths from the origin, so that differences are still numbers
+#: bandwidths from the origin at which coordinates are clipped, so that differences do not overflow
 FARTHEST = 1e300
-#: a density of less, in units of 1/h, is nothing to a region
+#: densities below this, in units of 1/h, are ignored by regions
 LEAST_HEIGHT = 1e-12
-#: clusters of places that are worth asking apart
+#: number of clusters of queries up to which they are evaluated separately
 MOST_CLUSTERS = 64
-#: rows that decide where the origin is put
+#: points from which the origin is computed
 SOME_ROWS = 1001
-#: rows whose least and greatest one thread finds: with fewer, threads would cost more than they gain
+#: rows of a block for the search of extremes; threads do not pay off for fewer
 BOX_ROWS = 1 << 20
 
 
@@ -133,15 +128,16 @@ class Windows(Density):
     Parameters
     ----------
     kernel : SmoothingKernel
-        K.
+        The kernel K.
     bandwidth : Bandwidth
-        L, and how much wider the kernels of lonely points are.
+        L, and the sensitivity of the adaptive factors.
     points : array of shape (n, d)
-        Where the kernels are.
+        Centres of the kernels.
     weight : array of shape (n,), default=None
-        Of each; 1 if not given.
+        Weight of each point; 1 if not given.
     factors : array of shape (n,), default=None
-        λ, how much wider the kernel of each point is; Abramson's if not given and the bandwidth is sensitive.
+        λ, the factor by which the kernel of each point is wider; Abramson's if not given and the bandwidth is
+        sensitive.
 
     Examples
     --------
@@ -163,7 +159,7 @@ class Windows(Density):
         self._weight, self._given_factors = weight, factors
 
     def __getstate__(self) -> dict[str, Any]:
-        """What it was made of, and widths that took their time: all else is soon found again."""
+        """Return the arguments and the factors, which are slow to compute; everything else is recomputed on demand."""
         kept = ("kernel", "bandwidth", "points", "_weight", "_given_factors", "factors")
         return {name: value for name, value in self.__dict__.items() if name in kept}
 
@@ -184,17 +180,17 @@ class Windows(Density):
 
     @cached_property
     def share(self) -> Array | None:
-        """Weights as multiples of the largest, so that products with them neither overflow nor vanish."""
+        """Weights divided by the largest, so that products with them neither overflow nor vanish."""
         return None if self._weight is None else self._weight / self._weight.max()
 
     @cached_property
     def total_share(self) -> float:
-        """The sum of them."""
+        """Sum of `share`."""
         return float(len(self.points) if self.share is None else self.share.sum())
 
     @cached_property
     def origin(self) -> Array:
-        """A place amid the points: what is far from zero keeps its digits when it is measured from there."""
+        """A point amid the data; coordinates relative to it keep their digits."""
         return np.median(self.points[:: 1 + len(self.points) // SOME_ROWS], axis=0)
 
     @cached_property
@@ -203,33 +199,31 @@ class Windows(Density):
 
     @cached_property
     def there(self) -> dict[Any, Any]:
-        """The points where tensors are compared with them (`smoothing.tensors`), never saved."""
+        """Copies of the points on devices, for `_tensor_sums`; never saved."""
         return {}
 
     @cached_property
     def ordered(self) -> tuple[Array, Array, Array]:
-        """Of a single column the points in ascending order, the shares before each (and of all), and their shares."""
+        """Points of a single column in ascending order, cumulative shares (from 0 to the total), and their shares."""
         order = np.argsort(self.points[:, 0])
         share = np.ones(len(order)) if self.share is None else self.share[order]
         return self.points[order, 0], np.append(0.0, np.cumsum(share)), share
 
     @cached_property
     def normal_cells(self) -> NormalCells:
-        """The points of a single column, ready for the distribution function of Gaussians."""
+        """The points of a single column, prepared for the distribution function of Gaussians."""
         points, _, share = self.ordered
         return NormalCells(points, share, float(self.scales[0]))
 
-    # Values.
-
     def log_density(self, X: Array, *, rtol: float = 0.0, atol: float = 0.0) -> Array:
-        """log p(x) for every row."""
+        """Return log p(x) for every row."""
         sums = self.sums.log_sums(self._whitened(X), tolerance=self._tolerance(rtol, atol))
         logs = self.log_scale + sums - np.log(self.total_share)
-        # what is too far away even for a logarithm is as unlikely as a number can say
+        # where even the logarithm overflows, the smallest float is returned
         return np.asarray(np.maximum(logs, -np.finfo(float).max) if np.isinf(self.kernel.reach) else logs)
 
     def density_within(self, X: Array, atol: float) -> Array:
-        """p(x) for every row to within `atol`, also where it is smaller than that."""
+        """Return p(x) for every row with an absolute error of at most `atol`."""
         if not has_grid(self.kernel, self.columns, adaptive=self.factors is not None):
             return self.density(X)
         sources, queries = self._in_axes(X)
@@ -240,11 +234,11 @@ class Windows(Density):
         return np.asarray(values)
 
     def log_density_at_most(self, X: Array) -> Array:
-        """A bound of log p(x), from how far each row is from the box around all points."""
+        """Return an upper bound of log p(x), from the distance of each row to the box around all points."""
         low, high = self._corners
         away = (np.maximum(np.maximum(low - X, X - high), 0) / self.scales).max(axis=1) / self.widest
         if self.kernel.form == "product" and self.bandwidth.root.ndim == 2:
-            away /= np.sqrt(self.columns)  # the longest of as many whitened coordinates
+            away /= np.sqrt(self.columns)  # bounds the largest whitened coordinate from below
         steepest = 0.0 if self.factors is None else -self.columns * np.log(self.factors.min())
         return self.log_scale + steepest + self.kernel.log_profile(away)
 
@@ -256,7 +250,7 @@ class Windows(Density):
         return np.where(seen, np.log(np.where(seen, heights, 1.0)), -np.inf)
 
     def _log_density_by_clusters(self, x: Array) -> Array:
-        """log p(x) on the line; places that see no point in common are asked apart, or each would pay for all."""
+        """Return log p(x) in one dimension; queries far apart are evaluated separately, which needs fewer blocks."""
         order, logs = np.argsort(x), np.empty(len(x))
         cuts = np.flatnonzero(np.diff(x[order]) > 2 * self.span * self.widest * self.scales[0]) + 1
         for rows in np.split(order, cuts if len(cuts) <= MOST_CLUSTERS else []):
@@ -269,7 +263,7 @@ class Windows(Density):
         return Tolerance(min(rtol, 1.0), min(share, 1.0))
 
     def _in_axes(self, X: Array) -> tuple[Sources, Array]:
-        """Points and rows in coordinates whose bandwidths are those of the axes: their own where they can be."""
+        """Return points and rows in coordinates with one bandwidth per axis; the original ones if possible."""
         if self.bandwidth.root.ndim == 2:
             return self.sums.sources, self._whitened(X)
         return Sources(self.points, self.share, np.array(self.scales), self._corners), np.require(
@@ -277,10 +271,10 @@ class Windows(Density):
         )
 
     def log_density_left_out(self, moved: Array | None = None, *, rtol: float = 0.0) -> Array:
-        """log p(x_i) of every point under the windows of all others (with the factors that it had a part in).
+        """Return log p(x_i) of every point under the windows of all others, with unchanged adaptive factors.
 
-        `moved` are other places to ask at, one for each point, which still does not count itself. Where there are no
-        others, the density is 0.
+        `moved` holds other locations, one for each point, at which the density of the others is evaluated instead. If
+        there are no others, the density is 0.
         """
         at = self.sums.points if moved is None else self._whitened(moved)
         sums = self.sums.log_sums(at, leave_out=True, tolerance=self._tolerance(rtol, 0.0))
@@ -293,10 +287,8 @@ class Windows(Density):
         return drawn(self, n, rng)
 
     def mean(self) -> Array:
-        """E[x]: kernels are symmetric, so that it is the mean of the points."""
+        """Return E[x], which is the mean of the points because kernels are symmetric."""
         return self.origin + np.average(self.points - self.origin, axis=0, weights=self.share)
-
-    # Fewer columns.
 
     def marginal(self, keep: Sequence[int]) -> Windows:
         keep = list(keep)
@@ -306,16 +298,16 @@ class Windows(Density):
         return Windows(self.kernel, narrowed(self.bandwidth, keep), self.points[:, keep], self._weight, self.factors)
 
     def conditional(self, given: Mapping[int, float]) -> Windows:
-        """p(y|x): windows around the y_j, weighted by how near the x_j are (lecture 4, nonparametric regression)."""
+        """Return p(y|x): windows around the y_j, weighted by the kernels of the x_j (lecture 4)."""
         return self.from_slices([self.sliced(given)], given)
 
     def sliced(self, given: Mapping[int, float]) -> WindowSlice:
-        """Every kernel cut where columns have these values."""
+        """Return every kernel restricted to given values of some columns."""
         self._refuse_no_marginal("a conditional density")
         return slice_at(self, given)
 
     def from_slices(self, slices: list[WindowSlice], given: Mapping[int, float]) -> Windows:
-        """The density that is proportional to the sum of these."""
+        """Return the density that is proportional to the sum of the slices."""
         log_weight = np.concatenate([s.log_weight for s in slices])
         if not np.isfinite(top := log_weight.max()):
             raise OutOfReachError(
@@ -341,8 +333,6 @@ class Windows(Density):
         """Whether every kernel is a product over the columns."""
         return self.columns == 1 or (self.kernel.has_marginals and is_diagonal(self.bandwidth))
 
-    # Where it lies.
-
     @property
     def scales(self) -> Array:
         """Bandwidth along each axis, √Σ_aa."""
@@ -351,7 +341,7 @@ class Windows(Density):
 
     @property
     def span(self) -> float:
-        """Beyond so many bandwidths a kernel has less than 1e-16 of its mass along an axis."""
+        """Bandwidths beyond which a kernel has less than 1e-16 of its mass along an axis."""
         if np.isfinite(self.kernel.reach):
             return self.kernel.reach
         d = self.columns if self.kernel.form == "radial" else 1
@@ -375,11 +365,9 @@ class Windows(Density):
     def probes(self) -> Array:
         return probes_of(self)
 
-    # Inner parts.
-
     @cached_property
     def _corners(self) -> tuple[Array, Array]:
-        """Of the box around all points."""
+        """Corners of the box around all points."""
 
         def of_block(rows: slice) -> tuple[Array, Array]:
             return self.points[rows].min(axis=0), self.points[rows].max(axis=0)
@@ -388,13 +376,13 @@ class Windows(Density):
         return ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)
 
     def _whitened(self, X: Array) -> Array:
-        # what is too far away to be told is as far as it can be
+        # coordinates too far away to be distinguished are clipped
         with np.errstate(over="ignore"):
             return np.clip(self.bandwidth.whiten(X - self.origin), -FARTHEST, FARTHEST)
 
     @cached_property
     def _others(self) -> Array:
-        """Shares of all points but one, by sums from both ends: no difference loses its digits."""
+        """Shares of all points but one, from cumulative sums from both ends, which avoids cancellation."""
         if self.share is None:
             return np.full(len(self.points), len(self.points) - 1.0)
         before = np.concatenate([[0.0], np.cumsum(self.share)[:-1]])
@@ -413,7 +401,7 @@ class Windows(Density):
             return self._given_factors
         pilot = KernelSums(self.kernel, self._whitened(self.points), self.share)
         logs = pilot.log_sums(pilot.points)
-        logs = np.where(np.isfinite(logs), logs, 0.0)  # of points without weight that nothing reaches
+        logs = np.where(np.isfinite(logs), logs, 0.0)  # points without weight that no kernel reaches
         centred = logs - np.average(logs, weights=self.share)
         return np.where(self._has_weight, np.exp(-self.bandwidth.sensitivity * centred), 1.0)
 
@@ -423,6 +411,6 @@ class Windows(Density):
 
 
 def is_diagonal(bandwidth: Bandwidth) -> bool:
-    """Whether it has no direction but those of the axes."""
+    """Return whether the bandwidth does not correlate columns."""
     value = np.asarray(bandwidth.value)
     return value.ndim < 2 or bool((value == np.diag(np.diag(value))).all())

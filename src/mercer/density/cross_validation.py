@@ -1,4 +1,4 @@
-"""Cross-validation: each point is judged by the density of all others, which needs no refits.
+"""Cross-validation of bandwidths: each point is scored under the density of all others, without refits.
 
 The density of the others at a point is p̂₋ᵢ(x_i) = Σ_{j≠i} w_j K_Σ(x_i − x_j) / Σ_{j≠i} w_j: one kernel sum for all i.
 """
@@ -24,23 +24,21 @@ from mercer.density._rules import SampleSpread, Shape, ShapedRule, Silverman
 from mercer.density._sums import has_grid, in_blocks
 from mercer.density._windows import Windows
 
-# ∫p̂² of a Parzen density: sums of K∗K over all pairs of points.
-
 Profile = Callable[[Array], Array]
-#: points of a block, which is compared with others within reach
+#: points of a block
 SIDE = 256
-#: of more points a table of K∗K is made, which is faster than its formula and good to 1e-8 of its height
+#: above this number of points K∗K is tabulated, which is faster than its formula and accurate to 1e-8 of its maximum
 MANY = 1000
-#: pieces of the table; kinks at half the reach, which triangles have, are between two of them
+#: pieces of the table; kinks at half the reach, as of the triangular kernel, are at nodes
 PIECES = 1 << 16
-#: beyond this K∗K of kernels without an end adds less than rounding
+#: K∗K of kernels of unbounded support adds less than rounding beyond this
 FARTHEST = 48.0
 
 
 def mean_product(windows: Windows, *, rtol: float = 0.0) -> float:
-    """∫p̂² = Σᵢⱼ w_i w_j (K∗K)(u_i − u_j)/|L|, with weights that sum to one; kernels of one width.
+    """Return ∫p̂² = Σᵢⱼ w_i w_j (K∗K)(u_i − u_j)/|L|, with weights that sum to one; kernels of one width.
 
-    `rtol` is the relative error that does no harm.
+    `rtol` is the tolerated relative error.
     """
     both = windows.kernel.autocorrelation(windows.columns)
     if both.gaussian_width is not None:
@@ -51,7 +49,7 @@ def mean_product(windows: Windows, *, rtol: float = 0.0) -> float:
 
 
 def _over_pairs(both: Autocorrelation, points: Array, weight: Array | None) -> float:
-    """Σᵢⱼ w_i w_j (K∗K)(u_i − u_j): blocks of points that are close together skip those out of reach."""
+    """Return Σᵢⱼ w_i w_j (K∗K)(u_i − u_j); blocks of nearby points skip blocks out of reach."""
     order = in_blocks(points, SIDE)
     points = points[order]
     share = np.full(len(points), 1 / len(points)) if weight is None else weight[order] / weight.sum()
@@ -61,7 +59,7 @@ def _over_pairs(both: Autocorrelation, points: Array, weight: Array | None) -> f
     boxes = np.array([[points[block].min(axis=0), points[block].max(axis=0)] for block in blocks])
 
     def with_later(first: int) -> float:
-        """A block with itself and with all after it, which are met once and count for both."""
+        """Return the sum of a block with itself and with all later blocks, which count twice."""
         block = blocks[first]
         total = 0.0
         for other in first + np.flatnonzero(_gaps(both, boxes[first], boxes[first:]) <= reach):
@@ -73,13 +71,13 @@ def _over_pairs(both: Autocorrelation, points: Array, weight: Array | None) -> f
 
 
 def _gaps(both: Autocorrelation, box: Array, boxes: Array) -> Array:
-    """Least distances between a box and others, along the axis where it is greatest for products."""
+    """Return lower bounds of the distances between a box and others, in the metric of the kernel."""
     along = np.maximum(np.maximum(boxes[:, 0] - box[1], box[0] - boxes[:, 1]), 0)
     return np.asarray(along.max(axis=1) if both.kernel.form == "product" else np.sqrt(np.square(along).sum(axis=1)))
 
 
 def tabulated(profile: Profile, reach: float) -> Profile:
-    """A function of r ≥ 0 that is 0 beyond its reach, by lines between many of its values."""
+    """Tabulate a function of r ≥ 0 that is 0 beyond its reach, with linear interpolation."""
     heights = profile(np.linspace(0, reach, PIECES + 1))
     slopes = np.append(np.diff(heights), 0.0)
     heights[-1] = 0.0
@@ -105,28 +103,28 @@ def _values(both: Autocorrelation, profile: Profile, A: Array, B: Array) -> Arra
     return values
 
 
-# The search for the width of least criterion: a grid of multiples of a reference, then Brent, then axis by axis.
+# The search for the minimising width: a grid of multiples of a reference, then Brent's method, then axis by axis.
 
-#: multiples of the reference that are tried, those where much is known already, and how far a grid is extended while
-#: its edge is best
+#: multiples of the reference that are tried; those around a good guess; and the limits up to which a grid is
+#: extended while its edge is best
 GRID = np.geomspace(0.1, 3.0, 13)
 NEAR = np.array([0.8, 1.0, 1.25])
 LEAST, MOST = 1e-4, 1e6
-#: of the logarithm of a width: a criterion is flat to rounding within about the root of float64's precision; and where
-#: each of its values takes long, and widths are known to fewer digits anyway
+#: tolerances of log widths: a criterion is flat to rounding within about the square root of float64's precision; and
+#: where each of its values takes long, and widths are known to fewer digits anyway
 PRECISION, ENOUGH = 1e-5, 5e-4
-#: of a criterion of order 1 from one step to the next
+#: least decrease per step of a criterion of order 1
 LEAST_GAIN = 1e-11
-#: of the logarithm of a width: so far beyond a jump, more than a logarithm is rounded by
+#: distance beyond a jump in log widths, which exceeds the rounding of the logarithm
 BEYOND = 2e-12
 NO_JUMPS = np.zeros(0)
-#: first steps of a simplex in logarithms of widths
+#: first steps of a simplex in log widths
 FIRST_STEP = 0.2
 
 
 @dataclass(frozen=True, eq=False)
 class CriterionCurve:
-    """A criterion at multiples of a reference, increasing."""
+    """A criterion at increasing multiples of a reference."""
 
     widths: Array
     values: Array
@@ -143,10 +141,10 @@ def search_line(
     parts: int = 1,
     jumps: Array = NO_JUMPS,
 ) -> CriterionCurve:
-    """The criterion at all multiples that were tried on the way to the least one.
+    """Minimise a criterion over multiples of a reference, and return all values that were computed.
 
-    With each step of the grid in so many parts, for a criterion that may have several minima within a step. Of `jumps`,
-    multiples at which it may fall at once, those beside the best part are tried, too.
+    Each step of the grid is divided into `parts`, for a criterion that may have several minima within a step. `jumps`
+    are multiples at which it may fall abruptly; those next to the best part are tried, too.
     """
     known: dict[float, float] = {}
 
@@ -156,7 +154,7 @@ def search_line(
             known[width] = float(criterion(width))
         return known[width]
 
-    # floats of Python, whose infinities subtract without a warning
+    # Python floats, whose infinities subtract without a warning
     steps = _extended(tried, np.log(grid).tolist())
     places = np.arange(parts * (len(steps) - 1) + 1) / parts
     logarithms = np.interp(places, np.arange(len(steps)), steps).tolist()
@@ -166,7 +164,7 @@ def search_line(
         if below <= jump:
             tried(jump + BEYOND)
     if tried(below) > tried(at) < tried(above):
-        # around 1, because Brent's precision is relative
+        # shifted to 1, because Brent's tolerance is relative
         bracket = (below - at + 1, 1.0, above - at + 1)
         minimize_scalar(lambda x: tried(x - 1 + at), bracket=bracket, method="brent", options={"xtol": precision})
     widths = np.array(sorted(known))
@@ -174,7 +172,7 @@ def search_line(
 
 
 def _extended(tried: Callable[[float], float], logarithms: list[float]) -> list[float]:
-    """The grid with more on the side where its best is the edge, or where all is infinite."""
+    """Extend the grid while its best point is at the edge, or while all values are infinite."""
     step = logarithms[1] - logarithms[0]
     while True:
         values = [tried(at) for at in logarithms]
@@ -188,16 +186,16 @@ def _extended(tried: Callable[[float], float], logarithms: list[float]) -> list[
         if logarithms[0] < np.log(LEAST) or logarithms[-1] > np.log(MOST):
             side = "narrower" if best == 0 and np.isfinite(values[0]) else "wider"
             raise BandwidthError(
-                f"the criterion has no minimum: it is the better the {side} the kernels, from {LEAST:g} to {MOST:g} "
-                "times a reference. Points that lie almost on top of each other, or very far away, do this; use "
+                f"the criterion has no minimum: it keeps falling as kernels become {side}, from {LEAST:g} to {MOST:g} "
+                "times a reference. Points that nearly coincide, or are very far away, cause this; use "
                 '"silverman-scaled", or give the bandwidth as numbers.'
             )
 
 
 def refine_by_slope(slope: Callable[[Array], tuple[float, Array]], axes: int, gain: float = LEAST_GAIN) -> Array:
-    """Logarithms of factors, one per axis, that lower a criterion from where all are 0, by its derivatives.
+    """Minimise a criterion over logarithms of factors, one per axis, from where all are 0, by its derivatives.
 
-    The criterion has to be of order 1; a step that gains less is the last.
+    The criterion has to be of order 1; a step that gains less than `gain` is the last.
     """
     options: Any = {"maxiter": 100, "ftol": gain, "gtol": 1e-7}
     bounds = [(np.log(LEAST), np.log(MOST))] * axes
@@ -205,38 +203,38 @@ def refine_by_slope(slope: Callable[[Array], tuple[float, Array]], axes: int, ga
 
 
 def refine_by_simplex(value: Callable[[Array], float], axes: int) -> Array:
-    """Like `refine_by_slope`, for criteria that jump or have no derivatives."""
+    """Do the same as `refine_by_slope`, for criteria that jump or have no derivatives."""
     simplex = np.vstack([np.zeros(axes), FIRST_STEP * np.eye(axes)])
     options: Any = {"initial_simplex": simplex, "xatol": PRECISION, "fatol": np.inf, "maxfev": 200 * axes}
     return np.asarray(minimize(value, np.zeros(axes), method="Nelder-Mead", options=options).x)
 
 
-#: of more points some are asked first, so that all need not be asked about widths far from the best
+#: above this number of points a sample chooses widths first, so that all points are evaluated near the best only
 CROSSVALIDATION_MANY = 2500
-#: pairs of points that are compared for each of many values
+#: pairs of points that may be compared for each of many values
 MOST_PAIRS = 4e8
-#: relative error of a density in the sum over many points, where that makes it much faster
+#: tolerated relative error of densities of many points, where that makes sums much faster
 ROUNDING = 1e-10
-#: up to so many points, under kernels of finite reach, steps of the grid are tried in so many parts
+#: with kernels of compact support and up to this number of points, steps of the grid are divided into parts
 FEW, PARTS = 100, 8
-#: of logarithms of widths, for differences of such criteria
+#: step in log widths for finite differences of such criteria
 STEP = 1e-3
 
 
 @dataclass(frozen=True)
 class CrossValidation(ShapedRule):
-    """Some criterion is least among multiples of Silverman's bandwidth, and then, near the best, among widths of axes.
+    """Minimises a criterion over multiples of Silverman's bandwidth, and then, near the best, over widths of axes.
 
-    The multiples are 13 from 0.1 to 3, more where the best is the first or the last, and those that Brent's method
-    tries around the best. Kernels of finite reach have criteria with many minima, where pairs of points come within
-    reach: of up to 100 points each step between these multiples is tried in 8 parts, and a minimum that is narrower
-    may be missed. Where a kernel ends in a jump, as the uniform one, widths are tried at which the best part has jumps.
+    The multiples are 13 from 0.1 to 3, more if the best is the first or the last, and those that Brent's method
+    tries around the best. Kernels of compact support have criteria with many minima, where pairs of points come within
+    reach: for up to 100 points each step between these multiples is divided into 8 parts, and a narrower minimum
+    may be missed. Where a kernel ends in a jump, like the uniform one, widths are tried at the jumps in the best part.
 
-    Each value of the criterion costs a kernel sum of all points with all points; there are about 20 of them (110 where
-    steps have parts), and for the axes as many again. Of more than 2500 points, so many make a choice among all widths,
-    and then all points one nearby, to three digits: about 8 sums. Those of Gaussians in up to three dimensions are then
-    taken on a grid, with a relative error of 1e-10; of other kernels all points choose a multiple of the widths that
-    some have chosen.
+    Each value of the criterion costs a kernel sum of all points with all points; there are about 20 of them (110 if
+    steps have parts), and as many again for the axes. Of more than 2500 points, a sample of 2500 chooses among all
+    widths, and all points choose a nearby one, to three digits, with about 8 sums. Sums of Gaussians in up to three
+    dimensions are then taken on a grid, with a relative error of 1e-10; for other kernels all points choose a multiple
+    of the widths of the sample.
 
     Parameters
     ----------
@@ -264,39 +262,39 @@ class CrossValidation(ShapedRule):
     def value(
         self, bandwidth: Bandwidth, X: Array, weight: Array | None = None, kernel: SmoothingKernel | None = None
     ) -> float:
-        """The criterion for a bandwidth; that of the likelihood is +inf where the others leave some point none."""
+        """Return the criterion for a bandwidth; the likelihood's is +inf where the density of some point is 0."""
         spread = SampleSpread(X, weight)
         return self._value(Windows(kernel or Gaussian(), bandwidth, spread.centred, spread.share))
 
     @abstractmethod
     def _value(self, windows: Windows) -> float:
-        """The criterion, to be minimised."""
+        """Return the criterion to be minimised."""
 
     @abstractmethod
     def _slope(self, windows: Windows) -> tuple[float, Array]:
-        """The criterion and its derivatives by the logarithms of the widths, for the Gaussian kernel."""
+        """Return the criterion and its derivatives by the log widths, for the Gaussian kernel."""
 
     @abstractmethod
     def _falls_forever(self, share: Array, tied: Array, kernel: SmoothingKernel, columns: int) -> bool:
-        """Whether the criterion falls to −inf as widths vanish; `tied` is the weight of all that equal a point."""
+        """Return whether the criterion falls to −inf as widths vanish; `tied` is the weight of equal points."""
 
     @abstractmethod
     def _in_units(self, values: Any, log_unit: float) -> Any:
-        """Values of the criterion for data multiplied by units of this log volume."""
+        """Return values of the criterion for data multiplied by units of this log volume."""
 
     @abstractmethod
     def _order(self, value: float) -> float:
-        """What changes of the criterion are large or small compared with, where it has this value."""
+        """Return the order of magnitude of the criterion, for tolerances."""
 
     def _chosen_by_some(
         self, points: SampleSpread, kernel: SmoothingKernel, reference: Bandwidth
     ) -> tuple[Bandwidth, Array]:
-        """Where all points have to look, and at which multiples: near the choice of some, narrowed for their number."""
+        """Return the choice of a sample, narrowed for the number of all points, and the multiples to try around it."""
         rows = np.random.default_rng(0).choice(len(points.X), CROSSVALIDATION_MANY, replace=False)
         share = None if points.share is None else points.share[rows]
         try:
             chosen = self._search(points.centred[rows], share, kernel, reference, GRID)[0]
-        except BandwidthError:  # these say nothing about all the others
+        except BandwidthError:  # the sample does not represent all points
             return reference, GRID
         narrowed = chosen.scaled((len(points.X) / CROSSVALIDATION_MANY) ** (-1 / (points.columns + 4)))
         return replace(narrowed, method=f"the choice of {CROSSVALIDATION_MANY} points, narrowed"), NEAR
@@ -304,18 +302,18 @@ class CrossValidation(ShapedRule):
     def _search(
         self, points: Array, share: Array | None, kernel: SmoothingKernel, reference: Bandwidth, grid: Array
     ) -> tuple[Bandwidth, float, CriterionCurve]:
-        """The best multiple of a reference, and from there the best widths of axes."""
+        """Return the best multiple of a reference, refined to the best widths of axes."""
 
         def at(bandwidth: Bandwidth) -> Windows:
             return Windows(kernel, bandwidth, points, share)
 
         precision = PRECISION if grid is GRID else ENOUGH
-        # wherever a kernel comes to reach one more pair of points there may be another minimum
+        # there may be another minimum wherever a kernel reaches one more pair of points
         parts = PARTS if np.isfinite(kernel.reach) and len(points) <= FEW else 1
         jumps = _jumps(at(reference)) if parts > 1 else NO_JUMPS
         curve = search_line(lambda width: self._value(at(reference.scaled(width))), grid, precision, parts, jumps)
         chosen, best = reference.scaled(curve.widths[curve.best]), float(curve.values[curve.best])
-        # that takes many values; some points have already told the axes apart
+        # refining takes many values; the sample has already refined the axes
         if np.ndim(chosen.value) == 1 and (grid is GRID or _is_cheap(points, kernel)):
             refined = self._refined(at, chosen, best)
             lower = self._value(at(refined))
@@ -323,7 +321,7 @@ class CrossValidation(ShapedRule):
         return chosen, best, curve
 
     def _refined(self, windows: Callable[[Bandwidth], Windows], start: Bandwidth, best: float) -> Bandwidth:
-        """Each axis has its own say from where all together are best."""
+        """Refine the width of each axis separately."""
         order, axes = self._order(best), len(np.atleast_1d(start.value))
 
         def at(logarithms: Array) -> Windows:
@@ -371,10 +369,10 @@ class CrossValidation(ShapedRule):
 @stored()
 @dataclass(frozen=True)
 class LikelihoodCV(CrossValidation):
-    """The bandwidth of greatest likelihood of each point under the others: −Σ w_i log p̂₋ᵢ(x_i)/Σ w_i is least.
+    """Maximises the likelihood of each point under the others: −Σ w_i log p̂₋ᵢ(x_i)/Σ w_i is least.
 
-    It is not meant for long tails, where the loneliest points ask for wide kernels. If every point is repeated,
-    likelihoods grow without bound as widths vanish: a `BandwidthError`.
+    It is not suited to long tails, whose isolated points require wide kernels. If every point is repeated,
+    likelihoods grow without bound as widths vanish, which raises a `BandwidthError`.
 
     Examples
     --------
@@ -408,10 +406,10 @@ class LikelihoodCV(CrossValidation):
 @stored()
 @dataclass(frozen=True)
 class LeastSquaresCV(CrossValidation):
-    """The bandwidth of least integrated square error, as far as points can tell (Rudemo 1982, Bowman 1984).
+    """Minimises an estimate of the integrated squared error (Rudemo 1982, Bowman 1984).
 
-    ∫p̂² − 2 Σ w_i p̂₋ᵢ(x_i)/Σ w_i is least: ∫(p̂ − p)² in expectation, up to the constant ∫p². Many repeated points
-    drive it to widths that vanish: a `BandwidthError`.
+    The criterion is ∫p̂² − 2 Σ w_i p̂₋ᵢ(x_i)/Σ w_i, in expectation ∫(p̂ − p)² minus the constant ∫p². Many repeated
+    points drive the widths to 0, which raises a `BandwidthError`.
 
     Examples
     --------
@@ -430,7 +428,7 @@ class LeastSquaresCV(CrossValidation):
         return mean_product(windows, rtol=_rounding(windows)) - 2 * float(np.average(left_out, weights=windows.share))
 
     def _slope(self, windows: Windows) -> tuple[float, Array]:
-        # K∗K of a Gaussian is the Gaussian √2 times as wide, of which the slope is the same
+        # K∗K of a Gaussian is a Gaussian wider by √2, with the same slope
         wide = Windows(windows.kernel, windows.bandwidth.scaled(2**0.5), windows.points, windows.weight)
         parts = [
             (1.0, wide, wide.log_density(wide.points), False),
@@ -450,7 +448,7 @@ class LeastSquaresCV(CrossValidation):
         return bool(both < 2 * top * (share * (tied - share) / (1 - share)).sum())
 
     def _in_units(self, values: Any, log_unit: float) -> Any:
-        # of data of extreme scales a density to some power may be too large for float64
+        # for data of extreme scale a power of a density may overflow float64
         with np.errstate(over="ignore"):
             return values * np.exp(-log_unit)
 
@@ -459,7 +457,7 @@ class LeastSquaresCV(CrossValidation):
 
 
 def _jumps(windows: Windows) -> Array:
-    """The multiples of the bandwidth at which a kernel that ends in a jump comes to reach one more pair of points."""
+    """Return the multiples of the bandwidth at which a discontinuous kernel reaches one more pair of points."""
     kernel, U = windows.kernel, windows.sums.points
     if not kernel.profile(np.array([kernel.reach]))[0] > 0:
         return NO_JUMPS
@@ -468,31 +466,31 @@ def _jumps(windows: Windows) -> Array:
 
 
 def _mean_squares(windows: Windows, *, leave_out: bool) -> Array:
-    """Σ_j w_j k(u_i − u_j)(u_i − u_j)² / Σ_j w_j k(u_i − u_j) along each axis, in units of the bandwidth."""
+    """Return Σ_j w_j k(u_i − u_j)(u_i − u_j)² / Σ_j w_j k(u_i − u_j) along each axis, in units of the bandwidth."""
     U = windows.sums.points
     first, second = np.hsplit(windows.sums.means(U, np.hstack([U, U**2]), leave_out=leave_out), 2)
     return np.asarray(second - 2 * U * first + U**2)
 
 
 def _rounding(windows: Windows) -> float:
-    """The relative error that densities may have; a grid of many points has more than 0, but no digits that matter."""
+    """Return the tolerated relative error of densities; above 0 for grids of many points, but still negligible."""
     many = len(windows.points) > CROSSVALIDATION_MANY and has_grid(windows.kernel, windows.columns, adaptive=False)
     return ROUNDING if many else 0.0
 
 
 def _is_cheap(points: Array, kernel: SmoothingKernel) -> bool:
-    """Whether a criterion of all points has slopes, and these or a grid of little error take no more than seconds."""
+    """Return whether slopes of the criterion over all points, or values on an accurate grid, take only seconds."""
     return isinstance(kernel, Gaussian) and (points.shape[1] <= 2 or len(points) ** 2 <= MOST_PAIRS)
 
 
 def _units(deviations: Array, shape: Shape) -> Array:
-    """Powers of two near the spread of columns: divided by them, data keep their digits and densities their range."""
+    """Return powers of two near the spread of columns, by which data are divided without rounding."""
     unit = np.exp2(np.round(np.log2(deviations)))
     return np.full_like(unit, unit.max()) if shape == "one" else unit
 
 
 def _stretched(value: float | Array, unit: Array) -> float | Array:
-    """A bandwidth for data that are so many times as large."""
+    """Return the bandwidth for data multiplied by units."""
     if np.ndim(value) == 2:
         return value * np.outer(unit, unit)
     return value * (unit if np.ndim(value) == 1 else float(unit[0]))

@@ -1,4 +1,4 @@
-"""Abramson's adaptive widths: kernels that are wider where points are sparse."""
+"""Bandwidths as users give them: numbers, vectors, matrices, rules, names of rules, and adaptive widths."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from mercer.density._plug_in import ImprovedSheatherJones, PlugIn
 from mercer.density._rules import Rule, Scott, Silverman, UnscaledScott, UnscaledSilverman
 from mercer.density.cross_validation import LeastSquaresCV, LikelihoodCV
 
-# Bandwidths as people write them: numbers, vectors, matrices, rules, and rules by name.
-
 RULES: dict[str, Rule] = {
     "scott": UnscaledScott(),
     "silverman": UnscaledSilverman(),
@@ -31,28 +29,28 @@ RULES: dict[str, Rule] = {
 
 
 def rule_named(name: str) -> Rule:
-    """The rule of this name."""
+    """Return the rule of this name."""
     if name not in RULES:
-        raise BandwidthError(f"no rule for bandwidths is called {name!r}. {did_you_mean(name, RULES)}")
+        raise BandwidthError(f"there is no bandwidth rule {name!r}. {did_you_mean(name, RULES)}")
     return RULES[name]
 
 
 def bandwidth_from(
     bandwidth: Any, X: Array, weight: Array | None, kernel: SmoothingKernel, *, names: Sequence[str] | None = None
 ) -> Bandwidth:
-    """The bandwidth that is meant, chosen from the points where a rule is given.
+    """Return a bandwidth from the parameter of an estimator; a rule chooses it from the points.
 
     Parameters
     ----------
     bandwidth : number, array, Bandwidth, Rule or str
         h, one h per column, the matrix Σ, an object, or the name of a rule.
     X, weight, kernel, names
-        What a rule chooses by: see `Rule.choose`.
+        Arguments of the rule: see `Rule.choose`.
 
     Returns
     -------
     Bandwidth
-        One that fits the columns of `X`.
+        A bandwidth that fits the columns of `X`.
 
     Examples
     --------
@@ -75,12 +73,13 @@ def bandwidth_from(
 @stored()
 @dataclass(frozen=True)
 class Adaptive(Rule):
-    """The bandwidth of another rule, times (p̂(x_j)/g)^(−α) around each point (Abramson 1982; Silverman 1986, 5.3).
+    """Abramson's adaptive widths: the bandwidth of another rule times (p̂(x_j)/g)^(−α) around each point.
 
     Parameters
     ----------
     base : str, Rule, number or array, default="silverman-scaled"
-        What p̂ is made with, and what is widened and narrowed; g is the geometric mean of p̂ over the points.
+        Rule for the pilot density p̂ and for the widths that are adapted; g is the geometric mean of p̂ over the
+        points.
     sensitivity : float, default=0.5
         α from 0 (not at all) to 1 (as in nearest neighbours); Abramson's square root has less bias than any other.
 

@@ -1,7 +1,7 @@
-"""The widths of a kernel regression with the least leave-one-out error: one for each axis and each category.
+"""Widths of a kernel regression that minimise the leave-one-out error, one for each axis and each category.
 
-Of many rows some are searched (`width_walk`); the common width is then chosen for the fit of all, by leaving out each
-of them, or, of very many, so many as are worth the time.
+With many rows, the search uses a sample. The common width is then chosen for the fit of all rows, by leaving out each
+row, or a sample of them if that takes too long.
 """
 
 from __future__ import annotations
@@ -22,57 +22,55 @@ from mercer.density._mixed import MixedRows, most_mismatch
 from mercer.density._regression import LocalFit
 from mercer.density._rules import SampleSpread, canonical
 
-# A walk to the widths of least error: one for each axis of numbers and each category.
-#
-# First the width of all axes together, on a grid and then to four digits; then one axis and one category after the
-# other; then all of them by a simplex.
-
-#: of numbers and of categories, λ of each; None where there are none
+#: bandwidth of the numbers, and λ of each category; None where there are none
 Widths = tuple[Bandwidth | None, Array | None]
 Error = Callable[[Bandwidth | None, Array | None], float]
 
-#: axes that get a width of their own; more of them keep the proportions of their standard deviations
+#: number of axes up to which each gets its own width; more keep the proportions of their standard deviations
 AXES = 10
-#: widths of all axes together that are tried, as binary logarithms of multiples of a reference
+#: trial widths of all axes together, as binary logarithms of multiples of a reference
 JOINT = np.arange(-6.0, 8.5, 0.5)
-#: if there is nothing else to try: the error of a kernel that ends has many a dent
+#: a finer grid if this is the only parameter, because kernels of compact support have errors with many local minima
 ONE_WIDTH = np.concatenate([JOINT[JOINT < -3], np.arange(-3.0, 3.0, 0.125), JOINT[JOINT >= 3]])
-#: and those around the choice of a part of the rows, and how often they are tried if the best is one of the last
+#: trial widths around the choice of a sample, and the number of repetitions if the best is at the edge
 NEAR, TURNS = np.array([-1.0, -0.5, 0.5, 1.0]), 3
 #: steps along one axis
 STEPS = np.array([-8.0, -4.0, -2.0, -1.0, 1.0, 2.0, 6.0])
-#: least and greatest binary logarithm: beyond the latter an axis makes no difference
+#: least and greatest binary logarithm; beyond the latter an axis has no influence
 LEAST, MOST = -10.0, 14.0
-#: shares of the greatest mismatch that are tried for a category, and the one to begin with
+#: trial shares of the greatest mismatch of a category, and the first of them
 SHARES = np.array([0.0, 0.05, 0.2, 0.5, 1.0])
 FIRST_SHARE = 0.25
 SWEEPS = 2
-#: of the variance of the values: errors that differ by less are the same, and the wider kernels are taken
+#: errors that differ by less than this share of the variance are equal; the wider kernels are then chosen
 SAME = 1e-12
-#: an improvement by less than this share ends a search
+#: a relative improvement below this ends a search
 GAIN = 1e-3
-#: widths that a simplex is good for, and its evaluations for each
+#: number of parameters up to which a simplex is used, and its evaluations per parameter
 CORNERS, POLISH = 4, 50
-#: digits of the binary logarithm where nothing comes after, and before a simplex or the next axis
+#: tolerances of the binary logarithm for the last search, and before a simplex or the next axis
 FINE, COARSE = 1e-4, 0.05
 NAME = "leave-one-out squared error"
 
 
 class WidthSearchPath:
-    """Where a search is: binary logarithms of the widths of the axes, and shares of the greatest mismatches.
+    """A search over the binary logarithms of the widths of the axes and the shares of the greatest mismatches.
+
+    First the common width of all axes is searched on a grid and then to four digits; then one axis and one category
+    after the other; then all of them by a simplex.
 
     Parameters
     ----------
     error : function of a bandwidth and mismatches
-        What is to be least.
+        The objective.
     reference : array of shape (d,) or None
-        What widths are multiples of; None if they are given.
+        Reference widths; None if the bandwidth is given.
     most : array of shape (q,) or None
         The greatest mismatch of each category; None if mismatches are given.
     given : pair of a bandwidth and mismatches
-        Those that are given.
+        The given bandwidth and mismatches.
     of_all : bool
-        Whether the error is that of the fit of all rows. Of some, which they are matters more than digits.
+        Whether the error is that of the fit of all rows. For a sample, the tolerances are larger.
     """
 
     def __init__(
@@ -86,7 +84,7 @@ class WidthSearchPath:
         self.place = np.concatenate([np.zeros(self.axes), np.full(self.categories, FIRST_SHARE)])
         self.error = np.inf
         self.curve: Criterion | None = None
-        #: evaluations of the walk that this one goes on from
+        #: evaluations of the search that this one continues
         self._before = 0
         self._known: dict[tuple[float, ...], float] = {}
 
@@ -103,17 +101,17 @@ class WidthSearchPath:
                 break
         if 1 < len(coordinates) <= CORNERS:
             self._polish(self.place)
-            self._polish(together)  # axes one by one may have led into another valley
+            self._polish(together)  # the search along axes may have ended in another valley
 
     def settle(self) -> None:
-        """Choose the common width anew, near where others have led."""
+        """Choose the common width again, near the current one."""
         self.error = self._at(self.place)
         for _ in range(TURNS if self.axes else 0):
             if abs(self._along_joint(NEAR, None)) < NEAR.max():
                 break
 
     def _along_joint(self, steps: Array, digits: float | None) -> float:
-        """All axes wider or narrower together, by the step that is returned."""
+        """Scale all axes together; return the step taken."""
         direction = np.concatenate([np.ones(self.axes), np.zeros(self.categories)])
         unit, factor = "multiple of a reference", 1.0
         if self.reference is not None and len(self.reference) == 1:
@@ -125,14 +123,14 @@ class WidthSearchPath:
         return step
 
     def continued(self, error: Error, factor: float) -> WidthSearchPath:
-        """From the same place for the fit of all rows, all widths times a factor."""
+        """Continue from the same point for the fit of all rows, with all widths times a factor."""
         reference = None if self.reference is None else self.reference * factor
         there = WidthSearchPath(error, reference, self._most, self._given, of_all=True)
         there.place, there.error, there.curve, there._before = self.place, self.error, self.curve, self.evaluations
         return there
 
     def retreat(self) -> float:
-        """Go to the best place that was tried; its error."""
+        """Return to the best point tried; return its error."""
         if self._known:
             best = min(self._known, key=self._known.__getitem__)
             self.place, self.error = np.array(best), self._known[best]
@@ -143,11 +141,11 @@ class WidthSearchPath:
         return self._before + len(self._known)
 
     def widths(self) -> Widths:
-        """Where it is."""
+        """Return the bandwidth and the mismatches of the current point."""
         return self._widths(self.place)
 
     def _coordinates(self) -> list[int]:
-        """All that there are, unless there is one axis and nothing else, which the joint search has seen to."""
+        """Return all parameters, unless the joint search has already covered the only one."""
         return [] if len(self.place) == self.axes == 1 else list(range(len(self.place)))
 
     def _along(self, coordinate: int) -> None:
@@ -159,9 +157,10 @@ class WidthSearchPath:
             self._line(direction, SHARES - self.place[coordinate], FINE if len(self.place) == 1 else COARSE)
 
     def _line(self, direction: Array, steps: Array, digits: float | None) -> tuple[Array, Array, float]:
-        """Walk to the best of the steps, and to the least error between its neighbours; of equals to the widest.
+        """Move to the best of the steps, and then to the least error between its neighbours; ties go to the widest.
 
-        The latter to so many digits, or, if None, where a parabola has it. Gives steps, errors and the choice.
+        The second part has the tolerance `digits`; if None, it is the vertex of a parabola. Return steps, errors and
+        the choice.
         """
         start = self.place
         tried, place = np.unique(np.append(steps, 0.0), return_index=True)
@@ -179,7 +178,7 @@ class WidthSearchPath:
         return tried, errors, step
 
     def _between(self, error: Callable[[float], float], steps: Array, errors: Array, digits: float | None) -> float:
-        """Where the error is least, between the first and the last of two or three steps."""
+        """Return the minimiser of the error between the first and the last of two or three steps."""
         if digits is not None:
             options: Any = {"xatol": digits}
             return float(minimize_scalar(error, bounds=(steps[0], steps[-1]), method="bounded", options=options).x)
@@ -197,7 +196,7 @@ class WidthSearchPath:
         options: Any = {"initial_simplex": corners, "maxfev": POLISH * size}
         if self.of_all:
             options |= {"xatol": FINE, "fatol": 1e-9 * self.error}
-        else:  # which rows were taken matters more
+        else:  # the choice of the sample matters more than digits
             options |= {"xatol": COARSE, "fatol": 1e-4 * self.error}
         bounds = list(zip(low, high, strict=True))
         found = minimize(self._at, start, method="Nelder-Mead", bounds=bounds, options=options)
@@ -227,16 +226,17 @@ class WidthSearchPath:
         return bandwidth, mismatch
 
 
-#: rows among which every width is looked for
+#: rows of the sample in which widths are searched
 SEARCHED = 1000
-#: pairs of a row of the fit and a row left out, for each width; as many rows are left out, but no fewer than `SEARCHED`
+#: pairs of a row of the fit and a row left out, for each width; this bounds the rows left out, but not below
+#: `SEARCHED`
 PAIRS = 2e8
 
 
 @stored(mismatch=optional(floats()))
 @dataclass(frozen=True, eq=False)
 class WidthChoice:
-    """Widths by leave-one-out: what was chosen, and how the error depends on the width of all axes together."""
+    """Widths chosen by leave-one-out, with the error as a function of the common width of all axes."""
 
     bandwidth: Bandwidth | None
     #: λ of each category
@@ -245,18 +245,18 @@ class WidthChoice:
     error: float
     #: widths that were tried
     evaluations: int
-    #: rows among which the widths of the axes were looked for
+    #: rows of the sample in which the widths of the axes were searched
     searched_rows: int
-    #: rows that were left out of the fit of all to choose the common width, and that the error is a mean of
+    #: rows that were left out of the fit of all rows to choose the common width and to compute the error
     left_out_rows: int
 
     @property
     def criterion(self) -> Criterion | None:
-        """The error at multiples of a reference width."""
+        """The error as a function of the common width."""
         return None if self.bandwidth is None else self.bandwidth.criterion
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the error and the choice; gives the Axes."""
+        """Draw the error and the choice; return the Axes."""
         if self.bandwidth is None:
             raise BandwidthError("there are only categories, so that there is no curve over widths; see `mismatch`.")
         return self.bandwidth.plot(ax)
@@ -270,28 +270,28 @@ class WidthChoice:
 
 @dataclass(frozen=True, eq=False)
 class WidthSearch:
-    """What is asked: some widths are given, others are to be found.
+    """The search for those widths that are not given.
 
     Parameters
     ----------
     make : function of index, bandwidth and mismatch
-        The fit of some rows.
+        Fits some of the rows.
     loss : function of a fit and index
-        Its error for these of its rows, each left out.
+        Error of a fit for these of its rows, each left out.
     kernel : SmoothingKernel
-        Gives the reference width.
-    rows : Rows
+        Determines the reference width.
+    rows : MixedRows
         All rows.
     weight : array of shape (n,)
-        Of each.
+        Weight of each row.
     levels : array of shape (q,) or None
-        Of each category.
+        Number of levels of each category.
     bandwidth : Bandwidth or None
-        If it is given.
+        The bandwidth if it is given.
     mismatch : array of shape (q,) or None
-        If it is given.
+        The mismatches if they are given.
     names : sequence of str
-        What the columns of numbers are called, for errors.
+        Names of the columns of numbers, for error messages.
     """
 
     make: Callable[[Array, Bandwidth | None, Array | None], LocalFit]
@@ -305,12 +305,12 @@ class WidthSearch:
     names: Sequence[str]
 
     def choose(self) -> WidthChoice:
-        """The best widths.
+        """Choose the best widths.
 
         Raises
         ------
         FitInterrupted
-            Ctrl-C; `solution` is the best choice so far.
+            Raised on Ctrl-C; `solution` is the best choice so far.
         """
         self._refuse_one_row()
         n = self.rows.count
@@ -329,24 +329,24 @@ class WidthSearch:
         return self._choice(walk, len(some))
 
     def _walk(self, some: Array) -> WidthSearchPath:
-        """Of the fit of some rows, each left out."""
+        """Return a search for the fit of a sample, each row left out."""
         most = None if self.levels is None or self.mismatch is not None else most_mismatch(self.levels)
         error, given = self._error(some, np.arange(len(some))), (self.bandwidth, self.mismatch)
         return WidthSearchPath(error, self._reference(len(some)), most, given, of_all=len(some) == self.rows.count)
 
     def _with_all(self, walk: WidthSearchPath, searched: int) -> WidthSearchPath:
-        """Where it is, for the fit of all rows: widths shrink as these grow in number."""
+        """Continue a search with all rows; widths shrink as their number grows."""
         if walk.of_all:
             return walk
         n, d = self.rows.numbers.shape
         return walk.continued(self._error(np.arange(n), self._left_out()), (searched / n) ** (1 / (d + 4)))
 
     def _error(self, index: Array, left_out: Array) -> Error:
-        """Of the fit of rows by their numbers among all, with those left out that have these numbers among them."""
+        """Return the error of the fit of the rows `index`, for those at the positions `left_out`, as a function."""
         return lambda bandwidth, mismatch: self.loss(self.make(index, bandwidth, mismatch), left_out)
 
     def _left_out(self) -> Array:
-        """Rows that are left out of the fit of all."""
+        """Return the rows that are left out of the fit of all rows."""
         n = self.rows.count
         return _some(n, max(SEARCHED, int(PAIRS / n)))
 
@@ -360,11 +360,11 @@ class WidthSearch:
     def _refuse_one_row(self) -> None:
         if self.rows.count < 2:
             raise BandwidthError(
-                "n_samples=1: a bandwidth cannot be chosen by leaving out the one row there is. Give it as a number."
+                "n_samples=1: a bandwidth cannot be chosen by leaving out the only row. Give it as a number."
             )
 
     def _reference(self, searched: int) -> Array | None:
-        """Standard deviations times n^(−1/(d+4)), for a kernel as wide as the Gaussian."""
+        """Return standard deviations times n^(−1/(d+4)), adjusted for the kernel."""
         d = self.rows.numbers.shape[1]
         if self.bandwidth is not None or not d:
             return None
@@ -373,7 +373,7 @@ class WidthSearch:
 
 
 def own_order(rows: MixedRows, values: Array, weight: Array) -> Array:
-    """The numbers of the rows from the least to the greatest: the same rows, whatever the order they come in."""
+    """Return a sorted order of the rows, which does not depend on the order in which they are given."""
     first = np.argsort(rows.numbers[:, 0]) if rows.numbers.shape[1] else np.zeros(0, dtype=np.intp)
     ordered = rows.numbers[first, :1]
     if len(first) and (ordered[1:] > ordered[:-1]).all():
@@ -383,5 +383,5 @@ def own_order(rows: MixedRows, values: Array, weight: Array) -> Array:
 
 
 def _some(n: int, most: int) -> Array:
-    """The numbers of n rows, or of so many of them."""
+    """Return the indices of n rows, or of a sample of `most` of them."""
     return np.arange(n) if n <= most else np.sort(np.random.default_rng(0).choice(n, most, replace=False))

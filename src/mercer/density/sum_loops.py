@@ -1,8 +1,8 @@
 """Sums of smoothing kernels over points: Σ_j side_j k(q − x_j) for many queries q.
 
 Points lie in blocks of `SIZE`, coordinate by coordinate: (blocks, columns, SIZE). Four queries at a time are compared
-with a block: their kernels are written into four short rows, of which the sums are then taken. Loops are written out
-where an assignment of arrays would do: numba takes seconds to compile each of those.
+with a block: their kernels are written into four short rows, which are then summed. Explicit loops replace array
+assignments, each of which takes numba seconds to compile.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from mercer._jit import jit, overload, wide_vectors
 from mercer._jit.decay import exp2_below
 from mercer._jit.scalar import LOG2_E
 
-# Smoothing kernels as functions of s = ‖u‖²: what each makes of a squared distance in units of the bandwidth.
+# Profiles: smoothing kernels as functions of s = ‖u‖², a squared distance in units of the bandwidth.
 #
-# A kernel is a NamedTuple; `profile` is its value, 1 at s = 0, chosen by its type. Those that never end are multiplied
-# by 2^lift, so that far away from all points their values are not below all floats.
+# A kernel is a NamedTuple; `profile` dispatches on its type and is 1 at s = 0. Kernels of unbounded support are
+# multiplied by 2^lift, so that their values far away from all points do not underflow.
 
 
 class GaussianProfile(NamedTuple):
@@ -101,7 +101,7 @@ def triweight(kernel, s, lift):  # type: ignore[no-untyped-def]
 
 @jit
 def cosine(kernel, s, lift):  # type: ignore[no-untyped-def]
-    """cos(½π√s) is a power series of s; at s = 1 its factor 1 − s comes first, so that no digits cancel there."""
+    """Evaluate cos(½π√s) as (1 − s) times a power series in s, so that no digits cancel at s = 1."""
     p = COSINE[-1]
     for c in COSINE[-2::-1]:
         p = p * s + c
@@ -109,10 +109,10 @@ def cosine(kernel, s, lift):  # type: ignore[no-untyped-def]
 
 
 def _cosine_over_one_less_s(degree: int) -> tuple[float, ...]:
-    """Coefficients of cos(½π√s)/(1 − s) in powers of s, by interpolation at Chebyshev points of [0, 1]."""
+    """Return the coefficients of cos(½π√s)/(1 − s) in powers of s, by interpolation at Chebyshev points of [0, 1]."""
     t = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
     s = 0.5 + 0.5 * t
-    # sin of the complement keeps its digits where s is near 1
+    # the sine of the complement is accurate where s is near 1
     values = np.sin(0.5 * np.pi * (1 - s) / (1 + np.sqrt(s))) / (1 - s)
     series = np.polynomial.Chebyshev.fit(s, values, degree, domain=(0, 1))
     return tuple(series.convert(kind=np.polynomial.Polynomial, domain=(-1, 1), window=(-1, 1)).coef.tolist())
@@ -134,7 +134,7 @@ PROFILES: dict[type[Any], Any] = {
 
 
 def profile(kernel: Any, s: Any, lift: Any) -> Any:
-    """What a smoothing kernel makes of a squared distance; compact ones know no lift."""
+    """Return the value of a smoothing kernel at a squared distance; compact kernels ignore the lift."""
     return PROFILES[type(kernel)](kernel, s, lift)
 
 
@@ -143,14 +143,14 @@ def _profile(kernel, s, lift):  # type: ignore[no-untyped-def]
     return PROFILES[kernel.instance_class].plain
 
 
-# Which blocks of points matter to queries that are close together, by the distance of the boxes around both.
+# Selection of the blocks of points that matter to a group of nearby queries, by the distance of bounding boxes.
 
-#: what distances are: Σu², Σ|u|, or the greatest u²
+#: kinds of distance: Σu², Σ|u|, or the greatest u²
 SQUARES, ABSOLUTES, GREATEST = 0, 1, 2
 
 
 class Shape(NamedTuple):
-    """How a kernel falls off: with which kind of distance, whether for ever, and then by 2^(−rate · s), or of √s."""
+    """Decay of a kernel: its kind of distance, whether it is unbounded, and the rate in 2^(−rate · s), or of √s."""
 
     kind: int
     endless: bool
@@ -159,23 +159,23 @@ class Shape(NamedTuple):
 
 
 class Boxes(NamedTuple):
-    """What is known of blocks of points without looking at them."""
+    """Summaries of blocks of points."""
 
-    #: the box around each: (blocks, 2, columns)
+    #: bounding box of each: (blocks, 2, columns)
     corners: Any
     #: the least and the greatest 1/λ² in each (1/λ for sums of |u|): (blocks, 2)
     spreads: Any
-    #: the weight of each block, and what is left of it for sure if one of its points is left out
+    #: weight of each block, and a lower bound of it if one of its points is left out
     mass: Any
     sure: Any
-    #: of all points, and of the lightest
+    #: total weight, and the least weight of a point
     total: float
     lightest: float
 
 
 @jit
 def box(rows, low, high):  # type: ignore[no-untyped-def]
-    """The corners of the box around some rows."""
+    """Compute the corners of the bounding box of some rows."""
     for k in range(rows.shape[1]):
         low[k] = high[k] = rows[0, k]
     for i in range(1, rows.shape[0]):
@@ -185,7 +185,7 @@ def box(rows, low, high):  # type: ignore[no-untyped-def]
 
 @jit
 def box_distance(kind, low, high, other_low, other_high):  # type: ignore[no-untyped-def]
-    """The least and the greatest distance of points in two boxes."""
+    """Return the least and the greatest distance of points in two boxes."""
     least = greatest = 0.0
     for k in range(low.shape[0]):
         near = max(0.0, low[k] - other_high[k], other_low[k] - high[k])
@@ -201,13 +201,13 @@ def box_distance(kind, low, high, other_low, other_high):  # type: ignore[no-unt
 
 @jit
 def exponent(shape, s):  # type: ignore[no-untyped-def]
-    """−log₂ k of a kernel that never ends."""
+    """Return −log₂ k of a kernel of unbounded support."""
     return shape.rate * (np.sqrt(s) if shape.root else s)
 
 
 @jit
 def _near_compact(shape, boxes, low, high, chosen):  # type: ignore[no-untyped-def]
-    """Blocks within reach, and a little further, for what rounding does to distances."""
+    """Select the blocks within reach, with a margin for rounding."""
     count = 0
     for b in range(boxes.mass.shape[0]):
         least, _ = box_distance(shape.kind, boxes.corners[b, 0], boxes.corners[b, 1], low, high)
@@ -219,10 +219,10 @@ def _near_compact(shape, boxes, low, high, chosen):  # type: ignore[no-untyped-d
 
 @jit
 def _near_endless(shape, boxes, low, high, known, slack, chosen):  # type: ignore[no-untyped-def]
-    """Blocks that matter, and the lift that brings the closest point of them to 1 or below.
+    """Select the blocks that matter, and return the lift that brings the term of the closest point to at most 1.
 
-    What is left out is below 2^−slack of the sum of every query in the box, of which 2^known is a lower bound; another
-    is 2^−far of the mass of any block.
+    The rest is below 2^−slack of the sum of every query in the box, of which 2^known is a lower bound; further bounds
+    are obtained from the mass of each block and its greatest distance.
     """
     lift = np.inf
     for b in range(boxes.mass.shape[0]):
@@ -241,9 +241,9 @@ def _near_endless(shape, boxes, low, high, known, slack, chosen):  # type: ignor
 
 @jit
 def near_blocks(shape, boxes, queries, slack, lifts, chosen):  # type: ignore[no-untyped-def]
-    """Put blocks that matter to queries in order into `chosen`, and say how many they are.
+    """Write the blocks that matter to the queries into `chosen` in order, and return their number.
 
-    Lifts (a column of them) are chosen, too, if they are negative; others are the exponents of what is nearest.
+    Negative lifts (a column) are replaced; other lifts are the exponents of the nearest points.
     """
     low, high, given = np.empty(queries.shape[1]), np.empty(queries.shape[1]), lifts[0, 0] >= 0.0
     box(queries, low, high)
@@ -262,7 +262,7 @@ def near_blocks(shape, boxes, queries, slack, lifts, chosen):  # type: ignore[no
     return count
 
 
-# Points put in order by halving them along their longest side, again and again.
+# Sorting points into blocks by repeatedly halving them along their longest side.
 
 
 @jit
@@ -279,7 +279,7 @@ def _median_of_three(keys, first, last):  # type: ignore[no-untyped-def]
 
 @jit
 def _select(keys, order, first, last, place):  # type: ignore[no-untyped-def]
-    """Put the keys from `first` to `last` in such order that none before `place` is greater than one after it."""
+    """Partition the keys from `first` to `last` such that none before `place` is greater than one after it."""
     while first < last:
         pivot, i, j = _median_of_three(keys, first, last), first, last
         while i <= j:
@@ -313,9 +313,9 @@ def _longest_side(points, some):  # type: ignore[no-untyped-def]
 
 @jit
 def halve(points, size):  # type: ignore[no-untyped-def]
-    """An order of points in which every `size` of them, from the first on, are close together."""
+    """Return an order of points in which every `size` of them, from the first on, are close together."""
     order, keys = np.arange(points.shape[0]), np.empty(points.shape[0])
-    # where parts begin and end that are still to be halved: never more than once for each time they can be
+    # stack of the parts that are still to be halved; its depth is bounded by the number of halvings
     parts, left = np.empty((64, 2), np.int64), 1
     parts[0, 0], parts[0, 1] = 0, points.shape[0]
     while left > 0:
@@ -326,7 +326,7 @@ def halve(points, size):  # type: ignore[no-untyped-def]
         side = _longest_side(points, order[start:stop])
         for i in range(start, stop):
             keys[i] = points[order[i], side]
-        # a multiple of the size, so that only the last part is smaller
+        # a multiple of the size, so that only the last block is smaller
         half = start + (-(-(stop - start) // size)) // 2 * size
         _select(keys, order, start, stop - 1, half)
         parts[left, 0], parts[left, 1] = start, half
@@ -335,26 +335,26 @@ def halve(points, size):  # type: ignore[no-untyped-def]
     return order
 
 
-#: points of a block: a few rows of so many numbers, and the block, stay in the first cache
+#: points of a block: a block and a few rows of this length stay in the L1 cache
 SIZE = 256
-#: queries that are looked at together: their chains of arithmetic run side by side
+#: queries that are processed together, whose chains of arithmetic run in parallel
 QUERIES = 4
 
 
 class SquareDistances(NamedTuple):
-    """Distances are Σu²."""
+    """Distances Σu²."""
 
 
 class WideSquareDistances(NamedTuple):
-    """Distances are Σu²/λ², with a λ for each point."""
+    """Distances Σu²/λ², with a λ for each point."""
 
 
 class AbsoluteDistances(NamedTuple):
-    """Distances are Σ|u|/λ."""
+    """Distances Σ|u|/λ."""
 
 
 class ProductDistances(NamedTuple):
-    """There is a kernel for each axis, of u²/λ²."""
+    """A separate kernel for each axis, of u²/λ²."""
 
 
 @jit
@@ -427,7 +427,7 @@ def _apply(kernel, lifts, rows):  # type: ignore[no-untyped-def]
 
 @jit
 def _finish_two(kernel, x, y, queries, axis, lifts, rows):  # type: ignore[no-untyped-def]
-    """`_add_two` for the last axes, and then the kernel: the rows are written once less."""
+    """Do `_add_two` for the last axes and apply the kernel in the same pass over the rows."""
     wide_vectors()
     r0, r1, r2, r3 = rows[0], rows[1], rows[2], rows[3]
     l0, l1, l2, l3 = lifts[0, 0], lifts[1, 0], lifts[2, 0], lifts[3, 0]
@@ -440,7 +440,7 @@ def _finish_two(kernel, x, y, queries, axis, lifts, rows):  # type: ignore[no-un
         r3[j] = profile(kernel, r3[j] + ((x[j] - a3) * (x[j] - a3) + (y[j] - b3) * (y[j] - b3)), l3)
 
 
-# What four queries make of a block, by the kind of distance: the distances alone, or their kernels.
+# The distances of four queries to a block, or their kernels, by the kind of distance.
 
 
 @jit
@@ -553,7 +553,7 @@ def _dot(rows, side, total, column):  # type: ignore[no-untyped-def]
 
 @jit
 def _in_fours(rows):  # type: ignore[no-untyped-def]
-    """Rows four by four, the last one again where there are no more."""
+    """Copy rows in groups of four; the last row is repeated as padding."""
     fours = np.empty((-(-rows.shape[0] // QUERIES), QUERIES, rows.shape[1]))
     for i in range(fours.shape[0] * QUERIES):
         row, four = rows[min(i, rows.shape[0] - 1)], fours[i // QUERIES, i % QUERIES]
@@ -564,7 +564,7 @@ def _in_fours(rows):  # type: ignore[no-untyped-def]
 
 @jit
 def _put_where_own(own, first, block, rows, value):  # type: ignore[no-untyped-def]
-    """A value in place of what queries make of themselves; `own` is where each is among the points, or is empty."""
+    """Overwrite the entries of queries that are points themselves; `own` holds their positions, or is empty."""
     for i in range(min(QUERIES, own.shape[0] - first)):
         place = own[first + i] - block * SIZE
         if 0 <= place < SIZE:
@@ -573,7 +573,7 @@ def _put_where_own(own, first, block, rows, value):  # type: ignore[no-untyped-d
 
 @jit
 def add_sums(kernel, distance, points, spread, sides, chosen, queries, own, lifts, total):  # type: ignore[no-untyped-def]
-    """total_q += 2^lift_q Σ_j side_j k(q − x_j) over the points of some blocks."""
+    """Add 2^lift_q Σ_j side_j k(q − x_j), over the points of some blocks, to total_q."""
     fours, four_lifts, rows = _in_fours(queries), _in_fours(lifts), np.empty((QUERIES, SIZE))
     sums = np.zeros((fours.shape[0], QUERIES, sides.shape[1]))
     for b in chosen:
@@ -627,7 +627,7 @@ def _moments(row, x, query, sides, away, part, total):  # type: ignore[no-untype
 
 @jit
 def add_moments(kernel, distance, points, spread, sides, chosen, queries, own, lifts, total):  # type: ignore[no-untyped-def]
-    """`add_sums`, and the first moments of the sides and the second ones of the first side around each query."""
+    """Do `add_sums`, with the first moments of all sides and the second moments of the first side about each query."""
     fours, four_lifts, rows = _in_fours(queries), _in_fours(lifts), np.empty((QUERIES, SIZE))
     away, part = np.empty((queries.shape[1], SIZE)), np.empty((2, SIZE))
     for b in chosen:
@@ -640,7 +640,7 @@ def add_moments(kernel, distance, points, spread, sides, chosen, queries, own, l
 
 @jit
 def nearest(shape, distance, points, spread, boxes, spreads, queries, own, exponents):  # type: ignore[no-untyped-def]
-    """−log₂ k of the nearest point of each query, of a kernel that never ends."""
+    """Compute −log₂ k of the nearest point of each query, for a kernel of unbounded support."""
     fours, rows, best = _in_fours(queries), np.empty((QUERIES, SIZE)), np.empty(QUERIES)
     low, high = np.empty(queries.shape[1]), np.empty(queries.shape[1])
     for number in range(fours.shape[0]):
