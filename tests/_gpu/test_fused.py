@@ -18,7 +18,7 @@ from triton.runtime.interpreter import InterpretedFunction
 from mercer._gpu import fused
 from mercer._gpu.compiler import compiles
 from mercer._gpu.fused import FusedSums
-from mercer._gpu.profiles import FORMULAS, Profile
+from mercer._gpu.profiles import FORMULAS, TensorProfile
 
 fused.PROGRAMS = 4
 assert isinstance(fused.products, InterpretedFunction) and isinstance(fused.differences, InterpretedFunction)
@@ -27,8 +27,8 @@ generator = torch.Generator().manual_seed(0)
 
 def check(name, d, columns, tolerance=3e-6, scale=0.5, **options):
     X, Z = (torch.randn(n, d, generator=generator) * scale / d**0.5 for n in (90, 140))
-    rate, power = (1.0 if Profile(name).ends else 1.3), (0.7 if name == "rational_quadratic" else 1.0)
-    profile = Profile(name, rate, power)
+    rate, power = (1.0 if TensorProfile(name).ends else 1.3), (0.7 if name == "rational_quadratic" else 1.0)
+    profile = TensorProfile(name, rate, power)
     K = profile.of(torch.cdist(X.double(), Z.double()).square())
     sums = FusedSums(profile, X, Z, **options)
     V, W = (torch.rand(n, columns, generator=generator) for n in (140, 90))
@@ -51,7 +51,7 @@ check("gaussian", 20, 1, by_products=True, tf32=True, tolerance=2e-3)
 check("gaussian", 150, 1, by_products=True)
 check("matern_five", 17, 1, by_products=False)
 for name in ("matern_three", "matern_five", "gaussian"):
-    far = FusedSums(Profile(name), torch.tensor([[0.0], [1e25]]), torch.tensor([[0.0]]), by_products=False)
+    far = FusedSums(TensorProfile(name), torch.tensor([[0.0], [1e25]]), torch.tensor([[0.0]]), by_products=False)
     assert far.times(torch.ones(1)).tolist() == [1.0, 0.0], name
 print("done")
 """

@@ -70,7 +70,7 @@ KILLED = """
 import sys, time
 import numpy as np
 from mercer import GaussianNB, checkpointed
-from mercer.data.sources.memory import InMemory
+from mercer.data.sources.memory import MemorySource
 
 X = np.load(sys.argv[1])
 
@@ -79,7 +79,7 @@ def slow(chunk):
     return chunk
 
 with checkpointed(sys.argv[2], every=0.0):
-    model = GaussianNB().fit(InMemory(X[:, :3], X[:, 3], rows=1).map(slow))
+    model = GaussianNB().fit(MemorySource(X[:, :3], X[:, 3], rows=1).map(slow))
 np.save(sys.argv[3], np.concatenate([model.theta_, model.var_]))
 """
 
@@ -271,11 +271,11 @@ OTHER = """
 import sys
 import numpy as np
 from mercer import LogisticRegression, checkpointed
-from mercer.data.sources.memory import InMemory
+from mercer.data.sources.memory import MemorySource
 
 rng = np.random.default_rng(int(sys.argv[2]))
 X = rng.normal(size=(100, 3))
-source = InMemory(X, (X[:, 0] > 0).astype(int), rows=10)
+source = MemorySource(X, (X[:, 0] > 0).astype(int), rows=10)
 with checkpointed(sys.argv[1], every=0.0):
     print("in", flush=True)
     sys.stdin.readline()

@@ -19,13 +19,13 @@ FIT = """
 import resource, sys
 import numpy as np
 import mercer, mercer.data
-from mercer.data.sources.memory import InMemory
+from mercer.data.sources.memory import MemorySource
 
 model = getattr(mercer, sys.argv[1])
 rows = 4096
 with mercer.engine(threads=2):
     few = mercer.data.open(sys.argv[2], target="y", rows=rows)
-    model().fit(InMemory(few.head().X, few.head().y, rows=1000))  # libraries are loaded, loops compiled
+    model().fit(MemorySource(few.head().X, few.head().y, rows=1000))  # libraries are loaded, loops compiled
     status = dict(line.split(":") for line in open("/proc/self/status"))
     taken = 1024 * int(status["VmData"].split()[0])
     resource.setrlimit(resource.RLIMIT_DATA, (taken + int(sys.argv[3]),) * 2)

@@ -17,6 +17,7 @@ from mercer import engine
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
 from mercer.linear_model import LinearRegression, least_squares
 from mercer.optim import least_squares as direct
+from mercer.optim.least_squares_rows import LeastSquaresRows
 from tests.linear_model._regressions import CONTAINERS, Array, draw
 
 
@@ -94,7 +95,7 @@ def test_a_weight_is_a_number_of_rows(n: int, d: int, intercept: bool, dense: bo
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = draw(5000, 4)
-    monkeypatch.setattr(direct.Rows, "blocks", lambda rows: [slice(i, i + 500) for i in range(0, 5000, 500)])
+    monkeypatch.setattr(LeastSquaresRows, "blocks", lambda rows: [slice(i, i + 500) for i in range(0, 5000, 500)])
     with engine(threads=1):
         alone = LinearRegression().fit(X, y)
     assert (LinearRegression().fit(X, y).coef_ == alone.coef_).all()
