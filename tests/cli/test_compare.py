@@ -162,7 +162,7 @@ def test_ctrl_c_during_the_page(run: Run, tmp_path: Path, monkeypatch: pytest.Mo
 def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that somebody else moves on."""
     passed = [0.0]
-    for module in ("racing.budget.now", "racing.crossvalidation.now"):
+    for module in ("time_limit.now", "_cross_validation.now"):
         monkeypatch.setattr(f"mercer.comparison.{module}", lambda: passed[0])
     monkeypatch.setattr("mercer.cli.compare.perf_counter", lambda: passed[0])
     return passed

@@ -79,10 +79,10 @@ def leave(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """So many bytes are left, whoever asks."""
     rooms = (
         "_memory",
-        "models.costs.work",
-        "models.costs.estimate_cost",
-        "solvers.span.kernel_ridge",
-        "solvers.span.kernel_steps",
+        "cost.work",
+        "cost._estimate",
+        "optim.span.ridge",
+        "optim.span.steps",
     )
     for room in rooms:
         monkeypatch.setattr(importlib.import_module(f"mercer.{room}"), "available_bytes", lambda: size)
