@@ -14,7 +14,7 @@ import typer
 
 import mercer
 from mercer._errors import DataError, MissingDependencyError, ServeError, WriteError
-from mercer.cli._ending import ending_in_a_sentence
+from mercer.cli._ending import report_errors
 from mercer.cli.app import app
 from tests.cli._program import PROGRAM, Run
 
@@ -103,7 +103,7 @@ def test_how_it_ends(failure: BaseException, code: int, sentence: str, capsys: p
         raise failure
 
     with pytest.raises(typer.Exit) as ended:
-        ending_in_a_sentence(command)()
+        report_errors(command)()
     assert ended.value.exit_code == code
     assert capsys.readouterr().err.splitlines() == [sentence]
 
@@ -113,7 +113,7 @@ def test_what_nobody_foresaw_keeps_its_traceback() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        ending_in_a_sentence(command)()
+        report_errors(command)()
 
 
 def test_a_warning_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,7 +121,7 @@ def test_a_warning_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
         warnings.simplefilter("always")
         warnings.warn("two\n lines", UserWarning, stacklevel=1)
 
-    ending_in_a_sentence(command)()
+    report_errors(command)()
     assert capsys.readouterr().err == "mercer: note: two lines\n"
 
 
@@ -145,7 +145,7 @@ def test_exit_codes_of_the_real_program(model: Path) -> None:
     assert told.stdout.splitlines() == ['"prediction","probability[short]","probability[tall]"', "0", "3", "2"]
     assert "Traceback" not in told.stderr
     first, second = told.stderr.splitlines()
-    assert first == "mercer: what was found cannot be printed: no space left on device."
+    assert first == "mercer: the output cannot be printed: no space left on device."
     assert "'no.mercer'" in second
 
 
@@ -163,7 +163,7 @@ def test_what_goes_to_nobody(model: Path) -> None:
         model.parent,
     )
     assert told.stdout.splitlines() == ["0", "0", "0", "3", "3", "141"]
-    assert told.stderr.splitlines() == ["mercer: what was found cannot be printed: no space left on device."] * 2
+    assert told.stderr.splitlines() == ["mercer: the output cannot be printed: no space left on device."] * 2
     assert (model.parent / "a.csv").read_text() == (model.parent / "b.csv").read_text()
 
 

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from mercer.cli._collecting import rare_collections
+from mercer.cli.compare import rare_collections
 
 
 def test_the_threshold_is_set_and_restored() -> None:

@@ -143,7 +143,7 @@ def test_ctrl_c_before_anything_is_done(run: Run, monkeypatch: pytest.MonkeyPatc
 
 def test_the_page_has_a_step_for_each_section(run: Run, tmp_path: Path) -> None:
     result = run("compare", "iris", "--progress", "--report", tmp_path / "report.html", *QUICK)
-    assert f"{whole.STEPS}/{whole.STEPS}" in result.stderr
+    assert f"{whole.PAGE_STEPS}/{whole.PAGE_STEPS}" in result.stderr
 
 
 def test_ctrl_c_during_the_page(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

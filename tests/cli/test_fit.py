@@ -11,7 +11,7 @@ import pytest
 import mercer
 from mercer._errors import WriteError
 from mercer.base import estimator_named, model_names, traits_of
-from mercer.cli._options import setting_of
+from mercer.cli._options import parse_settings
 from tests.cli._program import Run
 
 
@@ -63,7 +63,7 @@ def test_models_of_every_kind_take_the_table(run: Run, people: Path, tmp_path: P
     [("10", 10), ("inf", math.inf), ("-inf", -math.inf), ("None", None), ('["a", 1]', ["a", 1]), ("a=b", "a=b")],
 )
 def test_a_setting_is_what_it_looks_like(given: str, meant: object) -> None:
-    assert setting_of([f"C={given}"]) == {"C": meant}
+    assert parse_settings([f"C={given}"]) == {"C": meant}
 
 
 def test_every_public_estimator_that_predicts_has_a_name_here() -> None:
@@ -111,9 +111,9 @@ def test_text(run: Run, tmp_path: Path) -> None:
 
 
 def test_names_are_completed() -> None:
-    from mercer.cli._options import models_begun
+    from mercer.cli._options import complete_model_name
 
-    assert models_begun("lin") == [
+    assert complete_model_name("lin") == [
         "LinearDiscriminantAnalysis",
         "LinearSVC",
         "LinearThreshold",
@@ -141,7 +141,7 @@ def test_rows_read_piece_by_piece_give_the_same_model(run: Run, people: Path, tm
     streamed, held = tmp_path / "streamed.mercer", tmp_path / "held.mercer"
     told = run(*fit, "--stream", "-o", streamed)
     assert told.exit_code == 0, told.output
-    assert "read piece by piece (as asked for)" in told.stderr
+    assert "read in pieces (because of --stream)" in told.stderr
     assert re.search(r"\d pass(es)? over", told.stderr)
     assert run(*fit, "--in-memory", "-o", held).exit_code == 0
     one, other = (run("predict", model, people, "-q").stdout.splitlines() for model in (streamed, held))
@@ -163,8 +163,8 @@ def test_what_does_not_fit_into_memory_is_streamed_and_said(
     [
         (["--scheduler", "tcp://127.0.0.1:9"], "add --engine dask"),
         (["--in-memory", "--skip-damaged"], "leave --in-memory out"),
-        (["--stream", "--conformal", "0.9"], "take all rows in memory"),
-        (["--stream", "--task", "counts"], "take all rows in memory"),
+        (["--stream", "--conformal", "0.9"], "need all rows in memory"),
+        (["--stream", "--task", "counts"], "need all rows in memory"),
         (["--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"], "tcp://127.0.0.1:9"),
     ],
 )
@@ -205,4 +205,4 @@ def test_a_pattern_is_streamed(run: Run, people: Path, tmp_path: Path) -> None:
     pattern = people.with_name(f"{people.name[0]}??*{people.suffix}")
     told = run("fit", pattern, "--target", "size", "--model", "NaiveBayes", "-o", tmp_path / "m")
     assert told.exit_code == 0, told.output
-    assert "read piece by piece (as patterns are)" in told.stderr
+    assert "read in pieces (as always for patterns)" in told.stderr

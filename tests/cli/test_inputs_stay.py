@@ -64,7 +64,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_an_output_that_is_an_input_is_refused(run: Run, place: Path, command: str) -> None:
     before = contents(place)
     ended = run(*shlex.split(command))
-    assert "is read, and is not written over. Name another place." in ended.stderr
+    assert "is an input, and is not overwritten. Name another file." in ended.stderr
     assert ended.exit_code == 2
     assert contents(place) == before
 
@@ -75,7 +75,7 @@ def test_standard_input_is_an_input(place: Path) -> None:
     with Path("d/p.csv").open() as rows:
         command = [sys.executable, "-c", program, "predict", "people.mercer", "-", "-o", "twin.csv"]
         ended = subprocess.run(command, stdin=rows, capture_output=True, text=True)
-    assert "'twin.csv' is read, and is not written over." in ended.stderr
+    assert "'twin.csv' is an input, and is not overwritten." in ended.stderr
     assert ended.returncode == 2
     assert contents(place) == before
 

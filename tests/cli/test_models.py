@@ -88,7 +88,7 @@ class TestExplain:
         mercer.save(decides, tmp_path / "m")
         told = run("explain", tmp_path / "m", '{"x0": 2}')
         assert told.exit_code == 0, told.output
-        assert "What columns add is computed before costs and priors, the prediction after them." in told.stderr
+        assert "Contributions are computed before costs and priors, the prediction after them." in told.stderr
         assert "What adds to the log odds" in told.stdout
 
     @pytest.mark.filterwarnings("always::mercer._errors.UnseenCategoryWarning")
@@ -251,7 +251,7 @@ def test_outliers_among_columns_that_both_tables_have(run: Run, people: Path) ->
     people.write_text("".join(f"{line.rpartition(',')[0]}\n" for line in people.read_text().splitlines()))
     told = run("outliers", people, "--usual", usual, "--drop", "id", "--kind", "city=category", "--keep", "id")
     assert told.exit_code == 0, told.output
-    assert "Not looked at, because only one of the tables has them: 'size', 'more'." in told.stderr
+    assert "Columns left out because only one of the tables has them: 'size', 'more'." in told.stderr
     assert len(told.stdout.split()) > 80
     dropped = run(
         "outliers", usual, "--usual", usual, "--drop", "more", "--drop", "id", "--kind", "size=category", "-q"

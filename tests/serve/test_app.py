@@ -21,8 +21,7 @@ from mercer._errors import DataError
 from mercer.application.model_cards import make_card
 from mercer.data import Table
 from mercer.decision import ConformalClassifier, ConformalRegressor
-from mercer.serve import _limits as limits
-from mercer.serve import make_app
+from mercer.serve import _gate, make_app
 from tests.serve._server import connection, served
 
 JSON = {"content-type": "application/json"}
@@ -83,23 +82,23 @@ def test_columns_may_come_in_any_order(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("body", "status", "words"),
     [
-        (b"{", 400, "no JSON"),
-        (b"", 400, "no JSON"),
-        (b"\xff\xfe[", 400, "no JSON"),
-        (b"[" * 50_000, 400, "no JSON"),
-        (b'[{"children": ' + b"9" * 5_000 + b"}]", 400, "no JSON"),
-        ("[]".encode("utf-16"), 400, "no UTF-8"),
+        (b"{", 400, "not JSON"),
+        (b"", 400, "not JSON"),
+        (b"\xff\xfe[", 400, "not JSON"),
+        (b"[" * 50_000, 400, "not JSON"),
+        (b'[{"children": ' + b"9" * 5_000 + b"}]", 400, "not JSON"),
+        ("[]".encode("utf-16"), 400, "not UTF-8"),
         (b'[{"Stadt": "\\ud800"}]', 400, "half of a character"),
         (b'[{"\\udfff": 1}]', 400, "half of a character"),
         (b'[{"\\udfff": 1, "\\udfff": 2}]', 422, "twice"),
-        (b"3", 422, "have to be a list of objects"),
-        (b'"rows"', 422, "have to be a list of objects"),
+        (b"3", 422, "must be a list of objects"),
+        (b'"rows"', 422, "must be a list of objects"),
         (b'{"data": []}', 422, 'without "rows"'),
         (b"[]", 422, "no rows"),
         (b"[1]", 422, "Row 0 is 1"),
         (b"[null]", 422, "Row 0 is null"),
-        (b'[{"children": NaN}]', 422, "holds NaN"),
-        (b'[{"children": -Infinity}]', 422, "holds -Infinity"),
+        (b'[{"children": NaN}]', 422, "has NaN"),
+        (b'[{"children": -Infinity}]', 422, "has -Infinity"),
         (b'[{"children": 1, "children": 2}]', 422, "'children' twice"),
     ],
 )
@@ -113,14 +112,14 @@ def test_what_is_no_list_of_rows(client: httpx.Client, body: bytes, status: int,
     ("change", "column", "words"),
     [
         ({"stadt": "Ulm"}, "stadt", "Did you mean 'Stadt'?"),
-        ({"größe <b>": "tall"}, "größe <b>", "'größe <b>' is the string 'tall' in row 2, but has to be a number"),
+        ({"größe <b>": "tall"}, "größe <b>", "'größe <b>' is the string 'tall' in row 2, but must be a number"),
         ({"größe <b>": True}, "größe <b>", "is true in row 2"),
         ({"größe <b>": [1]}, "größe <b>", "is a list in row 2"),
         ({"größe <b>": 1e999}, "größe <b>", "too large"),
         ({"größe <b>": 10**400}, "größe <b>", "too large"),
-        ({"Stadt": 7}, "Stadt", "'Stadt' is 7 in row 2, but has to be a string"),
+        ({"Stadt": 7}, "Stadt", "'Stadt' is 7 in row 2, but must be a string"),
         ({"Stadt": {}}, "Stadt", "is an object in row 2"),
-        ({"smokes": "yes"}, "smokes", "has to be true or false"),
+        ({"smokes": "yes"}, "smokes", "must be true or false"),
     ],
 )
 def test_values_that_do_not_fit(client: httpx.Client, change: dict[str, Any], column: str, words: str) -> None:
@@ -170,7 +169,7 @@ def test_a_chunked_body_is_cut_off_while_it_comes(client: httpx.Client) -> None:
 
 
 def test_a_client_that_never_ends_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "GATE_PATIENCE", 0.2)
+    monkeypatch.setattr(_gate, "READ_TIMEOUT", 0.2)
     with served(MODEL, max_concurrency=1) as client:
         request = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n["
         assert answer_to(client, request).startswith(b"HTTP/1.1 408")
@@ -264,8 +263,8 @@ def test_slow_requests_take_the_place_of_no_other() -> None:
 
 
 def test_where_memory_is_short_the_oldest_slow_request_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "ANSWER_BYTES", 1)
-    monkeypatch.setattr(limits, "BUFFERS", 2)
+    monkeypatch.setattr(_gate, "MAX_ANSWER_BYTES", 1)
+    monkeypatch.setattr(_gate, "MAX_BUFFERS", 2)
     head = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 60000\r\n\r\n"
     with served(MODEL, max_body_bytes=60_000) as client, connection(client) as first, connection(client) as second:
         for slow in (first, second):
@@ -286,7 +285,7 @@ def test_answers_are_bounded() -> None:
         assert 1 <= most < 100
         response = client.post("/predict", json=[{"x": 1}] * (most + 1))
         assert response.status_code == 413
-        assert f"at most {most} are taken" in response.json()["detail"]
+        assert f"send at most {most} at a time" in response.json()["detail"]
 
 
 def test_health_is_answered_while_all_threads_predict() -> None:

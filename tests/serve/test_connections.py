@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import mercer as m
-from mercer.serve._limits import timely_protocol
+from mercer.serve._connections import timely_protocol
 from tests.serve._server import connection, served
 
 MODEL = m.LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0])

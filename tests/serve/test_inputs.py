@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 import mercer as m
 from mercer._errors import ColumnMismatchError, DataError
 from mercer.decision import Calibrated, Decision
-from mercer.serve.described import Inputs, model_name
+from mercer.serve.inputs import Inputs, model_name
 from tests.serve._server import served
 
 RNG = np.random.default_rng(0)
@@ -33,7 +33,7 @@ TABLE = make_pipeline(m.TableFeatures(), m.LogisticRegression())
 
 def test_columns_of_a_table() -> None:
     inputs = Inputs.of(TABLE.fit(FRAME, Y))
-    assert inputs.named
+    assert inputs.has_names
     types = {each.name: (each.type, each.required) for each in inputs}
     assert types == {
         "id": ("any", False),
@@ -64,7 +64,7 @@ def test_models_around_others() -> None:
     assert Inputs.of(search).names == ["size", "code"]
     turned = TransformedTargetRegressor(m.Ridge(), func=np.log, inverse_func=np.exp).fit([[1.0], [2.0]], [1.0, 2.0])
     assert [each.name for each in Inputs.of(turned)] == ["x0"]
-    assert not Inputs.of(turned).named
+    assert not Inputs.of(turned).has_names
 
 
 def test_a_schema_says_more_than_the_model() -> None:

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from mercer.serve._limits import OncePerCause
+from mercer.serve._run import OncePerCause
 
 
 def fail(logger: logging.Logger, value: int) -> None:

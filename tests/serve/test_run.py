@@ -36,11 +36,11 @@ def test_others_need_a_token(host: str) -> None:
 
 
 def test_addresses_that_are_none() -> None:
-    with pytest.raises(ServeError, match="no port"):
+    with pytest.raises(ServeError, match="is not a port"):
         serve(MODEL, port=70_000)
     with pytest.raises(ServeError, match="Give"):
         serve(MODEL, host="192.0.2.1", token="secret", port=0)
-    with pytest.raises(ServeError, match="no address called"):
+    with pytest.raises(ServeError, match="not a known address"):
         serve(MODEL, host="no.such.host.invalid", token="secret")
 
 
@@ -63,8 +63,8 @@ def test_the_server_answers_to_its_own_address(host: str, monkeypatch: pytest.Mo
 
 SERVER = """
 import mercer as m
-from mercer.serve import run, serve
-run.FAREWELL = 1
+from mercer.serve import _run, serve
+_run.SHUTDOWN_SECONDS = 1
 try:
     serve(m.LinearRegression().fit([[0.0], [2.0]], [1.0, 5.0]), port=0, ready=lambda url: print(url, flush=True))
 except KeyboardInterrupt:

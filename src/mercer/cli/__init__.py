@@ -1,4 +1,4 @@
-"""The command line: parse, call, print."""
+"""The command line, a thin layer over the public functions of mercer."""
 
 __all__ = ["main"]
 
@@ -6,7 +6,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the program."""
     try:
-        from mercer.cli.app import main as run  # which takes long enough for Ctrl-C
+        from mercer.cli.app import main as run  # slow enough to be interrupted by Ctrl-C
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     run()

@@ -1,4 +1,4 @@
-"""How a command ends: in a sentence and with a code that a script can rely on."""
+"""The end of a command: one sentence on standard error, and an exit code that scripts can rely on."""
 
 from __future__ import annotations
 
@@ -14,74 +14,77 @@ import typer
 
 from mercer._errors import DeviceMemoryError, MercerError, MissingDependencyError, ServeError, WriteError
 
-#: wrong use or data that cannot be used; what the machine refuses; Ctrl-C; nobody reads what is printed
-MISUSED, REFUSED, INTERRUPTED, UNREAD = 2, 3, 130, 141
+#: exit code for wrong use, or data that cannot be used
+USAGE_ERROR = 2
+#: exit code where the machine fails: files, ports, memory, packages
+SYSTEM_ERROR = 3
+#: exit code after Ctrl-C: 128 + SIGINT
+INTERRUPTED = 130
+#: exit code where the reader of a pipe has gone: 128 + SIGPIPE
+BROKEN_PIPE = 141
 
 
-def ending_in_a_sentence(command: Callable[..., None]) -> Callable[..., None]:
-    """What mercer refuses to do is one line and a way on; a traceback is for what nobody foresaw."""
+def report_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with its errors printed as one sentence; only unforeseen errors have a traceback."""
 
     @functools.wraps(command)
     def run(*args: object, **options: object) -> None:
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _telling_once()
+                warnings.showwarning = _make_warning_printer()
                 command(*args, **options)
                 sys.stdout.flush()
         except BrokenPipeError:
-            _let_go_of_stdout()
-            raise typer.Exit(UNREAD) from None
+            _discard_stdout()
+            raise typer.Exit(BROKEN_PIPE) from None
         except KeyboardInterrupt:
             _end("stopped by Ctrl-C.", INTERRUPTED)
         except (WriteError, ServeError, MissingDependencyError, DeviceMemoryError) as error:
-            _end(str(error), REFUSED)
+            _end(str(error), SYSTEM_ERROR)
         except MercerError as error:
-            _end(str(error), MISUSED)
+            _end(str(error), USAGE_ERROR)
         except MemoryError:
-            _end("there is not enough memory for this. Give fewer rows or columns, or another model.", REFUSED)
+            _end("there is not enough memory for this. Give fewer rows or columns, or another model.", SYSTEM_ERROR)
         except OSError as error:
-            _let_go_of_stdout()
-            _end(f"{_named(error)}{(error.strerror or str(error)).lower()}.", REFUSED)
+            _discard_stdout()
+            subject = repr(str(error.filename)) if error.filename else "the output cannot be printed"
+            _end(f"{subject}: {(error.strerror or str(error)).lower()}.", SYSTEM_ERROR)
 
     return run
 
 
-def open_what_is_closed() -> None:
-    """Whoever closed standard output or standard error (`>&-`) wants nothing of what goes there."""
+def open_closed_streams() -> None:
+    """Open standard output and standard error on the null device where the shell has closed them (`>&-`)."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
-def _named(error: OSError) -> str:
-    return f"{str(error.filename)!r}: " if error.filename else "what was found cannot be printed: "
-
-
-def _let_go_of_stdout() -> None:
-    """Nothing more can be written there, not even what Python would flush at its end."""
+def _discard_stdout() -> None:
+    """Send to the null device what is still buffered, so that Python's flush at exit does not fail, too."""
     try:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _telling_once() -> Callable[..., None]:
-    """A warning is a sentence, too: whoever typed a command has no use for the line of code, nor for a second one."""
+def _make_warning_printer() -> Callable[..., None]:
+    """Return a `warnings.showwarning` that prints each warning once, as a sentence without its line of code."""
     from mercer.cli._printing import remark
 
-    told: set[str] = set()
+    printed: set[str] = set()
 
-    def tell(message: Warning | str, category: type[Warning], *where: Any) -> None:
-        if issubclass(category, FutureWarning):  # a later default concerns code
+    def print_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, FutureWarning):  # a change of defaults concerns Python code only
             return
-        # a parameter is given by an option here
+        # on the command line a parameter is set with --set
         sentence = re.sub(r"\(((?:max_iter|tol)=[^)]+)\)", r"(--set \1)", " ".join(str(message).split()))
         sentence = sentence.replace("(max_iter)", "(--set max_iter=10000)")
-        if sentence not in told:
+        if sentence not in printed:
             remark(f"mercer: note: {sentence}")
-        told.add(sentence)
+        printed.add(sentence)
 
-    return tell
+    return print_warning
 
 
 def _end(sentence: str, status: int) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from mercer.data.readers import Reading
     from mercer.data.readers.base import Held
 
-#: the largest seed that scikit-learn takes
-MOST_SEED = 2**32 - 1
+#: the largest seed that scikit-learn accepts
+MAX_SEED = 2**32 - 1
 DATA_HELP = (
     "A CSV, TSV, JSON, Parquet, Arrow, Excel, SQLite or DuckDB file, compressed or in a zip archive, or a folder of "
     "such files with the same columns; - for standard input; or breast-cancer, digits, iris, wine."
 )
 Data = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file that mercer wrote: see `mercer fit`.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, as written by `mercer fit`.")]
 TaskName = Literal["auto", "classification", "ordered", "regression", "amounts", "counts"]
 Target = Annotated[str | None, typer.Option(help="The column to predict: its name, or its position (-1 is the last).")]
 Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out. Repeatable.")]
@@ -32,23 +32,26 @@ Kinds = Annotated[
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
-        help="What a column is, if the guess is wrong: number, integer, count, binary, boolean, "
+        help="The kind of a column, if the guess is wrong: number, integer, count, binary, boolean, "
         "category, code, text, date, identifier, constant. Repeatable.",
     ),
 ]
 Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Does the first line hold names? Guessed if not given.")
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line holds column names. Guessed if not given."),
 ]
 Separator = Annotated[
     str | None,
-    typer.Option(metavar="CHARACTER", help="What separates fields: a character, or tab, space. Guessed if not given."),
+    typer.Option(
+        metavar="CHARACTER", help="The separator of fields: a character, or tab, space. Guessed if not given."
+    ),
 ]
 Missing = Annotated[
     list[str] | None,
-    typer.Option(metavar="WORD", help="Also stands for a missing value, as empty fields, NA, ?, null do. Repeatable."),
+    typer.Option(metavar="WORD", help="A word for a missing value, besides empty fields, NA, ? and null. Repeatable."),
 ]
 OnlyMissing = Annotated[
-    bool, typer.Option("--only-missing", help="Only empty fields and the words of --missing count as missing.")
+    bool, typer.Option("--only-missing", help="Treat only empty fields and the words of --missing as missing.")
 ]
 Encoding = Annotated[
     str | None,
@@ -58,25 +61,29 @@ Encoding = Annotated[
 ]
 Sql = Annotated[
     str | None,
-    typer.Option(metavar="QUERY", help="Query to a SQLite or DuckDB file: SELECT …, or the name of a table."),
+    typer.Option(metavar="QUERY", help="A query of a SQLite or DuckDB file: SELECT …, or the name of a table."),
 ]
 Sheet = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Sheet of an Excel file: its name or number. The first that is not empty."),
+    typer.Option(
+        metavar="NAME", help="The sheet of an Excel file: its name or number. By default the first non-empty one."
+    ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Neither progress nor remarks; only the answer.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the answer, neither progress nor remarks.")]
 Spreadsheet = Annotated[
     bool,
     typer.Option(
         "--spreadsheet",
-        help="Begin texts that a spreadsheet would run as formulas (= + - @) with an apostrophe. Without it texts are "
-        "written as they are.",
+        help="Write an apostrophe before texts that a spreadsheet would run as formulas (= + - @). By default, texts "
+        "are written as they are.",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes how rows are dealt to folds, or set aside.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=MAX_SEED, help="The seed of random choices, such as which rows go to which fold.")
+]
 Bars = Annotated[
     bool | None,
-    typer.Option("--progress/--no-progress", help="Progress bars; by default where standard error is a terminal."),
+    typer.Option("--progress/--no-progress", help="Show progress bars; by default if standard error is a terminal."),
 ]
 
 
@@ -86,12 +93,14 @@ Decimal = Annotated[
 ]
 Dates = Annotated[
     str | None,
-    typer.Option(metavar="ORDER", help="How dates are written in text: dmy, mdy or ymd. Guessed if not given."),
+    typer.Option(
+        metavar="ORDER", help="The order of day, month and year in dates: dmy, mdy or ymd. Guessed if not given."
+    ),
 ]
 
 
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
-#: how a file is to be read, where that is not to be guessed
+#: options for reading a file, with their defaults
 READING: dict[str, tuple[Any, Any]] = {
     "header": (Header, None),
     "separator": (Separator, None),
@@ -106,16 +115,16 @@ READING: dict[str, tuple[Any, Any]] = {
 
 
 def with_reading(*, kinds: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Options in the place of a command's parameter `reading`; `kinds` adds --kind."""
+    """Return a decorator that replaces a command's parameter `reading` by options; `kinds` adds --kind."""
     options = {**({"kinds": (Kinds, None)} if kinds else {}), **READING}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            told = {name: given.pop(name) for name in options}
-            command(**given, reading=reading_of(**told))
+            own = {name: given.pop(name) for name in options}
+            command(**given, reading=make_reading(**own))
 
-        # typer reads names, types and defaults off the signature
+        # typer reads names, types and defaults from the signature
         signature = inspect.signature(command, eval_str=True, locals={"Reading": None})
         own = {each.name: each.replace(kind=KEYWORD) for each in signature.parameters.values()}
         del own["reading"]
@@ -131,14 +140,14 @@ def with_reading(*, kinds: bool = False) -> Callable[[Callable[..., None]], Call
     return decorate
 
 
-def models_begun(incomplete: str) -> list[str]:
-    """Models whose name begins so, for the shell."""
+def complete_model_name(incomplete: str) -> list[str]:
+    """Return the names of models that begin so, for completion in the shell."""
     from mercer.base import model_names
 
     return [name for name in model_names() if name.lower().startswith(incomplete.lower())]
 
 
-#: kinds of columns, and as what files are read that are told so
+#: the storage in which a column is read that is declared to be of a kind; None leaves it to the reader
 KINDS: dict[str, Held | None] = {
     "number": "number",
     "integer": "number",
@@ -154,8 +163,8 @@ KINDS: dict[str, Held | None] = {
 }
 
 
-def kinds_of(given: list[str] | None) -> dict[str, str]:
-    """COLUMN=KIND, taken apart."""
+def parse_kinds(given: list[str] | None) -> dict[str, str]:
+    """Split options COLUMN=KIND."""
     kinds = {}
     for each in given or ():
         column, equals, kind = each.rpartition("=")
@@ -167,7 +176,7 @@ def kinds_of(given: list[str] | None) -> dict[str, str]:
     return kinds
 
 
-def reading_of(
+def make_reading(
     *,
     header: bool | None = None,
     separator: str | None = None,
@@ -180,12 +189,12 @@ def reading_of(
     sheet: str | None = None,
     kinds: list[str] | None = None,
 ) -> Reading:
-    """What the options say about a file."""
+    """Return the options for reading a file as one object."""
     from mercer.data import Kind
     from mercer.data.formats import DECIMALS, ORDERS
     from mercer.data.readers import Reading
 
-    told = kinds_of(kinds)
+    declared = parse_kinds(kinds)
     return Reading(
         header=header,
         separator=separator,
@@ -196,8 +205,8 @@ def reading_of(
         only_missing=only_missing,
         sql=sql,
         sheet=sheet,
-        held={column: held for column, kind in told.items() if (held := KINDS[kind]) is not None},
-        kinds={column: Kind(kind) for column, kind in told.items()},
+        held={column: held for column, kind in declared.items() if (held := KINDS[kind]) is not None},
+        kinds={column: Kind(kind) for column, kind in declared.items()},
     )
 
 
@@ -207,22 +216,24 @@ def _one_of(option: str, given: str | None, known: Iterable[str]) -> str | None:
     return given
 
 
-def missing_again(reading: Reading) -> str | None:
-    """That a model file does not keep which words are missing, and what to repeat; None where nothing was said."""
+def missing_reminder(reading: Reading) -> str | None:
+    """Return a reminder to repeat --missing, which model files do not keep; None if the option is not in use."""
     import shlex
 
     given = [f"--missing {shlex.quote(word)}" for word in reading.missing]
     if reading.only_missing:
         given.append("--only-missing")
-    return f"It does not keep what is missing: give `mercer predict` {' '.join(given)}, too." if given else None
+    if not given:
+        return None
+    return f"The file does not keep the words for missing values: give `mercer predict` {' '.join(given)}, too."
 
 
-#: what Python calls otherwise than JSON
+#: Python's names of constants, and JSON's
 IN_JSON = {"True": "true", "False": "false", "None": "null", "inf": "Infinity", "-inf": "-Infinity"}
 
 
-def setting_of(given: list[str] | None) -> dict[str, object]:
-    """PARAMETER=VALUE, taken apart: a value as JSON or Python has it, anything else is a word."""
+def parse_settings(given: list[str] | None) -> dict[str, object]:
+    """Split options PARAMETER=VALUE, with values in JSON or Python notation; any other value is a string."""
     import json
 
     settings: dict[str, object] = {}

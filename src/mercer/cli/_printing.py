@@ -1,4 +1,4 @@
-"""What was found goes to standard output, remarks to standard error."""
+"""Printing and writing: results go to standard output or files, remarks to standard error."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,24 +22,23 @@ if TYPE_CHECKING:
     from mercer.data.target import TargetProblem
     from mercer.report import Grid
 
-#: columns that are listed one by one; of more only how many there are of each kind
-MOST_COLUMNS = 40
-#: columns of a wide table that are named where something is noted about them
-MOST_NAMED = 5
-#: characters of a table in a file or a pipe, where no terminal says how many there are in a line
-MOST_WIDE = 160
+#: tables with more columns are summarized by the number of columns of each kind
+MAX_LISTED_COLUMNS = 40
+#: columns of a wide table that are named in one remark
+MAX_REMARKED_COLUMNS = 5
+#: characters in a line of a table that is printed to a file or a pipe
+PIPE_WIDTH = 160
 
 
 def console() -> Console:
-    """Standard output, as rich writes to it; a reader that went away ends the command as any other write does."""
+    """Return rich's standard output, with a closed pipe as the usual `BrokenPipeError`."""
     from rich.console import Console
 
     class Plain(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    # a file or a pipe is as wide as what is written, and whoever reads it wraps lines
-    return Plain() if sys.stdout.isatty() else Plain(width=MOST_WIDE, soft_wrap=True)
+    return Plain() if sys.stdout.isatty() else Plain(width=PIPE_WIDTH, soft_wrap=True)
 
 
 def show(grid: Grid) -> None:
@@ -48,30 +48,30 @@ def show(grid: Grid) -> None:
     print_grid(grid, console())
 
 
-def say(text: str) -> None:
+def print_sentence(text: str) -> None:
     """Print a sentence."""
-    from mercer.report.wording import printable
+    from mercer.report.wording import escape_controls
 
-    console().print(printable(text), markup=False, highlight=False)
+    console().print(escape_controls(text), markup=False, highlight=False)
 
 
 def print_text(text: str, end: str = "\n") -> None:
     """Print lines as they are."""
-    from mercer.report.wording import printable
+    from mercer.report.wording import escape_controls
 
-    print(printable(text), end=end)
+    print(escape_controls(text), end=end)
 
 
 def remark(text: str, quiet: bool = False) -> None:
-    """Something worth knowing that is not what was asked for."""
-    from mercer.report.wording import printable
+    """Print a sentence to standard error, unless `quiet`."""
+    from mercer.report.wording import escape_controls
 
     if not quiet:
-        print(wrapped(printable(text)), file=sys.stderr)
+        print(wrap(escape_controls(text)), file=sys.stderr)
 
 
-def wrapped(text: str) -> str:
-    """Lines that end between words where standard error is a terminal; elsewhere a sentence is a line."""
+def wrap(text: str) -> str:
+    """Return the text in lines that fit the terminal; unchanged if standard error is not a terminal."""
     if not sys.stderr.isatty():
         return text
     import shutil
@@ -81,19 +81,34 @@ def wrapped(text: str) -> str:
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
-def called(data: str) -> str:
-    """Return what DATA is called in a sentence."""
+def display_name(data: str) -> str:
+    """Return the name of DATA in a sentence."""
     return "standard input" if data == "-" else data
 
 
-def remark_problem(data: str, rows: TableReader, problem: TargetProblem, quiet: bool) -> None:
-    """What was read, and which of it is to be predicted."""
-    from mercer.report.wording import counted
+def remark_first_run(quiet: bool) -> None:
+    """Print why the first results take so long, if nothing has been compiled on this machine yet."""
+    if _has_empty_cache():
+        remark("The first run compiles code, which takes half a minute or more; later runs do not.", quiet)
 
-    remark(
-        f"{called(data)}: {rows.described}; {counted(problem.X.num_rows, 'row')}, target {problem.target!r}.",
-        quiet,
-    )
+
+def _has_empty_cache() -> bool:
+    """Return whether numba's cache is empty; False if it is in a folder other than the two usual ones."""
+    if folder := os.environ.get("NUMBA_CACHE_DIR"):
+        cache = Path(folder)
+    else:
+        loops = find_spec("mercer._jit")
+        if loops is None or loops.origin is None or not os.access(cache := Path(loops.origin).parent, os.W_OK):
+            return False
+    return next(cache.rglob("*.nbi"), None) is None
+
+
+def remark_problem(data: str, rows: TableReader, problem: TargetProblem, quiet: bool) -> None:
+    """Print how the data were read, and the target."""
+    from mercer.report.wording import format_count
+
+    n_rows = format_count(problem.X.num_rows, "row")
+    remark(f"{display_name(data)}: {rows.described}; {n_rows}, target {problem.target!r}.", quiet)
     if problem.note:
         remark(f"The target {problem.target!r} is {problem.note}.", quiet)
     if problem.unlabelled:
@@ -101,21 +116,21 @@ def remark_problem(data: str, rows: TableReader, problem: TargetProblem, quiet: 
 
 
 def remark_columns(schema: Schema, quiet: bool) -> None:
-    """What the columns were taken for."""
+    """Print the kinds of the columns."""
     if quiet:
         return
-    if len(schema) <= MOST_COLUMNS:
+    if len(schema) <= MAX_LISTED_COLUMNS:
         _show_columns(schema)
         return
     counts = Counter(column.kind.value for column in schema)
     remark(f"{len(schema)} columns: {', '.join(f'{number} {kind}' for kind, number in counts.most_common())}.")
     for notes, names in _notable(schema).items():
-        few = f"{listed(names[:MOST_NAMED])}{f' and {len(names) - MOST_NAMED} more' * (len(names) > MOST_NAMED)}"
-        remark(f"{few}: {notes}.")
+        more = len(names) - MAX_REMARKED_COLUMNS
+        remark(f"{listed(names[:MAX_REMARKED_COLUMNS])}{f' and {more} more' * (more > 0)}: {notes}.")
 
 
 def _notable(schema: Schema) -> dict[str, list[str]]:
-    """Columns of a wide table that are left out, converted, or could split the rows, by what is noted about them."""
+    """Return the columns of a wide table that are left out, converted or may split rows, grouped by their notes."""
     found: dict[str, list[str]] = {}
     for column in schema:
         remarks = [note for note in column.notes if note.startswith(("identifier: ", "read as ")) or "--time" in note]
@@ -126,9 +141,9 @@ def _notable(schema: Schema) -> dict[str, list[str]]:
 
 def _show_columns(schema: Schema) -> None:
     if not sys.stderr.isatty():
-        from mercer.report.wording import printable
+        from mercer.report.wording import escape_controls
 
-        print(printable(str(schema)), file=sys.stderr)
+        print(escape_controls(str(schema)), file=sys.stderr)
         return
     from rich.console import Console
 
@@ -138,76 +153,76 @@ def _show_columns(schema: Schema) -> None:
 
 
 def write(content: str | bytes | Iterable[bytes], path: str | Path) -> None:
-    """To a file, whole or not at all; "-" is standard output."""
+    """Write a file, completely or not at all; "-" is standard output."""
     if str(path) != "-":
         from mercer._atomic import write_atomically
 
         write_atomically(path, content)
     else:
-        from mercer.report.wording import printable
+        from mercer.report.wording import escape_controls
 
-        shown = sys.stdout.isatty()  # a terminal obeys escape sequences, a pipe gets what was given
+        shown = sys.stdout.isatty()  # a terminal obeys escape sequences; a pipe gets the content unchanged
         if isinstance(content, str):
-            print(printable(content) if shown else content)
+            print(escape_controls(content) if shown else content)
             return
         for piece in (content,) if isinstance(content, bytes) else content:
-            _write_out(printable(piece.decode()).encode() if shown else piece)
+            _write_out(escape_controls(piece.decode()).encode() if shown else piece)
 
 
 def _write_out(content: bytes) -> None:
-    """All of it to standard output, which writes only a part of it at a time where Python does not buffer it."""
+    """Write all of the content to standard output, which may write only a part at a time if it is not buffered."""
     rest = memoryview(content)
     while rest:
         rest = rest[sys.stdout.buffer.write(rest) :]
 
 
-def check_places(*paths: str | Path | None, kept: Iterable[str | None] = (), deep: bool = False) -> None:
-    """Refuse, before anything is computed, places where nothing can be written, and files that are read.
+def check_outputs(*paths: str | Path | None, inputs: Iterable[str | None] = (), deep: bool = False) -> None:
+    """Check, before anything is computed, that the outputs can be written and are not among the inputs.
 
-    A `Path` is one of a file; "-" is standard output where it is a string. What is `kept` is the name of a table, a
-    model or another file, or None; `deep` says that folders and patterns are read as by `mercer.data.open`.
+    A `Path` is that of a file; the string "-" is standard output. Each of `inputs` is the name of a table, a model or
+    another file, or None; with `deep`, folders and patterns are read as by `mercer.data.open`.
     """
     from mercer._errors import DataError, WriteError
 
     if Path("-") in [path for path in paths if isinstance(path, Path)]:
-        raise DataError("What is written here is no text for standard output (-). Name a file.")
+        raise DataError("This output is not text and cannot go to standard output (-). Name a file.")
     files = [path for path in paths if path is not None and str(path) != "-"]
-    inputs = list(_files_read(kept, deep=deep)) if files else []
+    read = list(_input_stats(inputs, deep=deep)) if files else []
     for number, path in enumerate(files):
-        if Path(path).exists() and any(os.path.samestat(os.stat(path), each) for each in inputs):
-            raise DataError(f"{str(path)!r} is read, and is not written over. Name another place.")
-        if any(_same(path, each) for each in files[:number]):
-            raise DataError(f"{str(path)!r} is named for two things. Name another place for one of them.")
+        if Path(path).exists() and any(os.path.samestat(os.stat(path), each) for each in read):
+            raise DataError(f"{str(path)!r} is an input, and is not overwritten. Name another file.")
+        if any(_is_same_file(path, each) for each in files[:number]):
+            raise DataError(f"{str(path)!r} is named for two outputs. Name another file for one of them.")
         folder = Path(path).parent
         if not folder.is_dir():
             raise WriteError(f"{str(path)!r} cannot be written: there is no folder {str(folder)!r}. Make it first.")
         if Path(path).is_dir():
             raise WriteError(f"{str(path)!r} cannot be written: it is a folder. Name a file in it.")
         if not os.access(path if Path(path).exists() else folder, os.W_OK):
-            raise WriteError(f"{str(path)!r} cannot be written: permission denied. Name another place.")
+            raise WriteError(f"{str(path)!r} cannot be written: permission denied. Name another file.")
 
 
-def _files_read(kept: Iterable[str | None], *, deep: bool) -> Iterator[os.stat_result]:
-    """Which files are read, by what the system knows them by: a link and its target are one file."""
+def _input_stats(inputs: Iterable[str | None], *, deep: bool) -> Iterator[os.stat_result]:
+    """Yield the status of every file that is read, in which a link and its target are the same file."""
     from mercer.data.sources.files.finding import input_files
 
-    for name in kept:
+    for name in inputs:
         if name is None:
             continue
-        with suppress(OSError, ValueError):  # no file of the system, or no name of one
+        with suppress(OSError, ValueError):  # not a file of this system, or not a valid name
             found = [sys.stdin.fileno()] if name == "-" else input_files(name, deep=deep)
             yield from (each for each in map(os.stat, found) if stat.S_ISREG(each.st_mode))
 
 
-def _same(path: str | Path, other: str | Path) -> bool:
-    """Whether both name the same file, or would once there is one."""
+def _is_same_file(path: str | Path, other: str | Path) -> bool:
+    """Return whether both paths name the same file, which need not exist yet."""
     if Path(path).exists() and Path(other).exists():
         return Path(path).samefile(other)
     return Path(path).resolve() == Path(other).resolve()
 
 
-def as_json(value: Any) -> str:
-    """JSON as people read it."""
+def to_json(value: Any) -> str:
+    """Return indented JSON."""
     import json
 
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)

@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar for each stage, with the time that is left."""
+"""Progress on standard error: a bar for each stage, with the remaining time."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from contextlib import contextmanager
 from typing import Any
 
 
-class Stages:
-    """Bars by the name of their stage; without a display, nothing happens."""
+class StageBars:
+    """A progress bar for each stage, by name; without a display, updates do nothing."""
 
     def __init__(self, display: Any = None) -> None:
         self._display = display
         self._bars: dict[str, Any] = {}
 
-    def tell(self, stage: str, done: float, total: float | None, doing: str = "") -> None:
-        """So much of a stage is done."""
+    def update(self, stage: str, done: float, total: float | None, doing: str = "") -> None:
+        """Set how much of a stage is done."""
         if self._display is None:
             return
-        from mercer.report.wording import printable
+        from mercer.report.wording import escape_controls
 
         if stage not in self._bars:
             self._bars[stage] = self._display.add_task(stage, total=total, doing="")
-        self._display.update(self._bars[stage], completed=done, total=total, doing=printable(doing))
+        self._display.update(self._bars[stage], completed=done, total=total, doing=escape_controls(doing))
 
 
 @contextmanager
-def stages(quiet: bool = False, wanted: bool | None = None) -> Iterator[Stages]:
-    """Bars on standard error where it is a terminal, or where they are asked for."""
+def stage_bars(quiet: bool = False, wanted: bool | None = None) -> Iterator[StageBars]:
+    """Show progress bars on standard error if it is a terminal, or if they are wanted."""
     if quiet or wanted is False or (wanted is None and not sys.stderr.isatty()):
-        yield Stages()
+        yield StageBars()
         return
     from rich.console import Console
     from rich.progress import (
@@ -53,4 +53,4 @@ def stages(quiet: bool = False, wanted: bool | None = None) -> Iterator[Stages]:
         TextColumn("{task.fields[doing]}", markup=False),
     )
     with Progress(*columns, console=console) as display:
-        yield Stages(display)
+        yield StageBars(display)

@@ -1,4 +1,4 @@
-"""Whether the rows of a fit are read into memory or piece by piece, and the fit that reads them so."""
+"""Fits that read rows in pieces, and the choice between these and a fit in memory."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from mercer.data.sources.base import Source
     from mercer.files.checkpoints import Checkpoint
 
-#: bytes that the rows and the features of a file take in memory, for each of the file: about what was seen
-GROWTH = 4
-#: of the memory that is left, what rows may take
-SHARE = 0.5
-#: bytes from which on it is said beforehand how long the fit will take
-LONG = 1e9
+#: bytes of memory for the rows and features of a file, per byte of the file, as typically measured
+MEMORY_PER_FILE_BYTE = 4
+#: the share of the available memory that rows may take
+MEMORY_SHARE = 0.5
+#: bytes of data above which the expected time of the fit is printed beforehand
+LONG_FIT_BYTES = 1e9
 
 
 @dataclass(frozen=True)
 class StreamingOptions:
-    """What was said about how to read and where to compute."""
+    """Options for reading rows in pieces, and for where to compute."""
 
     stream: bool | None = None
     engine: str = "threads"
@@ -37,31 +37,31 @@ class StreamingOptions:
     skip: bool = False
 
     def check(self) -> None:
-        """Refuse what does not go together."""
+        """Raise `DataError` where options contradict each other."""
         if self.scheduler is not None and self.engine != "dask":
             raise DataError("--scheduler is the address of a Dask cluster: add --engine dask.")
-        if self.stream is False and self.needed is not None:
-            raise DataError(f"{self.needed} is for rows that are read piece by piece: leave --in-memory out.")
+        if self.stream is False and self.requiring_option is not None:
+            raise DataError(f"{self.requiring_option} is for rows that are read in pieces: leave --in-memory out.")
 
     @property
-    def needed(self) -> str | None:
-        """The option that makes no sense but for rows read piece by piece."""
+    def requiring_option(self) -> str | None:
+        """The first option given that requires rows to be read in pieces."""
         given = {"--engine dask": self.engine == "dask", "--checkpoint": self.checkpoint, "--skip-damaged": self.skip}
-        return next((option for option, there in given.items() if there), None)
+        return next((option for option, value in given.items() if value), None)
 
 
-def why_streamed(data: str, asked: StreamingOptions) -> str | None:
-    """The reason to read rows piece by piece; None where they are read into memory."""
-    if asked.stream is not None:
-        return "as asked for" if asked.stream else None
-    if asked.needed is not None:
-        return f"for {asked.needed}"
+def streaming_reason(data: str, options: StreamingOptions) -> str | None:
+    """Return the reason to read rows in pieces; None if they are read into memory."""
+    if options.stream is not None:
+        return "because of --stream" if options.stream else None
+    if options.requiring_option is not None:
+        return f"because of {options.requiring_option}"
     if not Path(data).exists() and (_is_address(data) or has_magic(data)):
-        return "as servers are" if _is_address(data) else "as patterns are"
+        return "as always from servers" if _is_address(data) else "as always for patterns"
     size, left = _size(data), available_bytes()
-    if GROWTH * size <= SHARE * left:
+    if MEMORY_PER_FILE_BYTE * size <= MEMORY_SHARE * left:
         return None
-    return f"{gigabytes(size)} are too much for the {gigabytes(left)} of memory that are left"
+    return f"{gigabytes(size)} are too much for the {gigabytes(left)} of available memory"
 
 
 def _is_address(data: str) -> bool:
@@ -76,53 +76,49 @@ def _size(data: str) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def opened_source(
-    data: str, *, target: str | None, drop: Sequence[str], reading: Reading, asked: StreamingOptions
+def open_streamed(
+    data: str, *, target: str | None, drop: Sequence[str], reading: Reading, options: StreamingOptions
 ) -> Source:
-    """The rows of a file or folder."""
+    """Open a file, folder, pattern or address whose rows are read in pieces."""
     from mercer.data import open as open_source
     from mercer.data.readers.unpacking import plain_file
 
     if not (plain_file(data).exists() or has_magic(data) or _is_address(data)):
-        raise DataError(f"There is no file or folder {data!r} to be read piece by piece.")
+        raise DataError(f"There is no file or folder {data!r} to be read in pieces.")
     if target is None:
         raise DataError("Say which column is the target with --target.")
-    on_error: Any = "skip" if asked.skip else "raise"
+    on_error: Any = "skip" if options.skip else "raise"
     return open_source(data, target=target, drop=drop, reading=reading, on_error=on_error)
 
 
-def fitted_streamed(
+def fit_streamed(
     name: str,
     source: Source,
     settings: dict[str, Any],
-    asked: StreamingOptions,
+    options: StreamingOptions,
     journal: Checkpoint | None,
     bars: Any,
     quiet: bool,
 ) -> PreparedModel:
-    """The model, with its passes told to the bars."""
+    """Fit a model to rows that are read in pieces, with a progress bar for each pass."""
     from mercer.application.fitting import expected, fitted_source
     from mercer.cli._printing import remark
     from mercer.engines.passes import Run, running
 
     run = Run(journal=journal)
-    run.told = lambda number, pieces: bars.tell(f"pass {number + 1}", run.rows, source.n_rows)
-    if not quiet and (source.n_bytes or 0) > LONG:
+    run.told = lambda number, pieces: bars.update(f"pass {number + 1}", run.rows, source.n_rows)
+    if not quiet and (source.n_bytes or 0) > LONG_FIT_BYTES:
         remark(f"Expected: {expected(name, source, settings)}")
-    with _engine(asked), running(run):
+    from mercer.engines import engine
+
+    with nullcontext() if options.engine == "threads" else engine(options.scheduler or "dask"), running(run):
         return fitted_source(name, source, settings=settings)
 
 
-def checkpoint_of(asked: StreamingOptions) -> AbstractContextManager[Checkpoint | None]:
-    """Return the journal of --checkpoint, whose folder is no other process's until the end of the `with` block."""
-    if asked.checkpoint is None:
+def open_checkpoint(options: StreamingOptions) -> AbstractContextManager[Checkpoint | None]:
+    """Return the checkpoint of --checkpoint, whose folder is locked until the end of the `with` block."""
+    if options.checkpoint is None:
         return nullcontext()
     from mercer.files.checkpoints import Checkpoint
 
-    return Checkpoint(asked.checkpoint)
-
-
-def _engine(asked: StreamingOptions) -> Any:
-    from mercer.engines import engine
-
-    return nullcontext() if asked.engine == "threads" else engine(asked.scheduler or "dask")
+    return Checkpoint(options.checkpoint)

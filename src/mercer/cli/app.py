@@ -1,4 +1,4 @@
-"""The program `mercer`: its commands."""
+"""The program `mercer` and its commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mercer.cli._ending import ending_in_a_sentence, open_what_is_closed
+from mercer.cli._ending import open_closed_streams, report_errors
 from mercer.cli.compare import compare
 from mercer.cli.describe import describe
 from mercer.cli.explain import explain
@@ -48,9 +48,9 @@ def mercer(
 
 def main() -> None:
     """Run the program."""
-    open_what_is_closed()
+    open_closed_streams()
     try:
-        ending_in_a_sentence(_run)()
+        report_errors(_run)()
     except typer.Exit as end:
         sys.exit(end.exit_code)
 
@@ -59,11 +59,11 @@ def _run() -> None:
     try:
         app(prog_name="mercer")
     except SystemExit as end:
-        if isinstance(end.__context__, BrokenPipeError):  # for which typer has another code
+        if isinstance(end.__context__, BrokenPipeError):  # typer's exit code is another
             raise BrokenPipeError from None
         sys.stdout.flush()
         raise
 
 
 for command in (compare, fit, predict, explain, describe, outliers, merge, forget, export, serve):
-    app.command()(ending_in_a_sentence(command))
+    app.command()(report_errors(command))

@@ -1,7 +1,8 @@
-"""`mercer compare`: which model suits this table?"""
+"""`mercer compare`: cross-validate the models that suit a table."""
 
 from __future__ import annotations
 
+import gc
 import shlex
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mercer._errors import ComparisonInterrupted, DataError
-from mercer.cli._collecting import rare_collections
 from mercer.cli._options import (
     DATA_HELP,
     Bars,
@@ -23,17 +23,37 @@ from mercer.cli._options import (
     Seed,
     Target,
     TaskName,
-    missing_again,
-    models_begun,
+    complete_model_name,
+    missing_reminder,
     with_reading,
 )
 
 if TYPE_CHECKING:
-    from mercer.cli._progress import Stages
+    from mercer.cli._progress import StageBars
     from mercer.comparison.comparison import Comparison
     from mercer.comparison.time_limit import Budget
     from mercer.data.readers import Reading, TableReader
     from mercer.data.target import TargetProblem
+
+
+@contextmanager
+def rare_collections(*, allocations: int = 50_000) -> Iterator[None]:
+    """Run Python's garbage collector less often; also a decorator.
+
+    A table of thousands of columns has hundreds of thousands of small objects, none of which is garbage: at Python's
+    default of 700 to 2,000 allocations, collections take a fifth of the time of a comparison.
+
+    Parameters
+    ----------
+    allocations : int, default=50000
+        Allocations, less deallocations, from one collection of the youngest objects to the next.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(allocations, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 @with_reading(kinds=True)
@@ -44,8 +64,8 @@ def compare(
     task: Annotated[
         TaskName,
         typer.Option(
-            help="How the target is read: classes, ordered classes, numbers, positive amounts or counts. By default "
-            "its values and the columns decide."
+            help="The kind of target: classes, ordered classes, numbers, positive amounts or counts. Guessed if not "
+            "given."
         ),
     ] = "auto",
     order: Annotated[
@@ -57,54 +77,60 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A model that takes part, by its name in the leaderboard or its class in mercer or scikit-learn; by "
-            "default all that suit the data. Repeatable.",
-            autocompletion=models_begun,
+            help="A model to compare: its name in the leaderboard, or its class in mercer or scikit-learn. By default "
+            "all that suit the data. Repeatable.",
+            autocompletion=complete_model_name,
         ),
     ] = None,
     reference: Annotated[
         bool | None,
         typer.Option(
             "--reference/--no-reference",
-            help="Score scikit-learn's gradient boosting on the same folds; by default without --models only.",
+            help="Score scikit-learn's gradient boosting on the same folds; by default only without --models.",
         ),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="How many folds to cross-validate on.")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, help="How many times rows are dealt to folds anew.")] = 1,
+    folds: Annotated[int, typer.Option(min=2, help="The number of folds of cross-validation.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="The number of times that cross-validation is repeated.")] = 1,
     group: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Keep rows with the same value here in the same fold.")
+        str | None, typer.Option(metavar="COLUMN", help="A column whose equal values are kept in the same fold.")
     ] = None,
     time: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Models are scored on rows later than those they have seen.")
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="A column of times; models are scored on rows later than those they are fitted to."
+        ),
     ] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(
             metavar="SECONDS",
             min=0.1,
-            help="For the whole run, the page included: what is not done in time is left out.",
+            help="The time limit of the whole run, including the report. What is not finished in time is left out.",
         ),
     ] = None,
     seed: Seed = 0,
     report: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Write all that was found as one HTML page: report.html.")
+        Path | None, typer.Option(metavar="PATH", help="Write all results as one HTML page, e.g. report.html.")
     ] = None,
-    json: Annotated[str | None, typer.Option(metavar="PATH", help="Write it as JSON; - for standard output.")] = None,
+    json: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Write the results as JSON; - for standard output.")
+    ] = None,
     markdown: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Write it as Markdown; - for standard output.")
+        str | None, typer.Option(metavar="PATH", help="Write the results as Markdown; - for standard output.")
     ] = None,
     save: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Write the recommended model, fitted to all rows: best.mercer.")
+        Path | None,
+        typer.Option(metavar="PATH", help="Write the recommended model, fitted to all rows, e.g. best.mercer."),
     ] = None,
     quiet: Quiet = False,
     progress: Bars = None,
     *,
     reading: Reading,
 ) -> None:
-    """Cross-validate every model that suits DATA; say which to use.
+    """Cross-validate every model that suits DATA and recommend one.
 
-    Guesses and progress go to standard error, the answer to standard output; files are written only where you ask
-    for them. The first run on a machine compiles, which takes half a minute.
+    Guesses and progress go to standard error, results to standard output; files are written only on request. The
+    first run on a machine compiles code, which takes half a minute.
 
     \b
     mercer compare iris
@@ -113,23 +139,22 @@ def compare(
     """
     started = perf_counter()
     from mercer.application.datasets import open_data
-    from mercer.cli._first_run import remark_first_run
-    from mercer.cli._printing import check_places, remark_columns, remark_problem
-    from mercer.cli._progress import stages
-    from mercer.comparison.time_limit import FOR_THE_PAGE, FOR_THE_VERDICT, Budget
+    from mercer.cli._printing import check_outputs, remark_columns, remark_first_run, remark_problem
+    from mercer.cli._progress import stage_bars
+    from mercer.comparison.time_limit import PAGE_SHARE, VERDICT_SHARE, Budget
     from mercer.data import Schema
 
-    budget = Budget(time_limit, started=started, kept=FOR_THE_VERDICT if report is save is None else FOR_THE_PAGE)
-    check_places(report, json, markdown, save, kept=(data,))
+    budget = Budget(time_limit, started=started, kept=VERDICT_SHARE if report is save is None else PAGE_SHARE)
+    check_outputs(report, json, markdown, save, inputs=(data,))
     if json == markdown == "-":
         raise DataError("JSON and Markdown cannot both go to standard output; name a file for one of them.")
-    with stages(quiet, progress) as bars:
-        bars.tell("reading", 0, 1, data)
+    with stage_bars(quiet, progress) as bars:
+        bars.update("reading", 0, 1, data)
         rows = open_data(data, reading)
-        problem, asides = _apart(rows, target, drop or [], {"groups": group, "times": time})
-        bars.tell("reading", 1, 1)
+        problem, split_columns = _separate_split_columns(rows, target, drop or [], {"groups": group, "times": time})
+        bars.update("reading", 1, 1)
     remark_problem(data, rows, problem, quiet)
-    problem, left_out = _without_clocks(problem)
+    problem, left_out = _drop_clock_columns(problem)
     remark_columns(Schema.infer(problem.X), quiet)
     remark_first_run(quiet)
     levels = problem.order_for(task) if order is None else [label.strip() for label in order.split(",")]
@@ -142,77 +167,77 @@ def compare(
         "repeats": repeats,
         "random_state": seed,
         "reference": reference,
-        **asides,
+        **split_columns,
     }
-    with stages(quiet, progress) as bars:
-        found, stopped = _compared(problem.X, problem.y, **options, time_limit=budget, progress=bars.tell)
+    with stage_bars(quiet, progress) as bars:
+        found, stopped = _compare(problem.X, problem.y, **options, time_limit=budget, progress=bars.update)
     found.source, found.unit = rows.path.name, problem.unit
     found.notes = (*found.notes, *left_out)
-    unread = _tell(found, json, markdown)
+    print_error = _write_results(found, json, markdown)
     if stopped:
         raise KeyboardInterrupt
     if not found.done:
-        raise DataError(_nothing_done(found))
+        raise DataError(_explain_no_model(found))
     if save is not None:
         _save_best(found, save, reading, quiet, progress)
     if report is not None:
         _write_page(found, report, budget.whole(), quiet, progress)
-    if unread is not None:
-        raise unread
+    if print_error is not None:
+        raise print_error
 
 
 def _save_best(found: Comparison, path: Path, reading: Reading, quiet: bool, progress: bool | None) -> None:
-    """Whatever time is left: without the file that was asked for, all of it was for nothing."""
+    """Save the recommended model, whatever time is left: without this file the run would be in vain."""
     from mercer.cli._printing import remark
     from mercer.files import save as save_model
 
     with _writing(path, quiet, progress) as bars:
-        bars.tell("best model", 0, 1)
+        bars.update("best model", 0, 1)
         save_model(found, path)
-        bars.tell("best model", 1, 1)
+        bars.update("best model", 1, 1)
     which = "recommended model" if found.verdict().best is not None else "first model by score (none is recommended)"
     remark(f"The {which}, {found.entry().name}, is in {path}.", quiet)
-    if (again := missing_again(reading)) is not None:
-        remark(again, quiet)
+    if (reminder := missing_reminder(reading)) is not None:
+        remark(reminder, quiet)
 
 
 def _write_page(found: Comparison, path: Path, budget: Budget, quiet: bool, progress: bool | None) -> None:
-    """Everything that was found, and the command that found it."""
+    """Write the report, with the command of this run."""
     from mercer.cli._printing import remark
 
     found.settings = {**found.settings, "command": shlex.join(["mercer", *sys.argv[1:]])}
     with _writing(path, quiet, progress) as bars:
-        found.report(path, progress=bars.tell, time_limit=budget)
+        found.report(path, progress=bars.update, time_limit=budget)
     remark(f"The page is {path}.", quiet)
 
 
 @contextmanager
-def _writing(path: Path, quiet: bool, progress: bool | None) -> Iterator[Stages]:
-    """Bars, and on Ctrl-C a sentence about the file that there will not be; one that was there before is as it was."""
+def _writing(path: Path, quiet: bool, progress: bool | None) -> Iterator[StageBars]:
+    """Show progress bars, and on Ctrl-C say that the file is not written; an earlier file stays as it is."""
     from mercer.cli._printing import remark
-    from mercer.cli._progress import stages
+    from mercer.cli._progress import stage_bars
 
     try:
-        with stages(quiet, progress) as bars:
+        with stage_bars(quiet, progress) as bars:
             yield bars
     except KeyboardInterrupt:
         remark(f"mercer: {path} is not written.")
         raise
 
 
-def _apart(
-    rows: TableReader, target: str | None, drop: list[str], asides: dict[str, str | None]
+def _separate_split_columns(
+    rows: TableReader, target: str | None, drop: list[str], names: dict[str, str | None]
 ) -> tuple[TargetProblem, dict[str, Any]]:
-    """What to predict from what, without the columns that only tell how to split the rows."""
+    """Return features and target, and apart from these the columns of `names`, which only split the rows."""
     from mercer.application.datasets import problem_of
 
     problem = problem_of(rows, target=target, drop=drop)
-    found = {use: problem.column(name) for use, name in asides.items() if name is not None}
-    return problem.without([name for name in asides.values() if name is not None]), found
+    columns = {use: problem.column(name) for use, name in names.items() if name is not None}
+    return problem.without([name for name in names.values() if name is not None]), columns
 
 
-def _without_clocks(problem: TargetProblem) -> tuple[TargetProblem, list[str]]:
-    """Leave out times of day and durations, which no model file holds, and say so."""
+def _drop_clock_columns(problem: TargetProblem) -> tuple[TargetProblem, list[str]]:
+    """Leave out times of day and durations, which model files cannot store, and return a note about them."""
     from mercer.data.storages.time_columns import clock_columns
 
     if not (clocks := clock_columns(problem.X)):
@@ -222,8 +247,8 @@ def _without_clocks(problem: TargetProblem) -> tuple[TargetProblem, list[str]]:
     return problem.without(list(clocks)), [note]
 
 
-def _compared(X: Any, y: Any, **options: Any) -> tuple[Comparison, bool]:
-    """What was found, and whether Ctrl-C came before the end."""
+def _compare(X: Any, y: Any, **options: Any) -> tuple[Comparison, bool]:
+    """Return the comparison, and whether Ctrl-C stopped it."""
     from mercer.comparison import compare as compare_models
 
     try:
@@ -234,26 +259,23 @@ def _compared(X: Any, y: Any, **options: Any) -> tuple[Comparison, bool]:
         return stopped.comparison, True
 
 
-def _nothing_done(found: Comparison) -> str:
+def _explain_no_model(found: Comparison) -> str:
     reasons = [f"{entry.name}: {note}" for entry in found.entries for note in entry.notes]
     return " ".join(["No model could be fitted.", *(reasons or found.notes)[:1]])
 
 
-def _tell(found: Comparison, json: str | None, markdown: str | None) -> OSError | None:
-    """Write what was found to files, and print one form of it.
+def _write_results(found: Comparison, json: str | None, markdown: str | None) -> OSError | None:
+    """Write the results to files, and print them in one form.
 
-    Returns the error of printing, such as that of a pipe whose reader has gone: files that come later are still
-    written.
+    Returns the error of printing, such as that of a closed pipe: the caller writes further files before it raises.
     """
-    from mercer.cli._printing import as_json, write
+    from mercer.cli._printing import to_json, write
 
-    def written() -> Iterator[tuple[str, str]]:
-        if json is not None:
-            yield as_json(found.json()), json
-        if markdown is not None:
-            yield found.markdown(), markdown
-
-    forms = list(written())
+    forms = []
+    if json is not None:
+        forms.append((to_json(found.json()), json))
+    if markdown is not None:
+        forms.append((found.markdown(), markdown))
     for text, path in forms:
         if path != "-":
             write(text, path)
@@ -270,16 +292,16 @@ def _tell(found: Comparison, json: str | None, markdown: str | None) -> OSError 
 
 
 def _print(found: Comparison) -> None:
-    from mercer.cli._printing import say, show
+    from mercer.cli._printing import print_sentence, show
 
     board, tests, verdict = found.leaderboard(), found.differences(), found.verdict()
     for problem in found.problems():
-        say(f"{problem.severity.upper()} {problem.code}: {problem.sentence} {problem.remedy}")
+        print_sentence(f"{problem.severity.upper()} {problem.code}: {problem.sentence} {problem.remedy}")
     for sentence in (*verdict.sentences, found.task.reason):
-        say(sentence)
+        print_sentence(sentence)
     show(replace(board, notes=()))
     if tests.rows:
         show(tests)
     for sentence in (*found.sentences()[len(verdict.sentences) :], *board.notes):
         if sentence != found.task.reason:
-            say(sentence)
+            print_sentence(sentence)

@@ -1,4 +1,4 @@
-"""`mercer describe`: the card of a model."""
+"""`mercer describe`: print the card of a model."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def describe(
 ) -> None:
     """Print the card of a model.
 
-    What it predicts, the data it was fitted to, its held-out scores, its columns and its limits; then its parameters
-    and its certificate.
+    The card has the target, the data of the fit, held-out scores, columns and limits; parameters and the certificate
+    follow.
 
     \b
     mercer describe patients.mercer
     mercer describe patients.mercer --markdown > card.md
     """
-    from mercer.cli._printing import as_json, print_text, write
+    from mercer.cli._printing import print_text, to_json, write
     from mercer.explanation.tables import described
     from mercer.files import describe as describe_file
     from mercer.files import load
@@ -37,7 +37,7 @@ def describe(
     if json:
         record: dict[str, Any] = file._asdict()
         card = None if file.card is None else file.card.to_dict()
-        write(as_json({**record, "card": card, "described": lines}), "-")
+        write(to_json({**record, "card": card, "described": lines}), "-")
         return
     if file.card is not None:
         print_text(file.card.markdown() if markdown else file.card.text(), end="\n\n")

@@ -1,4 +1,4 @@
-"""`mercer explain`: what a model has learnt, or what each column adds for a row."""
+"""`mercer explain`: print the parameters of a model, or the contribution of each column to a prediction."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mercer.cli._options import DATA_HELP, Model, with_reading
 if TYPE_CHECKING:
     from mercer.data.readers import Reading
 
-#: lines of a table about a row, if not told otherwise
-MOST_OF_A_ROW = 20
+#: default of --most for the contributions of a row
+ROW_LINES = 20
 
 
 @with_reading()
@@ -25,27 +25,27 @@ def explain(
         str | None,
         typer.Argument(
             metavar="ROW",
-            help="A row as JSON, or with --data its number, counted from 0; without it, all that is learnt.",
+            help="A row as JSON, or with --data its number, counted from 0; without it, the whole model is shown.",
         ),
     ] = None,
     data: Annotated[
         str | None,
         typer.Option(
-            metavar="DATA", help=f"The table that ROW is of; without ROW, columns are ranked over its rows. {DATA_HELP}"
+            metavar="DATA", help=f"The table of ROW; without ROW, columns are ranked over all its rows. {DATA_HELP}"
         ),
     ] = None,
     most: Annotated[
         int | None,
         typer.Option(
-            min=1, help=f"How many lines a table has, the strongest first; {MOST_OF_A_ROW} of a row if not given."
+            min=1, help=f"The number of lines of a table, the strongest first; {ROW_LINES} for a row if not given."
         ),
     ] = None,
 ) -> None:
     """Show what a model has learnt, or what each column adds in a row.
 
-    Without a row: its coefficients or likelihoods, or the columns that move its predictions most. With one: what each
-    column adds to the log odds or to the prediction. Together with the base that is what the model predicts. Models
-    that are not sums over columns, such as kernel machines, have Shapley values, with their standard errors.
+    Without a row: its coefficients or likelihoods, or the columns that change its predictions most. With a row: what
+    each column adds to the log odds or to the prediction; the base and all contributions add up to the prediction.
+    Models that are not sums over columns, such as kernel machines, have Shapley values with standard errors.
 
     \b
     mercer explain patients.mercer
@@ -53,52 +53,55 @@ def explain(
     mercer explain patients.mercer '{"age": 63, "sex": "male"}'
     mercer explain patients.mercer 3 --data tomorrow.csv
     """
-    from mercer.cli._models import unseen_in, usable
+    from mercer.cli._models import load_fitted, unseen_level_notes
     from mercer.cli._printing import remark, show
+    from mercer.decision import Decision
     from mercer.explanation.tables import evidence_grid, learnt
 
     _check_use(model, row, data)
-    loaded = usable(model)
+    loaded = load_fitted(model)
     if row is None:
-        for grid in learnt(loaded, most) if data is None else _drivers(loaded, data, reading, most or MOST_OF_A_ROW):
+        for grid in learnt(loaded, most) if data is None else _drivers(loaded, data, reading, most or ROW_LINES):
             show(grid)
         return
-    X, others = (_written(loaded, row), None) if data is None else _numbered(loaded, data, int(row), reading)
-    for sentence in unseen_in(loaded)(X):
+    X, others = (_parse(loaded, row), None) if data is None else _read_row(loaded, data, int(row), reading)
+    for sentence in unseen_level_notes(loaded)(X):
         remark(sentence)
-    if _decides(loaded):
-        remark("What columns add is computed before costs and priors, the prediction after them.")
-    show(evidence_grid(loaded, X, _explained(loaded, X, others), most or MOST_OF_A_ROW))
+    if isinstance(loaded, Decision):
+        remark("Contributions are computed before costs and priors, the prediction after them.")
+    show(evidence_grid(loaded, X, _explain(loaded, X, others), most or ROW_LINES))
 
 
 def _check_use(model: str, row: str | None, data: str | None) -> None:
-    """Check that a row is named in one of the two ways, before anything is read."""
+    """Check that ROW is JSON without --data, or a number with it."""
     if row is None:
         return
     if data is not None and not row.isdecimal():
-        raise DataError(f"With --data, ROW is the number of a row, counted from 0, not {row!r:.60}.")
+        raise DataError(f"With --data, ROW must be the number of a row, counted from 0, not {row!r:.60}.")
     if data is None and row.isdecimal():
-        raise DataError(f"Say which table row {row} is of: mercer explain {model} {row} --data DATA.")
+        raise DataError(f"Row {row} needs a table: mercer explain {model} {row} --data DATA.")
     if data is None and not row.lstrip().startswith("{"):
         if Path(row).exists():
-            raise DataError(f"Say which row of {row!r}: mercer explain {model} 0 --data {row}.")
-        raise DataError(f"ROW is a row as JSON, e.g. '{{\"age\": 63}}', or a number with --data DATA, not {row!r:.60}.")
+            raise DataError(f"{row!r} is a table, not a row: mercer explain {model} 0 --data {row}.")
+        raise DataError(
+            f"ROW must be a row as JSON, e.g. '{{\"age\": 63}}', or a number with --data DATA, not {row!r:.60}."
+        )
 
 
 def _drivers(model: Any, data: str, reading: Reading, most: int) -> list[Any]:
-    """The columns that move what the model says of the rows of a table."""
-    from mercer.cli._models import read_by, rows_for
+    """Return a table of the columns that change the predictions of a table's rows most."""
+    from mercer.cli._models import open_rows, select_read
     from mercer.explanation import drivers
     from mercer.explanation.tables import drivers_grid
 
-    rows = rows_for(model, data, reading)
+    rows = open_rows(model, data, reading)
     return [
-        drivers_grid(drivers(model, read_by(model, rows.table()), most=most), f"Over the rows of {rows.path.name}.")
+        drivers_grid(drivers(model, select_read(model, rows.table()), most=most), f"Over the rows of {rows.path.name}.")
     ]
 
 
-def _explained(model: Any, X: Any, others: Any) -> Any:
-    """Explain rows against those drawn from the model card or, without a card, the other rows of the table."""
+def _explain(model: Any, X: Any, others: Any) -> Any:
+    """Explain rows against rows drawn from the model card or, without a card, against the rows of the table."""
     from mercer._errors import NoExplanationError
     from mercer.explanation import explain_rows
     from mercer.files import card_of
@@ -113,33 +116,25 @@ def _explained(model: Any, X: Any, others: Any) -> Any:
         ) from None
 
 
-def _decides(model: Any) -> bool:
-    """Whether costs or priors decide after the model."""
-    from mercer.decision import Decision
-
-    return isinstance(model, Decision)
-
-
-def _written(model: Any, row: str) -> Any:
-    """A row that was typed as JSON; columns that it leaves out are missing."""
-    from mercer.cli._models import row_of
+def _parse(model: Any, row: str) -> Any:
+    """Return a row given as JSON; columns that it leaves out are missing values."""
+    from mercer._suggest import listed
+    from mercer.cli._models import parse_row
     from mercer.cli._printing import remark
 
-    X, absent = row_of(model, row)
+    X, absent = parse_row(model, row)
     if absent:
-        from mercer._suggest import listed
-
         remark(f"Not given, and so missing: {listed(absent)}.")
     return X
 
 
-def _numbered(model: Any, data: str, number: int, reading: Reading) -> tuple[Any, Any]:
-    """A row of a table, and all of them."""
-    from mercer.cli._models import read_by, rows_for
+def _read_row(model: Any, data: str, number: int, reading: Reading) -> tuple[Any, Any]:
+    """Return a row of a table, and all rows."""
+    from mercer.cli._models import open_rows, select_read
 
-    rows = rows_for(model, data, reading)
+    rows = open_rows(model, data, reading)
     table = rows.table()
     if number >= table.num_rows:
-        raise DataError(f"{rows.path.name!r} has rows 0 to {table.num_rows - 1}, and none numbered {number}.")
-    read = read_by(model, table)
-    return read.slice(number, 1), read
+        raise DataError(f"{rows.path.name!r} has rows 0 to {table.num_rows - 1}, but not row {number}.")
+    X = select_read(model, table)
+    return X.slice(number, 1), X

@@ -1,4 +1,4 @@
-"""`mercer fit`: one model, saved."""
+"""`mercer fit`: fit one model and save it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from mercer.cli._options import (
     Seed,
     Target,
     TaskName,
-    missing_again,
-    models_begun,
-    setting_of,
+    complete_model_name,
+    missing_reminder,
+    parse_settings,
     with_reading,
 )
 
@@ -33,19 +33,21 @@ if TYPE_CHECKING:
 @with_reading(kinds=True)
 def fit(
     data: Data,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="Where the model goes: model.mercer.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="PATH", help="The file to write, e.g. model.mercer.")
+    ],
     target: Target = None,
     model: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help="A model by its name in the leaderboard of `mercer compare`, or in Python.",
-            autocompletion=models_begun,
+            help="The name of the model in the leaderboard of `mercer compare`, or of its class in Python.",
+            autocompletion=complete_model_name,
         ),
     ] = "LogisticRegression",
     task: Annotated[
         TaskName,
-        typer.Option(help="How the target is read, as in `mercer compare`. By default its values decide."),
+        typer.Option(help="The kind of target, as in `mercer compare`. Guessed from its values if not given."),
     ] = "auto",
     settings: Annotated[
         list[str] | None,
@@ -53,13 +55,13 @@ def fit(
     ] = None,
     calibrate: Annotated[
         Literal["temperature", "platt", "isotonic"] | None,
-        typer.Option(help="Correct the probabilities of a classifier on rows that it was not fitted to."),
+        typer.Option(help="Calibrate the probabilities of a classifier on held-out rows."),
     ] = None,
     conformal: Annotated[
         float | None,
         typer.Option(
             metavar="COVERAGE",
-            help="Set rows aside for intervals, or sets of classes, with this coverage: 0.9.",
+            help="Hold out rows for intervals, or sets of classes, with this coverage, e.g. 0.9.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -68,22 +70,25 @@ def fit(
         bool | None,
         typer.Option(
             "--stream/--in-memory",
-            help="Read the rows piece by piece, as often as it takes; by default where they would not fit into memory.",
+            help="Read the rows in pieces, as often as necessary; by default if they would not fit into memory.",
         ),
     ] = None,
     engine: Annotated[
-        Literal["threads", "dask"], typer.Option(help="Where pieces are read: here, or on a Dask cluster.")
+        Literal["threads", "dask"], typer.Option(help="Where pieces are read: on this machine, or on a Dask cluster.")
     ] = "threads",
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Of the Dask cluster: tcp://host:8786. One is started if not given."),
+        typer.Option(
+            metavar="ADDRESS",
+            help="The address of the Dask cluster, e.g. tcp://host:8786. A local one is started if not given.",
+        ),
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Keep what was learnt so far here, and go on from it after a crash."),
+        typer.Option(metavar="FOLDER", help="A folder for the state of the fit, which resumes from it after a crash."),
     ] = None,
     skip_damaged: Annotated[
-        bool, typer.Option("--skip-damaged", help="Leave out row groups and lines that cannot be read, and name them.")
+        bool, typer.Option("--skip-damaged", help="Leave out unreadable row groups and lines, and list them.")
     ] = False,
     quiet: Quiet = False,
     progress: Bars = None,
@@ -92,57 +97,58 @@ def fit(
 ) -> None:
     """Fit one model to all rows of DATA and write it to a file.
 
-    The file also holds the kinds of the columns and how features are made of them, so that `mercer predict` takes a
-    table as it is, and a model card, which `mercer describe` prints. Only the words of --missing have to be given
-    again.
+    The file also holds the preprocessing of the columns, so that `mercer predict` accepts a table as it is, and a
+    model card, which `mercer describe` prints. Only --missing has to be given again.
 
     \b
     mercer fit patients.csv --target outcome --model NaiveBayes -o patients.mercer
     mercer fit houses.parquet --target price --model Ridge --set alpha=10 --conformal 0.9 -o houses.mercer
     mercer fit logs/ --target clicked --checkpoint kept --engine dask --scheduler tcp://host:8786 -o clicks.mercer
     """
-    from mercer.cli._first_run import remark_first_run
-    from mercer.cli._printing import called, check_places, remark, remark_columns
-    from mercer.cli._progress import stages
-    from mercer.cli._streaming import StreamingOptions, checkpoint_of, fitted_streamed, opened_source, why_streamed
+    from mercer.cli._printing import check_outputs, display_name, remark, remark_columns, remark_first_run
+    from mercer.cli._progress import stage_bars
+    from mercer.cli._streaming import StreamingOptions, fit_streamed, open_checkpoint, open_streamed, streaming_reason
     from mercer.comparison.fitting import fit_named
     from mercer.files import save
 
-    check_places(output, kept=(data,), deep=True)
-    asked = StreamingOptions(stream, engine, scheduler, checkpoint, skip_damaged)
-    asked.check()
-    aside: dict[str, Any] = {"calibrate": calibrate, "conformal": conformal}
+    check_outputs(output, inputs=(data,), deep=True)
+    streaming = StreamingOptions(stream, engine, scheduler, checkpoint, skip_damaged)
+    streaming.check()
+    held_out: dict[str, Any] = {"calibrate": calibrate, "conformal": conformal}
     with ExitStack() as until_saved:
         journal = None
-        if (why := why_streamed(data, asked)) is None:
+        if (reason := streaming_reason(data, streaming)) is None:
             problem = _read(data, target, drop or [], reading, quiet)
             remark_first_run(quiet)
-            found = fit_named(model, problem.X, problem.y, task=task, settings=setting_of(settings), **aside, seed=seed)
+            found = fit_named(
+                model, problem.X, problem.y, task=task, settings=parse_settings(settings), **held_out, seed=seed
+            )
             card = _card(
                 found, data, problem.X, problem.y, problem.target, len(problem.y), whole=True, unit=problem.unit
             )
         else:
-            _refuse_aside(aside | {"task": None if task == "auto" else task})
-            source = opened_source(data, target=target, drop=drop or (), reading=reading, asked=asked)
-            remark(
-                f"{called(data)}: {source.described}, read piece by piece ({why}); target {source.columns.target!r}.",
-                quiet,
-            )
+            if task != "auto" or any(value is not None for value in held_out.values()):
+                raise DataError(
+                    "--calibrate, --conformal and --task need all rows in memory: leave them out, or give --in-memory."
+                )
+            source = open_streamed(data, target=target, drop=drop or (), reading=reading, options=streaming)
+            columns = f"target {source.columns.target!r}"
+            remark(f"{display_name(data)}: {source.described}, read in pieces ({reason}); {columns}.", quiet)
             remark_first_run(quiet)
-            journal = until_saved.enter_context(checkpoint_of(asked))
-            with stages(quiet, progress) as bars:
-                found = fitted_streamed(model, source, setting_of(settings), asked, journal, bars, quiet)
+            journal = until_saved.enter_context(open_checkpoint(streaming))
+            with stage_bars(quiet, progress) as bars:
+                found = fit_streamed(model, source, parse_settings(settings), streaming, journal, bars, quiet)
             head = source.head()
             card = _card(found, data, head.X, head.y, str(source.columns.target), source.n_rows, whole=False)
         remark_columns(found.schema, quiet)
         for note in found.notes:
             remark(note, quiet)
         save(found.model, output, card=card)
-        if journal is not None:  # only now: a full disk does not cost the whole fit
+        if journal is not None:  # only after saving, so that a full disk does not cost the whole fit
             journal.remove()
     remark(f"The model is in {output}.", quiet)
-    if (again := missing_again(reading)) is not None:
-        remark(again, quiet)
+    if (reminder := missing_reminder(reading)) is not None:
+        remark(reminder, quiet)
 
 
 def _read(data: str, target: str | None, drop: list[str], reading: Reading, quiet: bool) -> TargetProblem:
@@ -158,7 +164,7 @@ def _read(data: str, target: str | None, drop: list[str], reading: Reading, quie
 def _card(
     found: PreparedModel, data: str, X: Any, y: Any, target: str, rows: int | None, *, whole: bool, unit: str = ""
 ) -> ModelCard:
-    """The card of the model; its scores are not measured."""
+    """Return the card of the model, without scores, which are not measured here."""
     from mercer.application.model_cards import make_card
     from mercer.data import Table
 
@@ -176,10 +182,3 @@ def _card(
         whole=whole,
         unit=unit,
     )
-
-
-def _refuse_aside(wanted: dict[str, Any]) -> None:
-    if any(value is not None for value in wanted.values()):
-        raise DataError(
-            "--calibrate, --conformal and --task take all rows in memory: leave them out, or give --in-memory."
-        )

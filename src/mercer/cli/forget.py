@@ -1,4 +1,4 @@
-"""`mercer forget`: a model without some of its rows."""
+"""`mercer forget`: remove rows from a model."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def forget(
     model: Model,
     data: Annotated[str, typer.Argument(metavar="ROWS", help=f"The rows to forget. {DATA_HELP}")],
     reading: Reading,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="Where the model without them goes.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="The file to write.")],
     target: Target = None,
     quiet: Quiet = False,
 ) -> None:
-    """Take rows out of a model, exactly.
+    """Remove rows from a model, exactly.
 
-    What is left is the model that the other rows alone would have given.
+    The result is the model of a fit without these rows.
 
-    NaiveBayes, GaussianNB and GaussianDiscriminant can forget. Levels that only those rows had stay known.
+    NaiveBayes, GaussianNB and GaussianDiscriminant can forget rows. Levels that only the removed rows had are kept.
 
     \b
     mercer forget patients.mercer withdrawn.csv --target outcome -o patients.mercer
@@ -35,25 +35,25 @@ def forget(
     from mercer.application.datasets import problem_of
     from mercer.application.model_cards import changed_card
     from mercer.application.reading import columns_of
-    from mercer.cli._models import named, read_by, rows_for, usable
-    from mercer.cli._printing import check_places, remark
+    from mercer.cli._models import describe_model, load_fitted, open_rows, select_read
+    from mercer.cli._printing import check_outputs, remark
     from mercer.files import describe, save
-    from mercer.report.wording import counted
+    from mercer.report.wording import format_count
 
-    check_places(output, kept=(data,))
-    loaded = usable(model, predicts=False)
+    check_outputs(output, inputs=(data,))
+    loaded = load_fitted(model, predicts=False)
     if not hasattr(loaded, "forget"):
         raise MergeError(
-            f"{named(loaded)} cannot forget rows exactly: fit it again without them. NaiveBayes, GaussianNB and "
-            "GaussianDiscriminant can."
+            f"{describe_model(loaded)} cannot forget rows exactly: fit it again without them. NaiveBayes, GaussianNB "
+            "and GaussianDiscriminant can."
         )
-    rows = rows_for(loaded, data, reading)
+    rows = open_rows(loaded, data, reading)
     problem = problem_of(rows, target=target)
     if problem.target in (columns_of(loaded) or ()):
-        raise DataError(f"Column {problem.target!r} is one that the model reads; name the target of its fit.")
-    left = loaded.forget(read_by(loaded, problem.X), problem.y)
+        raise DataError(f"The model reads column {problem.target!r} as a feature. Name the target of its fit.")
+    left = loaded.forget(select_read(loaded, problem.X), problem.y)
     if (card := describe(model).card) is not None:
         count = None if card.rows is None else card.rows - len(problem.y)
-        card = changed_card(card, count, f"{counted(len(problem.y), 'row')} were removed since it was fitted.")
+        card = changed_card(card, count, f"{format_count(len(problem.y), 'row')} were removed since it was fitted.")
     save(left, output, card=card)
-    remark(f"The model without {counted(len(problem.y), 'row')} is in {output}.", quiet)
+    remark(f"The model without {format_count(len(problem.y), 'row')} is in {output}.", quiet)

@@ -1,4 +1,4 @@
-"""`mercer outliers`: the most unusual rows of a table."""
+"""`mercer outliers`: list the most unusual rows of a table."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from mercer.data.readers import Reading, TableReader
 
 
-#: what is told of a row, beside what is kept
-TOLD = ("row", "p-value", "log density", "odd in", "flagged")
+#: columns of the result, which those of --keep must not duplicate
+RESULT_COLUMNS = ("row", "p-value", "log density", "odd in", "flagged")
 
 
 @with_reading(kinds=True)
@@ -24,19 +24,23 @@ def outliers(
     reading: Reading,
     usual: Annotated[
         str | None,
-        typer.Option(metavar="DATA", help=f"Rows that are known to be usual, to hold them against. {DATA_HELP}"),
+        typer.Option(
+            metavar="DATA", help=f"Rows known to be usual, with which those of DATA are compared. {DATA_HELP}"
+        ),
     ] = None,
     fdr: Annotated[
         float,
-        typer.Option(min=0, max=1, help="With --usual: the share of usual rows that is allowed among those flagged."),
+        typer.Option(min=0, max=1, help="With --usual: the expected share of usual rows among the flagged rows (FDR)."),
     ] = 0.05,
-    most: Annotated[int, typer.Option(min=1, help="How many rows are listed, the most unusual first.")] = 20,
+    most: Annotated[int, typer.Option(min=1, help="The number of rows to list, the most unusual first.")] = 20,
     keep: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="A column to show beside each row. Repeatable.")
+        list[str] | None, typer.Option(metavar="COLUMN", help="A column of DATA to list with each row. Repeatable.")
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="PATH", help="The list as .csv or .parquet; - for standard output."),
+        typer.Option(
+            "--output", "-o", metavar="PATH", help="Write the list to a .csv or .parquet file; - for standard output."
+        ),
     ] = None,
     drop: Drop = None,
     seed: Seed = 0,
@@ -45,7 +49,7 @@ def outliers(
 ) -> None:
     """List the most unusual rows of DATA.
 
-    With p-values, and the columns in which each is odd.
+    Each row has a p-value and the columns in which it is odd.
 
     \b
     mercer outliers patients.csv --drop id
@@ -54,7 +58,7 @@ def outliers(
     from mercer._suggest import listed
     from mercer.application.datasets import open_data
     from mercer.application.shown import Shown
-    from mercer.cli._printing import called, check_places, remark, show
+    from mercer.cli._printing import check_outputs, display_name, remark, show
     from mercer.data import Table
     from mercer.data.select import select
     from mercer.data.target import without_columns
@@ -62,22 +66,22 @@ def outliers(
     from mercer.explanation.unusual import unusual_rows
 
     form = None if output is None else format_of(output)
-    check_places(output, kept=(data, usual))
+    check_outputs(output, inputs=(data, usual))
     rows = open_data(data, reading)
-    remark(f"{called(data)}: {rows.described}.", quiet)
+    remark(f"{display_name(data)}: {rows.described}.", quiet)
     frame = _read(rows)
-    looked_at = without_columns(frame, drop or [])
+    examined = without_columns(frame, drop or [])
     reference = None
     if usual is not None:
-        like = _read(_opened(usual, reading))
-        left = [name for name in like.column_names if name in looked_at.column_names or name not in frame.column_names]
-        looked_at, like, alone = _in_both(looked_at, select(like, left), (data, usual))
+        like = _read(_open_usual(usual, reading))
+        left = [name for name in like.column_names if name in examined.column_names or name not in frame.column_names]
+        examined, like, alone = _select_common(examined, select(like, left), (data, usual))
         if alone:
-            remark(f"Not looked at, because only one of the tables has them: {listed(alone)}.", quiet)
+            remark(f"Columns left out because only one of the tables has them: {listed(alone)}.", quiet)
         reference = Table.of(like, dates=True)
-    table = Table.of(looked_at, dates=True)
+    table = Table.of(examined, dates=True)
     if skipped := [name for name in table.names if name not in Shown.of(table).described]:
-        remark(f"Text, dates and identifiers are not looked at: {listed(skipped)}.", quiet)
+        remark(f"Columns left out because they are text, dates or identifiers: {listed(skipped)}.", quiet)
     found = unusual_rows(table, reference=reference, fdr=fdr, most=most, seed=seed)
     grid = _grid(found, frame, list(dict.fromkeys(keep or [])), flags=usual is not None)
     if output is not None and form is not None:
@@ -86,8 +90,8 @@ def outliers(
     show(grid)
 
 
-def _opened(usual: str, reading: Reading) -> TableReader:
-    """The usual rows: of what was said about columns, what is about theirs."""
+def _open_usual(usual: str, reading: Reading) -> TableReader:
+    """Open the table of usual rows, without options for columns that it does not have."""
     from mercer.application.datasets import open_data
 
     names = open_data(usual, replace(reading, held={}, kinds={})).names()
@@ -103,14 +107,14 @@ def _read(rows: TableReader) -> Any:
     return table
 
 
-def _in_both(table: Any, usual: Any, places: tuple[str, str]) -> tuple[Any, Any, list[str]]:
-    """The columns that both tables have, of either, and those of one of them alone."""
+def _select_common(table: Any, usual: Any, paths: tuple[str, str]) -> tuple[Any, Any, list[str]]:
+    """Return both tables with their common columns, and the names of the other columns."""
     from mercer.data.select import select
 
     names = [name for name in table.column_names if name in usual.column_names]
     if not names:
         raise ColumnMismatchError(
-            f"{places[0]!r} and {places[1]!r} have no column in common. Name usual rows with the same columns."
+            f"{paths[0]!r} and {paths[1]!r} have no column in common. Name usual rows with the same columns."
         )
     alone = [name for name in (*table.column_names, *usual.column_names) if name not in names]
     return select(table, names), select(usual, names), alone
@@ -121,8 +125,8 @@ def _grid(found: Any, frame: Any, keep: list[str], *, flags: bool) -> Any:
     from mercer.report import Field, Grid
 
     refuse_unknown(keep, frame.column_names)
-    if twice := [name for name in keep if name in TOLD]:
-        raise DataError(f"Column {twice[0]!r} is kept and told; give the one of the data another name.")
+    if twice := [name for name in keep if name in RESULT_COLUMNS]:
+        raise DataError(f"Column {twice[0]!r} of --keep has the name of a result. Rename it in the data.")
     fields = [
         Field("row", "d"),
         *map(Field, keep),

@@ -1,4 +1,4 @@
-"""`mercer serve`: a model that answers over HTTP."""
+"""`mercer serve`: serve a model over HTTP."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from mercer.cli._options import Model, Quiet
 def serve(
     model: Model,
     host: Annotated[
-        str, typer.Option(help="The address to listen at; nobody but this machine unless told otherwise.")
+        str, typer.Option(help="The address to listen at; by default only this machine can connect.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen at; 0 for any that is free.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen at; 0 for any free port.")] = 8000,
     token: Annotated[
         str | None,
-        typer.Option(envvar="MERCER_TOKEN", help="What clients have to send: Authorization: Bearer TOKEN."),
+        typer.Option(envvar="MERCER_TOKEN", help="The token that clients must send: Authorization: Bearer TOKEN."),
     ] = None,
     open_to_all: Annotated[
-        bool, typer.Option("--open-to-all", help="Listen at an address that others reach, without a token.")
+        bool, typer.Option("--open-to-all", help="Allow an address that other machines can reach without a token.")
     ] = False,
-    max_rows: Annotated[int, typer.Option(min=1, help="The most rows of a request.")] = 10_000,
-    max_body_bytes: Annotated[int, typer.Option(min=1, help="The most bytes of a request.")] = 8_000_000,
-    max_concurrency: Annotated[int, typer.Option(min=1, help="The most requests at a time.")] = 512,
+    max_rows: Annotated[int, typer.Option(min=1, help="The maximum number of rows per request.")] = 10_000,
+    max_body_bytes: Annotated[int, typer.Option(min=1, help="The maximum number of bytes per request.")] = 8_000_000,
+    max_concurrency: Annotated[int, typer.Option(min=1, help="The maximum number of simultaneous requests.")] = 512,
     quiet: Quiet = False,
 ) -> None:
     """Serve a model over HTTP until Ctrl-C.
 
-    There are /predict, /schema and /health, and a small page to try it.
+    The server has /predict, /explain, /schema and /health, and a small page at / to try the model.
 
     \b
     mercer serve patients.mercer
@@ -51,5 +51,5 @@ def serve(
             max_body_bytes=max_body_bytes,
             max_concurrency=max_concurrency,
         )
-    except KeyboardInterrupt:  # which is how it is meant to end
+    except KeyboardInterrupt:  # the usual end
         remark("Stopped.", quiet)

@@ -1,4 +1,4 @@
-"""Plain records of results and how they are shown; nothing is computed here."""
+"""Plain records of results, and their presentation as text, plots and HTML; nothing is computed here."""
 
 from mercer.report.grid import Cell, Field, Grid
 from mercer.report.html import grid_html

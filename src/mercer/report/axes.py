@@ -1,4 +1,4 @@
-"""What pictures have in common: axes with names, scales, clouds of points."""
+"""Elements that several plots share: labelled axes, scales, clouds of points."""
 
 from __future__ import annotations
 
@@ -9,26 +9,30 @@ import numpy as np
 
 from mercer._optional import require
 from mercer._typing import Array
-from mercer.report.thinning import evenly
+from mercer.report.thinning import even_indices
 
-#: of what stands back (points, rows that are no outliers), and of an outline; these and `plots.STRIKING` can be told
-#: apart by eyes of every kind, and in print
-QUIET, OUTLINE = "#5f6b76", "#0b3a66"
-#: ticks of a rug, and points of a cloud, beyond which a picture becomes slow to draw and no clearer
-MOST_TICKS, MOST_POINTS = 4000, 20_000
-#: how many times further below the best than nine tenths of the rows the worst lies, if an axis is to move it closer
-FAR = 6
+#: colour of points in the background; it, `OUTLINE_COLOUR` and `plots.ACCENT_COLOUR` are distinguishable in print and
+#: with colour blindness
+MUTED_COLOUR = "#5f6b76"
+#: colour of outlines
+OUTLINE_COLOUR = "#0b3a66"
+#: ticks of a rug; with more, a plot is slower to draw and no clearer
+MAX_TICKS = 4000
+#: points of a cloud; with more, a plot is slower to draw and no clearer
+MAX_POINTS = 20_000
+#: an axis is compressed if the lowest row lies more than this many times further below the best than the 10 % quantile
+OUTLIER_DEPTH = 6
 
 
-def matplotlib(part: str) -> Any:
-    """A module of matplotlib, or a sentence that says how to install it."""
+def import_matplotlib(part: str) -> Any:
+    """Return a module of matplotlib, or raise an error that says how to install it."""
     return require(f"matplotlib.{part}", purpose="A plot", extra="plot")
 
 
-def named_axes(ax: Any, horizontal: str, vertical: str) -> Any:
-    """`ax`, or that of a new figure, with names for those of its axes that have none."""
+def prepare_axes(ax: Any, horizontal: str, vertical: str) -> Any:
+    """Return `ax`, or the Axes of a new figure, with labels for axes that have none."""
     if ax is None:
-        ax = matplotlib("pyplot").figure(layout="constrained").add_subplot()
+        ax = import_matplotlib("pyplot").figure(layout="constrained").add_subplot()
     ax.spines[["top", "right"]].set_visible(False)
     if not ax.get_xlabel():
         ax.set_xlabel(horizontal)
@@ -37,25 +41,25 @@ def named_axes(ax: Any, horizontal: str, vertical: str) -> Any:
     return ax
 
 
-def cloud(ax: Any, points: Any) -> None:
-    """Points, the fainter the more there are of them."""
+def draw_cloud(ax: Any, points: Any) -> None:
+    """Draw points; the more of them, the more transparent."""
     x, y = points if isinstance(points, tuple) else np.asarray(points).T
     x, y = np.ravel(x), np.ravel(y)
-    kept = evenly(len(x), MOST_POINTS)
+    kept = even_indices(len(x), MAX_POINTS)
     x, y = x[kept], y[kept]
     faint = max(0.1, min(0.6, 300 / max(len(x), 1)))
-    ax.scatter(x, y, s=10, color=QUIET, alpha=faint, linewidths=0, zorder=1, rasterized=len(x) > MOST_TICKS)
+    ax.scatter(x, y, s=10, color=MUTED_COLOUR, alpha=faint, linewidths=0, zorder=1, rasterized=len(x) > MAX_TICKS)
 
 
-def spread(places: Array) -> Array:
-    """At most so many places as can be told apart on a logarithmic axis."""
-    if len(places) <= MOST_POINTS:
+def thin_for_log_axis(places: Array) -> Array:
+    """Return at most `MAX_POINTS` of the positions, evenly spaced on a logarithmic axis."""
+    if len(places) <= MAX_POINTS:
         return places
-    return np.asarray(places[np.unique(np.geomspace(1, len(places), MOST_POINTS).round().astype(int)) - 1])
+    return np.asarray(places[np.unique(np.geomspace(1, len(places), MAX_POINTS).round().astype(int)) - 1])
 
 
-def reaching(box: Any, lower: Array, upper: Array) -> Any:
-    """The box of what is drawn, grown to hold a band, but on each side by no more than half its height."""
+def extend_box(box: Any, lower: Array, upper: Array) -> Any:
+    """Return the box extended to hold a band, on each side by at most half the height of the box."""
     bottom = np.nanmin(lower, initial=box.y0, where=np.isfinite(lower))
     top = np.nanmax(upper, initial=box.y1, where=np.isfinite(upper))
     if box.height > 0:
@@ -63,13 +67,14 @@ def reaching(box: Any, lower: Array, upper: Array) -> Any:
     return type(box).from_extents(box.x0, bottom, box.x1, top)
 
 
-def legend(ax: Any, label: str | None) -> None:
+def add_legend(ax: Any, label: str | None) -> None:
+    """Add a legend, if there is a label."""
     if label is not None:
         ax.legend(frameon=False)
 
 
-def on_paper(heights: Array) -> Array:
-    """Heights with −inf put a little below, and +inf above, all that are finite."""
+def replace_infinities(heights: Array) -> Array:
+    """Return heights with −inf placed a little below, and +inf a little above, all finite heights."""
     finite = heights[np.isfinite(heights)]
     if finite.size == heights.size:
         return heights
@@ -79,8 +84,8 @@ def on_paper(heights: Array) -> Array:
     return np.clip(heights, finite.min() - margin, finite.max() + margin)
 
 
-def close_to_the_minimum(ax: Any, values: Array) -> None:
-    """Criteria rise steeply for narrow kernels: what lies far above everything of interest is cut off."""
+def zoom_to_minimum(ax: Any, values: Array) -> None:
+    """Limit the vertical axis to values near the minimum, because criteria rise steeply for narrow kernels."""
     if values.size < 3:
         return
     least, middle = float(values.min()), float(np.quantile(values, 0.8))
@@ -88,14 +93,18 @@ def close_to_the_minimum(ax: Any, values: Array) -> None:
         ax.set_ylim(least - 0.1 * (middle - least), middle + 1.5 * (middle - least))
 
 
-def heights_of_ranks(ax: Any, heights: Array) -> None:
-    """A vertical axis with room for names below; far outliers are moved closer, which would hide all differences."""
+def set_score_axis(ax: Any, heights: Array) -> None:
+    """Set up the vertical axis of ranked scores, with space for labels below.
+
+    If extreme outliers would hide all differences between the other scores, the axis is logarithmic in the distance
+    from the best score.
+    """
     heights = heights[np.isfinite(heights)]
     if not heights.size:
         return
     top, depth = float(heights.max()), float(np.ptp(heights))
     unit = top - float(np.quantile(heights, 0.1))
-    if not 0 < FAR * unit < depth:
+    if not 0 < OUTLIER_DEPTH * unit < depth:
         ax.set_ylim(top - 1.2 * (depth or 1.0), top + 0.05 * (depth or 1.0))
         return
 
@@ -110,20 +119,20 @@ def heights_of_ranks(ax: Any, heights: Array) -> None:
     distances = [unit * far for far in np.outer(powers, [1, 3]).ravel() if unit * far < 2 * depth]
     ax.set_yscale("function", functions=(shrunk, stretched))
     ax.set_yticks([_to_one_digit(top, unit), *(_to_one_digit(top - distance, distance) for distance in distances)])
-    ax.yaxis.set_major_formatter(matplotlib("ticker").FuncFormatter(lambda number, _: f"{number:g}"))
+    ax.yaxis.set_major_formatter(import_matplotlib("ticker").FuncFormatter(lambda number, _: f"{number:g}"))
     ax.set_ylim(*stretched(np.array([1.2 * lowest, -0.05 * lowest])))
 
 
 def _to_one_digit(value: float, distance: float) -> float:
-    """A value rounded to the leading digit of some distance."""
+    """Round a value to the leading digit of a distance."""
     return round(value, -math.floor(math.log10(distance)))
 
 
-def logarithmic(ax: Any, values: Array) -> None:
-    """A logarithmic horizontal axis with plain numbers on it; a range too short to have any stays linear."""
+def set_log_axis(ax: Any, values: Array) -> None:
+    """Make the horizontal axis logarithmic, with plain numbers on it; an axis with a range below 4 stays linear."""
     if not values.size or values.max() < 4 * values.min():
         return
-    ticker = matplotlib("ticker")
+    ticker = import_matplotlib("ticker")
     between = (1.0, 2.0, 5.0) if values.max() < 1000 * values.min() else (1.0,)
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(ticker.LogLocator(subs=between))

@@ -1,4 +1,4 @@
-"""A table of results as a plain record: what it says, not how it looks."""
+"""A table of results as a plain record, independent of its presentation."""
 
 from __future__ import annotations
 
@@ -6,29 +6,30 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mercer.report.wording import plainly
+from mercer.report.wording import format_plain
 
 Cell = str | int | float | None
 
-#: what stands where there is nothing to say
+#: the text of an empty cell
 NOTHING = "–"
 
 
 class Field(NamedTuple):
-    """A column of a grid: its heading, and how its numbers are written (a format specification)."""
+    """A column of a grid: its heading, and the format specification of its numbers."""
 
     heading: str
     form: str = ""
 
     @property
     def numeric(self) -> bool:
-        """Numbers stand to the right, words to the left."""
+        """Whether the column has numbers, which are aligned to the right."""
         return bool(self.form)
 
     def write(self, cell: Cell) -> str:
+        """Return a cell as text."""
         if cell is None or (isinstance(cell, float) and math.isnan(cell)):
             return NOTHING
-        return cell if isinstance(cell, str) else plainly(cell, self.form)
+        return cell if isinstance(cell, str) else format_plain(cell, self.form)
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Grid:
     notes: tuple[str, ...] = ()
 
     def written(self) -> list[list[str]]:
-        """Every cell as text."""
+        """Return every cell as text."""
         return [[field.write(cell) for field, cell in zip(self.fields, row, strict=True)] for row in self.rows]
 
     def __str__(self) -> str:

@@ -1,19 +1,19 @@
-"""Records as HTML, to stand in a notebook."""
+"""Records as HTML for notebooks."""
 
 from __future__ import annotations
 
 from mercer.report.grid import Grid
-from mercer.report.markup import Markup, joined, tag
+from mercer.report.markup import Markup, join_markup, tag
 
 
 def grid_html(grid: Grid) -> str:
-    """A grid as a table with a caption; every cell and note is text, never markup."""
+    """Return a grid as a table with a caption; cells and notes are escaped."""
     sides = ["right" if field.numeric else "left" for field in grid.fields]
     head = _row("th", [field.heading for field in grid.fields], sides)
-    body = joined(_row("td", row, sides) for row in grid.written())
+    body = join_markup(_row("td", row, sides) for row in grid.written())
     caption = tag("caption", grid.title) if grid.title else Markup()
     table = tag("table", caption, tag("thead", head), tag("tbody", body))
-    return joined((table, *(tag("p", note) for note in grid.notes)))
+    return join_markup((table, *(tag("p", note) for note in grid.notes)))
 
 
 def _row(kind: str, cells: list[str], sides: list[str]) -> Markup:

@@ -1,7 +1,7 @@
-"""What a page says, as plain records: notes, charts, costs, rows to look at, and the sections they stand in.
+"""The contents of a page as plain records: notes, charts, costs, tables of rows, and sections.
 
-Records are frozen, hold tuples of text and numbers (whatever sequences or arrays they were given), and refuse what
-does not fit together. How they look is decided in `report.page`.
+Records are frozen. They store any sequence or array as a tuple of text or numbers, and raise `RecordError` if their
+parts do not fit together. `report.page` decides how they look.
 """
 
 from __future__ import annotations
@@ -12,26 +12,70 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer._errors import RecordError
-from mercer.report._kept import (
-    Numbers,
-    Table,
-    Words,
-    are_names,
-    check,
-    keep,
-    keep_numbers,
-    keep_table,
-    keep_words,
-    same_lengths,
-    table_of,
-)
 from mercer.report.grid import Grid
+
+#: numbers in a row, stored as a tuple of floats, with NaN for missing values
+Numbers = Sequence[float] | NDArray[Any]
+Table = Sequence[Numbers] | NDArray[Any]
+Words = Sequence[str]
+
+
+def _check(is_valid: bool, sentence: str) -> None:
+    """Raise `RecordError` if the parts of a record do not fit together."""
+    if not is_valid:
+        raise RecordError(f"{sentence}.")
+
+
+def has_names(side: Words | Numbers) -> bool:
+    """Return whether a side of a table of cells has names, rather than edges."""
+    return len(side) == 0 or isinstance(side[0], str)
+
+
+def _set(record: object, name: str, value: object) -> None:
+    """Set an attribute of a frozen record, in its `__post_init__`."""
+    object.__setattr__(record, name, value)
+
+
+def _set_words(record: object, name: str) -> None:
+    """Convert an attribute to a tuple of strings."""
+    if (given := getattr(record, name)) is not None:
+        _set(record, name, tuple(map(str, given)))
+
+
+def _set_numbers(record: object, *names: str) -> None:
+    """Convert attributes to tuples of floats."""
+    for name in names:
+        if (given := getattr(record, name)) is not None:
+            _set(record, name, tuple(np.asarray(given, dtype=float).ravel().tolist()))
+
+
+def _set_table(record: object, name: str, rows: int, columns: int | None) -> None:
+    """Convert an attribute to a tuple of tuples of floats."""
+    if (given := getattr(record, name)) is not None:
+        _set(record, name, _float_table(given, name, rows, columns))
+
+
+def _float_table(given: Table, name: str, rows: int, columns: int | None) -> tuple[tuple[float, ...], ...]:
+    """Return a table as tuples of floats, after checking its shape."""
+    table = tuple(tuple(np.asarray(row, dtype=float).tolist()) for row in given)
+    _check(len(table) == rows, f"{name!r} has {len(table)} rows, not {rows}")
+    for row in table:
+        _check(columns is None or len(row) == columns, f"{name!r} has {len(row)} columns, not {columns}")
+    return table
+
+
+def _check_lengths(record: object, *names: str) -> None:
+    """Raise `RecordError` if the attributes differ in length."""
+    lengths = {name: len(given) for name in names if (given := getattr(record, name)) is not None}
+    listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
+    _check(len(set(lengths.values())) == 1, f"A {type(record).__name__.lower()} has parts of unequal length: {listed}")
 
 
 class Note(NamedTuple):
-    """A paragraph with a level, or what a check has found: its stable code, and what to do about it."""
+    """A paragraph with a level; for the finding of a check, also with its stable code and a remedy."""
 
     text: str
     level: Literal["info", "good", "warning", "bad"] = "info"
@@ -40,7 +84,7 @@ class Note(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """An axis of a chart; a category axis has names, at 0, 1, 2, …. A limit that is None is found from the data."""
+    """An axis of a chart; a category axis has names, at 0, 1, 2, …. A limit of None is computed from the data."""
 
     label: str
     scale: Literal["linear", "log", "category"] = "linear"
@@ -52,7 +96,7 @@ class Axis(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """A line through points, with a band between `low` and `high`; a nameless one is in no legend (a diagonal, say)."""
+    """A line through points, with a band between `low` and `high`; a line without a name is not in the legend."""
 
     name: str
     x: Numbers
@@ -62,13 +106,13 @@ class Line:
     dashed: bool = False
 
     def __post_init__(self) -> None:
-        keep_numbers(self, "x", "y", "low", "high")
-        same_lengths(self, "x", "y", "low", "high")
+        _set_numbers(self, "x", "y", "low", "high")
+        _check_lengths(self, "x", "y", "low", "high")
 
 
 @dataclass(frozen=True)
 class PointCloud:
-    """Points, each with a label for those who point at it, and with error bars along y."""
+    """Points with error bars along y, each with a label that is shown at the pointer."""
 
     name: str
     x: Numbers
@@ -78,9 +122,9 @@ class PointCloud:
     high: Numbers | None = None
 
     def __post_init__(self) -> None:
-        keep_numbers(self, "x", "y", "low", "high")
-        keep_words(self, "labels")
-        same_lengths(self, "x", "y", "labels", "low", "high")
+        _set_numbers(self, "x", "y", "low", "high")
+        _set_words(self, "labels")
+        _check_lengths(self, "x", "y", "labels", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -94,9 +138,9 @@ class Bars:
     high: Numbers | None = None
 
     def __post_init__(self) -> None:
-        keep_words(self, "names")
-        keep_numbers(self, "values", "low", "high")
-        same_lengths(self, "names", "values", "low", "high")
+        _set_words(self, "names")
+        _set_numbers(self, "values", "low", "high")
+        _check_lengths(self, "names", "values", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -106,16 +150,16 @@ class Heat:
     Parameters
     ----------
     name : str
-        What a cell's value is: "rows", "probability of yes".
+        The quantity in the cells: "rows", "probability of yes".
     rows, columns : names (one for each row or column), or increasing edges (one more) on the axes of the chart
-        Named rows go from the top down; rows between edges lie where the axis says.
+        Named rows go from the top down; rows between edges lie at their positions on the axis.
     values : table with rows × columns numbers
     form : str
-        How a value is written; cells with names show it if there is room.
+        Format specification of the values, which are written in named cells if they fit.
     classes : names
-        If given, values are places in this list (decision regions), and cells have the colours of classes.
+        If given, values are indices into this list (decision regions), and cells have the colours of classes.
     shades : table like values, default=None
-        Between 0 and 1: how strong a cell's colour is (the probability of its class, say).
+        Strength of the colour of each cell, between 0 and 1, e.g. the probability of its class.
     """
 
     name: str
@@ -127,20 +171,20 @@ class Heat:
     shades: Table | None = None
 
     def __post_init__(self) -> None:
-        keep_words(self, "classes")
+        _set_words(self, "classes")
         for side in ("rows", "columns"):
             given = getattr(self, side)
-            keep_words(self, side) if are_names(given) else keep_numbers(self, side)
-        keep_table(self, "values", self.n_rows, self.n_columns)
-        keep_table(self, "shades", self.n_rows, self.n_columns)
+            _set_words(self, side) if has_names(given) else _set_numbers(self, side)
+        _set_table(self, "values", self.n_rows, self.n_columns)
+        _set_table(self, "shades", self.n_rows, self.n_columns)
 
     @property
     def n_rows(self) -> int:
-        return len(self.rows) if are_names(self.rows) else max(len(self.rows) - 1, 0)
+        return len(self.rows) if has_names(self.rows) else max(len(self.rows) - 1, 0)
 
     @property
     def n_columns(self) -> int:
-        return len(self.columns) if are_names(self.columns) else max(len(self.columns) - 1, 0)
+        return len(self.columns) if has_names(self.columns) else max(len(self.columns) - 1, 0)
 
 
 Mark = Line | PointCloud | Bars | Heat
@@ -148,9 +192,9 @@ Mark = Line | PointCloud | Bars | Heat
 
 @dataclass(frozen=True)
 class Chart:
-    """Marks on two axes. A chart with bars, or with named cells, takes names from them where its axes have none.
+    """Marks on two axes. If the axes have no names, those of bars or named cells are used.
 
-    Small charts (one for each column of a table, say) stand closer together than others.
+    Small charts, e.g. one for each column of a table, are placed closer together than others.
     """
 
     title: str
@@ -161,23 +205,23 @@ class Chart:
     small: bool = False
 
     def __post_init__(self) -> None:
-        keep(self, "marks", tuple(self.marks))
+        _set(self, "marks", tuple(self.marks))
         bars = {tuple(mark.names) for mark in self.marks if isinstance(mark, Bars)}
-        check(len(bars) <= 1, f"Bars of the chart {self.title!r} have different names; give each its own chart")
+        _check(len(bars) <= 1, f"Bars of the chart {self.title!r} have different names; give each its own chart")
 
 
 @dataclass(frozen=True)
 class CostTable:
-    """Probabilities that models gave to rows they had not seen: what decisions cost is found from them on the page.
+    """Held-out probabilities of models, from which the page computes the costs of decisions.
 
     Parameters
     ----------
     classes : names
     models : mapping
-        For each name, (probabilities, codes): a table of rows × classes, and the place in `classes` that was true.
-        Rows with NaN were never held out; they are left out.
+        For each name, (probabilities, codes): a table of rows × classes, and the indices of the true classes. Rows
+        with NaN were never held out, and are left out.
     costs : table of classes × classes, default=None
-        What the page begins with: row the truth, column the decision; 1 for every mistake if not given.
+        The initial costs, with the truth in rows and the decision in columns; 1 for every mistake if not given.
     """
 
     classes: Words
@@ -185,42 +229,42 @@ class CostTable:
     costs: Table | None = None
 
     def __post_init__(self) -> None:
-        keep_words(self, "classes")
+        _set_words(self, "classes")
         size = len(self.classes)
-        keep(self, "models", {str(name): self._model(str(name), *model) for name, model in self.models.items()})
-        keep_table(self, "costs", size, size)
+        _set(self, "models", {str(name): self._model(str(name), *model) for name, model in self.models.items()})
+        _set_table(self, "costs", size, size)
 
     def _model(self, name: str, probabilities: Table, codes: Numbers) -> tuple[Any, Any]:
         size = len(self.classes)
         kept, truth = (
-            table_of(probabilities, f"probabilities of {name!r}", len(codes), size),
+            _float_table(probabilities, f"probabilities of {name!r}", len(codes), size),
             np.asarray(codes, dtype=int),
         )
         if truth.size and not (truth.min() >= 0 and truth.max() < size):
-            raise RecordError(f"A code of {name!r} is no place among its {size} classes; codes begin with 0.")
+            raise RecordError(f"A code of {name!r} is not an index of its {size} classes; codes begin with 0.")
         return kept, tuple(truth.tolist())
 
 
 @dataclass(frozen=True)
 class EvidenceRecord:
-    """Why a model says what it says of each row: what every feature adds to the log odds (or to the prediction).
+    """The explanation of a model's predictions: what every feature adds to the log odds or to the prediction.
 
     Parameters
     ----------
     model : str
-        Its name. A model may come several times, with another `of` each (one for each class).
+        Name of the model. A model may occur several times, each time with another `of` (one for each class).
     of : str
-        What is explained: "log odds of yes against no".
+        The explained quantity: "log odds of yes against no".
     base : float
-        What it is before any feature is seen.
+        The value of this quantity without any feature.
     contributions : table of rows × features
-        What each adds; 0 or NaN where it says nothing.
+        The contribution of each feature; 0 or NaN if it adds nothing.
     predicted : words, one for each row
-        What the model says of the row: "yes".
+        The prediction of each row: "yes".
     features : names
-        Of the columns of `contributions`; the columns of the rows where not given.
+        Names of the columns of `contributions`; by default the columns of the rows.
     classes, probabilities : names, and a table of rows × classes, default=()
-        Where the model has them.
+        Classes and their probabilities, if the model has them.
     """
 
     model: str
@@ -234,23 +278,23 @@ class EvidenceRecord:
 
     def __post_init__(self) -> None:
         for name in ("predicted", "features", "classes"):
-            keep_words(self, name)
-        keep(self, "base", float(self.base))
-        keep_table(self, "contributions", len(self.predicted), len(self.features) or None)
-        keep_table(self, "probabilities", len(self.predicted) if self.classes else 0, len(self.classes))
+            _set_words(self, name)
+        _set(self, "base", float(self.base))
+        _set_table(self, "contributions", len(self.predicted), len(self.features) or None)
+        _set_table(self, "probabilities", len(self.predicted) if self.classes else 0, len(self.classes))
 
 
 @dataclass(frozen=True)
 class RowTable:
-    """Rows to look at one by one: their values as text, and why models say what they say of them.
+    """Rows that are shown one by one, with their values as text and the explanations of their predictions.
 
     Parameters
     ----------
     columns : names
     rows : one sequence of texts for each row, with a text for each column
-    models : evidence, the same rows in the same order
-    names : of the rows; "row 1", "row 2", … if not given
-    truth : what was true of each row, where it is known
+    models : explanations of the same rows in the same order
+    names : names of the rows; "row 1", "row 2", … if not given
+    truth : the true value of each row, if known
     """
 
     columns: Words
@@ -260,22 +304,22 @@ class RowTable:
     truth: Words = ()
 
     def __post_init__(self) -> None:
-        keep_words(self, "columns")
-        keep(self, "rows", tuple(tuple(map(str, row)) for row in self.rows))
-        keep(self, "models", tuple(self.models))
-        keep(self, "names", tuple(map(str, self.names)) or tuple(f"row {i + 1}" for i in range(len(self.rows))))
-        keep_words(self, "truth")
-        same_lengths(self, "rows", "names", *(("truth",) if self.truth else ()))
+        _set_words(self, "columns")
+        _set(self, "rows", tuple(tuple(map(str, row)) for row in self.rows))
+        _set(self, "models", tuple(self.models))
+        _set(self, "names", tuple(map(str, self.names)) or tuple(f"row {i + 1}" for i in range(len(self.rows))))
+        _set_words(self, "truth")
+        _check_lengths(self, "rows", "names", *(("truth",) if self.truth else ()))
         for row in self.rows:
-            check(len(row) == len(self.columns), f"A row has {len(row)} texts for {len(self.columns)} columns")
-        for told in self.models:
-            check(
-                len(told.predicted) == len(self.rows),
-                f"{told.model!r} speaks of {len(told.predicted)} rows of {len(self.rows)}",
+            _check(len(row) == len(self.columns), f"A row has {len(row)} texts for {len(self.columns)} columns")
+        for record in self.models:
+            n_predicted, n_features = len(record.predicted), len(record.features or self.columns)
+            _check(
+                n_predicted == len(self.rows),
+                f"{record.model!r} has {n_predicted} predictions for {len(self.rows)} rows",
             )
-            width = len(told.contributions[0]) if len(told.contributions) else 0
-            fits = not len(told.contributions) or width == len(told.features or self.columns)
-            check(fits, f"{told.model!r} has {width} contributions to a row, which is not the number of its features")
+            width = len(record.contributions[0]) if len(record.contributions) else n_features
+            _check(width == n_features, f"{record.model!r} has {width} contributions per row for {n_features} features")
 
 
 Block = str | Note | Grid | Chart | CostTable | RowTable
@@ -283,7 +327,7 @@ Block = str | Note | Grid | Chart | CostTable | RowTable
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page, with an id for links to it, a sentence or two that say what it shows, and its blocks."""
+    """A part of a page, with an id for links, a short introduction, and its blocks."""
 
     id: str
     title: str
@@ -291,13 +335,13 @@ class Section:
     lead: str = ""
 
     def __post_init__(self) -> None:
-        keep(self, "blocks", tuple(self.blocks))
-        fits = re.fullmatch(r"[a-z][a-z0-9-]*", self.id) is not None
-        check(fits, f"The id {self.id!r} of a section must be lower-case letters, digits and hyphens")
+        _set(self, "blocks", tuple(self.blocks))
+        is_valid = re.fullmatch(r"[a-z][a-z0-9-]*", self.id) is not None
+        _check(is_valid, f"The id {self.id!r} of a section must be lower-case letters, digits and hyphens")
 
 
 class Influence(NamedTuple):
-    """A column that moves predictions: in which direction, and how far."""
+    """The direction and the size of a column's influence on predictions."""
 
     name: str
     direction: str
@@ -320,21 +364,21 @@ class FirstScreen:
     headline : str
         The answer in a few words.
     summary : str
-        What it means, in a sentence or two.
+        Its meaning, in a sentence or two.
     facts : sentences
-        The reasons, one fact each.
+        The reasons, one per sentence.
     chart : Chart, default=None
         The scores.
     influences : Influence, the strongest first
-        What moves the predictions.
+        The columns with the most influence on the predictions.
     about_influences : str
-        How these were found.
+        The method by which the influences were computed.
     problems : Note
-        What makes the answer doubtful.
+        Reasons to doubt the answer.
     more, more_in : str
-        A sentence about what else was found, and the id of the section that says more.
+        A sentence about further results, and the id of their section.
     steps : NextStep
-        What to do next.
+        The next steps.
     """
 
     headline: str
@@ -350,14 +394,14 @@ class FirstScreen:
 
     def __post_init__(self) -> None:
         for name in ("facts", "influences", "problems", "steps"):
-            keep(self, name, tuple(getattr(self, name)))
+            _set(self, name, tuple(getattr(self, name)))
 
 
 @dataclass(frozen=True)
 class Page:
-    """A whole page; its footer says how to reproduce it, a line of code or text each.
+    """A whole page; the lines of its footer say how to reproduce it.
 
-    With an `answer`, that is the first screen, and the sections below it are folded.
+    An `answer` becomes the first screen, and the sections below it are folded.
     """
 
     title: str
@@ -367,7 +411,7 @@ class Page:
     answer: FirstScreen | None = None
 
     def __post_init__(self) -> None:
-        keep(self, "sections", tuple(self.sections))
-        keep(self, "footer", tuple(self.footer))
+        _set(self, "sections", tuple(self.sections))
+        _set(self, "footer", tuple(self.footer))
         ids = [section.id for section in self.sections]
-        check(len(set(ids)) == len(ids), f"Two sections have the same id among {ids}")
+        _check(len(set(ids)) == len(ids), f"Two sections have the same id among {ids}")

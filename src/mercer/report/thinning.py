@@ -1,4 +1,4 @@
-"""Fewer of many: as many as can be told apart, or as a page can hold."""
+"""Evenly spaced selections from long sequences."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def evenly(length: int, most: int) -> NDArray[Any]:
-    """At most so many places in a sequence, evenly spaced, the first and the last among them.
+def even_indices(length: int, most: int) -> NDArray[Any]:
+    """Return at most `most` indices of a sequence, evenly spaced, including the first and the last.
 
     Examples
     --------
-    >>> evenly(9, 3).tolist(), evenly(2, 3).tolist()
+    >>> even_indices(9, 3).tolist(), even_indices(2, 3).tolist()
     ([0, 4, 8], [0, 1])
     """
     if length <= most:
@@ -21,6 +21,6 @@ def evenly(length: int, most: int) -> NDArray[Any]:
     return np.unique(np.linspace(0, length - 1, most).round().astype(int))
 
 
-def chosen(values: Any, places: NDArray[Any]) -> list[Any]:
-    """The values at these places of any sequence."""
-    return [values[place] for place in places]
+def select_items(values: Any, indices: NDArray[Any]) -> list[Any]:
+    """Return the values at these indices of any sequence."""
+    return [values[index] for index in indices]

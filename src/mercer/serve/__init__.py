@@ -1,4 +1,4 @@
-"""A fitted model behind HTTP: predictions as JSON, checked against the columns of the fit, and a page to try it."""
+"""Serving a fitted model over HTTP: predictions as JSON, inputs checked against the columns of the fit, and a page."""
 
 from mercer.serve._app import make_app
 from mercer.serve._run import serve

@@ -1,4 +1,4 @@
-"""Why a model says what it says of rows, in JSON."""
+"""Predictions and explanations of rows as JSON, in which null stands for NaN."""
 
 from __future__ import annotations
 
@@ -12,31 +12,36 @@ from mercer.base.pipelines import steps_of
 from mercer.explanation import explain_rows
 from mercer.explanation.explanation import Explanation
 
-# What a model says of rows, in JSON: never NaN, which is null.
+#: rows that are explained at a time
+MAX_EXPLAINED_ROWS = 100
+#: contributions that are listed by name
+MAX_NAMED = 12
+#: rows that a model predicts for an explanation
+MAX_EVALUATIONS = 20_000
 
 
-def answers(model: Any, X: Any) -> list[dict[str, Any]]:
-    """One object for each row: its prediction, and probabilities, set or interval where the model has them."""
-    rows = [{"prediction": plain(value)} for value in np.asarray(model.predict(X)).tolist()]
+def predict(model: Any, X: Any) -> list[dict[str, Any]]:
+    """Return one object for each row: its prediction and, if the model has them, probabilities, set or interval."""
+    rows = [{"prediction": to_json_value(value)} for value in np.asarray(model.predict(X)).tolist()]
     if hasattr(model, "predict_proba"):
         labels = [label_name(label) for label in model.classes_.tolist()]
         for row, shares in zip(rows, np.asarray(model.predict_proba(X)).tolist(), strict=True):
-            row["probabilities"] = dict(zip(labels, map(plain, shares), strict=True))
+            row["probabilities"] = dict(zip(labels, map(to_json_value, shares), strict=True))
     elif hasattr(model, "classes_") and hasattr(model, "decision_function"):
         for row, scores in zip(rows, np.asarray(model.decision_function(X)).tolist(), strict=True):
-            row["scores"] = plain(scores)
+            row["scores"] = to_json_value(scores)
     if hasattr(model, "predict_set"):
         classes = model.classes_.tolist()
         for row, inside in zip(rows, np.asarray(model.predict_set(X)).tolist(), strict=True):
-            row["set"] = plain([label for label, there in zip(classes, inside, strict=True) if there])
+            row["set"] = to_json_value([label for label, is_in in zip(classes, inside, strict=True) if is_in])
     if hasattr(model, "predict_interval"):
         for row, ends in zip(rows, _ends(model.predict_interval(X)), strict=True):
-            row["interval"] = plain(ends)
+            row["interval"] = to_json_value(ends)
     return rows
 
 
 def bytes_per_row(model: Any) -> int:
-    """Return about the bytes of the answer to a row: a number and twice the name for each class, or for each pair."""
+    """Return the approximate bytes of an answer per row: a number and twice the name for each class or pair."""
     if not hasattr(model, "classes_"):
         return 150
     names = [len(json.dumps(label_name(label))) for label in model.classes_.tolist()]
@@ -46,17 +51,17 @@ def bytes_per_row(model: Any) -> int:
 
 
 def _ends(interval: Any) -> list[list[float]]:
-    """Lower and upper ends of every row."""
+    """Return the lower and upper ends of the interval of every row."""
     if hasattr(interval, "lower"):
         return np.column_stack([interval.lower, interval.upper]).tolist()  # type: ignore[no-any-return]
     return np.asarray(interval).tolist()  # type: ignore[no-any-return]
 
 
-def plain(value: Any) -> Any:
-    """What JSON can write: null for numbers that are none, the text of what it does not know."""
+def to_json_value(value: Any) -> Any:
+    """Return a value that JSON can represent: None for NaN and infinities, text for objects of other types."""
     match value:
         case list() | tuple():
-            return [plain(each) for each in value]
+            return [to_json_value(each) for each in value]
         case None | bool() | int() | str():
             return value
         case float():
@@ -65,55 +70,50 @@ def plain(value: Any) -> Any:
 
 
 def label_name(label: Any) -> str:
-    """A class as the name of a member of an object."""
+    """Return a class label as the name of a member of a JSON object."""
     return str(label).lower() if isinstance(label, bool) else str(label)
 
 
-#: rows that are explained at a time, contributions that are named, and rows that a model predicts for an explanation
-MOST_ROWS, MOST_NAMED, MOST_EVALUATIONS = 100, 12, 20_000
-
-
 def explain(model: Any, X: Any) -> list[dict[str, Any]]:
-    """Return one object for each row: what each column adds, the largest contributions first.
+    """Return one object for each row: the contributions of the columns, the largest first.
 
-    Of several classes, the predicted one is explained.
+    The contributions to the predicted class are explained if there are several classes.
     """
-    found = explain_rows(model, X, max_evaluations=MOST_EVALUATIONS)
-    predicted = [str(label) for label in np.asarray(model.predict(X)).tolist()]
-    return [_row(found, row, _output(found, label)) for row, label in enumerate(predicted)]
+    found = explain_rows(model, X, max_evaluations=MAX_EVALUATIONS)
+    rows = []
+    for row, label in enumerate(map(str, np.asarray(model.predict(X)).tolist())):
+        output = found.outputs.index(label) if len(found.outputs) > 1 and label in found.outputs else 0
+        rows.append(_explanation_of_row(found, row, output))
+    return rows
 
 
-def _output(found: Explanation, label: str) -> int:
-    return found.outputs.index(label) if len(found.outputs) > 1 and label in found.outputs else 0
-
-
-def _row(found: Explanation, row: int, output: int) -> dict[str, Any]:
+def _explanation_of_row(found: Explanation, row: int, output: int) -> dict[str, Any]:
     adds = found.contributions[row, :, output]
     errors = None if found.error is None else found.error[row, :, output]
     order = np.argsort(-np.abs(adds), kind="stable")
     order = order[adds[order] != 0]
-    named = order[:MOST_NAMED]
-    classes = found.what not in ("prediction", "log of the prediction", "linear predictor")
+    named = order[:MAX_NAMED]
+    has_classes = found.what not in ("prediction", "log of the prediction", "linear predictor")
     return {
-        "of": _of_class(found.what, found.outputs[output]) if classes else found.what,
-        "base": plain(float(found.base[output])),
+        "of": _name_class(found.what, found.outputs[output]) if has_classes else found.what,
+        "base": to_json_value(float(found.base[output])),
         "contributions": [
             {
                 "name": found.names[j],
-                "adds": plain(float(adds[j])),
-                "error": None if errors is None else plain(float(errors[j])),
+                "adds": to_json_value(float(adds[j])),
+                "error": None if errors is None else to_json_value(float(errors[j])),
             }
             for j in named.tolist()
         ],
-        "others": plain(float(adds[order[MOST_NAMED:]].sum())),
-        "n_others": int(max(len(order) - MOST_NAMED, 0)),
-        "total": plain(float(found.totals[row, output])),
+        "others": to_json_value(float(adds[order[MAX_NAMED:]].sum())),
+        "n_others": int(max(len(order) - MAX_NAMED, 0)),
+        "total": to_json_value(float(found.totals[row, output])),
         "method": found.method,
         "details": found.details,
     }
 
 
-def _of_class(what: str, label: str) -> str:
-    """Return what contributions add up to: "log odds of a against the average class"."""
+def _name_class(what: str, label: str) -> str:
+    """Insert the class into the name of the explained quantity: "log odds of a against the average class"."""
     name, against, rest = what.partition(" against ")
     return f"{name} of {label}{against}{rest}"

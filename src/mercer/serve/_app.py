@@ -1,4 +1,4 @@
-"""The application: what is at which address."""
+"""The FastAPI application and its routes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mercer._suggest import quoted
 from mercer._threads import available_cores
 from mercer.data.schema import Schema
 from mercer.files import ModelCard, attach_card, card_of
-from mercer.serve import _answers as answers
-from mercer.serve._answers import MOST_ROWS, explain
-from mercer.serve._limits import ANSWER_BYTES, Gate, RequestLimits
-from mercer.serve.described import Inputs, body_schema, described, model_name, response_schema
-from mercer.serve.page import PAGE, PAGE_HEADERS, RequestRefusal
-from mercer.serve.rows import parsed, table, unseen
+from mercer.serve._answers import MAX_EXPLAINED_ROWS, bytes_per_row, explain, predict
+from mercer.serve._gate import MAX_ANSWER_BYTES, Gate, RequestLimits
+from mercer.serve.errors import RequestError
+from mercer.serve.inputs import Inputs, body_schema, model_description, model_name, response_schema
+from mercer.serve.page import PAGE, PAGE_HEADERS
+from mercer.serve.rows import make_table, new_level_notes, parse_rows
 
 LOG = logging.getLogger("mercer.serve")
 
@@ -38,36 +38,38 @@ def make_app(
     hosts: frozenset[str] | None = None,
     card: ModelCard | None = None,
 ) -> Any:
-    """A FastAPI application that predicts with a fitted model.
+    """Return a FastAPI application that predicts with a fitted model.
 
-    `POST /predict` takes rows as a JSON list of objects, and answers with predictions, probabilities, and sets or
-    intervals where the model has them; `POST /explain` takes the same rows, and answers with what each column adds to
-    the prediction. `GET /schema` says which columns rows have, `GET /health` that the server is up,
-    `GET /openapi.json` all of it, and `/` is a page to try it.
+    `POST /predict` takes rows as a JSON list of objects and returns predictions and, if the model has them,
+    probabilities, and sets or intervals. `POST /explain` takes the same rows and returns what each column adds to the
+    prediction. `GET /schema` returns the columns of a row, `GET /health` the state of the server,
+    `GET /openapi.json` the description of the interface, and `/` is a page to try the model.
 
     Parameters
     ----------
     model : estimator
         A fitted model or pipeline.
     schema : Schema, default=None
-        Columns of the table that the model was fitted to; found out from the model if not given.
+        Columns of the table that the model was fitted to; by default they are taken from the model.
     token : str, default=None
-        If given, every request but that for /health needs the header `Authorization: Bearer TOKEN`.
+        If given, every request except /health needs the header `Authorization: Bearer TOKEN`.
     max_body_bytes, max_rows : int
-        Larger requests are refused (413), the bytes while they come in. Fewer rows are taken of a model with so many
-        classes that the answer would have more than 32 MB; `GET /schema` has the number.
+        Maximum size of a request; larger requests get status 413, too large bodies while they are received. If a
+        model has so many classes that an answer would exceed 32 MB, fewer rows are accepted; `GET /schema` has the
+        number.
     max_concurrency : int, default=512
-        Requests that are answered or wait for their turn at a time; others get 503 and may come back in a second.
+        Number of requests that are answered or queued at a time; others get status 503 and can be repeated after a
+        second.
     hosts : frozenset of str, default=None
-        If given, names by which the server may be called: other sites cannot reach it under theirs.
+        If given, the host names that requests may use, which protects the server from pages of other sites.
     card : ModelCard, default=None
-        What the model was fitted to: names the question on the page, which begins with a typical row. By default that
-        of the file that the model was loaded from.
+        The model card, which has the question and the typical row on the page. By default the card of the file from
+        which the model was loaded.
 
     Returns
     -------
     app : fastapi.FastAPI
-        For uvicorn or any other ASGI server.
+        An application for uvicorn or any other ASGI server.
 
     Examples
     --------
@@ -79,21 +81,21 @@ def make_app(
     """
     fastapi = require("fastapi", purpose="Serving a model", extra="serve")
     if token is not None and not (token.isascii() and token.strip() == token and token):
-        raise DataError("The token has to be of ASCII characters, without spaces at its ends, and not empty.")
+        raise DataError("The token must consist of ASCII characters, without spaces at its ends, and not be empty.")
     limits = RequestLimits(max_body_bytes, max_rows, max_concurrency)
     limits.check()
     inputs = Inputs.of(model, schema)
-    limits = limits._replace(rows=min(max_rows, max(ANSWER_BYTES // answers.bytes_per_row(model), 1)))
+    limits = limits._replace(rows=min(max_rows, max(MAX_ANSWER_BYTES // bytes_per_row(model), 1)))
     app = fastapi.FastAPI(
         title=f"mercer: {model_name(model)}",
         version=__version__,
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json",
-        redirect_slashes=False,  # whose answer would be an address that the client named itself
+        redirect_slashes=False,  # a redirect would contain a host name chosen by the client
     )
     card = card or card_of(model)
-    silent = _silent(model)
+    silent = _without_warnings(model)
     if card is not None:
         attach_card(silent, card)
     _add_routes(app, fastapi, _Service(silent, inputs, limits, card))
@@ -102,36 +104,38 @@ def make_app(
 
 
 class _Service:
-    """The model, and what is known about it."""
+    """The model with its inputs, limits and card."""
 
     def __init__(self, model: Any, inputs: Inputs, limits: RequestLimits, card: ModelCard | None) -> None:
         self.model, self.inputs, self.limits, self.card = model, inputs, limits, card
-        # more at a time would take no less time, but the memory of all
+        # more predictions at a time would not be faster, but would need more memory
         self.turns = asyncio.Semaphore(available_cores())
 
     def predict(self, body: bytes) -> dict[str, Any]:
-        rows, predictions = self._answered(body, self.limits.rows, answers.answers)
-        return {"predictions": predictions, "notes": unseen(rows, self.inputs)}
+        """Return the answer to POST /predict."""
+        rows, predictions = self._answer(body, self.limits.rows, predict)
+        return {"predictions": predictions, "notes": new_level_notes(rows, self.inputs)}
 
     def explain(self, body: bytes) -> dict[str, Any]:
-        return {"explanations": self._answered(body, min(self.limits.rows, MOST_ROWS), explain)[1]}
+        """Return the answer to POST /explain."""
+        return {"explanations": self._answer(body, min(self.limits.rows, MAX_EXPLAINED_ROWS), explain)[1]}
 
-    def _answered(
+    def _answer(
         self, body: bytes, most: int, answer: Callable[[Any, Any], list[dict[str, Any]]]
     ) -> tuple[list[Any], list[dict[str, Any]]]:
-        """The rows of a request, and an answer for each."""
-        rows = parsed(body)
+        """Return the rows of a request, and an answer for each."""
+        rows = parse_rows(body)
         if len(rows) > most:
-            raise RequestRefusal(413, f"There are {len(rows):,} rows, and at most {most:,} are taken at a time.")
+            raise RequestError(413, f"The request has {len(rows):,} rows; send at most {most:,} at a time.")
         try:
-            return rows, answer(self.model, table(rows, self.inputs))
+            return rows, answer(self.model, make_table(rows, self.inputs))
         except (MercerError, ValueError, TypeError) as error:
-            raise RequestRefusal(422, " ".join(str(error).split())) from error
+            raise RequestError(422, " ".join(str(error).split())) from error
 
     @cached_property
     def schema(self) -> bytes:
-        """As JSON, made once: there may be many levels."""
-        description = described(self.model, self.inputs, self.card)
+        """The answer to GET /schema, which is made once because there may be many levels."""
+        description = model_description(self.model, self.inputs, self.card)
         content = {"model": model_name(self.model), **description, "limits": self.limits._asdict()}
         return json.dumps(content, allow_nan=False).encode()
 
@@ -140,37 +144,37 @@ def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
     responses = fastapi.responses
 
     async def predict(request: Any) -> Any:
-        return await answered(request, service.predict)
+        return await respond(request, service.predict)
 
     async def explain(request: Any) -> Any:
-        return await answered(request, service.explain)
+        return await respond(request, service.explain)
 
-    async def answered(request: Any, answer: Callable[[bytes], dict[str, Any]]) -> Any:
-        # asked for, since pages of other sites may send what has another type, or none, without asking
+    async def respond(request: Any, answer: Callable[[bytes], dict[str, Any]]) -> Any:
+        # required because browsers let pages of other sites send other types without permission (CORS)
         kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if kind != "application/json":
             what = f"is {quoted(kind)}" if kind else "has no type"
-            return _refused(
-                responses, RequestRefusal(415, f"The body {what}; send it as Content-Type: application/json.")
+            return _error_response(
+                responses, RequestError(415, f"The body {what}; send it as Content-Type: application/json.")
             )
         body = await request.body()
         try:
             async with service.turns:
                 content = await fastapi.concurrency.run_in_threadpool(answer, body)
             return responses.JSONResponse(content)
-        except RequestRefusal as refusal:
-            return _refused(responses, refusal)
+        except RequestError as error:
+            return _error_response(responses, error)
         except Exception:
             LOG.exception("The model failed.")
-            return _refused(
-                responses, RequestRefusal(500, "The model failed on these rows; its error is in the server's log.")
+            return _error_response(
+                responses, RequestError(500, "The model failed on these rows; its error is in the server's log.")
             )
 
-    # FastAPI reads annotations, and this module does not import it
-    for posted in (predict, explain):
-        posted.__annotations__ = {"request": fastapi.Request}
+    # FastAPI reads the annotations, but is not imported by this module
+    for endpoint in (predict, explain):
+        endpoint.__annotations__ = {"request": fastapi.Request}
 
-    # without a thread, so that they are answered while all threads predict
+    # these run without a thread, so that they are answered while all threads predict
     async def schema() -> Any:
         return responses.Response(service.schema, media_type="application/json")
 
@@ -191,7 +195,7 @@ def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
         openapi_extra={"requestBody": body},
         responses={
             200: {"content": {"application/json": {"schema": response_schema()}}},
-            **{status: {"description": why} for status, why in REFUSALS.items()},
+            **{status: {"description": reason} for status, reason in ERROR_DESCRIPTIONS.items()},
         },
     )
     app.add_api_route(
@@ -200,25 +204,26 @@ def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
         methods=["POST"],
         summary="Explain the predictions of rows",
         openapi_extra={"requestBody": body},
-        responses={status: {"description": why} for status, why in REFUSALS.items()},
+        responses={status: {"description": reason} for status, reason in ERROR_DESCRIPTIONS.items()},
     )
     app.add_api_route("/schema", schema, methods=["GET"], summary="The columns of a row")
     app.add_api_route("/health", health, methods=["GET"], summary="Whether the server is up")
     app.add_api_route("/", page, methods=["GET"], include_in_schema=False)
 
 
-REFUSALS = {
-    400: "The body is no JSON",
-    401: "A token is needed",
+#: statuses of errors in the description of the interface
+ERROR_DESCRIPTIONS = {
+    400: "The body is not JSON",
+    401: "A token is required",
     413: "Too many bytes or rows",
     415: "The body is not application/json",
-    422: "A column is unknown, lacking or of the wrong type; `detail` names it and its row",
-    503: "Too many requests at a time; come back after the seconds of Retry-After",
+    422: "A column is unknown, missing or of the wrong type; `detail` names the column and the row",
+    503: "Too many requests at a time; try again after the seconds of Retry-After",
 }
 
 
-def _silent(model: Any) -> Any:
-    """The same model, whose features do not warn of levels never seen: `notes` of the answer name them."""
+def _without_warnings(model: Any) -> Any:
+    """Return the model without warnings of new levels, which are in the `notes` of an answer instead."""
     steps = getattr(model, "steps", None)
     if steps is None or getattr(steps[0][1], "unseen", None) != "warn":
         return model
@@ -229,5 +234,5 @@ def _silent(model: Any) -> Any:
     return model
 
 
-def _refused(responses: Any, refusal: RequestRefusal) -> Any:
-    return responses.Response(refusal.body(), refusal.status, media_type="application/json")
+def _error_response(responses: Any, error: RequestError) -> Any:
+    return responses.Response(error.body(), error.status, media_type="application/json")

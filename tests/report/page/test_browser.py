@@ -25,7 +25,7 @@ from mercer.report import (
     Section,
 )
 from mercer.report.page import page_html
-from mercer.report.page.costs import PARTS, judged, quantised
+from mercer.report.page.costs import PARTS, assess_costs, quantize_probabilities
 from mercer.report.page.limits import PageLimits
 from tests.report import _demo
 
@@ -422,8 +422,8 @@ def test_costs_that_are_changed_change_the_numbers_as_in_python(tab: Tab, matrix
             tab.page.fill(f'[data-cost="{k} {d}"]', str(cost))
     costs = block(CostTable)
     shown = told_costs(tab)
-    for name, (parts, truth) in quantised(costs, PageLimits()).items():
-        expected = judged(parts / PARTS, truth, np.array(matrix, dtype=float))
+    for name, (parts, truth) in quantize_probabilities(costs, PageLimits()).items():
+        expected = assess_costs(parts / PARTS, truth, np.array(matrix, dtype=float))
         assert shown[name] == [f"{value:.4f}".replace("-", "−") for value in expected[:4]]
         tab.page.select_option(".confusion select", label=name)
         counts = tab.page.locator(".confusion tbody td").all_inner_texts()
@@ -443,8 +443,8 @@ def test_costs_of_more_than_two_classes(browser: Any, tmp_path: Path) -> None:
     tab.page.fill('[data-cost="2 1"]', "0.1")
     matrix = np.array(costs.costs)
     matrix[2, 1] = 0.1
-    for name, (parts, truth) in quantised(costs, PageLimits()).items():
-        assert told_costs(tab)[name] == [f"{value:.4f}" for value in judged(parts / PARTS, truth, matrix)[:4]]
+    for name, (parts, truth) in quantize_probabilities(costs, PageLimits()).items():
+        assert told_costs(tab)[name] == [f"{value:.4f}" for value in assess_costs(parts / PARTS, truth, matrix)[:4]]
     assert told_costs(tab) != told_costs(without)
     assert tab.complaints == []
     for opened in (without, tab):

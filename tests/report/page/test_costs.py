@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.report import CostTable
-from mercer.report.page.costs import PARTS, costs_html, judged, quantised, threshold_sentence
+from mercer.report.page.costs import PARTS, costs_html, assess_costs, quantize_probabilities, describe_threshold
 from mercer.report.page.limits import PageLimits
 
 RNG = np.random.default_rng(0)
@@ -23,7 +23,7 @@ def case(n: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_each_row_gets_the_decision_that_costs_least_by_its_probabilities(k: int) -> None:
     p, truth, costs = case(60, k)
-    found = judged(p, truth, costs)
+    found = assess_costs(p, truth, costs)
     paid, expected = [], []
     for row, true in zip(p, truth, strict=True):
         each = [sum(row[j] * costs[j, d] for j in range(k)) for d in range(k)]
@@ -38,14 +38,14 @@ def test_each_row_gets_the_decision_that_costs_least_by_its_probabilities(k: int
 
 def test_with_equal_costs_the_likeliest_class_is_decided() -> None:
     p, truth, _ = case(200, 4)
-    found = judged(p, truth, 1 - np.eye(4))
+    found = assess_costs(p, truth, 1 - np.eye(4))
     assert found.cost == found.likeliest == pytest.approx(np.mean(p.argmax(axis=1) != truth))
 
 
 @given(st.lists(st.floats(-10, 10), min_size=4, max_size=4))
 def test_the_threshold_in_words_is_where_the_decision_turns(costs: list[float]) -> None:
     matrix = np.array(costs).reshape(2, 2)
-    words = threshold_sentence(("no", "yes"), matrix)
+    words = describe_threshold(("no", "yes"), matrix)
     if "above" not in words:
         return
     threshold = float(words.split()[-1].rstrip("."))
@@ -61,13 +61,13 @@ def test_the_threshold_in_words_is_where_the_decision_turns(costs: list[float]) 
      ([[0, -0.5], [1, 0]], "always")],
 )  # fmt: skip
 def test_thresholds_that_are_known(matrix: list[list[float]], words: str) -> None:
-    assert words in threshold_sentence(("no", "yes"), np.array(matrix, dtype=float))
+    assert words in describe_threshold(("no", "yes"), np.array(matrix, dtype=float))
 
 
 def test_rows_that_were_never_held_out_are_left_out_and_many_are_thinned() -> None:
     p, truth, _ = case(5000, 2)
     p[::2] = np.nan
-    parts, kept = quantised(CostTable(("a", "b"), {"m": (p, truth)}), PageLimits())["m"]
+    parts, kept = quantize_probabilities(CostTable(("a", "b"), {"m": (p, truth)}), PageLimits())["m"]
     assert len(parts) == len(kept) == 2000
     assert np.isin(kept, [0, 1]).all()
     assert abs(parts / PARTS).max() <= 1
@@ -75,7 +75,7 @@ def test_rows_that_were_never_held_out_are_left_out_and_many_are_thinned() -> No
 
 def test_probabilities_keep_four_digits() -> None:
     p, truth, _ = case(50, 3)
-    parts, _ = quantised(CostTable("abc", {"m": (p, truth)}), PageLimits())["m"]
+    parts, _ = quantize_probabilities(CostTable("abc", {"m": (p, truth)}), PageLimits())["m"]
     np.testing.assert_allclose(parts / PARTS, p, atol=1e-5)
 
 

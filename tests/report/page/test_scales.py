@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.report import Axis
-from mercer.report.page.numbers import on_tick, written
-from mercer.report.page.scales import scale_of
+from mercer.report.page.numbers import write_tick, write_number
+from mercer.report.page.scales import make_scale
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(st.lists(finite, min_size=1, max_size=20), st.integers(2, 8))
 def test_linear_ticks_are_inside_and_neither_many_nor_none(values: list[float], most: int) -> None:
-    scale = scale_of(Axis("x"), np.array(values), 0.0, 400.0)
+    scale = make_scale(Axis("x"), np.array(values), 0.0, 400.0)
     ticks = scale.ticks(most)
     assert 1 <= len(ticks) <= 2 * most + 1
     slack = 1e-6 * (scale.high - scale.low)
@@ -29,8 +29,8 @@ def test_linear_ticks_are_inside_and_neither_many_nor_none(values: list[float], 
 
 @given(st.lists(st.floats(1e-280, 1e280), min_size=1, max_size=20))
 def test_logarithmic_axes_hold_all_that_is_positive(values: list[float]) -> None:
-    scale = scale_of(Axis("x", "log"), np.array([*values, 0.0, -1.0]), 0.0, 400.0)
-    places = scale.places([*values, 0.0, -1.0])
+    scale = make_scale(Axis("x", "log"), np.array([*values, 0.0, -1.0]), 0.0, 400.0)
+    places = scale.place_all([*values, 0.0, -1.0])
     assert all(-1 <= place <= 401 for place in places[:-2])
     assert all(map(math.isnan, places[-2:]))
     assert 1 <= len(scale.ticks(6)) <= 16
@@ -38,8 +38,8 @@ def test_logarithmic_axes_hold_all_that_is_positive(values: list[float]) -> None
 
 @given(st.lists(finite, min_size=2, max_size=20))
 def test_places_have_the_order_of_the_values(values: list[float]) -> None:
-    scale = scale_of(Axis("x"), np.array(values), 10.0, 90.0)
-    places = scale.places(sorted(values))
+    scale = make_scale(Axis("x"), np.array(values), 10.0, 90.0)
+    places = scale.place_all(sorted(values))
     assert places == sorted(places)
     assert all(9.99 <= place <= 90.01 for place in places)
 
@@ -54,21 +54,21 @@ def test_places_have_the_order_of_the_values(values: list[float]) -> None:
     ],
 )
 def test_ticks_that_are_known(low: float, high: float, labels: list[str]) -> None:
-    scale = scale_of(Axis("x", low=low, high=high), np.zeros(0), 0, 1)
+    scale = make_scale(Axis("x", low=low, high=high), np.zeros(0), 0, 1)
     assert [tick.label for tick in scale.ticks(6)] == labels
 
 
 def test_sizes_of_samples_have_ticks_at_1_2_5_and_powers_over_a_long_range() -> None:
-    short = scale_of(Axis("n", "log", low=10, high=600), np.zeros(0), 0, 1)
+    short = make_scale(Axis("n", "log", low=10, high=600), np.zeros(0), 0, 1)
     assert [tick.label for tick in short.ticks(6)] == ["10", "20", "50", "100", "200", "500"]
-    long = scale_of(Axis("n", "log", low=1e-8, high=1e8), np.zeros(0), 0, 1)
+    long = make_scale(Axis("n", "log", low=1e-8, high=1e8), np.zeros(0), 0, 1)
     assert [tick.label for tick in long.ticks(6)][:2] == ["10⁻⁸", "10⁻⁵"]
-    assert 20.0 in short.minor()
+    assert 20.0 in short.minor_ticks()
 
 
 def test_names_are_at_whole_numbers() -> None:
-    scale = scale_of(Axis("x", "category", ("a", "b")), np.zeros(0), 0.0, 100.0)
-    assert scale.places([0, 1]) == [25.0, 75.0]
+    scale = make_scale(Axis("x", "category", ("a", "b")), np.zeros(0), 0.0, 100.0)
+    assert scale.place_all([0, 1]) == [25.0, 75.0]
     assert [tick.label for tick in scale.ticks(1)] == ["a", "b"]
 
 
@@ -81,11 +81,11 @@ def test_names_are_at_whole_numbers() -> None:
     ],
 )  # fmt: skip
 def test_numbers_are_written_as_people_read_them(value: float, form: str, words: str) -> None:
-    assert written(value, form) == words
+    assert write_number(value, form) == words
 
 
 @given(st.sampled_from([1.0, 2.0, 2.5, 5.0]), st.integers(-3, 5), st.integers(-9, 9))
 def test_a_tick_says_where_it_is(nice: float, power: int, place: int) -> None:
     step = nice * 10.0**power
-    label = on_tick(place * step, step)
+    label = write_tick(place * step, step)
     assert float(label.replace(",", "").replace("−", "-")) == pytest.approx(place * step, rel=1e-9)

@@ -1,4 +1,4 @@
-"""One self-contained HTML page from records: no network, light and dark, and it works without JavaScript."""
+"""A self-contained HTML page from records, without network access and readable without JavaScript."""
 
 from mercer.report.page.document import page_html
 

@@ -1,22 +1,22 @@
-"""The first screen: the answer, its score, what moves the predictions, problems, and what to do next."""
+"""The first screen: the answer, its score, the main influences on predictions, problems, and next steps."""
 
 from __future__ import annotations
 
-from mercer.report.markup import Markup, inline, joined, options_whole, prose, tag, text
+from mercer.report.markup import Markup, escape_text, inline, join_markup, keep_options_whole, paragraphs, tag
 from mercer.report.page.charts import chart_html
 from mercer.report.page.limits import PageLimits
 from mercer.report.page.notes import note_html
-from mercer.report.page.tables import breaking
+from mercer.report.page.tables import add_break_points
 from mercer.report.records import FirstScreen, Influence, NextStep
 
 
 def answer_html(answer: FirstScreen, key: str, limits: PageLimits) -> Markup:
-    """`key` tells the ids of its chart from those of others."""
+    """Return the first screen; `key` makes the ids of its chart unique."""
     problems = [note_html(note) for note in answer.problems]
     words = tag(
         "div",
-        tag("h2", breaking(inline(answer.headline)), id="answer-title"),  # calls break at options
-        prose(answer.summary, class_="summary"),
+        tag("h2", add_break_points(inline(answer.headline)), id="answer-title"),  # calls break at options
+        paragraphs(answer.summary, class_="summary"),
         tag("ul", *(tag("li", inline(fact)) for fact in answer.facts), class_="facts") if answer.facts else Markup(),
         tag("p", tag("a", answer.more, href=f"#s-{answer.more_in}"), class_="more") if answer.more else Markup(),
         class_="words",
@@ -50,9 +50,11 @@ def _influence(influence: Influence, share: float) -> Markup:
 def _steps(steps: tuple[NextStep, ...]) -> Markup:
     if not steps:
         return Markup()
-    return tag("div", tag("h3", "What to do next"), tag("dl", joined(map(_step, steps)), class_="steps"))
+    return tag("div", tag("h3", "What to do next"), tag("dl", join_markup(map(_step, steps)), class_="steps"))
 
 
 def _step(step: NextStep) -> Markup:
     copy = tag("button", "Copy", type="button", class_="copy", hidden=True)
-    return joined((tag("dt", step.text), tag("dd", tag("code", options_whole(text(step.command))), copy)))
+    return join_markup(
+        (tag("dt", step.text), tag("dd", tag("code", keep_options_whole(escape_text(step.command))), copy))
+    )

@@ -1,4 +1,4 @@
-"""What decisions cost: computed here for the costs the page begins with, and by its script for all others."""
+"""Costs of decisions: computed here for the initial costs, and by the script of the page for all others."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.report.grid import Cell, Field, Grid
-from mercer.report.markup import Markup, data, joined, tag
+from mercer.report.markup import Markup, join_markup, json_script, tag
 from mercer.report.page.limits import PageLimits
-from mercer.report.page.tables import AROUND, LETTER, PHONE, scrolling, table_html
+from mercer.report.page.tables import AROUND, LETTER, PHONE, scroll_box, table_html
 from mercer.report.records import CostTable
-from mercer.report.thinning import evenly
+from mercer.report.thinning import even_indices
 
-#: probabilities travel as whole numbers of this many parts, two bytes each
+#: probabilities are stored in the page as multiples of 1/65535, two bytes each
 PARTS = 65535
-#: pixels of an input on a phone
-_INPUT = 60
+#: width of an input on a phone, in pixels
+_INPUT_WIDTH = 60
 
 
-class Judged(NamedTuple):
-    """What decisions by least expected cost do, on rows with a known truth."""
+class CostAssessment(NamedTuple):
+    """The cost of decisions by least expected cost, on rows with a known truth."""
 
     cost: float
     error: float  # standard error of the cost
@@ -33,8 +33,8 @@ class Judged(NamedTuple):
     confusion: Array  # truth × decision
 
 
-def judged(probabilities: Array, truth: Array, costs: Array) -> Judged:
-    """The sums are taken in the order in which the script takes them: ties fall alike."""
+def assess_costs(probabilities: Array, truth: Array, costs: Array) -> CostAssessment:
+    """Compute the cost of decisions, with sums in the order of the page's script so that ties are equal."""
     expected = np.zeros((len(truth), costs.shape[1]))
     for k in range(costs.shape[0]):
         expected += probabilities[:, [k]] * costs[k]
@@ -45,24 +45,24 @@ def judged(probabilities: Array, truth: Array, costs: Array) -> Judged:
     np.add.at(confusion, (truth, decided), 1)
     spread = math.sqrt(((paid - paid.sum() / n) ** 2).sum() / (n - 1) / n) if n > 1 else 0.0
     plain = costs[truth, probabilities.argmax(axis=1)]
-    return Judged(paid.sum() / n, spread, expected.min(axis=1).sum() / n, plain.sum() / n, confusion)
+    return CostAssessment(paid.sum() / n, spread, expected.min(axis=1).sum() / n, plain.sum() / n, confusion)
 
 
-def quantised(costs: CostTable, limits: PageLimits) -> dict[str, tuple[Array, Array]]:
-    """For each model (whole parts, truth), rows without probabilities left out and not more than a page can hold."""
+def quantize_probabilities(costs: CostTable, limits: PageLimits) -> dict[str, tuple[Array, Array]]:
+    """Return (quantized probabilities, truth) for each model, without missing rows and thinned to the page's limit."""
     most = min(2000, limits.costs // max(len(costs.models) * len(costs.classes), 1))
-    return {name: _quantised(*model, max(most, 20)) for name, model in costs.models.items()}
+    return {name: _quantize(*model, max(most, 20)) for name, model in costs.models.items()}
 
 
-def _quantised(given: Any, codes: Any, most: int) -> tuple[Array, Array]:
+def _quantize(given: Any, codes: Any, most: int) -> tuple[Array, Array]:
     probabilities, truth = np.asarray(given, dtype=float), np.asarray(codes, dtype=int)
     known = np.flatnonzero(np.isfinite(probabilities).all(axis=1)) if len(truth) else np.zeros(0, dtype=int)
-    kept = known[evenly(len(known), most)]
+    kept = known[even_indices(len(known), most)]
     return (probabilities[kept].clip(0, 1) * PARTS).round().astype("<u2"), truth[kept]
 
 
-def threshold_sentence(classes: Any, costs: Array) -> str:
-    """In words, when to decide for the second of two classes."""
+def describe_threshold(classes: Any, costs: Array) -> str:
+    """Return a sentence that says when to decide for the second of two classes."""
     if len(classes) != 2:
         return "Each row gets the decision whose expected cost is least."
     wrong, missed = costs[0, 1] - costs[0, 0], costs[1, 0] - costs[1, 1]
@@ -78,24 +78,24 @@ def threshold_sentence(classes: Any, costs: Array) -> str:
 
 
 def costs_html(costs: CostTable, limits: PageLimits) -> Markup:
-    models = {name: model for name, model in quantised(costs, limits).items() if len(model[1])}
+    models = {name: model for name, model in quantize_probabilities(costs, limits).items() if len(model[1])}
     if not models or not costs.classes:
         return tag("p", "There are no held-out probabilities to decide by.", class_="nothing")
     size = len(costs.classes)
     matrix = 1.0 - np.eye(size) if costs.costs is None else np.asarray(costs.costs)
-    judgements = {name: judged(parts / PARTS, truth, matrix) for name, (parts, truth) in models.items()}
+    judgements = {name: assess_costs(parts / PARTS, truth, matrix) for name, (parts, truth) in models.items()}
     return tag(
         "div",
         _matrix(costs, matrix),
-        tag("p", threshold_sentence(costs.classes, matrix), class_="threshold", aria_live="polite"),
+        tag("p", describe_threshold(costs.classes, matrix), class_="threshold", aria_live="polite"),
         tag("div", table_html(_table(judgements, models, matrix, costs.classes), limits), class_="outcome"),
         _confusion(costs, judgements),
-        data(_told(costs, models, matrix), class_="values"),
+        json_script(_script_values(costs, models, matrix), class_="values"),
         class_="costs",
     )
 
 
-def _table(judgements: dict[str, Judged], models: Any, matrix: Array, classes: Any) -> Grid:
+def _table(judgements: dict[str, CostAssessment], models: Any, matrix: Array, classes: Any) -> Grid:
     rows: list[tuple[Cell, ...]] = [(name, j.cost, j.error, j.expected, j.likeliest) for name, j in judgements.items()]
     truth = next(iter(models.values()))[1]
     always = matrix[truth].sum(axis=0) / len(truth)
@@ -115,7 +115,7 @@ def _table(judgements: dict[str, Judged], models: Any, matrix: Array, classes: A
 
 
 def _matrix(costs: CostTable, matrix: Array) -> Markup:
-    """Inputs, which the script turns on; without it they show the costs that were used."""
+    """Return a table of inputs, which the script enables; without it they show the initial costs."""
     head = tag("tr", tag("td", "truth \\ decision"), *(tag("th", name, scope="col") for name in costs.classes))
     listed = _is_listed(costs.classes)
     rows = (
@@ -137,13 +137,13 @@ def _matrix(costs: CostTable, matrix: Array) -> Markup:
         class_="matrix listed" if listed else "matrix",
     )
     reset = tag("button", "Reset", type="button", class_="reset", hidden=True)
-    return joined((scrolling(table, "Cost matrix"), reset))
+    return join_markup((scroll_box(table, "Cost matrix"), reset))
 
 
 def _is_listed(classes: Sequence[str]) -> bool:
-    """Whether the inputs are wider than a phone beside each other, where they are a list for each class."""
+    """Return whether the table is wider than a phone, so that it becomes a list for each class."""
     longest = max(map(len, classes))
-    return longest * LETTER + sum(max(len(name) * LETTER, _INPUT) + AROUND for name in classes) > PHONE
+    return longest * LETTER + sum(max(len(name) * LETTER, _INPUT_WIDTH) + AROUND for name in classes) > PHONE
 
 
 def _input(costs: CostTable, k: int, d: int, value: float) -> Markup:
@@ -160,8 +160,8 @@ def _input(costs: CostTable, k: int, d: int, value: float) -> Markup:
     )
 
 
-def _confusion(costs: CostTable, judgements: dict[str, Judged]) -> Markup:
-    """Decisions of the first model against the truth; the script lets one choose another."""
+def _confusion(costs: CostTable, judgements: dict[str, CostAssessment]) -> Markup:
+    """Return the confusion matrix of the first model; with the script, any model can be chosen."""
     name, first = next(iter(judgements.items()))
     options = (tag("option", name, value=str(i)) for i, name in enumerate(judgements))
     choice = tag("label", "Decisions of ", tag("select", *options), class_="choice", hidden=True)
@@ -173,13 +173,13 @@ def _confusion(costs: CostTable, judgements: dict[str, Judged]) -> Markup:
     return tag("div", choice, table, class_="confusion")
 
 
-def _told(costs: CostTable, models: dict[str, tuple[Array, Array]], matrix: Array) -> dict[str, Any]:
+def _script_values(costs: CostTable, models: dict[str, tuple[Array, Array]], matrix: Array) -> dict[str, Any]:
     truths: list[list[int]] = []
-    told = []
+    packed_models = []
     for name, (parts, truth) in models.items():
         codes = truth.tolist()
         if codes not in truths:
             truths.append(codes)
         packed = base64.b64encode(parts.tobytes()).decode()
-        told.append({"name": name, "truth": truths.index(codes), "parts": packed})
-    return {"classes": list(costs.classes), "costs": matrix.tolist(), "truths": truths, "models": told}
+        packed_models.append({"name": name, "truth": truths.index(codes), "parts": packed})
+    return {"classes": list(costs.classes), "costs": matrix.tolist(), "truths": truths, "models": packed_models}

@@ -1,4 +1,4 @@
-"""The whole page: head, contents, sections and footer, with its style and script in it."""
+"""The HTML document: head, contents, sections and footer, with embedded style and script."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from importlib.resources import files
 from itertools import count, groupby
 
 from mercer.report.grid import Grid
-from mercer.report.markup import Markup, inline, joined, prose, tag
+from mercer.report.markup import Markup, inline, join_markup, paragraphs, tag
 from mercer.report.page.answer import answer_html
 from mercer.report.page.charts import chart_html
 from mercer.report.page.costs import costs_html
 from mercer.report.page.limits import PageLimits
 from mercer.report.page.notes import note_html
 from mercer.report.page.rows import rows_html
-from mercer.report.page.tables import breaking, table_html
+from mercer.report.page.tables import add_break_points, table_html
 from mercer.report.records import Block, Chart, CostTable, Note, Page, RowTable, Section
 
-#: bytes; a page that is longer is made again with half as much of everything
-LARGEST = 1_990_000
-#: nothing is fetched, sent or framed, whatever a name in the data says
+#: a longer page is made again with halved limits, so that it stays below 2 MB
+MAX_BYTES = 1_990_000
+#: forbids the page to fetch, send or frame anything, even if a name in the data could be run as code
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
@@ -28,7 +28,7 @@ _POLICY = (
 
 
 def page_html(page: Page) -> str:
-    """A page as one HTML file that needs nothing else: style, charts and script are in it.
+    """Return a page as one self-contained HTML file, with style, charts and script.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def page_html(page: Page) -> str:
     Returns
     -------
     str
-        Below two megabytes as long as prose is: points, rows and cells are thinned out where they are too many.
+        At most two megabytes, unless the prose is longer: points, rows and cells are thinned out if necessary.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def page_html(page: Page) -> str:
     """
     limits = PageLimits()
     html = _document(page, limits)
-    while len(html.encode()) > LARGEST and limits != limits.halved():
+    while len(html.encode()) > MAX_BYTES and limits != limits.halved():
         limits = limits.halved()
         html = _document(page, limits)
     return html
@@ -58,7 +58,7 @@ def _document(page: Page, limits: PageLimits) -> str:
     keys = (f"chart{i}" for i in count(1))
     answer = Markup() if page.answer is None else answer_html(page.answer, next(keys), limits)
     folded = page.answer is not None
-    sections = joined(_section(section, keys, limits, folded) for section in page.sections)
+    sections = join_markup(_section(section, keys, limits, folded) for section in page.sections)
     unfold = tag("button", "Open all sections", type="button", id="unfold", hidden=True) if folded else Markup()
     body = tag(
         "body",
@@ -67,7 +67,7 @@ def _document(page: Page, limits: PageLimits) -> str:
         tag("main", answer, tag("div", _contents(page), tag("div", unfold, sections), class_="columns"), id="content"),
         _footer(page),
         tag("div", id="tip", role="status", hidden=True),
-        tag("script", _own("page.js")),
+        tag("script", _read_resource("page.js")),
     )
     return f"<!DOCTYPE html>\n{tag('html', _head(page), body, lang='en')}\n"
 
@@ -82,20 +82,22 @@ def _head(page: Page) -> Markup:
         tag("meta", name="referrer", content="no-referrer"),
         tag("link", rel="icon", href="data:,"),
         tag("title", page.title.replace("`", "")),
-        tag("style", _own("page.css")),
+        tag("style", _read_resource("page.css")),
     )
 
 
 @cache
-def _own(name: str) -> Markup:
-    """A file that lies beside this one: the only text that is put into the page unescaped."""
+def _read_resource(name: str) -> Markup:
+    """Return the style or the script, the only text that enters the page unescaped."""
     return Markup(files("mercer.report.page").joinpath(name).read_text(encoding="utf-8"))
 
 
 def _header(page: Page) -> Markup:
     theme = tag("button", "◐", type="button", id="theme", hidden=True)
     return tag(
-        "header", tag("div", tag("h1", breaking(inline(page.title))), prose(page.subtitle, class_="subtitle")), theme
+        "header",
+        tag("div", tag("h1", add_break_points(inline(page.title))), paragraphs(page.subtitle, class_="subtitle")),
+        theme,
     )
 
 
@@ -112,7 +114,7 @@ def _section(section: Section, keys: Iterator[str], limits: PageLimits, folded: 
     name = _id(section)
     anchor = tag("a", "#", href=f"#{name}", class_="anchor", aria_label=f"Link to {section.title}")
     title = tag("h2", section.title, anchor, id=f"{name}-title")
-    lead = prose(section.lead, class_="lead")
+    lead = paragraphs(section.lead, class_="lead")
     blocks = _blocks(section.blocks, keys, limits)
     if folded:
         inside = tag("details", tag("summary", title, lead), tag("div", blocks, class_="inside"), class_="fold")
@@ -121,13 +123,13 @@ def _section(section: Section, keys: Iterator[str], limits: PageLimits, folded: 
 
 
 def _blocks(blocks: tuple[Block, ...], keys: Iterator[str], limits: PageLimits) -> Markup:
-    """Charts that follow each other stand side by side where there is room, and small ones closer together."""
+    """Return blocks in sequence; consecutive charts are placed side by side if they fit, small ones closer together."""
     parts = []
     for kind, group in groupby(blocks, key=_kind_of_chart):
         made = [_block(block, keys, limits) for block in group]
         alone = " alone" if len(made) == 1 else ""
-        parts.append(tag("div", *made, class_=f"{kind}{alone}") if kind else joined(made))
-    return joined(parts)
+        parts.append(tag("div", *made, class_=f"{kind}{alone}") if kind else join_markup(made))
+    return join_markup(parts)
 
 
 def _kind_of_chart(block: Block) -> str:
@@ -148,7 +150,7 @@ def _block(block: Block, keys: Iterator[str], limits: PageLimits) -> Markup:
             return costs_html(block, limits)
         case RowTable():
             return rows_html(block, limits)
-    return prose(block)
+    return paragraphs(block)
 
 
 def _footer(page: Page) -> Markup:

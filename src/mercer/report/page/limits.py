@@ -1,4 +1,4 @@
-"""How much of everything a page may hold, so that all of it stays below two megabytes."""
+"""Limits on the contents of a page, which keep it below two megabytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class PageLimits(NamedTuple):
-    """The most points of a line and of a cloud, cells of a table, characters of one, numbers of costs and of rows."""
+    """Maximum points of a line and of a cloud, cells of a table, characters of a cell, numbers of costs and of rows."""
 
     line: int = 240
     cloud: int = 1_200
@@ -16,4 +16,5 @@ class PageLimits(NamedTuple):
     rows: int = 30_000
 
     def halved(self) -> PageLimits:
+        """Return limits half as large, but at least 8."""
         return PageLimits(*(max(limit // 2, 8) for limit in self))

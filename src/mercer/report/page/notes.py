@@ -1,11 +1,11 @@
-"""Notes: a paragraph in a frame that says how serious it is, with its code and what to do."""
+"""Notes: framed paragraphs with a level, a code and a remedy."""
 
 from __future__ import annotations
 
 from mercer.report.markup import Markup, inline, tag
 from mercer.report.records import Note
 
-#: the level in words and as a sign, for those who do not see its colour
+#: the level as a word and a sign, so that it does not depend on colour
 LEVELS = {"info": ("Note", "i"), "good": ("Good", "✓"), "warning": ("Warning", "!"), "bad": ("Problem", "×")}
 
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Formatting of numbers on the page."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from mercer.report.grid import NOTHING
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def written(value: float, form: str = ".3g") -> str:
-    """A value in its format, with a true minus and powers of ten in place of `1e+05`."""
+def write_number(value: float, form: str = ".3g") -> str:
+    """Return a value in a format, with a true minus sign and powers of ten instead of `1e+05`."""
     if math.isnan(value):
         return NOTHING
     if math.isinf(value):
@@ -27,12 +27,12 @@ def _formatted(value: float, form: str) -> str:
     return format(int(value), form) if form.endswith(("d", "x", "c", "b", "o")) else format(value, form)
 
 
-def on_tick(value: float, step: float) -> str:
-    """A number at an axis, with the decimals that its neighbours need."""
+def write_tick(value: float, step: float) -> str:
+    """Return the label of a tick, with as many decimals as the distance between ticks requires."""
     if value == 0:
         return "0"
     if not 1e-4 <= max(abs(value), step) < 1e7:
-        return power_of_ten(value)
+        return write_power_of_ten(value)
     decimals = min(max(0, -math.floor(math.log10(step) + 1e-9)), 12)
     if round(step * 10**decimals, 6) % 1:  # steps of 2.5, 0.25, …
         decimals += 1
@@ -40,8 +40,8 @@ def on_tick(value: float, step: float) -> str:
     return f"{value:{'' if maybe_years else ','}.{decimals}f}".replace("-", "−")
 
 
-def power_of_ten(value: float) -> str:
-    """The number as m × 10ᵖ, or 10ᵖ."""
+def write_power_of_ten(value: float) -> str:
+    """Return a number as m × 10ᵖ, or 10ᵖ."""
     mantissa, _, power = f"{value:.2e}".partition("e")
     mantissa = f"{float(mantissa):g}".replace("-", "−")
     raised = f"10{str(int(power)).translate(_RAISED)}"

@@ -1,8 +1,8 @@
-"""Which columns a model reads, and of which type each value has to be."""
+"""The columns that a model reads with the types of their values, and their description as JSON for clients."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,12 +13,12 @@ from mercer.base.validation import column_names
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column, Schema
 from mercer.files import ModelCard
-from mercer.serve._answers import plain
+from mercer.serve._answers import to_json_value
 
 ValueType = Literal["number", "string", "boolean", "any"]
 
-#: kinds of which a model reads nothing
-IDLE = frozenset({Kind.IDENTIFIER, Kind.CONSTANT})
+#: kinds of columns that models do not read
+UNREAD_KINDS = frozenset({Kind.IDENTIFIER, Kind.CONSTANT})
 
 
 @dataclass(frozen=True)
@@ -38,77 +38,70 @@ class Input:
 class Inputs:
     """All columns that rows may have."""
 
-    each: tuple[Input, ...]
+    columns: tuple[Input, ...]
     #: whether the model was fitted to columns with names
-    named: bool
+    has_names: bool
 
     @classmethod
     def of(cls, model: Any, schema: Schema | None = None) -> Inputs:
-        """Those of a fitted model, by its own account or by the schema of the table it was fitted to."""
+        """Return the columns of a fitted model, or of the schema of the table that it was fitted to."""
+        if not hasattr(model, "predict"):
+            raise DataError(f"{type(model).__name__} has no predictions to serve. Give a classifier or regressor.")
         first = part_of(model, 0)
-        _refuse_without_columns(model, first)
-        _refuse_readers_of_files(model)
-        named = hasattr(first, "feature_names_in_")
+        if not hasattr(first, "n_features_in_"):
+            raise DataError(
+                f"{type(first).__name__} cannot be served: it is not fitted, or reads texts instead of columns of a "
+                "table. Fit it; texts are served as a column of a table, with TableFeatures."
+            )
+        _check_reads_no_files(model)
         read = names_read(first)
         columns = list(schema if schema is not None else columns_of_fit(first))
-        _refuse_other_schema(read, [column.name for column in columns])
-        places = {name: j for j, name in enumerate(column_names(first))}
-        columns.sort(key=lambda column: places.get(column.name, len(places)))  # as in the fit
-        # several transformers, each of which knows its own columns only
-        mixed = schema is None and hasattr(first, "transformers_")
+        names = [column.name for column in columns]
+        if absent := [name for name in read if name not in set(names)]:
+            raise ColumnMismatchError(
+                f"The schema is that of another table: it lacks {listed(absent)}, which the model reads. "
+                f"{did_you_mean(absent[0], names)}"
+            )
+        order = {name: j for j, name in enumerate(column_names(first))}
+        columns.sort(key=lambda column: order.get(column.name, len(order)))  # as in the fit
+        # each of several transformers has only its own columns, so that types are not known here
+        is_mixed = schema is None and hasattr(first, "transformers_")
         return cls(
-            tuple(Input(each, "any" if mixed else _type(each), required=each.name in read) for each in columns),
-            named or schema is not None or hasattr(first, "schema_"),
+            tuple(Input(each, "any" if is_mixed else _type(each), required=each.name in read) for each in columns),
+            hasattr(first, "feature_names_in_") or schema is not None or hasattr(first, "schema_"),
         )
 
     def __iter__(self) -> Iterator[Input]:
-        return iter(self.each)
+        return iter(self.columns)
 
     @property
     def names(self) -> list[str]:
-        return [each.name for each in self.each]
+        return [each.name for each in self.columns]
 
 
 def model_name(model: Any) -> str:
-    """What predicts, and what is built around it: "Calibrated(NaiveBayes)"."""
+    """Return the class of a model with that of the model inside it: "Calibrated(NaiveBayes)"."""
     if hasattr(model, "steps"):
         return model_name(steps_of(model)[-1])
     within = inside(model)
     return type(model).__name__ + ("" if within is None else f"({model_name(within)})")
 
 
-def _refuse_without_columns(model: Any, reader: Any) -> None:
-    if not hasattr(model, "predict"):
-        raise DataError(f"{type(model).__name__} makes no predictions that could be served. Give a model.")
-    if not hasattr(reader, "n_features_in_"):
-        raise DataError(
-            f"{type(reader).__name__} cannot be served: it is not fitted, or reads texts and no columns of a table. "
-            "Fit it; texts are served as a column of a table, behind TableFeatures."
-        )
-
-
-def _refuse_readers_of_files(model: Any) -> None:
-    """A request must not name the files that are opened."""
-    inside = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()
-    for each in (model, *inside):
+def _check_reads_no_files(model: Any) -> None:
+    """Raise `DataError` if the model opens files that a request could name."""
+    parts = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()
+    for each in (model, *parts):
         if getattr(each, "input", None) in ("filename", "file"):
             raise DataError(
-                f"{type(each).__name__} opens the files that rows name, which nobody who may send a request should be "
-                'able to ask for. Fit it with input="content".'
+                f"{type(each).__name__} opens the files that rows name, so that requests could read any file of the "
+                'server. Fit it with input="content".'
             )
 
 
-def _refuse_other_schema(read: Sequence[str], names: Sequence[str]) -> None:
-    if absent := [name for name in read if name not in set(names)]:
-        raise ColumnMismatchError(
-            f"The schema is that of another table: it lacks {listed(absent)}, which the model reads. "
-            f"{did_you_mean(absent[0], names)}"
-        )
-
-
 def _type(column: Column) -> ValueType:
+    """Return the JSON type of the values of a column."""
     stored = column.stored or column.kind
-    if column.kind in IDLE:
+    if column.kind in UNREAD_KINDS:
         return "any"
     if column.levels:
         kinds = {bool: "boolean", str: "string"}
@@ -119,14 +112,13 @@ def _type(column: Column) -> ValueType:
     return "string" if stored in (Kind.CATEGORY, Kind.TEXT, Kind.DATE) or column.kind is Kind.DATE else "number"
 
 
-# What a client is told about rows and answers: /schema, and the JSON schemas of OpenAPI.
-
+#: JSON types of a value of any type
 ANY = ["string", "number", "boolean"]
 
 
-def described(model: Any, inputs: Inputs, card: ModelCard | None = None) -> dict[str, Any]:
-    """Return task, classes and columns; with a card also the question, a typical row and how good the model is."""
-    classes = plain(model.classes_.tolist()) if hasattr(model, "classes_") else None
+def model_description(model: Any, inputs: Inputs, card: ModelCard | None = None) -> dict[str, Any]:
+    """Return the task, classes and columns; with a card also the question, a typical row and scores."""
+    classes = to_json_value(model.classes_.tolist()) if hasattr(model, "classes_") else None
     return {
         "task": "regression" if classes is None else "classification",
         "classes": classes,
@@ -152,14 +144,14 @@ def _column(each: Input, card: ModelCard | None) -> dict[str, Any]:
         "kind": each.column.kind.value,
         "type": each.type,
         "required": each.required,
-        "levels": plain(each.column.levels),
-        "typical": None if summary is None else plain(summary.typical),
+        "levels": to_json_value(each.column.levels),
+        "typical": None if summary is None else to_json_value(summary.typical),
         "unit": "" if summary is None else summary.unit,
     }
 
 
 def body_schema(inputs: Inputs) -> dict[str, Any]:
-    """JSON Schema of the rows of a request."""
+    """Return the JSON Schema of the rows of a request."""
     row = {
         "type": "object",
         "properties": {each.name: _value_schema(each) for each in inputs},
@@ -172,19 +164,19 @@ def body_schema(inputs: Inputs) -> dict[str, Any]:
 
 def _value_schema(each: Input) -> dict[str, Any]:
     kinds = ANY if each.type == "any" else [each.type]
-    examples = {"examples": plain(each.column.levels[:5])} if each.column.levels else {}
+    examples = {"examples": to_json_value(each.column.levels[:5])} if each.column.levels else {}
     return {"type": [*kinds, "null"], "description": each.column.kind.value, **examples}
 
 
 def response_schema() -> dict[str, Any]:
-    """JSON Schema of an answer."""
+    """Return the JSON Schema of an answer."""
     number = {"type": ["number", "null"]}
     answer = {
         "type": "object",
         "properties": {
-            "prediction": {"description": "A class or a number; null where there is none"},
+            "prediction": {"description": "A class or a number; null if there is none"},
             "probabilities": {"type": "object", "additionalProperties": number},
-            "scores": {"description": "Of a classifier without probabilities"},
+            "scores": {"description": "Decision values of a classifier without probabilities"},
             "set": {"type": "array", "description": "Classes of a conformal set"},
             "interval": {"type": "array", "items": number, "minItems": 2, "maxItems": 2},
         },
