@@ -51,12 +51,12 @@ MINUTES ?= 30
 fuzz: $(VENV)/test.installed
 	MERCER_FUZZ_MINUTES=$(MINUTES) $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/fuzz
 
-# the lines of four rooms that tests reach, with loops as plain Python
-COVERED := families kernels stats solvers
+# the lines of four packages that tests reach, with loops as plain Python
+COVERED := families kernels stats optim
 coverage: $(VENV)/test.installed
 	rm -rf build/coverage && mkdir -p build/coverage
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -n 2 -m "not slow" \
-	  $(COVERED:%=tests/%) tests/testing tests/models/rules tests/kernel_ridge/test_perceptron.py \
+	  $(COVERED:%=tests/%) tests/testing tests/linear_model/test_linear_threshold.py tests/kernel_ridge/test_perceptron.py \
 	  $(COVERED:%=src/mercer/%)
 	$(BIN)/python -m coverage combine -q
 	$(BIN)/python -m coverage report

@@ -16,7 +16,7 @@ from mercer.families import Family, Link, Penalty
 from mercer.kernels import FeatureMap, Kernel
 
 BASES = (Family, Link, Penalty, FeatureMap, Kernel, Density, Rule, SmoothingKernel)
-ROOMS = ("mercer.families", "mercer.kernels", "mercer.density")
+PACKAGES = ("mercer.families", "mercer.kernels", "mercer.density")
 
 
 def function_of(member: Any) -> Any:
@@ -30,7 +30,7 @@ def skipped(app: Sphinx, what: str, name: str, member: Any, skip: bool, options:
         return None
     function = function_of(member)
     home = getattr(function, "__module__", None) or ""
-    said_by_base = home.startswith(ROOMS) and not function.__doc__
+    said_by_base = home.startswith(PACKAGES) and not function.__doc__
     return True if inspect.isclass(member) or said_by_base or not home.startswith("mercer") else None
 
 

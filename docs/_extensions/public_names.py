@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 
 import mercer
 
-ROOMS = tuple(name for name in mercer.__all__ if inspect.ismodule(getattr(mercer, name)))
+PACKAGES = tuple(name for name in mercer.__all__ if inspect.ismodule(getattr(mercer, name)))
 #: a name, with the call that may follow it
 NAME = re.compile(r"(?:mercer\.)?(?P<name>\w+(?:\.\w+)?)(?:\(.*\))?")
 
@@ -21,14 +21,14 @@ NAME = re.compile(r"(?:mercer\.)?(?P<name>\w+(?:\.\w+)?)(?:\(.*\))?")
 @cache
 def targets() -> dict[str, str]:
     """Names as they are written, and the names that the reference has for them."""
-    found = {name: f"mercer.{name}" for name in mercer.__all__ if name not in ROOMS}
-    for room in ROOMS:
-        module = importlib.import_module(f"mercer.{room}")
+    found = {name: f"mercer.{name}" for name in mercer.__all__ if name not in PACKAGES}
+    for package in PACKAGES:
+        module = importlib.import_module(f"mercer.{package}")
         # what has two names has its page under the short one
-        found |= {f"{room}.{name}": found.get(name, f"mercer.{room}.{name}") for name in module.__all__}
-        # of a name of two rooms, or of a word like `open`, nobody could tell what is meant
+        found |= {f"{package}.{name}": found.get(name, f"mercer.{package}.{name}") for name in module.__all__}
+        # of a name of two packages, or of a word like `open`, nobody could tell what is meant
         found |= {
-            name: f"mercer.{room}.{name}"
+            name: f"mercer.{package}.{name}"
             for name in module.__all__
             if name not in found and inspect.isclass(getattr(module, name)) and unambiguous(name)
         }
@@ -36,7 +36,7 @@ def targets() -> dict[str, str]:
 
 
 def unambiguous(name: str) -> bool:
-    return sum(name in importlib.import_module(f"mercer.{room}").__all__ for room in ROOMS) == 1
+    return sum(name in importlib.import_module(f"mercer.{package}").__all__ for package in PACKAGES) == 1
 
 
 def on_tree(app: Sphinx, document: nodes.document) -> None:

@@ -66,8 +66,8 @@ def test_links_of_a_file_outside_are_those_of_its_page() -> None:
 
 def test_a_folder_without_a_page_is_a_word() -> None:
     page = DOCS / "quick-start.md"
-    shown = extension("page_links").relinked("in [the tests](../tests/docs/), [rooms](packages/)", page, page)
-    assert shown == "in the tests, [rooms](packages/index.md)"
+    shown = extension("page_links").relinked("in [the tests](../tests/docs/), [packages](packages/)", page, page)
+    assert shown == "in the tests, [packages](packages/index.md)"
 
 
 def test_sections_of_a_docstring_keep_names_as_they_are() -> None:

@@ -18,7 +18,7 @@ import mercer
 from tests.docs._pages import REPOSITORY
 
 REFERENCE = REPOSITORY / "docs" / "reference"
-ROOMS = tuple(name for name in mercer.__all__ if inspect.ismodule(getattr(mercer, name)))
+PACKAGES = tuple(name for name in mercer.__all__ if inspect.ismodule(getattr(mercer, name)))
 #: what a browser fetches by itself when a page has it, by attribute; links to click on are not among them
 FETCHED = {
     ("script", "src"),
@@ -37,13 +37,15 @@ ELSEWHERE = re.compile(r"^\s*(?:https?:)?//")
 
 
 def public() -> dict[str, Any]:
-    """Every public name with what it stands for; the rooms themselves are pages."""
-    modules = {"mercer": mercer} | {f"mercer.{room}": importlib.import_module(f"mercer.{room}") for room in ROOMS}
+    """Every public name with what it stands for; the packages themselves are pages."""
+    modules = {"mercer": mercer} | {
+        f"mercer.{package}": importlib.import_module(f"mercer.{package}") for package in PACKAGES
+    }
     return {
         f"{place}.{name}": getattr(module, name)
         for place, module in modules.items()
         for name in module.__all__
-        if name not in ROOMS
+        if name not in PACKAGES
     }
 
 

@@ -29,7 +29,7 @@ def _python() -> Iterator[str]:
             yield from _methods(f"mercer.{name}", value)
             yield from (f"mercer.{name}.{learnt}" for learnt in learnt_names(value))
             continue
-        # of the nouns in rooms how they are made is promised; their methods are for those who write one
+        # of the nouns in packages how they are made is promised; their methods are for those who write one
         for inner in value.__all__:
             yield f"mercer.{name}.{inner}" + _parameters(getattr(value, inner))
 
