@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer.svm._dual_loops import BLOCK, first_largest, pairs, singles
+from mercer.svm._dual_loops import BLOCK, descend_pairs, descend_singles, find_largest
 
 Array = np.ndarray
 
@@ -18,7 +18,7 @@ def tile(n: int = 40) -> tuple[Array, Array]:
 
 def descended(K: Array, y: Array, C: float, *, intercept: bool, epsilon: float = 0.0) -> tuple[Array, Array, int]:
     beta, G = np.zeros(len(y)), -y.copy()
-    descend = pairs if intercept else singles
+    descend = descend_pairs if intercept else descend_singles
     bounds = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
     return beta, G, descend(K, beta, G, *bounds, epsilon, 1e-6, 1_000_000)
 
@@ -29,7 +29,7 @@ def test_the_first_of_the_largest_is_found(dtype: type) -> None:
     for _ in range(50):
         scores = np.round(rng.normal(size=4 * BLOCK), 1).astype(dtype)
         scores[rng.random(len(scores)) < 0.3] = -np.inf
-        where, value = first_largest(scores)
+        where, value = find_largest(scores)
         assert (where, value) == (np.argmax(scores), scores.max())
 
 

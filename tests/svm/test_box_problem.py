@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mercer.optim.span.kernel_rows import KernelRows
-from mercer.svm._box_problem import BoxProblem, balanced, feasible
+from mercer.svm._box_problem import BoxProblem, balance_coefficients, make_feasible
 
 Array = np.ndarray
 
@@ -29,7 +29,7 @@ def problem(lower: Array, upper: Array, *, intercept: bool = True) -> BoxProblem
 def test_a_start_is_inside_the_bounds_and_sums_to_zero(
     beta: Array, lower: Array, upper: Array, intercept: bool
 ) -> None:
-    start = feasible(beta, problem(lower, upper, intercept=intercept))
+    start = make_feasible(beta, problem(lower, upper, intercept=intercept))
     assert np.all((lower <= start) & (start <= upper))
     if intercept:
         assert abs(start.sum()) < 1e-12
@@ -39,13 +39,13 @@ def test_a_start_is_inside_the_bounds_and_sums_to_zero(
 
 def test_a_feasible_start_is_left_alone() -> None:
     beta = np.array([1.0, -1.0, 0.5, -0.5])
-    start = feasible(beta, problem(np.full(4, -1.0), np.full(4, 1.0)))
+    start = make_feasible(beta, problem(np.full(4, -1.0), np.full(4, 1.0)))
     np.testing.assert_array_equal(start, beta)
 
 
 def test_what_rounding_took_from_a_bound_is_at_it() -> None:
     beta = np.array([0.1, 0.1, -0.2]) * (0.7 / 0.1)
-    start = feasible(beta, problem(np.full(3, -1.4), np.full(3, 0.7)))
+    start = make_feasible(beta, problem(np.full(3, -1.4), np.full(3, 0.7)))
     assert start.tolist() == [0.7, 0.7, -1.4]
 
 
@@ -55,14 +55,14 @@ def test_what_rounding_took_from_a_bound_is_at_it() -> None:
     arrays(float, 6, elements=st.floats(0, 3)),
 )
 def test_balanced_coefficients_sum_to_zero_in_their_bounds(beta: Array, lower: Array, upper: Array) -> None:
-    found = balanced(np.clip(beta, lower, upper), lower, upper)
+    found = balance_coefficients(np.clip(beta, lower, upper), lower, upper)
     assert np.all((lower <= found) & (found <= upper))
     assert abs(found.sum()) < 1e-11
 
 
 def test_free_coefficients_make_the_balance_and_what_is_at_a_bound_stays() -> None:
     beta, lower, upper = np.array([1.0, 0.0, 0.5, -1.0, -0.4]), np.full(5, -1.0), np.full(5, 1.0)
-    found = balanced(beta, lower, upper)
+    found = balance_coefficients(beta, lower, upper)
     assert found[[0, 1, 3]].tolist() == [1.0, 0.0, -1.0]
     assert abs(found.sum()) < 1e-15
     assert found[2] < 0.5

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.svm._crammer_singer_loops import respond, settle
+from mercer.svm._crammer_singer_loops import minimize_row, respond
 
 
 @given(st.lists(st.floats(-5, 5), min_size=2, max_size=6), st.floats(0.1, 5), st.floats(0.1, 5), st.data())
@@ -17,7 +17,7 @@ def test_weight_is_shifted_between_classes_as_their_slopes_ask(B: Any, square: f
     """Σ α = 0, bounds hold, and classes below their bounds have equal slopes, no smaller than those at them."""
     own = data.draw(st.integers(0, len(B) - 1))
     B, alpha = np.array(B), np.empty(len(B))
-    settle.plain(B, square, own, most, alpha, np.empty(len(B)))
+    minimize_row.plain(B, square, own, most, alpha, np.empty(len(B)))
     bound = np.where(np.arange(len(B)) == own, most, 0.0)
     slopes = B + square * alpha
     inside = alpha < bound - 1e-9

@@ -13,7 +13,6 @@ from scipy.optimize import LinearConstraint, minimize
 from mercer._errors import FitInterrupted
 from mercer.kernels import RBF, Gram, Linear, Sigmoid
 from mercer.optim.span.kernel_rows import KernelRows
-from mercer.svm import _box_problem as box_problem
 from mercer.svm._box_problem import BoxProblem, BoxProgress
 from mercer.svm._dual import solve
 from tests._ctrl_c import stop_at_iteration
@@ -41,11 +40,8 @@ def moons() -> tuple[Any, Any]:
     return X, np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=600) > 0, 1.0, -1.0)
 
 
-@pytest.fixture
-def small_sets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Working sets so small that some hundred rows take many rounds."""
-    monkeypatch.setattr(box_problem, "FEWEST", 32)
-    monkeypatch.setattr(box_problem, "FEW", 32)
+#: so few rows that several hundred take many rounds
+SMALL = 60
 
 
 def violation(problem: BoxProblem, beta: Any, K: Any) -> float:
@@ -66,10 +62,10 @@ def objective(problem: BoxProblem, beta: Any, K: Any) -> float:
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("C", [0.1, 1.0, pytest.param(100.0, marks=MINUTES)])
-def test_conditions_hold_at_the_returned_point(moons: Any, small_sets: None, C: float, intercept: bool) -> None:
+def test_conditions_hold_at_the_returned_point(moons: Any, C: float, intercept: bool) -> None:
     X, y = moons
     problem = classes(X, y, C=C, intercept=intercept)
-    found, K = solve(problem), RBF(gamma=0.5)(X)
+    found, K = solve(problem, working_rows=SMALL), RBF(gamma=0.5)(X)
     beta, certificate = found.value.beta, found.certificate
     assert certificate.holds
     assert violation(problem, beta, K) == pytest.approx(certificate.value, abs=1e-7 * C)
@@ -111,10 +107,10 @@ def test_support_vectors_lie_where_they_should(moons: Any) -> None:
     np.testing.assert_allclose(margin[(alpha > 0) & (alpha < 1)], 1.0, atol=1e-7)
 
 
-def test_the_tube(moons: Any, small_sets: None) -> None:
+def test_the_tube(moons: Any) -> None:
     X, _ = moons
     t = np.sin(X[:, 0]) + 0.1 * X[:, 1]
-    found = solve(numbers(X, t, epsilon=0.1), tolerance=1e-8)
+    found = solve(numbers(X, t, epsilon=0.1), tolerance=1e-8, working_rows=SMALL)
     residual, beta = t - found.value.scores, found.value.beta
     assert (np.abs(residual[beta == 0]) <= 0.1 + 1e-7).all()
     np.testing.assert_allclose(residual[(beta > 0) & (beta < 1)], 0.1, atol=1e-7)
@@ -166,33 +162,33 @@ def test_float32_rows_are_checked_in_float64(moons: Any, rows: int, C: float, to
     assert violation(problem, found.value.beta, RBF(gamma=0.5)(X)) <= tolerance * (1 + 1e-6)
 
 
-def test_a_start_is_gone_on_from(moons: Any, small_sets: None) -> None:
+def test_a_start_is_gone_on_from(moons: Any) -> None:
     X, y = moons
-    first = solve(classes(X, y))
-    again = solve(classes(X, y), start=first.value.beta)
+    first = solve(classes(X, y), working_rows=SMALL)
+    again = solve(classes(X, y), start=first.value.beta, working_rows=SMALL)
     assert again.value.steps == 0
-    along = solve(classes(X, y, C=1.2), start=first.value.beta)
-    assert along.value.steps < solve(classes(X, y, C=1.2)).value.steps
+    along = solve(classes(X, y, C=1.2), start=first.value.beta, working_rows=SMALL)
+    assert along.value.steps < solve(classes(X, y, C=1.2), working_rows=SMALL).value.steps
     assert along.certificate.holds
 
 
-def test_the_dual_rises_from_round_to_round(moons: Any, small_sets: None) -> None:
-    trace = np.array(solve(classes(*moons, C=10.0)).trace)
+def test_the_dual_rises_from_round_to_round(moons: Any) -> None:
+    trace = np.array(solve(classes(*moons, C=10.0), working_rows=SMALL).trace)
     assert (np.diff(trace) >= -1e-9 * abs(trace[-1])).all()
 
 
 @pytest.mark.parametrize("limit", [{"max_iter": 5}, {"time_limit": 0.0}, {"max_iter": 0}])
-def test_limits_return_a_feasible_point_that_says_so(moons: Any, small_sets: None, limit: Any) -> None:
+def test_limits_return_a_feasible_point_that_says_so(moons: Any, limit: Any) -> None:
     X, y = moons
     problem = classes(X, y)
-    found = solve(problem, **limit)
+    found = solve(problem, **limit, working_rows=SMALL)
     assert not found.certificate.holds
     assert found.value.steps <= limit.get("max_iter", np.inf)
     assert found.value.beta.sum() == pytest.approx(0, abs=1e-12)
     assert violation(problem, found.value.beta, RBF(gamma=0.5)(X)) == pytest.approx(found.certificate.value)
 
 
-def test_progress_and_an_interruption_keep_the_best(moons: Any, small_sets: None) -> None:
+def test_progress_and_an_interruption_keep_the_best(moons: Any) -> None:
     seen: list[BoxProgress] = []
 
     def watch(progress: BoxProgress) -> None:
@@ -201,7 +197,7 @@ def test_progress_and_an_interruption_keep_the_best(moons: Any, small_sets: None
             raise KeyboardInterrupt
 
     with pytest.raises(FitInterrupted) as caught:
-        solve(classes(*moons), callback=watch)
+        solve(classes(*moons), callback=watch, working_rows=SMALL)
     assert [progress.iterations for progress in seen] == sorted(progress.iterations for progress in seen)
     assert seen[-1].gap < seen[0].gap
     assert seen[-1].seconds >= seen[0].seconds
@@ -233,12 +229,12 @@ def test_one_row() -> None:
     assert without.value.beta[0] == pytest.approx(1.0)
 
 
-def test_what_an_interrupted_fit_says_of_itself_is_of_float64(moons: tuple[Any, Any], small_sets: None) -> None:
+def test_what_an_interrupted_fit_says_of_itself_is_of_float64(moons: tuple[Any, Any]) -> None:
     X, y = moons
     problem = classes(X, y, tolerance=1e-4)
     assert problem.rows.gram.dtype == np.float32
     with pytest.raises(FitInterrupted) as caught:
-        solve(problem, callback=stop_at_iteration(21))
+        solve(problem, callback=stop_at_iteration(21), working_rows=SMALL)
     solution = caught.value.solution
     found = violation(problem, solution.value.beta, RBF(gamma=0.5)(X))
     assert solution.certificate.value == pytest.approx(found, rel=1e-10)

@@ -17,9 +17,9 @@ DENSE = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint32)
 
 @given(NUMBERS, st.floats(0, 2), st.floats(0.01, 3), st.floats(0, 4), st.floats(0, 4))
 def test_the_best_answer_is_worth_most(slope: float, epsilon: float, bend: float, low: float, high: float) -> None:
-    beta, free = loops.best(slope, epsilon, bend, -low, high)
+    beta, free = loops.maximize_term(slope, epsilon, bend, -low, high)
     grid = np.linspace(-low, high, 101)
-    worth = [loops.worth.plain(b, slope, epsilon, bend) for b in (beta, *grid)]
+    worth = [loops.evaluate_term.plain(b, slope, epsilon, bend) for b in (beta, *grid)]
     assert worth[0] >= max(worth[1:]) - 1e-12
     assert -low <= beta <= high
     assert not free or (-low < beta < high and beta != 0)

@@ -27,18 +27,18 @@ def features() -> Array:
     return np.column_stack([rng.normal(size=(150, 6)), rng.normal(size=150) + 5.0])
 
 
-def of_classes(rows: Any, features: Array, *, C: float = 1.0, intercept: bool = True) -> BoxProblem:
+def for_classes(rows: Any, features: Array, *, C: float = 1.0, intercept: bool = True) -> BoxProblem:
     noise = np.random.default_rng(1).normal(size=len(features))
     y = np.where(features[:, 0] - features[:, 1] + 0.5 * noise > 0.7, 1.0, -1.0)
     return BoxProblem(rows, y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0), 0.0, intercept)
 
 
-def of_numbers(rows: Any, features: Array, *, C: float = 1.0, intercept: bool = True) -> BoxProblem:
+def for_numbers(rows: Any, features: Array, *, C: float = 1.0, intercept: bool = True) -> BoxProblem:
     t = np.sin(features[:, 0]) + 3.0 + 0.3 * np.random.default_rng(1).normal(size=len(features))
     return BoxProblem(rows, t, np.full(len(t), -C), np.full(len(t), C), 0.1, intercept)
 
 
-@pytest.mark.parametrize("kind", [of_classes, of_numbers])
+@pytest.mark.parametrize("kind", [for_classes, for_numbers])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("C", [0.01, pytest.param(1.0, marks=MINUTES), pytest.param(30.0, marks=MINUTES)])
 @pytest.mark.parametrize("size", [1.0, 1e-4, 1e5])
@@ -57,7 +57,7 @@ def test_it_is_the_problem_of_the_kernel_matrix(
     np.testing.assert_allclose(size * features @ found.value.weights + found.value.intercept, found.value.scores)
 
 
-@pytest.mark.parametrize("kind", [of_classes, of_numbers])
+@pytest.mark.parametrize("kind", [for_classes, for_numbers])
 @pytest.mark.parametrize("C", [1e-5, 1e-7, 1e-30])
 def test_low_prices_do_not_hold_the_intercept_back(features: Array, kind: Any, C: float) -> None:
     found = feature_machine.solve(kind(FeatureRows.of(features.copy()), features, C=C))
@@ -69,7 +69,7 @@ def test_low_prices_do_not_hold_the_intercept_back(features: Array, kind: Any, C
 
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-3, 1e-6])
 def test_the_gap_of_what_is_returned_is_the_one_certified(features: Array, tolerance: float) -> None:
-    problem = of_classes(FeatureRows.of(features.copy()), features)
+    problem = for_classes(FeatureRows.of(features.copy()), features)
     solution = feature_machine.solve(problem, tolerance=tolerance)
     point = solution.value
     margins = np.abs(problem.lower + problem.upper) * np.maximum(0, 1 - problem.target * point.scores)
@@ -84,7 +84,7 @@ def test_the_gap_of_what_is_returned_is_the_one_certified(features: Array, toler
 
 def test_an_intercept_costs_nothing(features: Array) -> None:
     """Targets moved by any number move the intercept by it, and nothing else."""
-    problem = of_numbers(FeatureRows.of(features.copy()), features)
+    problem = for_numbers(FeatureRows.of(features.copy()), features)
     moved = BoxProblem(problem.rows, problem.target + 50.0, problem.lower, problem.upper, problem.epsilon)
     a, b = (feature_machine.solve(each, tolerance=1e-10).value for each in (problem, moved))
     np.testing.assert_allclose(b.weights, a.weights, atol=1e-6)
@@ -101,7 +101,7 @@ def test_no_violated_margin_at_an_infinite_price(features: Array) -> None:
 
 
 def test_a_start_at_the_optimum_stays_there(features: Array) -> None:
-    problem = of_classes(FeatureRows.of(features.copy()), features)
+    problem = for_classes(FeatureRows.of(features.copy()), features)
     first = feature_machine.solve(problem, tolerance=1e-4)
     again = feature_machine.solve(problem, tolerance=1e-4, start=first.value.beta)
     assert again.certificate.holds
@@ -111,14 +111,14 @@ def test_a_start_at_the_optimum_stays_there(features: Array) -> None:
 
 @pytest.mark.parametrize("limit", [{"max_iter": 2}, {"time_limit": 0.0}])
 def test_limits_return_a_point_that_says_how_far_it_is(features: Array, limit: Any) -> None:
-    solution = feature_machine.solve(of_classes(FeatureRows.of(features.copy()), features), tolerance=1e-8, **limit)
+    solution = feature_machine.solve(for_classes(FeatureRows.of(features.copy()), features), tolerance=1e-8, **limit)
     assert not solution.certificate.holds
     assert abs(solution.value.beta.sum()) < 1e-12
     assert np.isfinite(solution.value.scores).all()
 
 
 def test_ctrl_c_keeps_the_best_point_so_far(features: Array) -> None:
-    problem = of_classes(FeatureRows.of(features.copy()), features)
+    problem = for_classes(FeatureRows.of(features.copy()), features)
     with pytest.raises(FitInterrupted) as interruption:
         feature_machine.solve(problem, tolerance=1e-10, callback=stop_at_iteration(5))
     solution = interruption.value.solution
@@ -139,7 +139,7 @@ def test_ctrl_c_in_any_pass_leaves_a_point_and_its_own_gap(
     features: Array, monkeypatch: pytest.MonkeyPatch, pass_: int
 ) -> None:
     monkeypatch.setattr(MarginRows, "transposed_times", interrupted_at(pass_, MarginRows.transposed_times))
-    problem = of_numbers(FeatureRows.of(features.copy()), features)
+    problem = for_numbers(FeatureRows.of(features.copy()), features)
     with pytest.raises(FitInterrupted) as interruption:
         feature_machine.solve(problem, tolerance=1e-12)
     point, certificate = interruption.value.solution.value, interruption.value.solution.certificate
@@ -152,15 +152,15 @@ def test_ctrl_c_in_any_pass_leaves_a_point_and_its_own_gap(
 def test_ctrl_c_between_two_rounds_does_not_count_the_intercept_twice(
     features: Array, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    problem = of_numbers(None, features)
+    problem = for_numbers(None, features)
     losses = MarginLosses(problem.target, problem.lower, problem.upper, np.zeros(len(features)), problem.epsilon)
     newton = FreeIntercept(MarginProblem(MarginRows.of(features, 10.0), losses), 1e-9, 100)
     newton.step()
     before = newton.intercept
-    assert abs(newton.here.w[-1]) > 1e-6
+    assert abs(newton.point.w[-1]) > 1e-6
     monkeypatch.setattr(MarginRows, "transposed_times", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        newton._new_round(newton.here)
+        newton._new_round(newton.point)
     assert newton.intercept == before
 
 
@@ -176,17 +176,17 @@ def test_features_of_any_size_are_the_same_rows() -> None:
 
 def test_a_gap_that_the_free_intercept_leaves_is_narrowed_further(monkeypatch: pytest.MonkeyPatch) -> None:
     """Newton's method may be where it was asked to be while β, brought to a sum of 0, is not."""
-    monkeypatch.setattr("mercer.svm._margin_newton.FEW", 0)
+    monkeypatch.setattr("mercer.svm._margin_newton.SMALL_SIZE", 0)
     narrowed, aim_lower = list[float](), FreeIntercept.aim_lower
 
     def noted(self: FreeIntercept) -> None:
-        narrowed.append(self.judgement.share)
+        narrowed.append(self.objectives.share)
         aim_lower(self)
 
     monkeypatch.setattr(FreeIntercept, "aim_lower", noted)
     for seed in range(5):
         psi = np.random.default_rng(seed).normal(size=(150, 5)) + 30.0
-        solution = feature_machine.solve(of_classes(FeatureRows.of(psi.copy()), psi, C=9.0), tolerance=1.0)
+        solution = feature_machine.solve(for_classes(FeatureRows.of(psi.copy()), psi, C=9.0), tolerance=1.0)
         assert solution.certificate.holds
         assert abs(solution.value.beta.sum()) < 1e-9
     assert narrowed
@@ -194,12 +194,12 @@ def test_a_gap_that_the_free_intercept_leaves_is_narrowed_further(monkeypatch: p
 
 def test_a_price_that_no_row_can_pay_is_told(features: Array) -> None:
     """Classes that no hyperplane separates have no optimum where every violation costs infinitely much."""
-    problem = of_classes(FeatureRows.of(features.copy()), features, C=np.inf)
+    problem = for_classes(FeatureRows.of(features.copy()), features, C=np.inf)
     certificate = feature_machine.solve(problem, max_iter=200).certificate
     assert not certificate.holds
     assert "C is too high" in certificate.sentence
 
 
 def test_a_price_beyond_numbers_is_capped_as_an_infinite_one(features: Array) -> None:
-    problem = of_classes(FeatureRows.of(1e5 * features), features, C=1e300)
+    problem = for_classes(FeatureRows.of(1e5 * features), features, C=1e300)
     assert "C is too high" in feature_machine.solve(problem, max_iter=20).certificate.sentence

@@ -13,7 +13,7 @@ from mercer.matrices import Coordinates, DenseDesign, Observations
 from mercer.optim import proximal_newton
 from mercer.optim.squared_hinge import SquaredHinge, SquaredHingeProblem
 from mercer.svm._hinge_lasso import HingeColumns, HingeLasso
-from mercer.svm._margins import MarginRows, run
+from mercer.svm._margins import MarginRows, run_descents
 
 
 def data() -> tuple[Any, Any, Any]:
@@ -33,7 +33,7 @@ def test_the_gap_at_the_returned_point_bounds_the_distance(stored: bool, constan
     X, y, weight = data()
     rows = MarginRows.of(sparse.csr_array(X) if stored else X, constant)
     descent = HingeLasso(HingeColumns(rows), y, weight, 1e-10, 1000)
-    run([descent], 0)
+    run_descents([descent], 0)
     solution = descent.solution()
     X = np.column_stack([X, np.full(len(y), constant)]) if constant else X
     beta = solution.value.beta
@@ -52,9 +52,9 @@ def test_conjugate_gradients_find_the_same(monkeypatch: pytest.MonkeyPatch) -> N
     columns = HingeColumns(MarginRows.of(sparse.csr_array(X), 1.0))
     found = []
     for most in (1_000, 0):
-        monkeypatch.setattr("mercer.svm._hinge_lasso.MOST_FACTORISED", most)
+        monkeypatch.setattr("mercer.svm._hinge_lasso.MAX_FACTORIZED", most)
         descent = HingeLasso(columns, y, weight, 1e-12, 1000)
-        run([descent], 0)
+        run_descents([descent], 0)
         assert descent.solution().certificate.holds
         found.append(descent.w)
     np.testing.assert_allclose(found[1], found[0], atol=1e-6)
@@ -65,7 +65,7 @@ def test_coefficients_that_outnumber_the_rows_move_together_too() -> None:
     X = rng.normal(size=(60, 300))
     y = np.where(X[:, :5].sum(axis=1) + rng.normal(size=60) > 0, 1.0, -1.0)
     descent = HingeLasso(HingeColumns(MarginRows.of(X, 1.0)), y, np.ones(60), 1e-8, 300)
-    run([descent], 0)
+    run_descents([descent], 0)
     assert descent.solution().certificate.holds
 
 
@@ -77,6 +77,6 @@ def test_proximal_newton_finds_the_same() -> None:
     problem = SquaredHingeProblem(Observations(design, y, weight), SquaredHinge(), strengths)  # type: ignore[arg-type]
     found = proximal_newton.solve(problem, tolerance=1e-8)
     descent = HingeLasso(HingeColumns(MarginRows.of(X, 0.0)), y, weight, 1e-12, 1000)
-    run([descent], 0)
+    run_descents([descent], 0)
     assert found.certificate.holds
     np.testing.assert_allclose(found.value, descent.w, atol=1e-6)

@@ -168,7 +168,7 @@ def test_a_fit_cut_short_says_why_with_what_evidence_and_what_to_do() -> None:
 def test_ctrl_c_keeps_the_best_so_far(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = standardised(load_digits)
     watch = nullcontext(SimpleNamespace(progress=interrupt))
-    monkeypatch.setattr("mercer.base.progress.watched", lambda *_, **__: watch)
+    monkeypatch.setattr("mercer.svm._linear_svc.watch_fit", lambda *_, **__: watch)
     model = LinearSVC(**KINDS[kind])
     with pytest.raises(FitInterrupted) as stopped:
         model.fit(X, y)

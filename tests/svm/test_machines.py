@@ -9,7 +9,7 @@ import pytest
 
 from mercer._errors import DataError
 from mercer.optim.span.kernel_rows import KernelRows
-from mercer.svm._base import solved
+from mercer.svm._base import solve_machines
 from mercer.svm._box_problem import BoxProblem
 
 LIMITS: dict[str, Any] = {"name": "a machine", "verbose": False, "tolerance": 1e-3, "max_iter": -1}
@@ -21,7 +21,7 @@ def problem() -> BoxProblem:
 
 
 def test_once_stopped_the_remaining_machines_stay_at_zero() -> None:
-    machines = solved([(problem(), None)] * 3, callback=lambda progress: True, time_limit=None, **LIMITS)
+    machines = solve_machines([(problem(), None)] * 3, callback=lambda progress: True, time_limit=None, **LIMITS)
     assert machines.interruption is None
     assert not machines.worst.holds
     assert [solution.value.beta.any() for solution in machines.solutions[1:]] == [False, False]
@@ -29,17 +29,19 @@ def test_once_stopped_the_remaining_machines_stay_at_zero() -> None:
 
 @pytest.mark.parametrize("time_limit", [None, 60.0])
 def test_left_alone_all_are_solved(time_limit: float | None) -> None:
-    machines = solved([(problem(), None)] * 3, callback=None, time_limit=time_limit, **LIMITS)
+    machines = solve_machines([(problem(), None)] * 3, callback=None, time_limit=time_limit, **LIMITS)
     assert machines.worst.holds
     assert len(machines.iterations) == 3
 
 
 def test_a_callback_may_answer_in_numbers_of_numpy() -> None:
     box = problem()
-    machines = solved([(box, None), (box, None)], callback=lambda p: np.float64(p.gap) > 0, time_limit=None, **LIMITS)
+    machines = solve_machines(
+        [(box, None), (box, None)], callback=lambda p: np.float64(p.gap) > 0, time_limit=None, **LIMITS
+    )
     assert machines.interruption is None
     assert [s.certificate.holds for s in machines.solutions] == [False, False]
-    machines = solved([(box, None)], callback=lambda p: "no answer", time_limit=None, **LIMITS)
+    machines = solve_machines([(box, None)], callback=lambda p: "no answer", time_limit=None, **LIMITS)
     assert machines.worst.holds
 
 
@@ -48,4 +50,4 @@ def test_a_kernel_beyond_numbers_is_refused() -> None:
     box = BoxProblem(rows, np.array([1.0, -1.0]), np.array([0.0, -1.0]), np.array([1.0, 0.0]))
     start = np.array([1.0, -1.0])
     with np.errstate(invalid="ignore"), pytest.raises(DataError, match="not finite"):
-        solved([(box, start)], callback=None, time_limit=None, **LIMITS)
+        solve_machines([(box, start)], callback=None, time_limit=None, **LIMITS)

@@ -14,9 +14,9 @@ from scipy.optimize import minimize
 
 from mercer.svm import _margin_newton as margin_newton
 from mercer.svm._crammer_singer import ClassLosses, ClassProblem, CrammerSingerNewton
-from mercer.svm._dual_descent import CrammerSinger, DualDescent
+from mercer.svm._dual_descent import CrammerSingerDescent, DualDescent
 from mercer.svm._margin_newton import MarginNewton, newton_step
-from mercer.svm._margins import MarginLosses, MarginProblem, MarginRows, run
+from mercer.svm._margins import MarginLosses, MarginProblem, MarginRows, run_descents
 
 LOSSES = ["hinge", "squared hinge", "tube", "squared tube"]
 SOLVERS = {"Newton": MarginNewton, "dual descent": DualDescent}
@@ -25,8 +25,8 @@ SOLVERS = {"Newton": MarginNewton, "dual descent": DualDescent}
 def losses(kind: str, t: Any, weight: Any) -> MarginLosses:
     squared = kind.startswith("squared")
     if kind.endswith("hinge"):
-        return MarginLosses.of_classes(np.where(t > 0, 1.0, -1.0), weight, squared=squared)
-    return MarginLosses.of_numbers(t, weight, 0.3, squared=squared)
+        return MarginLosses.for_classes(np.where(t > 0, 1.0, -1.0), weight, squared=squared)
+    return MarginLosses.for_numbers(t, weight, 0.3, squared=squared)
 
 
 def written_out(kind: str, t: Any, weight: Any, eta: Any) -> float:
@@ -46,7 +46,7 @@ def problem(kind: str, seed: int = 0, n: int = 60, d: int = 4, stored: bool = Fa
 
 def solved(made: MarginProblem, solver: str, gap: float = 1e-9) -> Any:
     descent = SOLVERS[solver](made, gap, 100_000)
-    run([descent], 0)
+    run_descents([descent], 0)
     return descent.solution()
 
 
@@ -130,14 +130,14 @@ def test_of_few_rows_newton_works_in_their_space(kind: str) -> None:
 def test_conjugate_gradients_find_the_same(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made, _, _ = problem(kind, stored=True)
     factorised = solved(made, "Newton").value.w
-    monkeypatch.setattr("mercer.svm._margin_newton.MOST_FACTORISED", 0)
+    monkeypatch.setattr("mercer.svm._margin_newton.MAX_FACTORIZED", 0)
     np.testing.assert_allclose(solved(made, "Newton").value.w, factorised, rtol=1e-5, atol=1e-6)
 
 
 def test_steps_that_are_cut_short_say_so() -> None:
     for solver in SOLVERS.values():
         descent = solver(problem("hinge")[0], 1e-9, 2)
-        run([descent], 0)
+        run_descents([descent], 0)
         solution = descent.solution()
         assert not solution.certificate.holds
         assert solution.value.n_iter == 2
@@ -146,7 +146,7 @@ def test_steps_that_are_cut_short_say_so() -> None:
 def all_classes(solver: str, rows: MarginRows, codes: Any, weight: Any) -> Any:
     if solver == "Newton":
         return CrammerSingerNewton(ClassProblem(rows, ClassLosses(codes, weight, 3)), 1e-8, 100)
-    return CrammerSinger(rows, codes, weight, 3, 1e-8, 100_000)
+    return CrammerSingerDescent(rows, codes, weight, 3, 1e-8, 100_000)
 
 
 @pytest.mark.parametrize("solver", ["Newton", "dual descent"])
@@ -157,7 +157,7 @@ def test_crammer_and_singers_dual_meets_their_primal(solver: str) -> None:
     codes = np.argmax(X + rng.normal(size=(80, 3)), axis=1).astype(np.int32)
     for rows in (MarginRows.of(X, 0.0), MarginRows.of(sparse.csr_array(X), 0.0)):
         descent = all_classes(solver, rows, codes, weight)
-        run([descent], 0)
+        run_descents([descent], 0)
         W, alpha, _ = descent.solution().value
         own = np.arange(3) == codes[:, None]
         scores = X @ W[:-1]
@@ -182,15 +182,15 @@ def test_entries_stored_twice_and_wide_numbers_of_columns() -> None:
 def test_machines_side_by_side_end_where_they_do_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     problems = [problem("squared hinge", seed)[0] for seed in (0, 1)]
     alone = [MarginNewton(one, 1e-9, 100) for one in problems]
-    run(alone, 1)
+    run_descents(alone, 1)
     told: list[tuple[int, float, float]] = []
-    monkeypatch.setattr("mercer.svm._margins.WORTH_THREADS", 0)
+    monkeypatch.setattr("mercer.svm._margins.THREADED_SIZE", 0)
     together = [MarginNewton(one, 1e-9, 100) for one in problems]
-    run(together, 1, progress=lambda *progress: told.append(progress))
+    run_descents(together, 1, progress=lambda *progress: told.append(progress))
     for mine, yours in zip(alone, together, strict=True):
         np.testing.assert_array_equal(mine.solution().value.w, yours.solution().value.w)
     assert [number for number, _, _ in told] == list(range(1, len(told) + 1))
-    assert told[-1][1] == pytest.approx(sum(one.judgement.primal for one in together))
+    assert told[-1][1] == pytest.approx(sum(one.objectives.primal for one in together))
     assert told[-1][2] <= 1e-9
 
 
@@ -218,7 +218,7 @@ def test_classes_of_which_no_row_is_in_doubt_have_no_curvature_in_common() -> No
     codes = np.digitize(x, [-1.0, 1.0]).astype(np.int32)
     X = np.column_stack([x, x**2])
     descent = all_classes("Newton", MarginRows.of(X, 1.0), codes, np.full(60, 10.0))
-    run([descent], 0)
+    run_descents([descent], 0)
     assert descent.solution().certificate.holds
     assert (np.argmax(np.column_stack([X, np.ones(60)]) @ descent.solution().value[0], axis=1) == codes).all()
 
@@ -228,11 +228,11 @@ def test_a_curvature_that_is_no_number_ends_the_search_where_it_is(monkeypatch: 
     made, *_ = problem("absolute")
     descent = MarginNewton(made, 1e-9, 100)
     descent.step()
-    before = descent.here
+    before = descent.point
     monkeypatch.setattr(margin_newton, "newton_step", lambda hessian, gradient: np.full_like(gradient, np.nan))
     descent.step()
     assert descent.finished
-    np.testing.assert_array_equal(descent.here.w, before.w)
+    np.testing.assert_array_equal(descent.point.w, before.w)
 
 
 def exact(values: Any) -> list[Any]:
@@ -256,9 +256,9 @@ def test_far_from_the_origin_the_gap_includes_its_own_rounding(far: float, colum
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, columns)) + far
     t = X[:, 0] - 2 * X[:, 1] + rng.normal(size=40)
-    made = MarginProblem(MarginRows.of(X, 1.0), MarginLosses.of_numbers(t, np.ones(40), 0.3, squared=False))
+    made = MarginProblem(MarginRows.of(X, 1.0), MarginLosses.for_numbers(t, np.ones(40), 0.3, squared=False))
     descent = MarginNewton(made, 1e-8, 300)
-    run([descent], 0)
+    run_descents([descent], 0)
     solution = descent.solution()
     true = exact_gap(X, t, solution.value.w, solution.value.beta)
     assert solution.certificate.value >= true
@@ -285,8 +285,8 @@ def test_so_does_that_of_several_classes(far: float) -> None:
     X += far
     rows = MarginRows.of(X, 1.0)
     newton = CrammerSingerNewton(ClassProblem(rows, ClassLosses(codes, np.ones(30), 3)), 1e-8, 500)
-    descent = CrammerSinger(rows, codes, np.ones(30), 3, 1e-8, 300)
-    run([newton, descent], 0)
+    descent = CrammerSingerDescent(rows, codes, np.ones(30), 3, 1e-8, 300)
+    run_descents([newton, descent], 0)
     for solution in (newton.solution(), descent.solution()):
         true = exact_class_gap(X, codes, solution.value.w, solution.value.beta)
         assert solution.certificate.value >= true

@@ -1,4 +1,7 @@
-"""Support vector machines on features that approximate the kernel: made once for all machines, and for new rows."""
+"""Support vector machines on features that approximate the kernel.
+
+The features are computed once for all machines, and for new rows, which are not compared with support vectors.
+"""
 
 from __future__ import annotations
 
@@ -14,66 +17,66 @@ from mercer._memory import refuse_beyond_memory
 from mercer._stored import any_rows, floats, optional, part_of, reals, stored
 from mercer._threads import blas_for, row_blocks
 from mercer._typing import Array
-from mercer.base.kernel_choice import sample_of
-from mercer.kernel_approximation.approximate import Approximation, approximation
+from mercer.base.kernel_choice import sample_row_numbers
+from mercer.kernel_approximation.approximate import Approximation, assess_approximation
 from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import Gram, Kernel, Linear, check_positive_definite
 from mercer.kernels.inputs import count, take
-from mercer.svm._training import ENTRY, LOOKED_AT, MachineTraining
-from mercer.svm.feature_machine import COPIES, FeatureRows
+from mercer.svm._training import DEFINITENESS_SAMPLE, USER_ENTRY_ERROR, TrainingRows
+from mercer.svm.feature_machine import FEATURE_COPIES, FeatureRows
 
-#: rows whose features are made at once for predictions
-ROWS = 4096
-#: seconds that a fit to a sample may take
-SECONDS = 2.0
+#: rows whose features are computed at once for predictions
+PREDICTION_BLOCK = 4096
+#: seconds that a fit to a sample may take when the approximation is assessed
+SAMPLE_FIT_SECONDS = 2.0
 
 
 @stored(map=part_of(), support=any_rows("n", "d"), weights=floats(), centre=optional(reals()))
 @dataclass(frozen=True, eq=False)
-class ByFeatures:
-    """f(x) = ψ(x)·w, of each machine: new rows are never compared with support vectors."""
+class FeatureComparison:
+    """f(x) = ψ(x)·w for each machine, without the support vectors."""
 
     map: Any
     kernel: Kernel
     support: Any
     weights: Array  # (features, machines)
-    #: what the fit has taken from rows, where only the intercept depends on it
+    #: subtracted from rows in the fit, where only the intercept depends on it
     centre: Array | None = None
 
     def times(self, X: Any, v: Array) -> Array:
-        """ψ(X) W; v, the coefficients of the support vectors, is in W already."""
+        """Return ψ(X) W; v, the coefficients of the support vectors, is already contained in W."""
         if isinstance(self.kernel, Linear):
             return np.asarray(X @ self.columns())
         if isinstance(self.map, NystroemMap):
-            # of float64: coefficients of landmarks are large where these are near each other, and cancel
-            return Gram(self.kernel, X, self.map.landmarks).times(self._of_landmarks)
-        blocks = row_blocks(count(X), ROWS)
+            # in float64: coefficients of landmarks that are near each other are large, and cancel
+            return Gram(self.kernel, X, self.map.landmarks).times(self._landmark_coefficients)
+        blocks = row_blocks(count(X), PREDICTION_BLOCK)
         return np.concatenate([self.map(X[rows]) @ self.weights for rows in blocks])
 
     @property
-    def _of_landmarks(self) -> Array:
-        """Coefficients of the landmarks: ψ(x)·w = Σ c k(x, landmark)."""
+    def _landmark_coefficients(self) -> Array:
+        """Return the coefficients c of the landmarks: ψ(x)·w = Σ c k(x, landmark)."""
         return np.asarray(self.map.back @ self.weights)
 
     def columns(self) -> Array:
-        """Weights of the columns of X, a column for each machine, where the kernel is linear."""
-        return np.asarray(self.map.landmarks.T @ self._of_landmarks)
+        """Return the weights of the columns of X for each machine, where the kernel is linear."""
+        return np.asarray(self.map.landmarks.T @ self._landmark_coefficients)
 
     def among(self, a: Array, b: Array) -> Array:
-        """ψ(x)·ψ(z) of support vectors by their positions."""
-        first, second = (self.map(self.centred(take(self.support, positions))) for positions in (a, b))
+        """Return ψ(x)·ψ(z) of support vectors by their positions."""
+        first, second = (self.map(self.centre_rows(take(self.support, positions))) for positions in (a, b))
         return np.asarray(first @ second.T)
 
-    def centred(self, rows: Any) -> Any:
-        """Rows as the fit had them."""
+    def centre_rows(self, rows: Any) -> Any:
+        """Return rows as the fit used them, less the centre."""
         return rows if self.centre is None else rows - self.centre
 
 
-def by_features(kernel: Kernel, map: Any, kept: Any, X: Any, groups: Any, centre: Array | None) -> MachineTraining:
-    """Rows, less their centre if there is one, seen through a feature map; see `_training.by_kernel`."""
+def prepare_by_features(kernel: Kernel, map: Any, kept: Any, X: Any, groups: Any, centre: Array | None) -> TrainingRows:
+    """Prepare rows, less their centre if there is one, by their features; see `_training.prepare_by_kernel`."""
     n = count(kept)
     refuse_beyond_memory(
-        8.0 * COPIES * n * map.n_features,
+        8.0 * FEATURE_COPIES * n * map.n_features,
         f"{map.n_features} features of each of {n:,} rows",
         "use fewer of them (approximate=Nystroem(n_components=…)), or fewer rows",
     )
@@ -85,25 +88,27 @@ def by_features(kernel: Kernel, map: Any, kept: Any, X: Any, groups: Any, centre
         )
     rows = FeatureRows.of(features)
     with blas_for(1):
-        definite = check_positive_definite(kernel, take(kept, sample_of(n, LOOKED_AT)), entry_error=ENTRY)
+        definite = check_positive_definite(
+            kernel, take(kept, sample_row_numbers(n, DEFINITENESS_SAMPLE)), entry_error=USER_ENTRY_ERROR
+        )
 
     def of_pair(i: int, j: int) -> FeatureRows:
         return rows if len(groups) == 1 else rows.take(np.concatenate([groups[i], groups[j]]))
 
     nothing = np.zeros((map.n_features, 0))
-    return MachineTraining(
+    return TrainingRows(
         of_pair,
         rows.diagonal,
         "float64",
         definite,
-        lambda numbers: ByFeatures(map, kernel, take(X, numbers), nothing, centre),
+        lambda numbers: FeatureComparison(map, kernel, take(X, numbers), nothing, centre),
         features=rows,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class KnownFeatures:
-    """`approximate` of a model that takes the features of another one as they are."""
+class FittedFeatures:
+    """`approximate` of a model that uses the fitted features of another one."""
 
     map: Any
 
@@ -114,15 +119,21 @@ class KnownFeatures:
         return np.asarray(self.map(X))
 
 
-def described(model: Any, X: Any, y: Array, weight: Array) -> Approximation:
-    """How good the features of a fitted machine are, also by exact and approximate machines of a sample of the rows."""
-    comparison: ByFeatures = model._comparison
+def assess_features(model: Any, X: Any, y: Array, weight: Array) -> Approximation:
+    """Return how well the features of a fitted machine approximate the kernel.
+
+    This includes a comparison of exact and approximate machines on a sample of the rows.
+    """
+    comparison: FeatureComparison = model._comparison
 
     def values(rows: Any, numbers: Array, others: Any) -> tuple[Array, Array]:
-        if hasattr(model, "classes_") and len(np.unique(y[numbers])) < 2:  # which nobody can tell apart
+        if hasattr(model, "classes_") and len(np.unique(y[numbers])) < 2:  # one class has no boundary
             return np.full((1, 1), np.nan), np.full((1, 1), np.nan)
         growth = count(X) / len(numbers)
-        twins = [_twin(model, comparison.kernel, asked, growth) for asked in (None, KnownFeatures(comparison.map))]
+        twins = [
+            _clone_for_sample(model, comparison.kernel, features, growth)
+            for features in (None, FittedFeatures(comparison.map))
+        ]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for twin in twins:
@@ -130,11 +141,11 @@ def described(model: Any, X: Any, y: Array, weight: Array) -> Approximation:
         exact, approximate = (twin._scores(others, twin._columns()) for twin in twins)
         return exact, approximate
 
-    return approximation(comparison.map, comparison.kernel, X, values)
+    return assess_approximation(comparison.map, comparison.kernel, X, values)
 
 
-def _twin(model: Any, kernel: Kernel, approximate: Any, growth: float) -> Any:
-    """An unfitted model for fewer rows, whose losses count as much beside the penalty as those of all rows."""
-    quiet = {"verbose": False, "callback": None, "warm_start": False, "max_iter": -1, "time_limit": SECONDS}
+def _clone_for_sample(model: Any, kernel: Kernel, approximate: Any, growth: float) -> Any:
+    """Return an unfitted model for fewer rows, whose losses weigh as much against the penalty as those of all rows."""
+    quiet = {"verbose": False, "callback": None, "warm_start": False, "max_iter": -1, "time_limit": SAMPLE_FIT_SECONDS}
     C = model.C if model.scaling == "mean" else min(model.C * growth, np.finfo(float).max)
     return clone(model).set_params(kernel=kernel, approximate=approximate, C=C, **quiet)

@@ -1,4 +1,8 @@
-"""What support vector classification and regression share: rows in, kernel rows for the solver, support vectors out."""
+"""The common base of support vector classification and regression.
+
+`solve_machines` solves the dual problems of a model one after the other, with progress and limits, and keeps a fit that
+is stopped. `SupportVectorMachine` prepares rows, stores support vectors and computes scores.
+"""
 
 from __future__ import annotations
 
@@ -23,33 +27,38 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base.kernel_choice import GAMMA_CONSTRAINTS, KERNEL_CONSTRAINTS, chosen_kernel, is_precomputed
 from mercer.base.kernel_comparison import ByFunction, ByKernel, Precomputed, refuse_no_kernel_matrix, whole_matrix
-from mercer.base.progress import StoppedByCallback, Watch, line
-from mercer.base.validation import Plan, checked, is_sparse, refuse_no_target, refuse_not_finite, refuse_spoilt_target
-from mercer.kernel_approximation.approximate import APPROXIMATE, Approximation, features_for
+from mercer.base.progress import StoppedByCallback, Watch, show_line
+from mercer.base.validation import (
+    Plan,
+    check_rows,
+    is_sparse,
+    refuse_no_target,
+    refuse_not_finite,
+    refuse_spoilt_target,
+)
+from mercer.kernel_approximation.approximate import APPROXIMATE, Approximation, fit_feature_map
 from mercer.kernels import FromFunction, Kernel, KernelHolder, Linear, kernel_from
 from mercer.kernels.inputs import count, take
 from mercer.matrices import Encoded
 from mercer.optim.certificate import Certificate, Solution
 from mercer.svm import _dual as dual
 from mercer.svm import feature_machine
-from mercer.svm._approximate import ByFeatures, KnownFeatures, by_features, described
+from mercer.svm._approximate import FeatureComparison, FittedFeatures, assess_features, prepare_by_features
 from mercer.svm._box_problem import BoxPoint, BoxProblem, BoxProgress, Margins
-from mercer.svm._training import MachineTraining, by_kernel, by_matrix, centre_of
+from mercer.svm._training import TrainingRows, find_centre, prepare_by_kernel, prepare_by_matrix
 from mercer.svm.feature_machine import FeatureRows
-
-# Solving the machines of a model one after the other, with progress and limits; a fit that is stopped is kept.
 
 
 @dataclass(eq=False)
 class Machines:
-    """What a fit has found: a solution for each machine, and the interruption if there was one."""
+    """The solution of each machine of a fit, and the interruption if there was one."""
 
     solutions: list[Solution] = field(default_factory=list)
     interruption: FitInterrupted | None = None
 
     @property
     def worst(self) -> Certificate:
-        """The certificate of the machine that is furthest from its optimum."""
+        """Return the certificate of the machine that is farthest from its optimum."""
         return max((solution.certificate for solution in self.solutions), key=lambda certificate: certificate.value)
 
     @property
@@ -58,17 +67,17 @@ class Machines:
 
     @property
     def weights(self) -> Array:
-        """w of each machine in a column, where rows have features; 0 of those not begun."""
-        found = [solution.value.weights for solution in self.solutions]
-        size = max(len(weights) for weights in found if weights is not None)
-        return np.column_stack([np.zeros(size) if weights is None else weights for weights in found])
+        """Return w of each machine in a column, where rows have features; 0 for machines not begun."""
+        weights_of_machines = [solution.value.weights for solution in self.solutions]
+        size = max(len(weights) for weights in weights_of_machines if weights is not None)
+        return np.column_stack([np.zeros(size) if weights is None else weights for weights in weights_of_machines])
 
     @property
     def iterations(self) -> list[int]:
         return [int(solution.value.steps) for solution in self.solutions]
 
 
-def solved(
+def solve_machines(
     problems: Iterable[tuple[BoxProblem, Array | None]],
     *,
     name: str,
@@ -78,17 +87,17 @@ def solved(
     max_iter: int,
     time_limit: float | None,
 ) -> Machines:
-    """The solution of each problem, from its start; once stopped, the remaining ones stay at zero.
+    """Solve each problem from its start; once stopped, the remaining ones stay at zero.
 
-    Ctrl-C is kept in `interruption`, to be raised again when the machines are stored; that a callback ended the fit is
-    no error.
+    Ctrl-C is kept in `interruption`, to be raised again when the machines are stored; a fit that is ended by a callback
+    is not an error.
     """
     machines, started = Machines(), perf_counter()
-    with _watched(name, verbose, callback) as watch:
+    with _watch_progress(name, verbose, callback) as watch:
         stopped = False
         for problem, start in problems:
             if stopped:
-                machines.solutions.append(_not_begun(len(problem.target), tolerance))
+                machines.solutions.append(_unsolved(len(problem.target), tolerance))
                 continue
             left = None if time_limit is None else max(0.0, time_limit - (perf_counter() - started))
             try:
@@ -104,12 +113,12 @@ def solved(
             except FitInterrupted as interruption:
                 solution, stopped = interruption.solution, True
                 machines.interruption = None if watch.stopped else interruption
-            _refuse_overflow(solution.value)
+            _check_overflow(solution.value)
             machines.solutions.append(solution)
     return machines
 
 
-def _refuse_overflow(point: BoxPoint) -> None:
+def _check_overflow(point: BoxPoint) -> None:
     if not (np.isfinite(point.intercept) and np.isfinite(point.scores).all()):
         raise DataError(
             "The dual coefficients or intercepts are not finite. The input data may contain large values and need to "
@@ -118,30 +127,31 @@ def _refuse_overflow(point: BoxPoint) -> None:
         )
 
 
-def _not_begun(n: int, tolerance: float) -> Solution:
+def _unsolved(n: int, tolerance: float) -> Solution:
     certificate = Margins("KKT", np.inf, tolerance, "the fit was stopped before this machine was begun")
     return Solution(BoxPoint(np.zeros(n), 0.0, np.zeros(n)), certificate, ())
 
 
 @contextmanager
-def _watched(name: str, verbose: Any, callback: Callable[[Any], Any] | None) -> Iterator[Watch]:
-    """A line on the terminal, and a function of the user."""
-    own: list[Callable[..., Any]] = [] if callback is None else [partial(_ask, callback)]
-    with line(name, _of_step) if verbose else nullcontext() as show:
+def _watch_progress(name: str, verbose: Any, callback: Callable[[Any], Any] | None) -> Iterator[Watch]:
+    """Show a line on the terminal if `verbose`, and call the user's function."""
+    own: list[Callable[..., Any]] = [] if callback is None else [partial(_call_user, callback)]
+    with show_line(name, _describe_step) if verbose else nullcontext() as show:
         yield Watch(own if show is None else [show, *own])
 
 
-def _ask(callback: Callable[[Any], Any], progress: BoxProgress) -> None:
-    """Tell the user, who may end the fit by answering True."""
+def _call_user(callback: Callable[[Any], Any], progress: BoxProgress) -> None:
+    """Call the user's function, which ends the fit by returning True."""
     if isinstance(answer := callback(progress), bool | np.bool_) and answer:
         raise StoppedByCallback
 
 
-def _of_step(told: BoxProgress) -> str:
-    return f"{told.iterations} steps, KKT violation {told.violation:.1e}, gap {told.gap:.1e}, {told.seconds:.1f} s"
+def _describe_step(progress: BoxProgress) -> str:
+    steps, violation = f"{progress.iterations} steps", f"KKT violation {progress.violation:.1e}"
+    return f"{steps}, {violation}, gap {progress.gap:.1e}, {progress.seconds:.1f} s"
 
 
-CONSTRAINTS: dict[str, Any] = {
+MACHINE_CONSTRAINTS: dict[str, Any] = {
     "kernel": KERNEL_CONSTRAINTS,
     "degree": [Interval(Integral, 0, None, closed="left")],
     "gamma": GAMMA_CONSTRAINTS,
@@ -162,9 +172,9 @@ CONSTRAINTS: dict[str, Any] = {
 
 
 class SupportVectorMachine(KernelHolder, BaseEstimator):
-    """Parameters, checks and attributes of both machines."""
+    """Parameters, checks and attributes that SVC and SVR have in common."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
+    _parameter_constraints: ClassVar[dict[str, Any]] = MACHINE_CONSTRAINTS
 
     kernel: Any
     degree: int
@@ -198,70 +208,73 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
     _gamma: float
     _fitted_price: float
 
-    # Rows in.
+    # Validation.
 
-    def _checked(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, Any]:
-        """X as numbers, unless the kernel compares other things, and y as a vector."""
+    def _validate(self, X: Any, y: Any, *, numeric: bool) -> tuple[Any, Any]:
+        """Return X as numbers, unless the kernel compares other objects, and y as a vector."""
         refuse_no_target(self, y)
         if is_sparse(X) and is_precomputed(self.kernel):
             raise TypeError("Sparse precomputed kernels are not supported. Give K.toarray().")
-        self._sparse = (is_sparse(X) or isinstance(X, Encoded)) and not self._calls_back()
-        if self._takes_anything():
-            _refuse_other_lengths(X, y)
+        self._sparse = (is_sparse(X) or isinstance(X, Encoded)) and not self._has_function_kernel()
+        if self._accepts_objects():
+            _check_lengths(X, y)
             refuse_spoilt_target(y, numeric=numeric)
             return X, column_or_1d(y, warn=True)
-        X, y = checked(self, X, y, reset=True, y_numeric=numeric, **self._form(X))
+        X, y = check_rows(self, X, y, reset=True, y_numeric=numeric, **self._validation_options(X))
         refuse_not_finite(self, X)
         return X, y
 
-    def _form(self, X: Any) -> dict[str, Any]:
-        """How rows are asked for; encoded ones in the form that the fit had."""
+    def _validation_options(self, X: Any) -> dict[str, Any]:
+        """Return options of the validation: encoded rows become the form that the fit had."""
         sparse = "csr" if self._sparse or is_sparse(X) else False
         return {"dtype": np.float64, "order": "C", "accept_sparse": sparse, "accept_large_sparse": False}
 
-    def _calls_back(self) -> bool:
-        """Whether the kernel is a function of the user's."""
+    def _has_function_kernel(self) -> bool:
+        """Return whether the kernel is a function of the user."""
         return callable(self.kernel) and not isinstance(self.kernel, Kernel)
 
-    def _takes_anything(self) -> bool:
-        """Whether rows need not be numbers, so that nobody but the kernel can check them."""
-        if self._calls_back() or is_precomputed(self.kernel):
-            return self._calls_back()
+    def _accepts_objects(self) -> bool:
+        """Return whether rows may be objects other than numbers, which only the kernel can check."""
+        if self._has_function_kernel() or is_precomputed(self.kernel):
+            return self._has_function_kernel()
         kernel = kernel_from(self.kernel)
-        # a kernel made of a function of the user's is the one kind whose symmetry is not certain
+        # only a kernel made of a user's function may be asymmetric
         return not (kernel.numeric and kernel.symmetric)
 
-    def _bounds(self, weight: Array, factor: Array | float = 1.0) -> Array:
-        """C of every row: C times its weight, divided by the sum of weights if the mean loss is meant (lecture 1)."""
+    def _compute_bounds(self, weight: Array, factor: Array | float = 1.0) -> Array:
+        """Return C of every row: C times its weight, over the sum of weights for the mean loss (lecture 1)."""
         if self.scaling == "mean":
-            weight = weight / weight.max()  # the sum of which is a number
+            weight = weight / weight.max()  # so that the sum is finite
             weight = weight / weight.sum()
         share = weight * factor
-        with np.errstate(over="ignore", invalid="ignore"):  # an infinite price is one, but not of what does not count
+        with np.errstate(over="ignore", invalid="ignore"):  # C may be infinite, but 0 · ∞ is 0 here
             return np.where(share > 0, float(self.C) * share, 0.0)
 
-    # Rows compared.
+    # Preparing rows for the solver.
 
-    def _training(self, X: Any, kept: Array, groups: Sequence[Array] = (np.zeros(0, dtype=int),)) -> MachineTraining:
-        """The `kept` rows ready to be compared, with the numbers of those of each class where pairs of them will be."""
+    def _prepare(self, X: Any, kept: Array, groups: Sequence[Array] = (np.zeros(0, dtype=int),)) -> TrainingRows:
+        """Prepare the `kept` rows for the solver.
+
+        `groups` has the positions of the rows of each class among them, where pairs of classes have machines.
+        """
         whole = np.array_equal(kept, np.arange(count(X)))
         self._gamma = 0.0
         if self.approximate is not None:
-            return self._approximated(X, X if whole else take(X, kept), groups)
+            return self._prepare_by_features(X, X if whole else take(X, kept), groups)
         if is_precomputed(self.kernel):
             refuse_no_kernel_matrix(X, "the kernel matrix")
-            return by_matrix(X if whole else X[np.ix_(kept, kept)], Precomputed, groups=groups)
-        if self._calls_back():
+            return prepare_by_matrix(X if whole else X[np.ix_(kept, kept)], Precomputed, groups=groups)
+        if self._has_function_kernel():
             if (K := whole_matrix(self.kernel, X)) is not None:
                 K = K if whole else K[np.ix_(kept, kept)]
-                return by_matrix(K, lambda numbers: ByFunction(self.kernel, X, numbers), groups=groups)
+                return prepare_by_matrix(K, lambda numbers: ByFunction(self.kernel, X, numbers), groups=groups)
             kernel: Kernel = FromFunction(self.kernel, by_rows=True)
         else:
-            kernel = self._chosen(X)
-        return self._by_kernel(kernel, X if whole else take(X, kept), X, groups)
+            kernel = self._choose_kernel(X)
+        return self._prepare_by_kernel(kernel, X if whole else take(X, kept), X, groups)
 
-    def _by_kernel(self, kernel: Kernel, rows: Any, X: Any, groups: Sequence[Array]) -> MachineTraining:
-        return by_kernel(
+    def _prepare_by_kernel(self, kernel: Kernel, rows: Any, X: Any, groups: Sequence[Array]) -> TrainingRows:
+        return prepare_by_kernel(
             kernel,
             rows,
             X,
@@ -270,75 +283,80 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
             intercept=bool(self.fit_intercept),
         )
 
-    def _approximated(self, X: Any, rows: Any, groups: Sequence[Array]) -> MachineTraining:
-        """The rows seen through features that approximate the kernel, unless that is not worth while."""
+    def _prepare_by_features(self, X: Any, rows: Any, groups: Sequence[Array]) -> TrainingRows:
+        """Prepare rows by features that approximate the kernel, or by the kernel where that is not worthwhile."""
         if is_precomputed(self.kernel):
             raise KernelError(
                 "approximate needs rows to compare, but kernel='precomputed' has all of their kernel matrix already; "
                 "give X and a kernel, or approximate=None."
             )
-        if self._calls_back():
+        if self._has_function_kernel():
             kernel: Kernel = FromFunction(self.kernel)
         else:
-            kernel = self._chosen(X)
-        asked = self.approximate
-        centre = centre_of(kernel, rows) if self.fit_intercept else None
-        near = rows if centre is None else rows - centre
-        map = asked.map if isinstance(asked, KnownFeatures) else features_for(self, kernel, near)
+            kernel = self._choose_kernel(X)
+        centre = find_centre(kernel, rows) if self.fit_intercept else None
+        centred = rows if centre is None else rows - centre
+        map = (
+            self.approximate.map
+            if isinstance(self.approximate, FittedFeatures)
+            else fit_feature_map(self, kernel, centred)
+        )
         if map is None:
-            return self._by_kernel(kernel, rows, X, groups)
-        return by_features(kernel, map, near, X, groups, centre)
+            return self._prepare_by_kernel(kernel, rows, X, groups)
+        return prepare_by_features(kernel, map, centred, X, groups, centre)
 
-    def _chosen(self, X: Any) -> Kernel:
+    def _choose_kernel(self, X: Any) -> Kernel:
         kernel = chosen_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         self._gamma = float(getattr(kernel, "gamma", None) or 0.0)
         return kernel
 
-    def _start(self, n: int, machines: int) -> Array | None:
-        """Coefficients to begin with: those of the last fit to as many rows, grown with C, if they are wanted."""
+    def _warm_start(self, n: int, machines: int) -> Array | None:
+        """Return the coefficients of the last fit, scaled with C, if `warm_start` and the fit had as many rows."""
         if not (self.warm_start and hasattr(self, "_dual_coef_")):
             return None
         columns = self._columns()
         if (self.shape_fit_[0], columns.shape[1]) != (n, machines):
             return None
-        grown = self.C / self._fitted_price
+        growth = self.C / self._fitted_price
         start = np.zeros((n, machines))
-        start[self.support_] = columns * (grown if np.isfinite(grown) else 1.0)
+        start[self.support_] = columns * (growth if np.isfinite(growth) else 1.0)
         return start
 
     def _columns(self) -> Array:
-        """Coefficients of the support vectors, a column for each machine."""
-        return dense(self._dual_coef_).T
+        """Return the coefficients of the support vectors, a column for each machine."""
+        return to_dense(self._dual_coef_).T
 
-    # Support vectors out.
+    # Storing.
 
     def _store_support(
-        self, X: Any, training: MachineTraining, kept: Array, found: Array, dual: Array, machines: Machines
+        self, X: Any, training: TrainingRows, kept: Array, found: Array, dual: Array, machines: Machines
     ) -> None:
-        """Support vectors, by their numbers among the rows kept, and their coefficients as libsvm signs them."""
+        """Store the support vectors, by their positions `found` among the rows kept, and their coefficients with
+        libsvm's signs.
+        """
         numbers = kept[found]
         self.support_ = numbers.astype(np.int32)
         self._comparison = training.comparison(numbers)
-        has_rows = isinstance(self._comparison, ByKernel | ByFeatures)
+        has_rows = isinstance(self._comparison, ByKernel | FeatureComparison)
         self.support_vectors_ = self._comparison.support if has_rows else np.empty((0, 0))
-        self._dual_coef_ = _filled_csr(dual) if self._sparse else dual
+        self._dual_coef_ = _store_all_as_csr(dual) if self._sparse else dual
         self._fitted_price = self.C
         self.shape_fit_ = np.shape(X) if hasattr(X, "shape") else (count(X),)
         self.diagnosis_ = training.definite
         if training.features is not None:
             self._comparison = replace(self._comparison, weights=machines.weights)
-        self.plan_ = _plan(training)
+        self.plan_ = _make_plan(training)
 
-    def _moved(self, intercepts: Array) -> Array:
-        """Intercepts for the rows as they are, from those the solver has found for rows without their centre."""
+    def _shift_to_data(self, intercepts: Array) -> Array:
+        """Return intercepts for the rows as given, from those for rows less their centre."""
         comparison = self._comparison
-        if not isinstance(comparison, ByKernel | ByFeatures) or comparison.centre is None:
+        if not isinstance(comparison, ByKernel | FeatureComparison) or comparison.centre is None:
             return intercepts
         return np.asarray(intercepts - comparison.times(comparison.centre[None, :], self._columns())[0])
 
-    def _solved(self, problems: Iterable[tuple[BoxProblem, Array | None]]) -> Machines:
-        """Each problem solved from its start, as the parameters ask."""
-        return solved(
+    def _solve(self, problems: Iterable[tuple[BoxProblem, Array | None]]) -> Machines:
+        """Solve each problem from its start with the limits that the parameters set."""
+        return solve_machines(
             problems,
             name=type(self).__name__,
             verbose=self.verbose,
@@ -348,15 +366,15 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
             time_limit=self.time_limit,
         )
 
-    def _describe(self, X: Any, kept: Array, y: Array, weight: Array, machines: Machines) -> None:
-        """Set `approximation_` where features stood for the kernel; y and weight are of the rows kept."""
+    def _store_approximation(self, X: Any, kept: Array, y: Array, weight: Array, machines: Machines) -> None:
+        """Store `approximation_` where features stand for the kernel; y and weight belong to the rows kept."""
         self.__dict__.pop("approximation_", None)
-        known, comparison = isinstance(self.approximate, KnownFeatures), self._comparison
-        if isinstance(comparison, ByFeatures) and not known and machines.interruption is None:
-            self.approximation_ = described(self, comparison.centred(take(X, kept)), y, weight)
+        is_fitted, comparison = isinstance(self.approximate, FittedFeatures), self._comparison
+        if isinstance(comparison, FeatureComparison) and not is_fitted and machines.interruption is None:
+            self.approximation_ = assess_features(self, comparison.centre_rows(take(X, kept)), y, weight)
 
     def _finish(self, machines: Machines) -> None:
-        """Say how it went, in scikit-learn's words where it has them; raise what ended the fit, now it is stored."""
+        """Store the certificate, then raise the interruption or warn, in scikit-learn's words where it has them."""
         self.certificate_ = machines.worst
         self.fit_status_ = 0 if machines.worst.holds else 1
         if machines.interruption is not None:
@@ -366,9 +384,9 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
     def _warn(self, worst: Certificate) -> None:
         if not self.diagnosis_.holds:
             found = (
-                "Features leave out what is negative in it"
-                if isinstance(self._comparison, ByFeatures)
-                else "What was found is a point at which no pair of coefficients helps, not the optimum"
+                "The features leave out its negative part"
+                if isinstance(self._comparison, FeatureComparison)
+                else "The result is a point at which no pair of coefficients can improve, not the optimum"
             )
             warn(
                 f"{self.diagnosis_.sentence} {found}; use a positive definite kernel, e.g. RBF.",
@@ -376,9 +394,9 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
             )
         if worst.holds:
             return
-        warn(f"{self._why_it_ended()} {worst}", ConvergenceWarning)
+        warn(f"{self._explain_end()} {worst}", ConvergenceWarning)
 
-    def _why_it_ended(self) -> str:
+    def _explain_end(self) -> str:
         if self.time_limit is not None or self.callback is not None:
             return "The fit was stopped before its tolerance was reached; raise time_limit or max_iter, or lower C."
         if self.max_iter >= 0:
@@ -390,27 +408,27 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
 
     # Predicting.
 
-    def _validated(self, X: Any) -> Any:
-        """X as the fit had it: numbers, sparse or dense alike, or things."""
+    def _validate_new(self, X: Any) -> Any:
+        """Return X in the form that the fit had: numbers, sparse or dense, or objects."""
         check_is_fitted(self)
         name = type(self).__name__
-        if self._takes_anything():
+        if self._accepts_objects():
             return X
-        X = checked(self, X, reset=False, **self._form(X))
+        X = check_rows(self, X, reset=False, **self._validation_options(X))
         if is_sparse(X) and not self._sparse:
             raise DataError(f"cannot use sparse input in {name!r} trained on dense data. Give X.toarray().")
         refuse_not_finite(self, X)
         return sp.csr_matrix(X) if self._sparse else X
 
     def _scores(self, X: Any, columns: Array) -> Array:
-        """Kernel times coefficients, plus intercepts."""
-        X = self._validated(X)
-        self._refuse_altered_counts()
+        """Return the kernel matrix times coefficients, plus intercepts."""
+        X = self._validate_new(X)
+        self._check_counts()
         if not len(columns):
             return np.tile(self._intercept_, (count(X), 1))
         return np.asarray(self._comparison.times(X, columns) + self._intercept_)
 
-    def _refuse_altered_counts(self) -> None:
+    def _check_counts(self) -> None:
         support = self.support_vectors_
         if isinstance(self._comparison, ByKernel) and not self._sparse and self.n_support_.sum() != count(support):
             raise DataError(
@@ -420,7 +438,7 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
 
     @property
     def n_support_(self) -> Array:
-        """Number of support vectors, of each class where there are classes."""
+        """Number of support vectors, for each class where there are classes."""
         try:
             check_is_fitted(self)
         except NotFittedError as error:
@@ -429,15 +447,15 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
 
     @property
     def coef_(self) -> Any:
-        """Weights of the columns, where the kernel is linear; read-only."""
+        """Weights of the columns for a linear kernel; read-only."""
         if not isinstance(self.kernel, Linear) and (callable(self.kernel) or self.kernel != "linear"):
             raise AttributeError("coef_ is only available when using a linear kernel; use decision_function.")
-        coef = self._primal()
+        coef = self._compute_coef()
         (coef.data if is_sparse(coef) else coef).flags.writeable = False
         return coef
 
-    def _primal(self) -> Any:
-        if isinstance(self._comparison, ByFeatures):
+    def _compute_coef(self) -> Any:
+        if isinstance(self._comparison, FeatureComparison):
             return self._comparison.columns().T
         return self._dual_coef_ @ self.support_vectors_
 
@@ -448,34 +466,34 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         return tags
 
 
-def _refuse_other_lengths(X: Any, y: Any) -> None:
-    """Things cannot be checked, but counted."""
+def _check_lengths(X: Any, y: Any) -> None:
+    """Raise if X and y have different lengths or none: objects cannot be validated further."""
     try:
         check_consistent_length(X, y)
     except (TypeError, ValueError) as refusal:
-        raise DataError(f"{refusal}. Give a sequence of things to compare, and one y for each.") from None
+        raise DataError(f"{refusal}. Give a sequence of objects to compare, and one y for each.") from None
     if not count(X):
-        raise EmptyDataError("Found array with 0 sample(s) while a minimum of 1 is required. Look at how X was read.")
+        raise EmptyDataError("Found array with 0 sample(s) while a minimum of 1 is required. Check how X was read.")
 
 
-def _plan(training: MachineTraining) -> Plan:
+def _make_plan(training: TrainingRows) -> Plan:
     if training.features is not None:
-        many = training.features.features.shape[1]
-        path = f"support vectors on {many} features of the kernel, by Newton's method"
+        n_features = training.features.features.shape[1]
+        path = f"support vectors on {n_features} features of the kernel, by Newton's method"
     else:
         how = "by tiles" if training.matrix is None else "in memory"
         path = f"support vectors by decomposition, kernel rows {how}"
     return Plan(path, training.dtype, 1, thread_count(), exact=training.features is None)
 
 
-def _filled_csr(dual: Array) -> Any:
-    """Every coefficient stored, also those that are 0, as scikit-learn has them."""
+def _store_all_as_csr(dual: Array) -> Any:
+    """Return a CSR matrix that stores every coefficient, also zeros, as scikit-learn does."""
     if not dual.size:
         return sp.csr_matrix(dual)
     rows, columns = dual.shape
     return sp.csr_matrix((dual.ravel(), np.tile(np.arange(columns), rows), np.arange(rows + 1) * columns), dual.shape)
 
 
-def dense(coefficients: Any) -> Array:
-    """Coefficients written out."""
+def to_dense(coefficients: Any) -> Array:
+    """Return coefficients as an array."""
     return np.asarray(coefficients.toarray() if is_sparse(coefficients) else coefficients)

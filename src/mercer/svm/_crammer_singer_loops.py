@@ -9,11 +9,11 @@ from mercer.optim.row_order_loops import shuffle
 
 
 @jit(forceinline=True, **IN_ORDER)
-def settle(B, square, own, most, alpha, sorted_bounds):  # type: ignore[no-untyped-def]
+def minimize_row(B, square, own, most, alpha, sorted_bounds):  # type: ignore[no-untyped-def]
     """Minimise ½ square ‖α‖² + B·α with Σ α = 0, where α is at most `most` for the `own` class and 0 for the others.
 
-    α = min(bound, (b − B)/square) for the b that makes the sum vanish: classes are let in from the largest
-    B + square · bound on, until those outside have reached their bounds.
+    α = min(bound, (b − B)/square) for the b that makes the sum vanish: classes enter in decreasing order of B + square
+    · bound, until the remaining ones are at their bounds.
     """
     k = B.shape[0]
     for m in range(k):
@@ -34,10 +34,10 @@ def settle(B, square, own, most, alpha, sorted_bounds):  # type: ignore[no-untyp
 
 @jit(**IN_ORDER)
 def respond(scores, codes, most, centre, hold, alpha, free):  # type: ignore[no-untyped-def]
-    """What rows answer to scores x·W: `alpha`, where each is held to its `centre` by ½ hold ‖α − centre‖².
+    """Compute the `alpha` of rows at scores x·W, each held to its `centre` by ½ hold ‖α − centre‖².
 
-    `free` is 1 for the classes below their bounds, else 0. Returns the losses held, the losses themselves, and how far
-    α is from these, as `dual_descent.respond` does.
+    `free` is 1 for the classes below their bounds, else 0. Returns the losses with that term, the losses without, and
+    the distance of α from the latter, as `_linear_loops.respond` does.
     """
     n, k = scores.shape
     below, B, scratch = np.empty(k), np.empty(k), np.empty(k)
@@ -46,10 +46,10 @@ def respond(scores, codes, most, centre, hold, alpha, free):  # type: ignore[no-
         own, highest = codes[i], -np.inf
         for m in range(k):
             highest = max(highest, scores[i, m] + (0.0 if m == own else 1.0))
-        for m in range(k):  # Σ α = 0: only differences count, and those of classes that meet are small
+        for m in range(k):  # since Σ α = 0 only differences matter, and those of classes that meet are small
             below[m] = scores[i, m] + (0.0 if m == own else 1.0) - highest
             B[m] = below[m] - hold[i] * centre[i, m]
-        settle(B, hold[i], own, most[i], alpha[i], scratch)
+        minimize_row(B, hold[i], own, most[i], alpha[i], scratch)
         worth = moved = 0.0
         for m in range(k):
             a = alpha[i, m]
@@ -65,9 +65,9 @@ def respond(scores, codes, most, centre, hold, alpha, free):  # type: ignore[no-
 
 @jit(**IN_ORDER)
 def sweep(indptr, indices, values, constant, squares, codes, most, order, seed, alpha, W):  # type: ignore[no-untyped-def]
-    """One pass over all rows in random order; W = Σ x αᵀ, with a column for each class, keeps up.
+    """Make one pass over all rows in random order; W = Σ x αᵀ, with a column for each class, is updated.
 
-    Returns the largest difference of slopes between classes that a row could still shift weight between.
+    Returns the largest difference of slopes between classes among which a row could still shift weight.
     """
     n, k = alpha.shape
     d = W.shape[0] - 1
@@ -100,7 +100,7 @@ def sweep(indptr, indices, values, constant, squares, codes, most, order, seed, 
         for m in range(k):
             before[m] = alpha[i, m]
             B[m] -= square * alpha[i, m]
-        settle(B, square, own, most[i], alpha[i], scratch)
+        minimize_row(B, square, own, most[i], alpha[i], scratch)
         for m in range(k):
             before[m] = alpha[i, m] - before[m]
         for entry in range(begin, end):

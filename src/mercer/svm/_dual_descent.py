@@ -1,8 +1,8 @@
-"""Linear support vector machines by descent of the dual, one row at a time: where columns are many.
+"""Linear support vector machines by descent of the dual, one row at a time, for many columns.
 
-Each step finds the best coefficient of one row while all others stay (Hsieh and others 2008); rows that have settled at
-a bound, by more than any other row violates its conditions, are left out until the others have settled too (shrinking).
-Then w and the gap are computed anew from all rows, so that no rounding piles up.
+Each step finds the best coefficient of one row while all others stay (Hsieh and others 2008). Rows at a bound whose
+slope exceeds the largest violation of any other row become inactive until the others have converged (shrinking). Then w
+and the gap are computed again from all rows, so that rounding does not accumulate.
 """
 
 from __future__ import annotations
@@ -17,94 +17,98 @@ from mercer.optim.certificate import Solution
 from mercer.svm import _crammer_singer_loops as crammer_singer_loops
 from mercer.svm import _linear_loops as loops
 from mercer.svm._crammer_singer import ClassLosses
-from mercer.svm._margins import LEAST_GAP, Judgement, MarginPoint, MarginProblem, MarginRows, rounding
+from mercer.svm._margins import LEAST_GAP, MarginObjectives, MarginPoint, MarginProblem, MarginRows, estimate_rounding
 
-#: the gap is looked at when the largest slope has fallen to this portion of that at the last look
-LOOK = 0.1
-#: … and aimed below what is asked for by this much
-BELOW = 0.5
-#: numbers that are read in one step, in as many sweeps as it takes
-STEP = 1 << 22
+#: the gap is computed when the largest slope has fallen to this portion of that at the last check
+CHECK_RATIO = 0.1
+#: … and the slope expected to give the required gap is reduced by this factor
+AIM_RATIO = 0.5
+#: values that are read in one step, in as many sweeps as that takes
+STEP_SIZE = 1 << 22
 
 
-class Sweeps(ABC):
-    """Passes over rows, or columns, in random order, and a look at the gap now and then."""
+class SweepDescent(ABC):
+    """Passes over rows, or columns, in random order, with a computation of the gap now and then."""
 
-    #: sweeps after which to look, whatever the slopes
+    #: sweeps after which the gap is computed, whatever the slopes
     PATIENCE: ClassVar[int] = 100
 
-    judgement: Judgement
+    objectives: MarginObjectives
     w: Array
     beta: Array
 
     def __init__(self, many: int, numbers: int, gap: float, most_sweeps: int, seed: int) -> None:
-        self._asked, self._most_sweeps = max(gap, LEAST_GAP), most_sweeps
-        self._at_once = max(1, STEP // max(1, numbers))
+        self._required, self._most_sweeps = max(gap, LEAST_GAP), most_sweeps
+        self._sweeps_per_step = max(1, STEP_SIZE // max(1, numbers))
         self._seeds = np.random.default_rng(seed)
         self._order = np.arange(many, dtype=np.int32)
         self._aim = 0.0
         self.n_iter = 0
-        self._look()
-        self.trace = [self.judgement.primal]
+        self._check_gap()
+        self.trace = [self.objectives.primal]
 
     @abstractmethod
     def _sweep(self, seed: int) -> float:
-        """Pass once, and return the largest slope met."""
+        """Make one pass, and return the largest slope."""
 
     @abstractmethod
-    def _judged(self) -> Judgement:
+    def _evaluate(self) -> MarginObjectives:
         """Compute w and both objectives from all of β."""
 
     @abstractmethod
     def _rounding(self) -> float:
-        """By how much rounding may hide a part of the gap."""
+        """Return how much of the gap rounding may hide."""
 
-    def _look(self) -> None:
-        self.judgement = self._judged()
-        self._looked, self._looked_at = True, self.n_iter
+    def _check_gap(self) -> None:
+        self.objectives = self._evaluate()
+        self._is_checked, self._last_check = True, self.n_iter
 
     @property
     def finished(self) -> bool:
-        return self._looked and (self.judgement.share <= self._asked or self.n_iter >= self._most_sweeps)
+        return self._is_checked and (self.objectives.share <= self._required or self.n_iter >= self._most_sweeps)
 
     def step(self) -> None:
-        """Some sweeps, until it is time to look."""
-        for _ in range(self._at_once):
-            self._looked = False
+        """Make some sweeps, until the gap is due."""
+        for _ in range(self._sweeps_per_step):
+            self._is_checked = False
             largest = self._sweep(int(self._seeds.integers(1, 2**31)))
             self.n_iter += 1
             if self.n_iter == 1:
-                self._aim = LOOK * largest
-            waited = self.n_iter - self._looked_at >= self.PATIENCE
-            if largest <= self._aim or waited or self.n_iter >= self._most_sweeps:
-                self._look()
-                self._aim = BELOW * largest * max(LOOK, min(1.0, self._asked / max(self.judgement.share, LEAST_GAP)))
+                self._aim = CHECK_RATIO * largest
+            is_overdue = self.n_iter - self._last_check >= self.PATIENCE
+            if largest <= self._aim or is_overdue or self.n_iter >= self._most_sweeps:
+                self._check_gap()
+                self._aim = (
+                    AIM_RATIO
+                    * largest
+                    * max(CHECK_RATIO, min(1.0, self._required / max(self.objectives.share, LEAST_GAP)))
+                )
                 break
-        self.trace.append(self.judgement.primal)
+        self.trace.append(self.objectives.primal)
 
     def solution(self) -> Solution:
-        if not self._looked:
-            self._look()
-        certificate = self.judgement.widened(self._rounding()).certificate(self._asked, f"{self.n_iter} sweeps")
+        if not self._is_checked:
+            self._check_gap()
+        certificate = self.objectives.add_to_gap(self._rounding()).certificate(self._required, f"{self.n_iter} sweeps")
         return Solution(MarginPoint(self.w, self.beta, self.n_iter), certificate, tuple(self.trace))
 
 
-class DualDescent(Sweeps):
-    """Of the losses of two classes, or of numbers."""
+class DualDescent(SweepDescent):
+    """Dual coordinate descent for the losses of two classes, or of numbers."""
 
     def __init__(self, problem: MarginProblem, gap: float, most_sweeps: int, seed: int = 0) -> None:
         self._rows, self._losses = problem.rows, problem.losses
         self.beta = np.zeros(problem.rows.n_rows)
         super().__init__(self._rows.n_rows, self._rows.stored, gap, most_sweeps, seed)
 
-    def _judged(self) -> Judgement:
+    def _evaluate(self) -> MarginObjectives:
         self._active, self._limit = len(self._order), np.inf
         self.w = self._rows.transposed_times(self.beta)
-        loss, away = self._losses.judged(self._rows.times(self.w), self.beta)
-        return Judgement(0.5 * float(self.w @ self.w) + loss, away)
+        loss, away = self._losses.measure(self._rows.times(self.w), self.beta)
+        return MarginObjectives(0.5 * float(self.w @ self.w) + loss, away)
 
     def _rounding(self) -> float:
-        return rounding(self._rows, self._losses, self.w, self._rows.times(self.w), self.beta, 0.0)
+        return estimate_rounding(self._rows, self._losses, self.w, self._rows.times(self.w), self.beta, 0.0)
 
     def _sweep(self, seed: int) -> float:
         rows, state = self._rows, (self._order, self._active, seed, self._limit, self.beta, self.w)
@@ -112,12 +116,13 @@ class DualDescent(Sweeps):
         return float(self._limit)
 
 
-class CrammerSinger(Sweeps):
-    """Of the losses of several classes at once: C times how much another class comes near or above a row's own,
+class CrammerSingerDescent(SweepDescent):
+    """Dual coordinate descent for the losses of several classes at once, where C weighs how far another class comes
+    near or above a row's own:
 
-        ½ ‖W‖² + Σ C [max_m (x·w_m + 1[m ≠ y]) − x·w_y],
+        ½ ‖W‖² + Σ C [max_m (x·w_m + 1[m ≠ y]) − x·w_y].
 
-    whose dual has an α for each row and class: Σ_m α_m = 0, α_m ≤ C 1[m = y] and W = Σ x αᵀ.
+    The dual has an α for each row and class: Σ_m α_m = 0, α_m ≤ C 1[m = y] and W = Σ x αᵀ.
     """
 
     def __init__(
@@ -125,12 +130,12 @@ class CrammerSinger(Sweeps):
     ) -> None:
         self._rows, self._codes, self._weight = rows, codes, weight
         self.beta = np.zeros((rows.n_rows, n_classes))
-        empty = np.flatnonzero(rows.squares == 0)  # of these every class is as near as any other, whatever W is
+        empty = np.flatnonzero(rows.squares == 0)  # all classes have the same score there, whatever W is
         self.beta[empty, codes[empty]] += weight[empty]
         self.beta[empty, (codes[empty] + 1) % n_classes] -= weight[empty]
         super().__init__(rows.n_rows, rows.stored, gap, most_sweeps, seed)
 
-    def _judged(self) -> Judgement:
+    def _evaluate(self) -> MarginObjectives:
         self.w = self._rows.transposed_times(self.beta)
         scores = self._rows.times(self.w)
         own = scores[np.arange(len(scores)), self._codes]
@@ -138,11 +143,13 @@ class CrammerSinger(Sweeps):
         scores[np.arange(len(scores)), self._codes] -= 1.0
         losses = self._weight * (scores.max(axis=1) - own)
         away = losses + np.einsum("ij,ij->i", self.beta, scores)
-        return Judgement(0.5 * float(np.square(self.w).sum() + 2 * losses.sum()), float(np.maximum(away, 0.0).sum()))
+        return MarginObjectives(
+            0.5 * float(np.square(self.w).sum() + 2 * losses.sum()), float(np.maximum(away, 0.0).sum())
+        )
 
     def _rounding(self) -> float:
         losses = ClassLosses(self._codes, self._weight, self.beta.shape[1])
-        return rounding(self._rows, losses, self.w, self._rows.times(self.w), self.beta, 0.0)
+        return estimate_rounding(self._rows, losses, self.w, self._rows.times(self.w), self.beta, 0.0)
 
     def _sweep(self, seed: int) -> float:
         rows, state = self._rows, (self._order, seed, self.beta, self.w)

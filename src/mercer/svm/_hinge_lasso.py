@@ -1,9 +1,9 @@
-"""Squared hinge losses with a penalty of absolute values, ‖w‖₁ + Σ C (1 − y x·w)₊², where columns are many.
+"""Squared hinge losses with an L1 penalty, ‖w‖₁ + Σ C (1 − y x·w)₊², for many columns.
 
-One coefficient at a time moves by a Newton step of its own (Yuan and others 2010), and between sweeps those that are
-not zero move together. The quadratic model of `proximal` is no help here: rows beyond their margins have no curvature,
-and the others are too few to tell so many columns apart. The dual is to maximise Σ yβ − β²/4C with |Xᵀβ| ≤ 1 and
-yβ ≥ 0: the slopes 2C y (1 − y x·w)₊ of the rows, shrunk until they obey that, make a gap.
+One coefficient at a time makes a Newton step (Yuan and others 2010), and between sweeps the nonzero ones move together.
+The quadratic model of `proximal_newton` does not help here: rows beyond their margins have no curvature, and the others
+are too few to distinguish that many columns. The dual is to maximise Σ yβ − β²/4C with |Xᵀβ| ≤ 1 and yβ ≥ 0: the slopes
+2C y (1 − y x·w)₊ of the rows, shrunk until they are feasible, give a gap.
 """
 
 from __future__ import annotations
@@ -20,19 +20,26 @@ from mercer.matrices.squares import column_squares
 from mercer.optim.curvature import Curvature
 from mercer.optim.krylov import conjugate_gradient
 from mercer.svm import _hinge_lasso_loops as loops
-from mercer.svm._dual_descent import Sweeps
-from mercer.svm._margins import Judgement, MarginRows
+from mercer.svm._dual_descent import SweepDescent
+from mercer.svm._margins import MarginObjectives, MarginRows
 
-#: coefficients up to which the Hessian of those that make a step together is factorised
-MOST_FACTORISED = 1_000
-#: conjugate gradients of more end at this portion of the gradient, or after so many products
-RESIDUAL, MOST_PRODUCTS = 1e-3, 100
-#: … and steps in a row, as long as each gains more than this portion of the objective
-MOST_TOGETHER_STEPS, WORTH_MORE = 3, 1e-9
-MOST_HALVINGS = 10
-#: where they outnumber the rows short of their margins, |w| has this portion of the curvature of w² / 2|w₀|, a parabola
-#: above it; that is given up once such a step gains no more than the second portion of the objective
-DAMPING, WORTH_DAMPING = 0.1, 1e-7
+#: coefficients of a joint step up to which the Hessian is factorised
+MAX_FACTORIZED = 1_000
+#: residual at which conjugate gradients end, as a portion of the gradient
+CG_RESIDUAL = 1e-3
+#: products with the Hessian in one run of conjugate gradients
+MAX_CG_PRODUCTS = 100
+#: joint steps between two sweeps
+MAX_FACE_STEPS = 3
+#: gain of a joint step, as a portion of the objective, after which another one is made
+WORTHWHILE_GAIN = 1e-9
+#: halvings of a joint step
+MAX_HALVINGS = 10
+#: where nonzero coefficients outnumber the rows short of their margins, |w| gets this portion of the curvature of
+#: w² / 2|w₀|, a parabola above it
+FACE_DAMPING = 0.1
+#: gain of a damped step, as a portion of the objective, below which no more of them are made
+WORTHWHILE_DAMPED_GAIN = 1e-7
 
 
 class HingeColumns:
@@ -51,8 +58,8 @@ class HingeColumns:
     def n_columns(self) -> int:
         return int(self.X.shape[1])
 
-    def chosen(self, rows: Array, columns: Array) -> Design:
-        """Some columns of some rows."""
+    def select(self, rows: Array, columns: Array) -> Design:
+        """Return some columns of some rows."""
         part = self.X[:, columns]
         plain = Coordinates.plain(len(columns), intercept=False)
         if isinstance(part, np.ndarray):
@@ -61,8 +68,8 @@ class HingeColumns:
 
 
 def _newton_direction(X: Design, h: Array, slopes: Array, damping: Array | None) -> Array:
-    """−(Xᵀ diag(h) X + diag(damping))⁻¹ times the slopes."""
-    if damping is None and X.n_columns <= MOST_FACTORISED:
+    """Return −(Xᵀ diag(h) X + diag(damping))⁻¹ times the slopes."""
+    if damping is None and X.n_columns <= MAX_FACTORIZED:
         return -Curvature.of(X.gram(h)).solve(slopes)
     ridge = np.zeros(X.n_columns) if damping is None else damping
     scale = np.maximum(column_squares(X, h) + ridge, np.finfo(float).tiny)
@@ -70,13 +77,13 @@ def _newton_direction(X: Design, h: Array, slopes: Array, damping: Array | None)
         lambda v: X.transposed_times(h * X.times(v)) + ridge * v,
         -slopes,
         precondition=lambda r: r / scale,
-        tolerance=RESIDUAL,
-        most_steps=MOST_PRODUCTS,
+        tolerance=CG_RESIDUAL,
+        most_steps=MAX_CG_PRODUCTS,
     )
     return np.asarray(found.value)
 
 
-class HingeLasso(Sweeps):
+class HingeLasso(SweepDescent):
     """Sweeps over the columns, for classes y = ±1 and a weight C of each row."""
 
     PATIENCE: ClassVar[int] = 5
@@ -92,54 +99,54 @@ class HingeLasso(Sweeps):
     def _objective(self, w: Array, eta: Array) -> float:
         return float(np.abs(w).sum() + self._weight @ np.square(np.maximum(1 - self._y * eta, 0.0)))
 
-    def _judged(self) -> Judgement:
+    def _evaluate(self) -> MarginObjectives:
         self._active, self._limit = len(self._order), np.inf
         self._eta = np.asarray(self._columns.X @ self.w)
-        for _ in range(MOST_TOGETHER_STEPS):
+        for _ in range(MAX_FACE_STEPS):
             if not self._move_together():
                 break
         short = np.maximum(1 - self._y * self._eta, 0.0)
         slopes = 2 * self._weight * self._y * short
         share = 1 / max(1.0, float(np.abs(self._columns.X.T @ slopes).max(initial=0.0)))
         self.beta = share * slopes
-        # what is lost by the share, and by coefficients that are not at right angles with their slopes
+        # the loss by the share, and by coefficients that are not complementary to their slopes
         gap = (1 - share) ** 2 * float(self._weight @ np.square(short))
         gap += float(np.abs(self.w).sum() - self.w @ (self._columns.X.T @ self.beta))
-        return Judgement(self._objective(self.w, self._eta), max(gap, 0.0))
+        return MarginObjectives(self._objective(self.w, self._eta), max(gap, 0.0))
 
     def _rounding(self) -> float:
-        """Of Σ w_j x_j·β, whose terms may be far larger than their sum."""
+        """Return the rounding of Σ w_j x_j·β, whose terms may be far larger than their sum."""
         sizes = np.asarray(abs(self._columns.X).T @ np.abs(self.beta))
         unit = np.finfo(float).eps * np.sqrt(len(self.beta))
         return float(unit * (np.abs(self.w) @ sizes))
 
     def _move_together(self) -> bool:
-        """A Newton step of all coefficients that are not zero; those that would change their sign end at zero.
+        """Make a Newton step of all nonzero coefficients; those that would change their sign become zero.
 
-        Returns whether another one may be worth its while.
+        Returns whether another step may be worthwhile.
         """
         rows, face = np.flatnonzero(self._y * self._eta < 1), np.flatnonzero(self.w)
         damped = len(face) > len(rows)
         if not (len(face) and len(rows)) or (damped and not self._damping_helps):
             return False
-        X, h, w = self._columns.chosen(rows, face), 2 * self._weight[rows], self.w[face]
+        X, h, w = self._columns.select(rows, face), 2 * self._weight[rows], self.w[face]
         slopes = X.transposed_times(h * (self._eta[rows] - self._y[rows])) + np.sign(w)
-        direction = _newton_direction(X, h, slopes, DAMPING / np.abs(w) if damped else None)
+        direction = _newton_direction(X, h, slopes, FACE_DAMPING / np.abs(w) if damped else None)
         before = self._objective(self.w, self._eta)
-        for halvings in range(MOST_HALVINGS):
-            there = self.w.copy()
-            there[face] = w + 0.5**halvings * direction
-            there[face] = np.where(there[face] * w < 0, 0.0, there[face])
-            eta = np.asarray(self._columns.X @ there)
-            if (value := self._objective(there, eta)) < before:
-                self.w, self._eta = there, eta
+        for halvings in range(MAX_HALVINGS):
+            moved = self.w.copy()
+            moved[face] = w + 0.5**halvings * direction
+            moved[face] = np.where(moved[face] * w < 0, 0.0, moved[face])
+            eta = np.asarray(self._columns.X @ moved)
+            if (value := self._objective(moved, eta)) < before:
+                self.w, self._eta = moved, eta
                 break
         gain = (before - value) / before
-        self._damping_helps = not damped or gain > WORTH_DAMPING
-        return gain > WORTH_MORE
+        self._damping_helps = not damped or gain > WORTHWHILE_DAMPED_GAIN
+        return gain > WORTHWHILE_GAIN
 
     def _sweep(self, seed: int) -> float:
-        # all of them come back at the next look, so that coefficients may be left out early
+        # all coefficients return when the gap is computed, so that they may be dropped early
         state = self._order, self._active, seed, self._limit / len(self._y), self.w, self._eta
         self._active, self._limit = loops.sweep(*self._columns.entries, self._y, self._weight, *state)
         return float(self._limit)

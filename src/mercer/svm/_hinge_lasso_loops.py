@@ -1,4 +1,4 @@
-"""Squared hinge losses with a penalty of absolute values: coordinate descent, column after column.
+"""Squared hinge losses with an L1 penalty: coordinate descent, column after column.
 
 Columns are those of a matrix in Fortran order (an empty `indptr`) or of a CSC matrix.
 """
@@ -10,13 +10,15 @@ import numpy as np
 from mercer._jit import IN_ORDER, jit
 from mercer.optim.row_order_loops import row_span, shuffle
 
-#: a step has to lower the objective by this portion of what its slope promises; it is halved until it does
-SUFFICIENT_DECREASE, MAX_HALVINGS = 0.01, 30
+#: portion of the decrease promised by the slope that a step has to achieve
+SUFFICIENT_DECREASE = 0.01
+#: halvings of a step until it does
+MAX_HALVINGS = 30
 
 
 @jit(forceinline=True, **IN_ORDER)
 def compute_slopes(indptr, indices, values, j, n, y, weight, eta):  # type: ignore[no-untyped-def]
-    """Of the losses in one coefficient: the first derivative and, of rows short of their margin, the second."""
+    """Return the first derivative of the losses in one coefficient and, from rows short of their margin, the second."""
     begin, end = row_span(indptr, j, n)
     first = second = 0.0
     for entry in range(begin, end):
@@ -31,7 +33,7 @@ def compute_slopes(indptr, indices, values, j, n, y, weight, eta):  # type: igno
 
 @jit(forceinline=True, **IN_ORDER)
 def compute_change(indptr, indices, values, j, n, y, weight, eta, step):  # type: ignore[no-untyped-def]
-    """Of the losses, by a step of one coefficient."""
+    """Return the change of the losses by a step of one coefficient."""
     begin, end = row_span(indptr, j, n)
     total = 0.0
     for entry in range(begin, end):
@@ -44,6 +46,7 @@ def compute_change(indptr, indices, values, j, n, y, weight, eta, step):  # type
 
 @jit(forceinline=True, **IN_ORDER)
 def move_coefficient(indptr, indices, values, j, n, eta, step):  # type: ignore[no-untyped-def]
+    """Update η for a step of one coefficient."""
     begin, end = row_span(indptr, j, n)
     for entry in range(begin, end):
         i = entry - begin if indptr.shape[0] == 0 else np.int64(indices[entry])
@@ -52,7 +55,7 @@ def move_coefficient(indptr, indices, values, j, n, eta, step):  # type: ignore[
 
 @jit(forceinline=True, **IN_ORDER)
 def step_to_minimum(first, second, w):  # type: ignore[no-untyped-def]
-    """To the minimum of first · d + ½ second · d² + |w + d|."""
+    """Return the d that minimises first · d + ½ second · d² + |w + d|."""
     if first + 1.0 <= second * w:
         return -(first + 1.0) / second
     if first - 1.0 >= second * w:
@@ -62,10 +65,10 @@ def step_to_minimum(first, second, w):  # type: ignore[no-untyped-def]
 
 @jit(**IN_ORDER)
 def sweep(indptr, indices, values, y, weight, active, n_active, seed, limit, w, eta):  # type: ignore[no-untyped-def]
-    """One pass over the first `n_active` columns of `active`, in random order; `eta` = X w keeps up.
+    """Make one pass over the first `n_active` columns of `active`, in random order; `eta` = X w is updated.
 
-    A coefficient of zero that would stay even if its slope were steeper by `limit` is no longer active. Returns how
-    many stay, and the largest violation of optimality.
+    A coefficient of zero that would stay even if its slope were steeper by `limit` becomes inactive. Returns the number
+    of active columns, and the largest violation of optimality.
     """
     n = eta.shape[0]
     shuffle(active[:n_active], seed)

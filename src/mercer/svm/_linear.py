@@ -1,4 +1,4 @@
-"""What linear support vector machines share: liblinear's rules about parameters, and which solver suits the data."""
+"""The common part of linear support vector machines: liblinear's rules about parameters, and the solver's choice."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from mercer.svm._hinge_lasso import HingeColumns, HingeLasso
 from mercer.svm._margin_newton import MAX_FACTORIZED, MarginNewton
 from mercer.svm._margins import MarginDescent, MarginLosses, MarginProblem, MarginRows, run_descents
 
-#: the gap asked for, as a portion of the objective, for a `tol` of 1: liblinear's slopes of 1e-4 leave about 1e-6
+#: required gap, as a portion of the objective, for a `tol` of 1; liblinear with 1e-4 leaves a gap of about 1e-6
 GAP_PER_TOL = 1e-2
 #: rows up to which Newton's method is worthwhile, however many columns there are
 NEWTON_ROWS = 300
-#: means, in standard deviations of their columns, whose squares leave few digits to the rest
+#: mean of a column, in its standard deviations, whose square leaves few digits to the variation
 FAR_MEAN = 1e5
-#: what overflows leaves a certificate that is no number, which `store` looks for
+#: an overflow leaves a certificate that is not finite, for which `store_fit` raises
 ignore_overflow = np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
-#: penalties that liblinear has for a loss, and whether it takes the primal or the dual problem
+#: penalties that liblinear has for a loss, and the values of `dual` that it supports
 LIBLINEAR_PENALTIES: dict[str, dict[str, tuple[bool, ...]]] = {
     "hinge": {"l2": (True,)},
     "squared_hinge": {"l1": (False,), "l2": (False, True)},
@@ -53,7 +53,7 @@ LIBLINEAR_PENALTIES: dict[str, dict[str, tuple[bool, ...]]] = {
 
 
 def check_supported(penalty: str, loss: str, dual: Any) -> None:
-    """Raise scikit-learn's errors for what liblinear cannot combine; here only L1 with a hinge would be new."""
+    """Raise scikit-learn's errors for combinations that liblinear lacks; only L1 with a hinge is unsupported here."""
     if penalty not in LIBLINEAR_PENALTIES[loss]:
         found = f"The combination of penalty='{penalty}' and loss='{loss}' is not supported"
     elif dual != "auto" and dual not in LIBLINEAR_PENALTIES[loss][penalty]:
@@ -67,7 +67,7 @@ def check_supported(penalty: str, loss: str, dual: Any) -> None:
 
 
 def validate_rows(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Array]:
-    """X in float64 and C order, or CSR, and y; `refuse_spoilt` looks for what is not finite."""
+    """Return X in float64 and C order, or CSR, and y; `check_squares` finds values that are not finite."""
     refuse_no_target(estimator, y)
     options = {"dtype": np.float64, "order": "C", **options}
     X, y = check_rows(estimator, X, y, reset=True, **options)
@@ -90,19 +90,19 @@ def check_squares(estimator: Any, rows: MarginRows) -> None:
 
 
 def fill_row_weights(sample_weight: Any, X: Any) -> Array:
-    """One per row, and not all of them zero."""
+    """Return a weight for each row, not all of them zero."""
     weight = check_weight(sample_weight, X)
     return np.ones(X.shape[0]) if weight is None else weight
 
 
 def intercept_constant(estimator: Any) -> float:
-    """What liblinear writes beside every row: its coefficient, times it, is the intercept."""
+    """Return the constant that liblinear appends to every row; its coefficient times it is the intercept."""
     return float(estimator.intercept_scaling) if estimator.fit_intercept else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class LinearMachineFit:
-    """Coefficients of each class, or of numbers, with that of the constant last, and how they were found."""
+    """Coefficients of each class, or of the one target, with that of the constant last, and their solutions."""
 
     solutions: tuple[Solution, ...]
     W: Array  # (classes, columns + 1)
@@ -111,7 +111,7 @@ class LinearMachineFit:
 
     @property
     def worst(self) -> Solution:
-        """Of the class that is farthest from its optimum."""
+        """Return the solution of the class that is farthest from its optimum."""
         return max(self.solutions, key=lambda solution: solution.certificate.value)
 
 
@@ -125,7 +125,7 @@ class LinearMachineInterrupted(FitInterrupted):
 
 @dataclass(frozen=True)
 class LinearMachineLimits:
-    """How near to the optimum, and after how many steps to give up; the seed is of the order of rows."""
+    """Tolerance, limit of steps, and the seed of the order of rows."""
 
     tol: float
     max_iter: int
@@ -140,7 +140,7 @@ class LinearMachineLimits:
 def fit_ridge(
     rows: MarginRows, losses: Sequence[MarginLosses], limits: LinearMachineLimits, progress: Progress | None
 ) -> LinearMachineFit:
-    """With a squared penalty: a problem for each of the losses."""
+    """Fit a machine with a squared penalty for each of the losses."""
     problems = [MarginProblem(rows, each) for each in losses]
     newton = _is_suited_to_newton(rows, smooth=problems[0].losses.smooth)
     descents: list[MarginDescent] = [
@@ -154,7 +154,9 @@ def fit_ridge(
 
 
 def _is_suited_to_newton(rows: MarginRows, *, smooth: bool) -> bool:
-    """Where rows are fewer than columns they are nearly at right angles, and descent row by row is hard to beat."""
+    """Return whether Newton's method is preferable: rows fewer than columns are nearly orthogonal and suit descent by
+    rows.
+    """
     few = rows.n_columns <= MAX_FACTORIZED or rows.n_rows <= NEWTON_ROWS
     return few or (smooth and rows.n_rows >= rows.n_columns)
 
@@ -168,7 +170,7 @@ def fit_crammer_singer(
     limits: LinearMachineLimits,
     progress: Progress | None,
 ) -> LinearMachineFit:
-    """All classes at once."""
+    """Fit all classes at once."""
     if rows.n_columns * n_classes <= MAX_FACTORIZED:
         problem = ClassProblem(rows, ClassLosses(codes, penalty, n_classes))
         newton = CrammerSingerNewton(problem, limits.gap, limits.max_iter)
@@ -181,7 +183,7 @@ def fit_crammer_singer(
 def fit_lasso(
     rows: MarginRows, losses: Sequence[tuple[Array, Array]], limits: LinearMachineLimits, progress: Progress | None
 ) -> LinearMachineFit:
-    """With a penalty of absolute values, of squared hinge losses: classes as ±1 and C of each row, for each problem."""
+    """Fit squared hinge losses with an L1 penalty: for each problem the classes as ±1, and C of each row."""
     if rows.n_columns <= FULL_COLUMNS and not _is_far_from_zero(rows):
         return _fit_by_proximal_newton(rows, losses, limits, progress)
     columns = HingeColumns(rows)
@@ -193,7 +195,7 @@ def fit_lasso(
 
 
 def _is_far_from_zero(rows: MarginRows) -> bool:
-    """Whether several columns vary so little beside their means that products of them are all alike in float64."""
+    """Return whether several columns vary so little around their means that their products agree in float64."""
     if not isinstance(rows.X, np.ndarray):
         return False
     return int(np.count_nonzero(np.abs(rows.X.mean(axis=0)) > FAR_MEAN * rows.X.std(axis=0))) > 1
@@ -205,7 +207,7 @@ def _fit_by_proximal_newton(
     design = rows.design if rows.constant else rows.plain_design
     strengths = Strengths.none(design.n_columns)
     strengths.l1[:] = 1.0
-    if rows.constant:  # the design has ones instead
+    if rows.constant:  # the design has a column of ones instead
         strengths.l1[-1] = 1 / rows.constant
     solutions: list[Solution] = []
     for y, penalty in losses:
@@ -214,9 +216,9 @@ def _fit_by_proximal_newton(
         try:
             found = proximal_newton.solve(problem, tolerance=tolerance, most_steps=limits.max_iter, progress=progress)
         except FitInterrupted as stop:
-            untouched = Certificate("duality gap", 1.0, limits.gap, "nothing has been learnt of this class yet")
-            nothing = Solution(np.zeros(design.n_columns), untouched, (np.nan,))
-            solutions += [stop.solution] + [nothing] * (len(losses) - len(solutions) - 1)
+            untouched = Certificate("duality gap", 1.0, limits.gap, "the fit of this class has not begun")
+            unsolved = Solution(np.zeros(design.n_columns), untouched, (np.nan,))
+            solutions += [stop.solution] + [unsolved] * (len(losses) - len(solutions) - 1)
             raise LinearMachineInterrupted(_collect_coefficients(solutions, rows)) from None
         solutions.append(found)
     return _collect_coefficients(solutions, rows)
@@ -232,22 +234,22 @@ def _collect_coefficients(solutions: Sequence[Solution], rows: MarginRows) -> Li
 def _run_to_end(
     descents: Sequence[MarginDescent], rows: MarginRows, progress: Progress | None, path: str
 ) -> LinearMachineFit:
-    def so_far() -> LinearMachineFit:
+    def collect() -> LinearMachineFit:
         solutions = tuple(descent.solution() for descent in descents)
         W = np.vstack([solution.value.w.T for solution in solutions])
-        if W.shape[1] < rows.n_columns:  # there is no constant
+        if W.shape[1] < rows.n_columns:  # without a constant
             W = np.pad(W, ((0, 0), (0, 1)))
         return LinearMachineFit(solutions, W, max(descent.n_iter for descent in descents), path)
 
     try:
         run_descents(descents, rows.stored, progress)
     except KeyboardInterrupt:
-        raise LinearMachineInterrupted(so_far()) from None
-    return so_far()
+        raise LinearMachineInterrupted(collect()) from None
+    return collect()
 
 
 def store_fit(estimator: Any, fitted: LinearMachineFit) -> tuple[Array, Any]:
-    """Set what every one of them has, and return coefficients and intercepts, 0.0 if there are none."""
+    """Store certificate, plan and iterations, and return coefficients and intercepts, 0.0 if there are none."""
     if not (np.isfinite(fitted.W).all() and np.isfinite(fitted.worst.certificate.value)):
         raise NonFiniteError(
             f"the objective is too large for float64 with C={estimator.C:g} and such values of X; give a smaller C, or "
@@ -261,11 +263,11 @@ def store_fit(estimator: Any, fitted: LinearMachineFit) -> tuple[Array, Any]:
 
 
 def warn_if_unfinished(estimator: Any) -> None:
-    """scikit-learn's sentence, the evidence, and one thing to do."""
+    """Warn with scikit-learn's sentence, the certificate, and a remedy."""
     if estimator.certificate_.holds:
         return
-    if estimator.n_iter_ < estimator.max_iter:  # rounding is all that is left
-        remedy = "No more digits are to be had: give columns that are centred and of about the same size"
+    if estimator.n_iter_ < estimator.max_iter:  # only rounding is left
+        remedy = "Rounding prevents more digits: give columns that are centred and of about the same size"
     else:
         remedy = (
             f"Set max_iter to more than {estimator.max_iter}, or tol to more than {estimator.tol:g} if that is near "

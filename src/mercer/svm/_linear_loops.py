@@ -1,11 +1,10 @@
 """Losses of margins and residuals, and the descent of their dual, row after row.
 
-Every loss of a linear support vector machine is one of
+Every loss of a linear support vector machine is
 
     ℓ(η) = max over lower ≤ β ≤ upper of  β (t − η) − ε |β| − ½ bend β²,
 
-where t is the target of a row, ±1 for classes; see `solvers.machines.margins`. Dense rows are those with an empty
-`indptr`.
+where t is the target of a row, ±1 for classes; see `_margins`. Dense rows are those with an empty `indptr`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,9 @@ from mercer.optim.row_order_loops import prefetch_row, row_span, shuffle
 
 @jit(forceinline=True)
 def maximize_term(slope, epsilon, bend, lower, upper):  # type: ignore[no-untyped-def]
-    """The β that maximises β · slope − ε |β| − ½ bend β² between its bounds, and whether it is at none and not 0."""
+    """Return the β that maximises β · slope − ε |β| − ½ bend β² between its bounds, and whether it is free: off them
+    and 0.
+    """
     if slope > epsilon:
         beta = (slope - epsilon) / bend if bend > 0.0 else np.inf
     elif slope < -epsilon:
@@ -29,21 +30,21 @@ def maximize_term(slope, epsilon, bend, lower, upper):  # type: ignore[no-untype
         return upper, False
     if beta <= lower:
         return lower, False
-    return beta, beta != 0.0  # a slope of 5e-324 over a bend of 2 is nothing
+    return beta, beta != 0.0  # 5e-324 divided by a bend of 2 is 0
 
 
 @jit(forceinline=True)
 def evaluate_term(beta, slope, epsilon, bend):  # type: ignore[no-untyped-def]
-    """β · slope − ε |β| − ½ bend β²."""
+    """Return β · slope − ε |β| − ½ bend β²."""
     return beta * slope - epsilon * abs(beta) - 0.5 * bend * beta * beta
 
 
 @jit
 def respond(eta, target, lower, upper, bend, epsilon, centre, hold, beta, curvature):  # type: ignore[no-untyped-def]
-    """What rows answer to predictors η: `beta`, where each is held to its `centre` by ½ hold (β − centre)².
+    """Compute the `beta` of rows at predictors η, each held to its `centre` by ½ hold (β − centre)².
 
-    Returns the losses held, the losses themselves, and how far β is from these: Σ ℓ(η) − β (t − η) + ε |β| + ½ bend β².
-    `curvature` is −∂β/∂η.
+    Returns the losses with that term, the losses without, and the distance of β from the latter, Σ ℓ(η) − β (t − η) + ε
+    |β| + ½ bend β². `curvature` is set to −∂β/∂η.
     """
     held = loss = away = 0.0
     for i in range(eta.shape[0]):
@@ -62,7 +63,7 @@ def respond(eta, target, lower, upper, bend, epsilon, centre, hold, beta, curvat
 
 @jit
 def measure(eta, target, lower, upper, bend, epsilon, beta):  # type: ignore[no-untyped-def]
-    """The losses of rows at predictors η, and how far β is from them: see `respond`."""
+    """Return the losses of rows at predictors η, and the distance of β from them; see `respond`."""
     loss = away = 0.0
     for i in range(eta.shape[0]):
         r, b = target[i] - eta[i], beta[i]
@@ -73,11 +74,12 @@ def measure(eta, target, lower, upper, bend, epsilon, beta):  # type: ignore[no-
     return loss, away
 
 
-# Rows one by one.
+# Products with single rows, and the descent.
 
 
 @jit(forceinline=True)
 def multiply_dense_row(values, begin, d, w):  # type: ignore[no-untyped-def]
+    """Return x·w for a dense row."""
     total = 0.0
     for j in range(d):
         total += values[begin + j] * w[j]
@@ -86,6 +88,7 @@ def multiply_dense_row(values, begin, d, w):  # type: ignore[no-untyped-def]
 
 @jit(forceinline=True, **IN_ORDER)
 def multiply_sparse_row(indices, values, begin, end, w):  # type: ignore[no-untyped-def]
+    """Return x·w for a sparse row."""
     total = 0.0
     for entry in range(begin, end):
         total += values[entry] * w[indices[entry]]
@@ -94,7 +97,7 @@ def multiply_sparse_row(indices, values, begin, end, w):  # type: ignore[no-unty
 
 @jit(forceinline=True, **IN_ORDER)
 def multiply_row(indptr, indices, values, constant, i, w):  # type: ignore[no-untyped-def]
-    """x·w, the constant included."""
+    """Return x·w, the constant included."""
     d = w.shape[0] - 1
     begin, end = row_span(indptr, i, d)
     if indptr.shape[0] == 0:
@@ -104,7 +107,7 @@ def multiply_row(indptr, indices, values, constant, i, w):  # type: ignore[no-un
 
 @jit(forceinline=True, **IN_ORDER)
 def add_row(indptr, indices, values, constant, i, step, w):  # type: ignore[no-untyped-def]
-    """w += step · x."""
+    """Add step · x to w."""
     d = w.shape[0] - 1
     begin, end = row_span(indptr, i, d)
     if indptr.shape[0] == 0:
@@ -118,7 +121,9 @@ def add_row(indptr, indices, values, constant, i, step, w):  # type: ignore[no-u
 
 @jit(forceinline=True, **IN_ORDER)
 def compute_pull(slope, b, epsilon, lower, upper):  # type: ignore[no-untyped-def]
-    """How strongly β is pulled from where it is, and if it is not, how much steeper the slope could be without that."""
+    """Return how strongly β is pulled from its value; if it is not, also how much steeper the slope may be without
+    that.
+    """
     if b == 0.0:
         pull = slope - epsilon if slope > epsilon else (slope + epsilon if slope < -epsilon else 0.0)
         spare = epsilon - abs(slope)
@@ -135,11 +140,11 @@ def compute_pull(slope, b, epsilon, lower, upper):  # type: ignore[no-untyped-de
 def sweep(  # type: ignore[no-untyped-def]
     indptr, indices, values, constant, squares, target, lower, upper, bend, epsilon, active, n, seed, limit, beta, w
 ):
-    """One pass of dual coordinate descent over the first n rows of `active`, in random order.
+    """Make one pass of dual coordinate descent over the first n rows of `active`, in random order.
 
-    Each β moves to the minimum of ½ ‖Σ β x‖² + Σ ½ bend β² − t β + ε |β| in its own coordinate, and `w` = Σ β x keeps
-    up; its last entry is that of the constant. A row whose β would stay even if its slope were steeper by `limit` is
-    no longer active (shrinking). Returns how many stay, and the strongest pull.
+    Each β moves to the minimum of ½ ‖Σ β x‖² + Σ ½ bend β² − t β + ε |β| in its own coordinate, and `w` = Σ β x is
+    updated; its last entry belongs to the constant. A row whose β would stay even if its slope were steeper by `limit`
+    becomes inactive (shrinking). Returns the number of active rows, and the strongest pull.
     """
     d = w.shape[0] - 1
     shuffle(active[:n], seed)

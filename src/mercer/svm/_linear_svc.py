@@ -15,23 +15,23 @@ from mercer._typing import Array
 from mercer.base import DECIDES_ONLY, traits
 from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.linear import LinearClassifier
-from mercer.base.progress import Progress, watched
+from mercer.base.progress import Progress, watch_fit
 from mercer.base.sources import fits_sources
-from mercer.base.validation import old_state_on_failure, refuse_one_class_of_solver, warn_of_many_classes
+from mercer.base.validation import refuse_one_class_of_solver, restore_on_failure, warn_of_many_classes
 from mercer.data.labels import encode_labels
 from mercer.svm._linear import (
     LinearMachineFit,
+    LinearMachineInterrupted,
     LinearMachineLimits,
-    SvmInterrupted,
-    checked_rows,
-    constant,
+    check_squares,
+    check_supported,
+    fill_row_weights,
     fit_crammer_singer,
     fit_lasso,
     fit_ridge,
-    refuse_spoilt,
-    refuse_unsupported,
-    row_weights,
-    store,
+    intercept_constant,
+    store_fit,
+    validate_rows,
     warn_if_unfinished,
 )
 from mercer.svm._margins import MarginLosses, MarginRows
@@ -44,7 +44,7 @@ CRAMMER_SINGER = "crammer_singer"
     kind="direct",
     no_counterpart=DECIDES_ONLY,
     export="mercer.export.linear.boundary",
-    objective="mercer.kernel_ridge.objectives.refuse_linear_machine",
+    objective="mercer.kernel_ridge.objectives.raise_for_linear_machine",
 )
 @stored(**FITTED_CLASSES, coef_=matrix("ud"), intercept_=either(real(), floats("u")))
 class LinearSVC(LinearClassifier):
@@ -60,27 +60,28 @@ class LinearSVC(LinearClassifier):
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
         The loss of a margin.
     dual : "auto" or bool, default="auto"
-        Which combinations of penalty and loss are allowed, as in scikit-learn; the optimum is the same. How it is
-        found is chosen by the data; `plan_` says.
+        Which combinations of penalty and loss are allowed, as in scikit-learn; the optimum is the same. The solver
+        depends on the data; see `plan_`.
     tol : float, default=1e-4
-        The duality gap is to be at most 0.01 `tol` of the objective.
+        The fit ends at a duality gap of 0.01 `tol` of the objective.
     C : float, default=1
         Weight of the losses, compared with the penalty.
     multi_class : {"ovr", "crammer_singer"}, default="ovr"
-        Each of several classes against the rest, or one problem for all, which is slower and ignores `penalty`, `loss`
-        and `dual`.
+        Each of several classes against the rest, or one problem for all classes, which is slower and ignores
+        `penalty`, `loss` and `dual`.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     intercept_scaling : float, default=1
         The intercept divided by this is penalised like a coefficient.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes; of one class against the rest, only that of the one counts, as in liblinear.
+        Weights of the classes; for one class against the rest, only the weight of the one has an effect, as in
+        liblinear.
     verbose : int, default=0
         Whether to show the progress of the solver.
     random_state : int, RandomState or None, default=None
-        The order in which coordinate descent takes the rows.
+        Order of the rows in coordinate descent.
     max_iter : int, default=1000
-        Steps of Newton's method, or sweeps over the rows, after which to give up.
+        Steps of Newton's method, or sweeps over the rows, at most.
 
     Attributes
     ----------
@@ -93,9 +94,9 @@ class LinearSVC(LinearClassifier):
     n_iter_ : int
         Steps of the solver; of several classes, the most that one took.
     certificate_ : Certificate
-        The duality gap: how much lower the objective can be at most, as a portion of it; of several classes the worst.
+        Duality gap: an upper bound of the error of the objective, as a portion of it; of several classes the worst.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -157,7 +158,7 @@ class LinearSVC(LinearClassifier):
 
     @property
     def predict_proba(self) -> NoReturn:
-        """There is none: a support vector machine learns a boundary."""
+        """Raise an error: a support vector machine has a boundary, but no probabilities."""
         raise AttributeError(
             "This 'LinearSVC' has no attribute 'predict_proba': it learns a boundary and no probabilities; use "
             "LogisticRegression, or sklearn.calibration.CalibratedClassifierCV."
@@ -183,27 +184,27 @@ class LinearSVC(LinearClassifier):
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             if self.multi_class != CRAMMER_SINGER:
-                refuse_unsupported(self.penalty, self.loss, self.dual)
-            self._learn(X, y, sample_weight)
+                check_supported(self.penalty, self.loss, self.dual)
+            self._fit_checked(X, y, sample_weight)
         warn_if_unfinished(self)
         return self
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        X, y = checked_rows(self, X, y)
+    def _fit_checked(self, X: Any, y: Any, sample_weight: Any) -> None:
+        X, y = validate_rows(self, X, y)
         self.classes_, codes = encode_labels(y)
         refuse_one_class_of_solver(self.classes_)
         warn_of_many_classes(self.classes_, len(codes))
-        weight = row_weights(sample_weight, X)
-        of_class = self._class_weights(y, weight)
-        rows = MarginRows.of(X, constant(self))
-        refuse_spoilt(self, rows)
-        with watched(self, verbose=self.verbose, X=X, y=y) as watch:
+        weight = fill_row_weights(sample_weight, X)
+        class_weight = self._class_weights(y, weight)
+        rows = MarginRows.of(X, intercept_constant(self))
+        check_squares(self, rows)
+        with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
             try:
-                self._store(self._solved(rows, codes, self.C * weight, of_class, watch.progress))
-            except SvmInterrupted as stop:
+                self._store(self._solve(rows, codes, self.C * weight, class_weight, watch.progress))
+            except LinearMachineInterrupted as stop:
                 self._store(stop.fitted)
                 raise
 
@@ -215,32 +216,32 @@ class LinearSVC(LinearClassifier):
         except ValueError as wrong:
             raise DataError(f"{wrong}. Give the classes of y as keys; those without a weight have 1.") from None
 
-    def _solved(
-        self, rows: MarginRows, codes: Array, penalty: Array, of_class: Array, progress: Progress | None
+    def _solve(
+        self, rows: MarginRows, codes: Array, penalty: Array, class_weight: Array, progress: Progress | None
     ) -> LinearMachineFit:
         limits = LinearMachineLimits(
             self.tol, self.max_iter, int(check_random_state(self.random_state).randint(2**31 - 1))
         )
         if self.multi_class == CRAMMER_SINGER:
-            return fit_crammer_singer(rows, codes, penalty * of_class[codes], len(self.classes_), limits, progress)
-        problems = list(self._problems(codes, penalty, of_class))
+            return fit_crammer_singer(rows, codes, penalty * class_weight[codes], len(self.classes_), limits, progress)
+        problems = list(self._make_problems(codes, penalty, class_weight))
         if self.penalty == "l1":
             return fit_lasso(rows, problems, limits, progress)
         squared = self.loss == "squared_hinge"
-        losses = [MarginLosses.of_classes(signs, weight, squared=squared) for signs, weight in problems]
+        losses = [MarginLosses.for_classes(signs, weight, squared=squared) for signs, weight in problems]
         return fit_ridge(rows, losses, limits, progress)
 
-    def _problems(self, codes: Array, penalty: Array, of_class: Array) -> list[tuple[Array, Array]]:
-        """Classes as ±1, and C of each row: for the second of two, or each against the rest."""
+    def _make_problems(self, codes: Array, penalty: Array, class_weight: Array) -> list[tuple[Array, Array]]:
+        """Return classes as ±1, and C of each row: for the second of two classes, or each against the rest."""
         if len(self.classes_) == 2:
-            return [(np.where(codes == 1, 1.0, -1.0), penalty * of_class[codes])]
+            return [(np.where(codes == 1, 1.0, -1.0), penalty * class_weight[codes])]
         return [
             (np.where(codes == k, 1.0, -1.0), np.where(codes == k, weight * penalty, penalty))
-            for k, weight in enumerate(of_class)
+            for k, weight in enumerate(class_weight)
         ]
 
     def _store(self, fitted: LinearMachineFit) -> None:
-        coef, intercept = store(self, fitted)
+        coef, intercept = store_fit(self, fitted)
         if self.multi_class == CRAMMER_SINGER and len(self.classes_) == 2:
             coef = coef[1:] - coef[:1]
             intercept = intercept[1:] - intercept[:1] if self.fit_intercept else intercept

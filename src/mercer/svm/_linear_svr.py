@@ -17,20 +17,20 @@ from mercer._typing import Array
 from mercer.base import traits
 from mercer.base.fitted_fields import FITTED
 from mercer.base.linear import linear_predictor
-from mercer.base.progress import watched
+from mercer.base.progress import watch_fit
 from mercer.base.sources import fits_sources
-from mercer.base.validation import old_state_on_failure
+from mercer.base.validation import restore_on_failure
 from mercer.svm._linear import (
     LinearMachineFit,
+    LinearMachineInterrupted,
     LinearMachineLimits,
-    SvmInterrupted,
-    checked_rows,
-    constant,
+    check_squares,
+    check_supported,
+    fill_row_weights,
     fit_ridge,
-    refuse_spoilt,
-    refuse_unsupported,
-    row_weights,
-    store,
+    intercept_constant,
+    store_fit,
+    validate_rows,
     warn_if_unfinished,
 )
 from mercer.svm._margins import MarginLosses, MarginRows
@@ -39,7 +39,7 @@ from mercer.svm._margins import MarginLosses, MarginRows
 @traits(
     "regression",
     export="mercer.export.linear.regression",
-    objective="mercer.kernel_ridge.objectives.refuse_linear_machine",
+    objective="mercer.kernel_ridge.objectives.raise_for_linear_machine",
 )
 @stored(**FITTED, coef_=floats("d"), intercept_=either(real(), floats("1")))
 class LinearSVR(RegressorMixin, BaseEstimator):
@@ -53,7 +53,7 @@ class LinearSVR(RegressorMixin, BaseEstimator):
     epsilon : float, default=0
         Half the width of the tube in which residuals are free, in the units of y.
     tol : float, default=1e-4
-        The duality gap is to be at most 0.01 `tol` of the objective.
+        The fit ends at a duality gap of 0.01 `tol` of the objective.
     C : float, default=1
         Weight of the losses, compared with the penalty.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
@@ -63,14 +63,14 @@ class LinearSVR(RegressorMixin, BaseEstimator):
     intercept_scaling : float, default=1
         The intercept divided by this is penalised like a coefficient.
     dual : "auto" or bool, default="auto"
-        Which losses are allowed, as in scikit-learn; the optimum is the same. How it is found is chosen by the data;
-        `plan_` says.
+        Which losses are allowed, as in scikit-learn; the optimum is the same. The solver depends on the data; see
+        `plan_`.
     verbose : int, default=0
         Whether to show the progress of the solver.
     random_state : int, RandomState or None, default=None
-        The order in which coordinate descent takes the rows.
+        Order of the rows in coordinate descent.
     max_iter : int, default=1000
-        Steps of Newton's method, or sweeps over the rows, after which to give up.
+        Steps of Newton's method, or sweeps over the rows, at most.
 
     Attributes
     ----------
@@ -81,9 +81,9 @@ class LinearSVR(RegressorMixin, BaseEstimator):
     n_iter_ : int
         Steps of the solver.
     certificate_ : Certificate
-        The duality gap: how much lower the objective can be at most, as a portion of it.
+        Duality gap: an upper bound of the error of the objective, as a portion of it.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -156,40 +156,40 @@ class LinearSVR(RegressorMixin, BaseEstimator):
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
-            refuse_unsupported("l2", self.loss, self.dual)
+            check_supported("l2", self.loss, self.dual)
             if not 0 <= self.epsilon < np.inf:
                 raise DataError(
                     f"epsilon must be 0 or a positive number, got {self.epsilon}: it is half the width of a tube."
                 )
-            self._learn(X, y, sample_weight)
+            self._fit_checked(X, y, sample_weight)
         warn_if_unfinished(self)
         return self
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        X, y = checked_rows(self, X, y, y_numeric=True)
+    def _fit_checked(self, X: Any, y: Any, sample_weight: Any) -> None:
+        X, y = validate_rows(self, X, y, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        penalty = self.C * row_weights(sample_weight, X)
-        rows = MarginRows.of(X, constant(self))
-        refuse_spoilt(self, rows)
-        losses = MarginLosses.of_numbers(y, penalty, self.epsilon, squared=self.loss == "squared_epsilon_insensitive")
+        penalty = self.C * fill_row_weights(sample_weight, X)
+        rows = MarginRows.of(X, intercept_constant(self))
+        check_squares(self, rows)
+        losses = MarginLosses.for_numbers(y, penalty, self.epsilon, squared=self.loss == "squared_epsilon_insensitive")
         limits = LinearMachineLimits(
             self.tol, self.max_iter, int(check_random_state(self.random_state).randint(2**31 - 1))
         )
-        with watched(self, verbose=self.verbose, X=X, y=y) as watch:
+        with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
             try:
                 self._store(fit_ridge(rows, [losses], limits, watch.progress))
-            except SvmInterrupted as stop:
+            except LinearMachineInterrupted as stop:
                 self._store(stop.fitted)
                 raise
 
     def _store(self, fitted: LinearMachineFit) -> None:
-        coef, self.intercept_ = store(self, fitted)
+        coef, self.intercept_ = store_fit(self, fitted)
         self.coef_ = coef[0]
 
     def predict(self, X: Any) -> Array:
-        """`X coef_ + intercept_`.
+        """Predict `X coef_ + intercept_`.
 
         Parameters
         ----------

@@ -1,10 +1,10 @@
-"""Linear support vector machines by Newton's method: where rows or columns are few, or losses smooth.
+"""Linear support vector machines by Newton's method, for few rows or columns, or smooth losses.
 
 Squared hinge losses have a slope everywhere and a curvature almost everywhere: Newton's method finds their rows with a
-margin below 1, and then ends in one step. Other losses have corners. Holding the dual coefficients to a centre, by
-½ δ/C (β − centre)², rounds them off by a width of δ (Rockafellar's proximal points); then the centre moves to the β
-that was found, and δ shrinks, so that the minimum of the rounded losses becomes that of the losses themselves. Few rows
-lie on a corner: their products are all that a step costs beside two passes over the data.
+margin below 1, and then ends in one step. Other losses have corners. Holding the dual coefficients to a centre, by ½
+δ/C (β − centre)², rounds the corners off by a width of δ (Rockafellar's proximal points). Then the centre moves to the
+β of this problem, and δ shrinks, so that the minimum of the rounded losses becomes that of the losses themselves. Few
+rows lie on a corner, and a step costs no more than their products and two passes over the data.
 """
 
 from __future__ import annotations
@@ -17,64 +17,73 @@ from mercer._typing import Array
 from mercer.optim.certificate import Solution
 from mercer.optim.curvature import Curvature
 from mercer.optim.krylov import newton_direction
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 from mercer.svm._margins import (
     LEAST_GAP,
     LEAST_WEIGHT,
-    Answers,
-    Judgement,
+    LossResponse,
+    MarginObjectives,
     MarginPoint,
     MarginRows,
     RoundedLosses,
-    rounding,
+    estimate_rounding,
 )
 
-#: δ of a round, compared with that of the one before
-NARROWER = 0.5
-#: a round ends when what is left of the gradient counts less than this many times the distance to the true losses
-ROUNDED = 1.0
-#: rows times columns up to which the gap is brought down as far as it will go: steps cost little
-FEW, GAP_OF_FEW = 1 << 16, 1e-15
+#: δ of a round, relative to that of the round before
+WIDTH_RATIO = 0.5
+#: a round ends when the gradient contributes less than this many times the distance to the true losses to the gap
+ROUND_END_RATIO = 1.0
+#: rows times columns up to which the gap is reduced as far as rounding allows, since steps cost little
+SMALL_SIZE = 1 << 16
+#: gap that is attempted for such data, as a portion of the objective
+SMALL_GAP = 1e-15
 #: columns, or rows, up to which Hessians are factorised
-MOST_FACTORISED = 1_000
-#: steps that neither lower the objective nor narrow the gap: rounding is all that is left
-MOST_IN_VAIN = 5
-MOST_HALVINGS, ENOUGH, ROUNDING = 40, 1e-4, 1e-13
-#: conjugate gradients end at this portion of the gradient at most, and after so many products
-RESIDUAL, MOST_PRODUCTS = 0.1, 300
+MAX_FACTORIZED = 1_000
+#: steps in a row that lower neither the objective nor the gap, after which only rounding is gradient_gap
+MAX_IDLE_STEPS = 5
+#: halvings of a step in the line search
+MAX_HALVINGS = 40
+#: portion of the decrease promised by the slope that a step has to achieve (Armijo)
+SUFFICIENT_DECREASE = 1e-4
+#: relative rounding of the objective
+VALUE_ROUNDING = 1e-13
+#: residual at which conjugate gradients end, as a portion of the gradient
+CG_RESIDUAL = 0.1
+#: products with the Hessian in one run of conjugate gradients
+MAX_CG_PRODUCTS = 300
 
 
 def half_square(w: Array) -> float:
-    """½ ‖w‖², of one class or of several."""
+    """Return ½ ‖w‖², for one class or several."""
     return 0.5 * float(np.vdot(w, w))
 
 
 def newton_step(hessian: Array, gradient: Array) -> Array:
-    """−H⁻¹ g; NaN where H has no value."""
+    """Return −H⁻¹ g; NaN where H is not finite."""
     if not np.isfinite(hessian).all():
         return np.full_like(gradient, np.nan)
     return -Curvature.of(hessian).solve(gradient)
 
 
-class MarginPlace(NamedTuple):
-    """Coefficients, and all that is known there."""
+class NewtonPoint(NamedTuple):
+    """Coefficients with their predictors, losses, gradient and objectives."""
 
     w: Array
     eta: Array
-    answers: Answers
-    #: of the rounded objective
+    response: LossResponse
+    #: gradient of the rounded objective
     gradient: Array
     value: float
-    judgement: Judgement
+    objectives: MarginObjectives
 
     @property
-    def left(self) -> float:
-        """What the gradient adds to the gap."""
+    def gradient_gap(self) -> float:
+        """Contribution of the gradient to the gap."""
         return half_square(self.gradient)
 
 
 class CornerProblem(Protocol):
-    """½ ‖w‖² + Σ ℓ(x·w) for losses with corners."""
+    """Minimise ½ ‖w‖² + Σ ℓ(x·w) for losses with corners."""
 
     @property
     def rows(self) -> MarginRows: ...
@@ -83,110 +92,114 @@ class CornerProblem(Protocol):
 
 
 class MarginNewton:
-    """Newton steps, one at a time."""
+    """Newton's method, one step at a time."""
 
     def __init__(self, problem: CornerProblem, gap: float, most_steps: int, start: Array | None = None) -> None:
-        """`start` is a β to begin with, 0 otherwise."""
+        """Start at the β in `start`, 0 by default."""
         rows, losses = self._rows, self._losses = problem.rows, problem.losses
-        self._asked, self._most_steps = max(gap, LEAST_GAP), most_steps
-        self._aim = min(self._asked, GAP_OF_FEW) if rows.n_rows * rows.n_columns <= FEW else self._asked
+        self._required, self._most_steps = max(gap, LEAST_GAP), most_steps
+        self._aim = min(self._required, SMALL_GAP) if rows.n_rows * rows.n_columns <= SMALL_SIZE else self._required
         self._width, self._most = losses.width, losses.most
         self._centre = np.zeros((rows.n_rows, *losses.many)) if start is None else start
         w = np.zeros((rows.n_columns, *losses.many)) if start is None else rows.transposed_times(start)
         eta = np.zeros(self._centre.shape) if start is None else rows.times(w)
-        self.here = self._place(w, eta, self._answers(eta))
-        self._nearest = self.judgement.gap
-        self.n_iter, self._in_vain = 0, 0
-        self.trace = [self.judgement.primal]
+        self.point = self._evaluate(w, eta, self._respond(eta))
+        self._nearest = self.objectives.gap
+        self.n_iter, self._idle_steps = 0, 0
+        self.trace = [self.objectives.primal]
 
     @property
-    def judgement(self) -> Judgement:
-        return self.here.judgement
+    def objectives(self) -> MarginObjectives:
+        return self.point.objectives
 
-    def _answers(self, eta: Array) -> Answers:
-        """Held to the centre, though not where there are no bounds; where bounds leave no choice, anything will do."""
+    def _respond(self, eta: Array) -> LossResponse:
+        """Return the losses at predictors η, with β held to the centre where its bounds leave a choice."""
         hold = np.where(self._most > 0, self._width / np.maximum(self._most, LEAST_WEIGHT), 1.0)
-        return self._losses.answers(eta, self._centre, hold)
+        return self._losses.respond(eta, self._centre, hold)
 
-    def _place(self, w: Array, eta: Array, answers: Answers) -> MarginPlace:
-        gradient = w - self._rows.transposed_times(answers.beta)
+    def _evaluate(self, w: Array, eta: Array, response: LossResponse) -> NewtonPoint:
+        gradient = w - self._rows.transposed_times(response.beta)
         penalty = half_square(w)
-        judgement = Judgement(penalty + answers.loss, half_square(gradient) + answers.away)
-        return MarginPlace(w, eta, answers, gradient, penalty + answers.held, judgement)
+        objectives = MarginObjectives(penalty + response.loss, half_square(gradient) + response.away)
+        return NewtonPoint(w, eta, response, gradient, penalty + response.held, objectives)
 
     @property
     def finished(self) -> bool:
-        arrived = self.judgement.share <= self._aim
-        return arrived or self.n_iter >= self._most_steps or self._in_vain >= MOST_IN_VAIN
+        arrived = self.objectives.share <= self._aim
+        return arrived or self.n_iter >= self._most_steps or self._idle_steps >= MAX_IDLE_STEPS
 
     def step(self) -> None:
-        """One Newton step, in a new round if the last has come far enough."""
-        here = self.here
-        if not self._losses.smooth and here.left <= ROUNDED * here.answers.away:
-            here = self._new_round(here)
-        direction = self._direction(here)
+        """Make one Newton step, in a new round if the last one has come far enough."""
+        point = self.point
+        if not self._losses.smooth and point.gradient_gap <= ROUND_END_RATIO * point.response.away:
+            point = self._new_round(point)
+        direction = self._direction(point)
         self.n_iter += 1
-        if not np.isfinite(direction).all():  # corners so sharp that their curvature is no number
-            self.here, self._in_vain = here, MOST_IN_VAIN
+        if not np.isfinite(direction).all():  # corners so sharp that their curvature overflows
+            self.point, self._idle_steps = point, MAX_IDLE_STEPS
             return
-        self.here = self._moved(here, direction)
-        self.trace.append(self.judgement.primal)
-        lower = here.value - self.here.value > ROUNDING * abs(here.value)
-        nearer = self.judgement.gap < 0.5 * self._nearest
-        self._nearest = self.judgement.gap if nearer else self._nearest
-        self._in_vain = 0 if lower or nearer else self._in_vain + 1
+        self.point = self._search_along(point, direction)
+        self.trace.append(self.objectives.primal)
+        lower = point.value - self.point.value > VALUE_ROUNDING * abs(point.value)
+        nearer = self.objectives.gap < 0.5 * self._nearest
+        self._nearest = self.objectives.gap if nearer else self._nearest
+        self._idle_steps = 0 if lower or nearer else self._idle_steps + 1
 
-    def _new_round(self, here: MarginPlace) -> MarginPlace:
-        """The same place, seen with sharper corners around the β found, and without the rounding of many steps."""
-        self._width *= NARROWER
-        self._centre = here.answers.beta
-        eta = self._rows.times(here.w)
-        return self._place(here.w, eta, self._answers(eta))
+    def _new_round(self, point: NewtonPoint) -> NewtonPoint:
+        """Evaluate the same point with sharper corners around its β, and without the rounding of many steps."""
+        self._width *= WIDTH_RATIO
+        self._centre = point.response.beta
+        eta = self._rows.times(point.w)
+        return self._evaluate(point.w, eta, self._respond(eta))
 
-    def _moved(self, here: MarginPlace, direction: Array) -> MarginPlace:
-        """Along a direction, half as far until the rounded objective falls as it should."""
-        along, slope = self._rows.times(direction), float(np.vdot(here.gradient, direction))
-        for halvings in range(MOST_HALVINGS):
+    def _search_along(self, point: NewtonPoint, direction: Array) -> NewtonPoint:
+        """Return the point along a direction; the step is halved until the rounded objective falls sufficiently."""
+        along, slope = self._rows.times(direction), float(np.vdot(point.gradient, direction))
+        for halvings in range(MAX_HALVINGS):
             length = 0.5**halvings
-            w, eta = here.w + length * direction, here.eta + length * along
-            answers = self._answers(eta)
-            value = half_square(w) + answers.held
-            if value <= here.value + ENOUGH * length * slope + ROUNDING * abs(here.value):
+            w, eta = point.w + length * direction, point.eta + length * along
+            response = self._respond(eta)
+            value = half_square(w) + response.held
+            if value <= point.value + SUFFICIENT_DECREASE * length * slope + VALUE_ROUNDING * abs(point.value):
                 break
-        return self._place(w, eta, answers)
+        return self._evaluate(w, eta, response)
 
-    def _direction(self, here: MarginPlace) -> Array:
-        """−H⁻¹ g with H = 1 + Xᵀ diag(curvature) X, where most rows may have no curvature."""
-        rows, h = self._rows, here.answers.curvature
+    def _direction(self, point: NewtonPoint) -> Array:
+        """Return −H⁻¹ g with H = 1 + Xᵀ diag(curvature) X, where most rows may have no curvature."""
+        rows, h = self._rows, point.response.curvature
         curved = np.flatnonzero(h)
         if len(curved) <= max(0.5 * rows.n_rows, rows.n_columns - 1):
             rows, h = rows.take(curved), h[curved]
-        if min(rows.n_rows, rows.n_columns) > MOST_FACTORISED:
-            return self._by_conjugate_gradients(rows, h, here)
-        if rows.n_rows < rows.n_columns:  # by the identity of Woodbury, in the space of the rows
+        if min(rows.n_rows, rows.n_columns) > MAX_FACTORIZED:
+            return self._solve_iteratively(rows, h, point)
+        if rows.n_rows < rows.n_columns:  # by Woodbury's identity, in the space of the rows
             between = rows.outer()
             between[np.diag_indices(len(between))] += 1.0 / h
-            inner = Curvature.of(between).solve(rows.times(here.gradient))
-            return rows.transposed_times(inner) - here.gradient
+            inner = Curvature.of(between).solve(rows.times(point.gradient))
+            return rows.transposed_times(inner) - point.gradient
         hessian = rows.gram(h)
         hessian[np.diag_indices(len(hessian))] += 1.0
-        return newton_step(hessian, here.gradient)
+        return newton_step(hessian, point.gradient)
 
-    def _by_conjugate_gradients(self, rows: MarginRows, h: Array, here: MarginPlace) -> Array:
-        """To a digit at first, to more near the end (Dembo and others 1982)."""
+    def _solve_iteratively(self, rows: MarginRows, h: Array, point: NewtonPoint) -> Array:
+        """Return the direction to one digit at first, and to more near the end (Dembo and others 1982)."""
         bend = 1.0 + rows.column_squares(h)
-        portion = min(RESIDUAL, here.judgement.share**0.25)
+        portion = min(CG_RESIDUAL, point.objectives.share**0.25)
         return newton_direction(
             lambda v, _: v + rows.transposed_times(h * rows.times(v)),
             lambda r: np.asarray(r / bend),
-            -here.gradient,
+            -point.gradient,
             tolerance=lambda length: portion,
-            most_steps=MOST_PRODUCTS,
+            most_steps=MAX_CG_PRODUCTS,
         ).value
 
     def solution(self) -> Solution:
-        here = self.here
-        rounded = rounding(self._rows, self._losses, here.w, here.eta, here.answers.beta, np.sqrt(2 * here.left))
-        judgement = self.judgement.widened(rounded)
-        certificate = judgement.certificate(self._asked, counted(self.n_iter, "Newton step"))
-        return Solution(MarginPoint(self.here.w, self.here.answers.beta, self.n_iter), certificate, tuple(self.trace))
+        point = self.point
+        rounded = estimate_rounding(
+            self._rows, self._losses, point.w, point.eta, point.response.beta, np.sqrt(2 * point.gradient_gap)
+        )
+        objectives = self.objectives.add_to_gap(rounded)
+        certificate = objectives.certificate(self._required, format_count(self.n_iter, "Newton step"))
+        return Solution(
+            MarginPoint(self.point.w, self.point.response.beta, self.n_iter), certificate, tuple(self.trace)
+        )

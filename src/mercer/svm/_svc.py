@@ -14,28 +14,39 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._errors import DataError
 from mercer._stored import floats, optional, part_of, stored
 from mercer._typing import Array
+from mercer._warn import warn
 from mercer.base import DECIDES_ONLY, Candidate, Question, kernel_choice, traits
 from mercer.base.fitted_fields import FITTED_MACHINE
 from mercer.base.kernel_comparison import ByKernel
 from mercer.base.sources import fits_sources
-from mercer.base.validation import old_state_on_failure, refuse_one_class, warn_of_many_classes
+from mercer.base.validation import refuse_one_class, restore_on_failure, warn_of_many_classes
 from mercer.data.labels import encode_labels
 from mercer.kernels.inputs import count
-from mercer.svm._approximate import ByFeatures
-from mercer.svm._base import CONSTRAINTS, Machines, SupportVectorMachine, dense
-from mercer.svm._box_problem import BoxProblem, feasible
-from mercer.svm._probabilities import Calibration, WithProbabilities
-from mercer.svm._training import MachineTraining, prices, refuse_lost_classes, row_weights
-from mercer.svm.one_against_one import dual_layout, one_against_rest, pair_columns, pairs, rows_of_pairs, winners
+from mercer.svm._approximate import FeatureComparison
+from mercer.svm._base import MACHINE_CONSTRAINTS, Machines, SupportVectorMachine, to_dense
+from mercer.svm._box_problem import BoxProblem, make_feasible
+from mercer.svm._probabilities import Calibration, log_probabilities
+from mercer.svm._training import TrainingRows, check_classes_have_weight, compute_class_weights, validate_row_weights
+from mercer.svm.one_against_one import (
+    arrange_as_libsvm,
+    arrange_by_pair,
+    class_pairs,
+    raise_winner,
+    split_into_pairs,
+    sum_votes,
+    vote,
+)
 
-#: prices of an error that a comparison tries, safest first
-PRICES = (1.0, 10.0, 100.0)
+#: values of C that a comparison tries, safest first
+SVC_CANDIDATE_C = (1.0, 10.0, 100.0)
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
     if not question.has_texts:
-        search = ("C", PRICES) if kernel_choice.searches_price(question) else None
-        yield Candidate(SVC(), 70, "array", search=search, scale=question.is_sparse, most_rows=kernel_choice.PART)
+        search = ("C", SVC_CANDIDATE_C) if kernel_choice.searches_price(question) else None
+        yield Candidate(
+            SVC(), 70, "array", search=search, scale=question.is_sparse, most_rows=kernel_choice.MOST_ROWS_OF_PARTS
+        )
 
 
 @traits(
@@ -46,11 +57,11 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.kernels.svc",
     cost="mercer.cost.work.support_vectors",
-    objective="mercer.kernel_ridge.objectives.refuse_second_kernel",
+    objective="mercer.kernel_ridge.objectives.raise_for_second_kernel",
 )
 @stored(**FITTED_MACHINE, class_weight_=floats("k"), _calibration=optional(part_of(Calibration)))
-class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
-    """Support vector classification: scikit-learn's, with a duality gap to show for it.
+class SVC(ClassifierMixin, SupportVectorMachine):
+    """Support vector classification: scikit-learn's, with a duality gap as a certificate.
 
     It minimises ½‖w‖² + C Σ max(0, 1 − y (⟨w, ψ(x)⟩ + b)) through its dual. With several classes, each pair has a
     machine of its own, and they vote.
@@ -58,7 +69,7 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
     Parameters
     ----------
     C : float, default=1
-        Price of a violated margin, above 0.
+        Weight of the violations of the margin, above 0.
     kernel : str, Kernel or callable, default="rbf"
         A name ("linear", "poly", "rbf", "sigmoid", "laplacian", …), a kernel such as `RBF(gamma=2) + Linear()`, a
         function of two sets of rows (or of two rows), or "precomputed": X is then the kernel matrix.
@@ -70,11 +81,11 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
     coef0 : float, default=0
         Constant of "poly" and "sigmoid".
     shrinking : bool, default=True
-        Accepted, and of no effect: rows that stay at a bound cost next to nothing here.
+        Accepted without effect: rows that stay at a bound cost next to nothing here.
     probability : bool, default="deprecated"
-        Deprecated as in scikit-learn, and without effect: there are always probabilities.
+        Deprecated as in scikit-learn, and without effect: probabilities are always available.
     tol : float, default=1e-3
-        The largest violation of the optimality conditions that is left.
+        Largest violation of the optimality conditions at the end of the fit.
     cache_size : float, default=200
         Megabytes of kernel rows to keep.
     class_weight : dict, "balanced" or None, default=None
@@ -88,7 +99,7 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
     break_ties : bool, default=False
         Whether `predict` decides by their scores between classes that have equally many votes.
     random_state : int, RandomState or None, default=None
-        Accepted and not needed: nothing is drawn at random.
+        Accepted without effect: nothing is drawn at random.
     scaling : {"sum", "mean"}, default="sum"
         Whether C counts the sum of the losses or, as in lecture 1, their mean: C/n for each of n rows.
     fit_intercept : bool, default=True
@@ -100,10 +111,10 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
     callback : callable or None, default=None
         Called with the progress of the solver: iterations, violation, gap, seconds. If it returns True, the fit ends.
     approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
-        Features that stand in for the kernel, for many rows. A name means 2√n features; a transformer says how many,
-        and takes the kernel of this model. "auto" is exact where that takes only seconds. The problem of these features
+        Features that approximate the kernel, for many rows. A name means 2√n features; a transformer sets their number,
+        and gets the kernel of this model. "auto" is exact where that takes only seconds. The problem of these features
         is solved to a duality gap of `tol`/100 of its objective, and new rows are not compared with support vectors.
-        `approximation_` says how much accuracy is lost.
+        `approximation_` reports the loss of accuracy.
 
     Attributes
     ----------
@@ -130,15 +141,15 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
     shape_fit_ : tuple
         Shape of X in the fit.
     certificate_ : Certificate
-        How we know that this is the optimum: the largest violation, with primal, dual and gap, of the worst pair.
+        Evidence of optimality: the largest violation, with primal, dual and gap, of the worst pair.
     certificates_ : tuple of Certificate
-        Those of all pairs.
+        Certificates of all pairs.
     diagnosis_ : PositiveDefinite
-        Whether the kernel is positive definite, and how we know.
+        Whether the kernel is positive definite, and the evidence.
     approximation_ : Approximation
-        Which features stood for the kernel, and how far from it they are, if `approximate` asked for them.
+        Features that approximate the kernel, and their distance from it, if `approximate` is not None.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -154,7 +165,7 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CONSTRAINTS,
+        **MACHINE_CONSTRAINTS,
         "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
@@ -211,7 +222,7 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
 
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the widest margins.
+        """Fit the model: find the widest margins.
 
         Parameters
         ----------
@@ -220,49 +231,53 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors of C for the rows; rows that have none above 0 take no part.
+            Factors of C for the rows; rows without one above 0 are left out.
 
         Returns
         -------
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             self._warn_of_probability()
-            X, y = self._checked(X, y, numeric=False)
+            X, y = self._validate(X, y, numeric=False)
             self.classes_, codes = encode_labels(y)
             refuse_one_class(self.classes_)
             warn_of_many_classes(self.classes_, len(codes))
-            self.class_weight_ = prices(self.class_weight, self.classes_, y)
-            weight = row_weights(sample_weight, X)
-            kept = self._kept(codes, weight)
+            self.class_weight_ = compute_class_weights(self.class_weight, self.classes_, y)
+            weight = validate_row_weights(sample_weight, X)
+            kept = self._order_rows(codes, weight)
             codes, weight = codes[kept], weight[kept]
-            refuse_lost_classes(self.classes_, codes)
-            bounds = self._bounds(weight, self.class_weight_[codes])
-            n_pairs = len(pairs(len(self.classes_)))
+            check_classes_have_weight(self.classes_, codes)
+            bounds = self._compute_bounds(weight, self.class_weight_[codes])
+            n_pairs = len(class_pairs(len(self.classes_)))
             groups = [np.flatnonzero(codes == k) for k in range(len(self.classes_))] if n_pairs > 1 else [codes]
-            training = self._training(X, kept, groups)
-            start = self._start(count(X), n_pairs)
-            machines = self._solved(self._problems(training, codes, bounds, None if start is None else start[kept]))
+            training = self._prepare(X, kept, groups)
+            start = self._warm_start(count(X), n_pairs)
+            machines = self._solve(self._make_problems(training, codes, bounds, None if start is None else start[kept]))
             found = self._store(X, training, codes, kept, machines)
-            self._calibration = self._calibrated(training, machines, codes, found, weight, bounds)
-            self._describe(X, kept, codes, weight, machines)
+            self._calibration = self._prepare_calibration(training, machines, codes, found, weight, bounds)
+            self._store_approximation(X, kept, codes, weight, machines)
             self._finish(machines)
         return self
 
-    def _kept(self, codes: Array, weight: Array) -> Array:
-        """Rows that take part; with several classes one class after the other, so that pairs are two runs of rows."""
+    def _order_rows(self, codes: Array, weight: Array) -> Array:
+        """Return the rows with weight; of several classes one after the other, so that a pair consists of two runs of
+        rows.
+        """
         kept = np.flatnonzero(weight > 0)
         return kept if len(self.classes_) == 2 else kept[np.argsort(codes[kept], kind="stable")]
 
     # Solving.
 
-    def _problems(
-        self, training: MachineTraining, codes: Array, bounds: Array, starts: Array | None
+    def _make_problems(
+        self, training: TrainingRows, codes: Array, bounds: Array, starts: Array | None
     ) -> Iterator[tuple[BoxProblem, Array | None]]:
-        """The machine of each pair of classes: its first class has target 1, as in libsvm."""
-        for p, ((i, j), numbers) in enumerate(zip(pairs(len(self.classes_)), self._numbers(codes), strict=True)):
+        """Yield the problem of each pair of classes, with target 1 for its first class as in libsvm, and its start."""
+        for p, ((i, j), numbers) in enumerate(
+            zip(class_pairs(len(self.classes_)), self._rows_of_pairs(codes), strict=True)
+        ):
             first, bound = codes[numbers] == i, bounds[numbers]
             problem = BoxProblem(
                 training.rows(i, j),
@@ -271,39 +286,42 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
                 np.where(first, bound, 0.0),
                 intercept=bool(self.fit_intercept),
             )
-            yield problem, None if starts is None else feasible(starts[numbers, p], problem)
+            yield problem, None if starts is None else make_feasible(starts[numbers, p], problem)
 
-    def _numbers(self, codes: Array) -> Iterable[Array]:
-        """For every pair the numbers of its rows."""
+    def _rows_of_pairs(self, codes: Array) -> Iterable[Array]:
+        """Return the positions of the rows of each pair of classes."""
         n_classes = len(self.classes_)
-        return [np.arange(len(codes))] if n_classes == 2 else rows_of_pairs(codes, n_classes)
+        return [np.arange(len(codes))] if n_classes == 2 else split_into_pairs(codes, n_classes)
 
     # Storing.
 
-    def _store(self, X: Any, training: MachineTraining, codes: Array, kept: Array, machines: Machines) -> Array:
-        """Set what scikit-learn sets; which of the rows kept are support vectors, class after class."""
+    def _store(self, X: Any, training: TrainingRows, codes: Array, kept: Array, machines: Machines) -> Array:
+        """Store scikit-learn's attributes, and return which of the rows kept are support vectors, class after class."""
         n_classes = len(self.classes_)
         betas = [solution.value.beta for solution in machines.solutions]
-        dual = dual_layout(betas, self._numbers(codes), codes, n_classes)
+        dual = arrange_as_libsvm(betas, self._rows_of_pairs(codes), codes, n_classes)
         found = np.flatnonzero(dual.any(axis=0))
         found = found[np.argsort(codes[found], kind="stable")]
         self._n_support = np.bincount(codes[found], minlength=n_classes).astype(np.int32)
         self._store_support(X, training, kept, found, np.ascontiguousarray(dual[:, found]), machines)
-        self._intercept_ = self._moved(machines.intercepts)
-        # of two classes scikit-learn has the second one positive, where libsvm has the first
+        self._intercept_ = self._shift_to_data(machines.intercepts)
+        # of two classes, the second one is positive in scikit-learn, and the first in libsvm
         sign = -1.0 if n_classes == 2 else 1.0
         self.intercept_, self.dual_coef_ = sign * self._intercept_ + 0.0, self._dual_coef_ * sign
         self.n_iter_ = np.array(machines.iterations, dtype=np.int32)
         self.certificates_ = tuple(solution.certificate for solution in machines.solutions)
         return found
 
-    def _calibrated(
-        self, training: MachineTraining, machines: Machines, codes: Array, found: Array, weight: Array, bounds: Array
+    def _prepare_calibration(
+        self, training: TrainingRows, machines: Machines, codes: Array, found: Array, weight: Array, bounds: Array
     ) -> Calibration:
-        """What probabilities will need; where only the fit has the kernel matrix, their scale is fitted now."""
+        """Return what probabilities need.
+
+        Where only the fit has the kernel matrix, the scale of the scores is fitted now.
+        """
         calibration = Calibration.of(
             (solution.value.scores for solution in machines.solutions),
-            self._numbers(codes),
+            self._rows_of_pairs(codes),
             codes,
             weight,
             found,
@@ -320,7 +338,7 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
     # Predicting.
 
     def decision_function(self, X: Any) -> Array:
-        """Scores: above 0 for the second of two classes; of more one for each class, or for each pair.
+        """Return scores: above 0 for the second of two classes; of more, one for each class or for each pair.
 
         Parameters
         ----------
@@ -335,10 +353,10 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
         decisions = self._decisions(X)
         if len(self.classes_) == 2:
             return -decisions[:, 0]
-        return one_against_rest(decisions, len(self.classes_)) if self.decision_function_shape == "ovr" else decisions
+        return sum_votes(decisions, len(self.classes_)) if self.decision_function_shape == "ovr" else decisions
 
     def predict(self, X: Any) -> Array:
-        """The class with most votes.
+        """Predict the class with most votes.
 
         Parameters
         ----------
@@ -351,33 +369,105 @@ class SVC(ClassifierMixin, WithProbabilities, SupportVectorMachine):
             Class labels.
         """
         check_is_fitted(self)
-        self._refuse_ties_of_pairs()
-        return np.asarray(self.classes_[self._winner(self._decisions(X))])
+        self._check_break_ties()
+        return np.asarray(self.classes_[self._vote(self._decisions(X))])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return p(y|x) of every row and class, largest for the class that `predict` returns.
+
+        The probabilities are a softmax of each class's smallest margin over another one, times a scale that fits
+        approximate leave-one-out margins of the training rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence of shape (n_samples, n_features)
+            Rows to score; their kernel with the rows of the fit if it is precomputed.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        decisions = self._decisions(X)
+        log = self._log_probabilities(decisions)
+        return raise_winner(np.exp(log), self._vote(decisions))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return log p(y|x) of every row and class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or sequence of shape (n_samples, n_features)
+            Rows to score; their kernel with the rows of the fit if it is precomputed.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return self._log_probabilities(self._decisions(X))
+
+    def _log_probabilities(self, decisions: Array) -> Array:
+        return log_probabilities(decisions, self._vote(decisions), self._scale(), len(self.classes_))
+
+    def _scale(self) -> float:
+        """Return the factor of the scores in probabilities.
+
+        It is fitted on the first call; where only `fit` had the kernel matrix, `fit` has fitted it already.
+        """
+        return self._calibration.scale(getattr(self._comparison, "among", None))
+
+    @property
+    def probA_(self) -> Array:
+        """Slopes of Platt's sigmoids, −2 times the scale of the scores, where `probability=True`; deprecated."""
+        return self._platt("probA_", -2.0)
+
+    @property
+    def probB_(self) -> Array:
+        """Offsets of Platt's sigmoids, 0 to agree with `predict`, where `probability=True`; deprecated."""
+        return self._platt("probB_", 0.0)
+
+    def _platt(self, name: str, factor: float) -> Array:
+        warn(
+            f"Attribute `{name}` was deprecated in version 1.9 and will be removed in 1.11 as the `probability=True` "
+            "option for SVC and NuSVC was deprecated and will be removed in 1.11. Use predict_proba.",
+            FutureWarning,
+        )
+        return np.full(len(self._intercept_), factor * self._scale()) if self.probability is True else np.empty(0)
+
+    def _warn_of_probability(self) -> None:
+        if not (isinstance(self.probability, str) and self.probability == "deprecated"):
+            warn(
+                "The `probability` parameter was deprecated in 1.9 and will be removed in version 1.11. Use "
+                "`CalibratedClassifierCV(SVC(), ensemble=False)` instead of `SVC(probability=True)`. "
+                "predict_proba is available without it.",
+                FutureWarning,
+            )
 
     def _decisions(self, X: Any) -> Array:
-        """Decisions of all pairs, above 0 for the first class of each."""
+        """Return the decisions of all pairs, above 0 for the first class of each."""
         check_is_fitted(self)
         return self._scores(X, self._columns())
 
-    def _winner(self, decisions: Array) -> Array:
+    def _vote(self, decisions: Array) -> Array:
         n_classes = len(self.classes_)
         if self.break_ties and self.decision_function_shape == "ovr" and n_classes > 2:
-            return np.asarray(one_against_rest(decisions, n_classes).argmax(axis=1))
-        return winners(decisions, n_classes)
+            return np.asarray(sum_votes(decisions, n_classes).argmax(axis=1))
+        return vote(decisions, n_classes)
 
-    def _refuse_ties_of_pairs(self) -> None:
+    def _check_break_ties(self) -> None:
         if self.break_ties and self.decision_function_shape == "ovo":
             raise DataError(
-                "break_ties must be False when decision_function_shape is 'ovo'. Scores of pairs break no ties; use "
-                "'ovr'."
+                "break_ties must be False when decision_function_shape is 'ovo'. Scores of pairs cannot break ties; "
+                "use 'ovr'."
             )
 
     def _columns(self) -> Array:
-        dual = dense(self._dual_coef_)
-        return dual.T if len(dual) == 1 else pair_columns(dual, self._n_support)
+        dual = to_dense(self._dual_coef_)
+        return dual.T if len(dual) == 1 else arrange_by_pair(dual, self._n_support)
 
-    def _primal(self) -> Any:
-        if isinstance(self._comparison, ByFeatures):
+    def _compute_coef(self) -> Any:
+        if isinstance(self._comparison, FeatureComparison):
             weights = self._comparison.columns().T
             return -weights if len(self.classes_) == 2 else weights
         if len(self.classes_) == 2:

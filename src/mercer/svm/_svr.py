@@ -17,20 +17,20 @@ from mercer._typing import Array
 from mercer.base import Candidate, Question, kernel_choice, traits
 from mercer.base.fitted_fields import FITTED_MACHINE
 from mercer.base.sources import fits_sources
-from mercer.base.validation import old_state_on_failure
+from mercer.base.validation import restore_on_failure
 from mercer.kernels.inputs import count
-from mercer.svm._base import CONSTRAINTS, SupportVectorMachine, dense
-from mercer.svm._box_problem import BoxProblem, feasible
-from mercer.svm._training import row_weights
+from mercer.svm._base import MACHINE_CONSTRAINTS, SupportVectorMachine, to_dense
+from mercer.svm._box_problem import BoxProblem, make_feasible
+from mercer.svm._training import validate_row_weights
 
-#: prices of an error that a comparison tries, safest first
-PRICES = (1.0, 10.0, 100.0)
+#: values of C that a comparison tries, safest first
+SVR_CANDIDATE_C = (1.0, 10.0, 100.0)
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
     """Yield a model of a target in standard units: the tube is as wide as its ε says."""
     if not question.has_texts:
-        search = ("C", PRICES) if kernel_choice.searches_price(question) else None
+        search = ("C", SVR_CANDIDATE_C) if kernel_choice.searches_price(question) else None
         yield Candidate(
             SVR(),
             71,
@@ -38,7 +38,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
             search=search,
             scale=question.is_sparse,
             standardize_target=True,
-            most_rows=kernel_choice.PART,
+            most_rows=kernel_choice.MOST_ROWS_OF_PARTS,
         )
 
 
@@ -49,13 +49,13 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.kernels.svr",
     cost="mercer.cost.work.support_vectors",
-    objective="mercer.kernel_ridge.objectives.refuse_second_kernel",
+    objective="mercer.kernel_ridge.objectives.raise_for_second_kernel",
 )
 @stored(**FITTED_MACHINE | {"_dual_coef_": matrix("1n", kinds="f"), "dual_coef_": matrix("1n", kinds="f")})
 class SVR(RegressorMixin, SupportVectorMachine):
-    """Support vector regression: scikit-learn's, with a duality gap to show for it.
+    """Support vector regression: scikit-learn's, with a duality gap as a certificate.
 
-    It minimises `½‖w‖² + C Σ max(0, |t − ⟨w, ψ(x)⟩ − b| − ε)` through its dual: rows inside the tube do not take part.
+    It minimises `½‖w‖² + C Σ max(0, |t − ⟨w, ψ(x)⟩ − b| − ε)` through its dual: rows inside the tube have no influence.
 
     Parameters
     ----------
@@ -70,13 +70,13 @@ class SVR(RegressorMixin, SupportVectorMachine):
     coef0 : float, default=0
         Constant of "poly" and "sigmoid".
     tol : float, default=1e-3
-        The largest violation of the optimality conditions that is left.
+        Largest violation of the optimality conditions at the end of the fit.
     C : float, default=1
-        Price of a residual beyond ε, above 0.
+        Weight of residuals beyond ε, above 0.
     epsilon : float, default=0.1
         Half width of the tube, 0 or more.
     shrinking : bool, default=True
-        Accepted, and of no effect: rows that stay at a bound cost next to nothing here.
+        Accepted without effect: rows that stay at a bound cost next to nothing here.
     cache_size : float, default=200
         Megabytes of kernel rows to keep.
     verbose : bool, default=False
@@ -94,10 +94,10 @@ class SVR(RegressorMixin, SupportVectorMachine):
     callback : callable or None, default=None
         Called with the progress of the solver: iterations, violation, gap, seconds. If it returns True, the fit ends.
     approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
-        Features that stand in for the kernel, for many rows. A name means 2√n features; a transformer says how many,
-        and takes the kernel of this model. "auto" is exact where that takes only seconds. The problem of these features
+        Features that approximate the kernel, for many rows. A name means 2√n features; a transformer sets their number,
+        and gets the kernel of this model. "auto" is exact where that takes only seconds. The problem of these features
         is solved to a duality gap of `tol`/100 of its objective, and new rows are not compared with support vectors.
-        `approximation_` says how much accuracy is lost.
+        `approximation_` reports the loss of accuracy.
 
     Attributes
     ----------
@@ -124,13 +124,13 @@ class SVR(RegressorMixin, SupportVectorMachine):
     shape_fit_ : tuple
         Shape of X in the fit.
     certificate_ : Certificate
-        How we know that this is the optimum: the largest violation, with primal, dual and gap.
+        Evidence of optimality: the largest violation, with primal, dual and gap.
     diagnosis_ : PositiveDefinite
-        Whether the kernel is positive definite, and how we know.
+        Whether the kernel is positive definite, and the evidence.
     approximation_ : Approximation
-        Which features stood for the kernel, and how far from it they are, if `approximate` asked for them.
+        Features that approximate the kernel, and their distance from it, if `approximate` is not None.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -147,7 +147,7 @@ class SVR(RegressorMixin, SupportVectorMachine):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CONSTRAINTS,
+        **MACHINE_CONSTRAINTS,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
 
@@ -192,7 +192,7 @@ class SVR(RegressorMixin, SupportVectorMachine):
 
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the flattest function that keeps the rows in its tube, as far as C makes it worth while.
+        """Fit the model: find the flattest function that keeps the rows in its tube, as far as C demands.
 
         Parameters
         ----------
@@ -201,22 +201,22 @@ class SVR(RegressorMixin, SupportVectorMachine):
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors of C for the rows; rows that have none above 0 take no part.
+            Factors of C for the rows; rows without one above 0 are left out.
 
         Returns
         -------
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
-            X, y = self._checked(X, y, numeric=True)
-            target = self._targets(y)
-            weight = row_weights(sample_weight, X)
+            X, y = self._validate(X, y, numeric=True)
+            target = self._validate_target(y)
+            weight = validate_row_weights(sample_weight, X)
             kept = np.flatnonzero(weight > 0)
-            bounds = self._bounds(weight[kept])
-            training = self._training(X, kept)
-            # with an intercept nothing else depends on where targets have their 0, but digits do
+            bounds = self._compute_bounds(weight[kept])
+            training = self._prepare(X, kept)
+            # with an intercept the optimum does not depend on the origin of the targets, but the rounding does
             middle = float(np.median(target[kept])) if self.fit_intercept else 0.0
             problem = BoxProblem(
                 training.rows(0, 0),
@@ -226,20 +226,20 @@ class SVR(RegressorMixin, SupportVectorMachine):
                 epsilon=float(self.epsilon),
                 intercept=bool(self.fit_intercept),
             )
-            start = self._start(count(X), 1)
-            machines = self._solved([(problem, None if start is None else feasible(start[kept, 0], problem))])
+            start = self._warm_start(count(X), 1)
+            machines = self._solve([(problem, None if start is None else make_feasible(start[kept, 0], problem))])
             (solution,) = machines.solutions
             found = np.flatnonzero(solution.value.beta)
             self._n_support = np.array([len(found)], dtype=np.int32)
             self._store_support(X, training, kept, found, solution.value.beta[None, found], machines)
             self.dual_coef_ = self._dual_coef_
-            self.intercept_ = self._intercept_ = self._moved(machines.intercepts) + middle
+            self.intercept_ = self._intercept_ = self._shift_to_data(machines.intercepts) + middle
             (self.n_iter_,) = machines.iterations
-            self._describe(X, kept, target[kept], weight[kept], machines)
+            self._store_approximation(X, kept, target[kept], weight[kept], machines)
             self._finish(machines)
         return self
 
-    def _targets(self, y: Any) -> Array:
+    def _validate_target(self, y: Any) -> Array:
         try:
             return np.ascontiguousarray(y, dtype=float)
         except (TypeError, ValueError) as refusal:
@@ -249,7 +249,7 @@ class SVR(RegressorMixin, SupportVectorMachine):
             ) from None
 
     def predict(self, X: Any) -> Array:
-        """y = ⟨w, ψ(x)⟩ + b of every row.
+        """Predict ⟨w, ψ(x)⟩ + b for every row.
 
         Parameters
         ----------
@@ -266,10 +266,10 @@ class SVR(RegressorMixin, SupportVectorMachine):
 
     @property
     def a_plus_(self) -> Array:
-        """a⁺ of the support vectors: of rows with t − y ≥ ε."""
-        return np.asarray(np.maximum(dense(self.dual_coef_)[0], 0.0))
+        """a⁺ of the support vectors, above 0 for rows with t − y ≥ ε."""
+        return np.asarray(np.maximum(to_dense(self.dual_coef_)[0], 0.0))
 
     @property
     def a_minus_(self) -> Array:
-        """a⁻ of the support vectors: of rows with y − t ≥ ε."""
-        return np.asarray(np.maximum(-dense(self.dual_coef_)[0], 0.0))
+        """a⁻ of the support vectors, above 0 for rows with y − t ≥ ε."""
+        return np.asarray(np.maximum(-to_dense(self.dual_coef_)[0], 0.0))

@@ -1,4 +1,4 @@
-"""The rows of a fit made ready for its machines: kernel rows for the solver, and how new rows will be compared."""
+"""Rows of a fit, prepared for the machines: weights, kernel rows for the solver, and the comparison with new rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils import compute_class_weight
 from mercer._errors import DataError, NonFiniteError
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.base.kernel_choice import sample_of
+from mercer.base.kernel_choice import sample_row_numbers
 from mercer.base.kernel_comparison import ByKernel, RowComparison, block
 from mercer.base.validation import is_sparse
 from mercer.kernels import Gram, Kernel, Linear, PositiveDefinite, check_matrix, check_positive_definite
@@ -21,11 +21,23 @@ from mercer.kernels.inputs import count, take
 from mercer.optim.span.kernel_rows import KernelMatrixRows, KernelRows, SharedRows
 from mercer.svm.feature_machine import FeatureRows
 
-# What a support vector machine is to learn: weights of rows, classes it can tell apart, and what each costs.
+#: rows above which kernel rows may be in float32
+FLOAT32_ROWS = 1000
+#: error of an entry up to which float32 is worth trying: the solver measures its effect on the slopes, and continues in
+#: float64 where it is too large
+FLOAT32_ENTRY_ERROR = 1e-4
+#: entries up to which a sparse matrix becomes dense: products are faster then, and bitwise equal to those of dense X
+MAX_DENSE_ENTRIES = 2_000_000
+#: distance from the origin, in standard deviations, at which products of rows lose too many digits
+FAR_FROM_ORIGIN = 100.0
+#: rows on which a kernel is checked, unless it is positive definite by construction
+DEFINITENESS_SAMPLE = 200
+#: relative error of an entry of a user's function or matrix, which may be computed in float32
+USER_ENTRY_ERROR = 1e-6
 
 
-def row_weights(sample_weight: Any, X: Any) -> Array:
-    """One for every row; as in libsvm, rows without a weight above 0 take no part."""
+def validate_row_weights(sample_weight: Any, X: Any) -> Array:
+    """Return a weight for every row; as in libsvm, rows without a weight above 0 are left out."""
     n = count(X)
     if sample_weight is None:
         return np.ones(n)
@@ -49,100 +61,89 @@ def row_weights(sample_weight: Any, X: Any) -> Array:
     return weight
 
 
-def refuse_lost_classes(classes: Array, codes: Array) -> None:
-    """Each must have rows, by their codes, that take part."""
-    there = np.bincount(codes, minlength=len(classes)) > 0
-    if there.sum() == 1:
+def check_classes_have_weight(classes: Array, codes: Array) -> None:
+    """Raise if a class has no rows left; `codes` are those of the rows with weight."""
+    has_rows = np.bincount(codes, minlength=len(classes)) > 0
+    if has_rows.sum() == 1:
         raise DataError(
             "Invalid input - all samples with positive weights belong to the same class, "
-            f"{classes.tolist()[int(np.argmax(there))]!r}. Give weights above 0 to rows of another."
+            f"{classes.tolist()[int(np.argmax(has_rows))]!r}. Give weights above 0 to rows of another."
         )
-    if not there.all():
+    if not has_rows.all():
         raise DataError(
-            f"no row of class {classes.tolist()[int(np.argmin(there))]!r} has a weight above 0; leave its rows out, or "
-            "give some of them weight."
+            f"no row of class {classes.tolist()[int(np.argmin(has_rows))]!r} has a weight above 0; leave its rows out, "
+            "or give some of them weight."
         )
 
 
-def prices(class_weight: Any, classes: Array, y: Any) -> Array:
-    """The factor of C of each class."""
+def compute_class_weights(class_weight: Any, classes: Array, y: Any) -> Array:
+    """Return the factor of C of each class."""
     if isinstance(class_weight, dict):
-        for label, price in class_weight.items():
-            if not isinstance(price, Real):
-                raise DataError(f"class_weight of class {label!r} is {price!r}; give a number, 0 or more.")
+        for label, factor in class_weight.items():
+            if not isinstance(factor, Real):
+                raise DataError(f"class_weight of class {label!r} is {factor!r}; give a number, 0 or more.")
     weights: Array = compute_class_weight(class_weight, classes=classes, y=y)
     if (bad := ~(weights >= 0)).any():
         raise DataError(
-            f"class_weight of class {classes.tolist()[int(np.argmax(bad))]!r} is {weights[bad][0]:g}; a price is 0 or "
-            "more. Leave the class out if it is not to count."
+            f"class_weight of class {classes.tolist()[int(np.argmax(bad))]!r} is {weights[bad][0]:g}; a factor is 0 or "
+            "more. Leave the rows of the class out if it should not count."
         )
     return weights
 
 
-#: rows from which on kernel rows may be of float32, and the bound of the error of an entry up to which that is worth
-#: trying: the solver measures what it does to slopes, and goes on in float64 where it is too much
-MANY, TOLERANCE = 1000, 1e-4
-#: numbers up to which a sparse matrix is written out: products are then faster, and bit by bit those of dense X
-FEW_NUMBERS = 2_000_000
-#: distance from the origin, in standard deviations, that costs products of rows more digits than they can spare
-FAR = 100.0
-#: rows on which a kernel is checked if it is not known to be positive definite
-LOOKED_AT = 200
-#: relative error of an entry that a user's function or matrix may have: they may be of float32
-ENTRY = 1e-6
-
-
 @dataclass(frozen=True, eq=False)
-class MachineTraining:
+class TrainingRows:
     """Rows that can be compared with each other."""
 
     #: kernel rows, or features, for the machine of two groups of rows; of all rows where there is one group
     rows: Callable[[int, int], KernelMatrixRows | FeatureRows]
     diagonal: Array
     dtype: str
-    #: what the kernel is, or the matrix was found to be
+    #: whether the kernel, or the matrix, is positive definite
     definite: PositiveDefinite
-    #: from the numbers of the support vectors to how new rows are compared with them
+    #: returns the comparison with new rows, given the positions of the support vectors
     comparison: Callable[[Array], RowComparison]
-    #: the whole matrix, where there is one
+    #: whole kernel matrix, where it is in memory
     matrix: Array | None = None
-    #: features of all rows, where these approximate the kernel
+    #: features of all rows, where they approximate the kernel
     features: FeatureRows | None = None
 
 
-def by_kernel(
+def prepare_by_kernel(
     kernel: Kernel, kept: Any, X: Any, *, groups: Sequence[Array], cache_bytes: int, intercept: bool
-) -> MachineTraining:
-    """Rows that a kernel compares.
+) -> TrainingRows:
+    """Prepare rows that a kernel compares.
 
     Parameters
     ----------
     kernel : Kernel
-        The kernel.
+        Kernel.
     kept : array, sparse matrix or sequence
-        The rows that take part.
+        Rows with weight.
     X : like kept
-        All rows, of which the support vectors will be some.
+        All rows, among which are the support vectors.
     groups : sequence of integer arrays
-        The numbers of the rows of each class, one after the other; a machine of each pair will need them. One group
-        if there is one machine.
+        Positions of the rows of each class, one after the other, for a machine of each pair. One group if there is one
+        machine.
     cache_bytes : int
         Memory for kernel rows.
     intercept : bool
-        Whether the machines have one.
+        Whether the machines have an intercept.
     """
-    if is_sparse(kept) and kept.shape[0] * kept.shape[1] <= FEW_NUMBERS:
+    if is_sparse(kept) and kept.shape[0] * kept.shape[1] <= MAX_DENSE_ENTRIES:
         kept = kept.toarray()
-    n, centre = count(kept), centre_of(kernel, kept) if intercept else None
+    n, centre = count(kept), find_centre(kernel, kept) if intercept else None
     kept = kept if centre is None else kept - centre
-    # several machines need the same entries, which are made once where there is room for all
+    # several machines need the same entries, which are computed once if memory allows
     fits = len(groups) > 1 and 8 * n**2 <= cache_bytes
-    gram = Gram(kernel, kept, tolerance=TOLERANCE if n > MANY and not fits else 0.0)
+    gram = Gram(kernel, kept, tolerance=FLOAT32_ENTRY_ERROR if n > FLOAT32_ROWS and not fits else 0.0)
     matrix = gram.matrix() if fits else None
-    rows = _by_tiles(gram, groups, cache_bytes) if matrix is None else _in_memory(matrix, groups)
-    with blas_for(1):  # few rows: threads of BLAS would wait for each other
-        definite = check_positive_definite(kernel, take(kept, sample_of(n, LOOKED_AT)), entry_error=ENTRY)
-    return MachineTraining(
+    rows = _rows_by_tiles(gram, groups, cache_bytes) if matrix is None else _rows_in_memory(matrix, groups)
+    with blas_for(1):  # threads of BLAS would wait for each other on few rows
+        definite = check_positive_definite(
+            kernel, take(kept, sample_row_numbers(n, DEFINITENESS_SAMPLE)), entry_error=USER_ENTRY_ERROR
+        )
+    return TrainingRows(
         rows,
         gram.diagonal,
         str(gram.dtype),
@@ -152,36 +153,39 @@ def by_kernel(
     )
 
 
-def centre_of(kernel: Kernel, X: Any) -> Array | None:
-    """What to take from rows that lie far from the origin, whose products x·z would lose digits; None elsewhere.
+def find_centre(kernel: Kernel, X: Any) -> Array | None:
+    """Return the mean to subtract from rows that lie far from the origin, whose products x·z would lose digits, or
+    None.
 
-    With Σβ = 0, Σ βᵢ(xᵢ − c)·(x − c) is Σ βᵢ xᵢ·x but for a constant, which is the intercept's.
+    With Σβ = 0, Σ βᵢ(xᵢ − c)·(x − c) is Σ βᵢ xᵢ·x but for a constant, which the intercept absorbs.
     """
     if not isinstance(kernel, Linear) or is_sparse(X):
         return None
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         centre, spread = X.mean(axis=0), X.std(axis=0)
         size = float(np.abs(centre).max(initial=0.0))
-        far = np.isfinite(size) and size > FAR * float(spread.max(initial=0.0))
-    return np.asarray(centre) if far else None
+        is_far = np.isfinite(size) and size > FAR_FROM_ORIGIN * float(spread.max(initial=0.0))
+    return np.asarray(centre) if is_far else None
 
 
-def by_matrix(K: Array, comparison: Callable[[Array], RowComparison], *, groups: Sequence[Array]) -> MachineTraining:
-    """Rows that a matrix compares; see `by_kernel`."""
-    sample = sample_of(len(K), LOOKED_AT)
+def prepare_by_matrix(
+    K: Array, comparison: Callable[[Array], RowComparison], *, groups: Sequence[Array]
+) -> TrainingRows:
+    """Prepare rows that a matrix compares; see `prepare_by_kernel`."""
+    sample = sample_row_numbers(len(K), DEFINITENESS_SAMPLE)
     with blas_for(1):
-        definite = check_matrix(K[np.ix_(sample, sample)], entry_error=ENTRY)
-    return MachineTraining(_in_memory(K, groups), np.diag(K).copy(), "float64", definite, comparison, K)
+        definite = check_matrix(K[np.ix_(sample, sample)], entry_error=USER_ENTRY_ERROR)
+    return TrainingRows(_rows_in_memory(K, groups), np.diag(K).copy(), "float64", definite, comparison, K)
 
 
-def _by_tiles(gram: Gram, groups: Sequence[Array], cache_bytes: int) -> Callable[[int, int], KernelMatrixRows]:
+def _rows_by_tiles(gram: Gram, groups: Sequence[Array], cache_bytes: int) -> Callable[[int, int], KernelMatrixRows]:
     if len(groups) > 1:
         return SharedRows(gram, groups, cache_bytes).pair
     rows = KernelRows(gram, cache_bytes)
     return lambda i, j: rows
 
 
-def _in_memory(K: Array, groups: Sequence[Array]) -> Callable[[int, int], KernelMatrixRows]:
+def _rows_in_memory(K: Array, groups: Sequence[Array]) -> Callable[[int, int], KernelMatrixRows]:
     if len(groups) > 1:
         return lambda i, j: KernelRows.of_matrix(block(K, np.concatenate([groups[i], groups[j]])))
     rows = KernelRows.of_matrix(K)
