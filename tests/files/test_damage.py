@@ -175,7 +175,7 @@ def test_a_formula_would_be_run_and_is_refused(tmp_path: Path) -> None:
 
 def test_indices_and_offsets_that_point_outside_are_refused(tmp_path: Path) -> None:
     vectorizer = CountVectorizer().fit(words().X)
-    offsets = vectorizer._seen.terms.offsets.copy()
+    offsets = vectorizer._all_terms.terms.offsets.copy()
     offsets[-1] += 10**6
     octets = with_array(octets_of([vectorizer], tmp_path), "Texts", "offsets", offsets)
     with pytest.raises(ModelFileError, match="Texts"):

@@ -1,11 +1,10 @@
-"""Blocks have all documents in their order, and none is much larger than it may be."""
+"""Blocks contain all documents in order, and none is much larger than requested."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,8 +13,8 @@ from mercer.text import _scanner as scanner
 DOCUMENTS = st.lists(st.text("aé", max_size=40) | st.just("x" * 300), max_size=60)
 
 
-def read(documents: Any) -> Iterator[list[str]]:
-    for some in scanner.in_blocks(documents):
+def read(documents: Any, **options: Any) -> Iterator[list[str]]:
+    for some in scanner.in_blocks(documents, **options):
         for block in some:
             for texts in block():
                 yield texts.strings()
@@ -23,17 +22,14 @@ def read(documents: Any) -> Iterator[list[str]]:
 
 @given(DOCUMENTS, st.booleans())
 def test_no_block_has_more_than_twice_its_size_and_a_document(documents: list[str], as_list: bool) -> None:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(scanner, "BLOCK", 100)
-        patched.setattr(scanner, "SAMPLE", 3)  # which tells little of lengths like these
-        parts = list(read(documents if as_list else iter(documents)))
+    # a sample of three says little about lengths like these
+    parts = list(read(documents if as_list else iter(documents), block_bytes=100, sample_size=3))
     assert [document for part in parts for document in part] == documents
     assert all(sum(map(len, part)) <= 200 + 300 for part in parts)
 
 
-def test_an_iterable_is_read_as_far_as_blocks_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanner, "BLOCK", 1000)
+def test_an_iterable_is_read_as_far_as_blocks_go() -> None:
     given = iter(["x" * 100] * 10_000)
-    next(scanner.in_blocks(given))
+    next(scanner.in_blocks(given, block_bytes=1000))
     left = sum(1 for _ in given)
-    assert 10_000 - left <= scanner.BLOCKS * 10 + scanner.AT_ONCE
+    assert 10_000 - left <= scanner.BLOCKS_IN_MEMORY * 10 + scanner.DOCUMENTS_AT_ONCE

@@ -15,8 +15,7 @@ from mercer import engine
 from mercer._errors import EmptyDataError, TextError
 from mercer.data.texts import Texts
 from mercer.text import _compiled as compiled
-from mercer.text import _scanner as scanner
-from mercer.text._interpreted import hashed
+from mercer.text._interpreted import count_hashes
 from mercer.text.analysis import Analysis, CharNgrams, WordCharNgrams, WordNgrams, shortest_word, strip_accents_unicode
 
 #: letters of one to four bytes, capitals whose lower case is longer, shorter, two characters or depends on neighbours,
@@ -89,8 +88,8 @@ def test_counts_terms_that_are_known(documents: list[str], others: list[str], an
 @settings(max_examples=100)
 def test_hashes_like_python(documents: list[str], analysis: Analysis, columns: int, signed: bool) -> None:
     documents = [document.replace("\ud800", "") for document in documents]  # which has no bytes to hash
-    X = compiled.hashed(documents, analysis, columns, signed=signed, dtype=np.float64)
-    wanted = hashed(documents, lambda text: terms_of(text, analysis), columns, signed=signed, dtype=np.float64)
+    X = compiled.count_hashes(documents, analysis, columns, signed=signed, dtype=np.float64)
+    wanted = count_hashes(documents, lambda text: terms_of(text, analysis), columns, signed=signed, dtype=np.float64)
     assert (wanted != X).nnz == 0
     np.testing.assert_array_equal(X.indices, wanted.indices)  # stored zeros, too
 
@@ -105,18 +104,15 @@ def words(n: int, seed: int = 0) -> list[str]:
 
 @pytest.mark.parametrize("grams", [(1, 1), (1, 3), (2, 2)])
 @pytest.mark.parametrize("unit", ["word", "char_wb"])
-def test_blocks_and_threads_make_no_difference(
-    unit: Any, grams: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_and_threads_make_no_difference(unit: Any, grams: tuple[int, int]) -> None:
     documents, analysis = words(300), Analysis(unit, grams=grams)
-    monkeypatch.setattr(scanner, "BLOCK", 1 << 30)
     with engine(threads=1):
-        whole = compiled.learn(documents, analysis)
-    monkeypatch.setattr(scanner, "BLOCK", 1000)
+        whole = compiled.learn(documents, analysis, block_bytes=1 << 30)
     for threads in (1, 2, 4):
         with engine(threads=threads):
-            parts = compiled.learn(documents, analysis)
-            known = compiled.KnownTerms(whole.vocabulary.terms, analysis).matrix(iter(documents))
+            parts = compiled.learn(documents, analysis, block_bytes=1000)
+            terms = compiled.KnownTerms(whole.vocabulary.terms, analysis)
+            known = terms.matrix(iter(documents), block_bytes=1000)
         assert parts.vocabulary.names().tolist() == whole.vocabulary.names().tolist()
         np.testing.assert_array_equal(parts.vocabulary.document_counts, whole.vocabulary.document_counts)
         np.testing.assert_array_equal(parts.vocabulary.term_counts, whole.vocabulary.term_counts)
@@ -163,9 +159,7 @@ def test_lines_of_a_file(lines: list[str], tmp_path_factory: pytest.TempPathFact
     wanted = [f"{line}\n" for line in lines[:-1]] + lines[-1:]
     for unit in ("word", "char"):
         analysis = Analysis(unit, shortest=1)
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(scanner, "BLOCK", 16)
-            found = compiled.learn(path, analysis)
+        found = compiled.learn(path, analysis, block_bytes=16)
         learned = compiled.learn([line for line in wanted if line], analysis)
         assert found.vocabulary.names().tolist() == learned.vocabulary.names().tolist()
         np.testing.assert_array_equal(all_counts(found), all_counts(learned))
@@ -186,7 +180,7 @@ def test_columns_of_frames_and_what_is_no_text() -> None:
     with pytest.raises(TextError, match="Document 40 is 3"):
         compiled.learn([*["a"] * 40, 3], Analysis())
     with pytest.raises(EmptyDataError, match="at least one document"):
-        compiled.hashed([], Analysis(), 8, signed=True, dtype=np.float64)
+        compiled.count_hashes([], Analysis(), 8, signed=True, dtype=np.float64)
 
 
 @pytest.mark.parametrize(

@@ -137,10 +137,10 @@ def test_batches_of_other_terms_and_of_strings_merge() -> None:
 
 def test_the_vocabulary_is_made_when_it_is_looked_at_and_may_be_replaced() -> None:
     words = CountVectorizer().fit(["the cat"])
-    assert vars(words)["_numbers"] is None
+    assert vars(words)["_column_of_term"] is None
     assert words.vocabulary_ is words.vocabulary_
     copied = pickle.loads(pickle.dumps(words))
-    assert vars(copied).get("_numbers") is None
+    assert vars(copied).get("_column_of_term") is None
     assert copied.vocabulary_ == {"cat": 0, "the": 1}
     copied.vocabulary_ = {"mat": 0}
     assert copied.transform(["the mat mat"]).toarray().tolist() == [[2]]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.preprocessing import normalize
+from sklearn import preprocessing
 from sklearn.utils import murmurhash3_32
 
-from mercer.text._hash_loops import LARGEST, murmur, normalise, sort_entries
+from mercer.text._hash_loops import RADIX_SORT_FROM, murmur, normalize, sort_entries
 
 
 @given(st.binary(max_size=40))
@@ -19,12 +19,12 @@ def test_murmur_of_any_bytes(key: bytes) -> None:
     assert murmur(data, 0, len(key)) == murmurhash3_32(key, seed=0)
 
 
-@pytest.mark.parametrize("many", [0, 1, 2, 60, LARGEST - 1, LARGEST, 3 * LARGEST])
+@pytest.mark.parametrize("many", [0, 1, 2, 60, RADIX_SORT_FROM - 1, RADIX_SORT_FROM, 3 * RADIX_SORT_FROM])
 @pytest.mark.parametrize("bits", [1, 5, 21, 32])
 def test_entries_are_sorted(many: int, bits: int) -> None:
     entries = np.random.default_rng(many).integers(0, 2**bits, many, dtype=np.uint32)
     wanted = np.sort(entries)
-    sort_entries(entries, np.empty_like(entries), np.empty(LARGEST, dtype=np.int32), bits)
+    sort_entries(entries, np.empty_like(entries), np.empty(RADIX_SORT_FROM, dtype=np.int32), bits)
     np.testing.assert_array_equal(entries, wanted)
 
 
@@ -32,6 +32,6 @@ def test_entries_are_sorted(many: int, bits: int) -> None:
 def test_rows_of_length_one_are_scikit_learns(norm: str) -> None:
     rows = np.array([0, 3, 3, 5, 6], dtype=np.int32)
     values, found = np.array([1, -2, 7, 0, 0, -4], dtype=np.int32), np.empty(6)
-    normalise(rows, values, norm == "l2", found)
+    normalize(rows, values, norm == "l2", found)
     X = sparse.csr_array((values.astype(float), np.arange(6), rows), shape=(4, 6))
-    np.testing.assert_array_equal(found, normalize(X, norm).data)
+    np.testing.assert_array_equal(found, preprocessing.normalize(X, norm).data)

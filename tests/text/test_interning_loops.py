@@ -25,7 +25,7 @@ def interned(strings: list[bytes], table: term_loops.StringTable) -> tuple[term_
 
 @given(STRINGS)
 def test_strings_are_numbered_as_they_come(strings: list[bytes]) -> None:
-    table, codes = interned(strings, term_loops.no_strings())
+    table, codes = interned(strings, term_loops.empty_strings())
     assert codes == numbered(strings)
     for string, code in zip(strings, codes, strict=True):
         assert table.arena[table.offsets[code] : table.offsets[code + 1]].tobytes() == string
@@ -33,7 +33,7 @@ def test_strings_are_numbered_as_they_come(strings: list[bytes]) -> None:
 
 def test_tables_grow() -> None:
     strings = [b"%d" % number * (1 + number % 9) for number in range(20000)]
-    table, codes = interned(strings, term_loops.no_strings())
+    table, codes = interned(strings, term_loops.empty_strings())
     assert codes == numbered(strings)
     assert interned(strings[::-1], table)[1] == codes[::-1]
     assert table.sizes[0] <= len(table.signatures) == len(table.slots) // 2
@@ -41,14 +41,14 @@ def test_tables_grow() -> None:
 
 def test_pairs_are_numbered_as_they_come() -> None:
     pairs = np.random.default_rng(0).integers(0, 2**32, (5000, 2), dtype=np.uint64)[np.arange(20000) % 5000]
-    table = term_loops.with_room_for_pairs(term_loops.no_pairs(), len(pairs))
+    table = term_loops.enlarge_pairs(term_loops.empty_pairs(), len(pairs))
     whole = pairs[:, 0] << np.uint64(32) | pairs[:, 1]
     assert [term_loops.code_of_pair(table, pair) for pair in whole] == numbered(whole.tolist())
 
 
 def test_growing_pairs_keep_their_codes() -> None:
-    table, pairs = term_loops.no_pairs(), np.arange(3000, dtype=np.uint64) << np.uint64(33)
+    table, pairs = term_loops.empty_pairs(), np.arange(3000, dtype=np.uint64) << np.uint64(33)
     for _ in range(2):
         for code, pair in enumerate(pairs):
-            table = term_loops.with_room_for_pairs(table, 1)
+            table = term_loops.enlarge_pairs(table, 1)
             assert term_loops.code_of_pair(table, pair) == code

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.text import _interpreted as interpreted
-from mercer.text._interpreted import OtherVocabulary, merged, vocabulary_of
+from mercer.text._interpreted import OtherVocabulary, merge_vocabularies, vocabulary_of
 from mercer.text._vocabulary import Vocabulary
 
 TERMS = st.lists(st.lists(st.sampled_from(["b", "a", "ab", "ß", "\ud800", "\U0010ffff"]), max_size=6), max_size=5)
@@ -36,7 +36,9 @@ def test_merged_vocabularies_are_those_of_all_documents(left: list[list[str]], r
     for strange in (False, True):
         analyze: Any = (lambda terms: [(term,) for term in terms]) if strange else list
         whole = interpreted.learn(left + right, analyze).vocabulary
-        both = merged(interpreted.learn(left, analyze).vocabulary, interpreted.learn(right, analyze).vocabulary)
+        both = merge_vocabularies(
+            interpreted.learn(left, analyze).vocabulary, interpreted.learn(right, analyze).vocabulary
+        )
         assert both.as_dict() == whole.as_dict()
         assert both.n_documents == whole.n_documents
         np.testing.assert_array_equal(both.document_counts, whole.document_counts)
@@ -57,6 +59,6 @@ def test_terms_that_are_no_strings() -> None:
 def test_the_smallest_hash_has_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
     """|−2³¹| is no 32-bit number."""
     monkeypatch.setattr(interpreted, "murmurhash3_32", lambda term, seed: -(2**31))
-    X = interpreted.hashed([["a"]], list, 1000, signed=True, dtype=np.float64)
+    X = interpreted.count_hashes([["a"]], list, 1000, signed=True, dtype=np.float64)
     assert X.indices.tolist() == [2**31 % 1000]
     assert X.data.tolist() == [-1.0]

@@ -12,18 +12,21 @@ from typing import Any
 
 import pytest
 
-#: what the process has taken at most is told by Linux alone, and only where it may be reset
+#: the peak memory of a process is available on Linux alone, and only if it may be reset
 FORGET_PEAK = Path("/proc/self/clear_refs")
 
-#: in a process of its own, in which nothing was freed before that could be used again
+#: runs in its own process, in which no freed memory could be used again
 MEASURED = """
 import ctypes, gc, json, re
 from pathlib import Path
 import numpy as np
 import mercer
-from mercer.text import blocks, room
+from mercer.text import _compiled, _scanner
 
-blocks.BLOCK, room.ENTRIES = 1 << 19, 1 << 18
+for function in (_scanner.in_blocks, _compiled.learn, _compiled._scan_blocks, _compiled.KnownTerms.matrix):
+    defaults = tuple(1 << 19 if value == _scanner.BLOCK_BYTES else value for value in function.__defaults__)
+    function.__defaults__ = defaults
+_scanner.BUFFER_ENTRIES = 1 << 18
 rng = np.random.default_rng(0)
 letters = np.array(list("etaoinshrdlucmfwypvbgkqé"))
 drawn = enumerate(rng.choice(letters, (20_000, 8)))
@@ -41,7 +44,7 @@ def size(*arrays):
 def taken(call):
     call(documents[:2000])  # loops are loaded, tables of characters are made
     gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)  # what is free already would be used first, and not be seen
+    ctypes.CDLL(None).malloc_trim(0)  # memory that is free already would be used first, and not be measured
     Path("/proc/self/clear_refs").write_text("5")
     before = now("VmRSS")
     X = call(documents)
@@ -65,8 +68,8 @@ def measured() -> dict[str, Any]:
         FORGET_PEAK.write_text("5")
         assert ctypes.CDLL(None).malloc_trim(0) in (0, 1)
     except (OSError, AttributeError, TypeError):
-        pytest.skip("this system does not tell how much memory was taken at most")
-    # pyarrow's own allocator keeps for a while what it is given back, some megabytes however many documents there are
+        pytest.skip("this system does not measure peak memory")
+    # pyarrow's own allocator keeps a few megabytes of freed memory for a while, whatever the number of documents
     settings = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
     call = [sys.executable, "-c", MEASURED]
     done = subprocess.run(call, capture_output=True, text=True, check=True, env=settings)
@@ -86,6 +89,6 @@ def test_a_matrix_takes_no_more_than_itself_and_a_few_blocks(measured: dict[str,
 
 
 def test_pairs_take_less_than_hundred_bytes_each_beside_their_matrix(measured: dict[str, Any]) -> None:
-    """Its letters, where they begin, documents and occurrences stay, about 40 bytes."""
+    """About 40 bytes remain for each: its letters, their offset, documents and occurrences."""
     one = measured["pairs"]
     assert one["taken"] < one["matrix"] + 100 * one["terms"] + FEW_BLOCKS

@@ -8,7 +8,7 @@ import pytest
 from mercer.text import _term_loops as term_loops
 
 
-@pytest.mark.parametrize("rows", [0, 3, term_loops.OWN_PAGES, term_loops.LARGE])
+@pytest.mark.parametrize("rows", [0, 3, term_loops.OWN_PAGES, term_loops.HUGE_PAGES])
 def test_arrays_of_any_size_can_be_written_to(rows: int) -> None:
     values = term_loops.empty((rows, 2), np.uint16)
     assert values.shape == (rows, 2)

@@ -33,7 +33,7 @@ def test_merge_is_one_pass(one: list[list[str]], two: list[list[str]], three: li
     whole = described(counted(one + two + three))
     assert described(counted(one).merge(counted(two)).merge(counted(three))) == whole
     assert described(counted(one).merge(counted(two).merge(counted(three)))) == whole
-    assert described(Vocabulary.nothing().merge(counted(one))) == described(counted(one))
+    assert described(Vocabulary.empty().merge(counted(one))) == described(counted(one))
 
 
 @given(DOCUMENTS)

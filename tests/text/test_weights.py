@@ -63,7 +63,7 @@ def test_log_count_ratios_change_sign_with_the_classes() -> None:
 
 def test_parts_of_a_document_sum_to_one() -> None:
     X = sparse.csr_array(np.array([[1.0, 3.0], [0.0, 0.0], [0.0, 2.0]]))
-    weights.relative_frequencies(X)
+    weights.apply_relative_frequency(X)
     np.testing.assert_array_equal(X.toarray(), [[0.25, 0.75], [0, 0], [0, 1]])
 
 
@@ -71,8 +71,8 @@ def test_no_length_no_saturation() -> None:
     """Without k₁ a term counts once, however often it is there; with a huge one, as often as it is there."""
     counts = np.array([[1.0, 4.0], [0.0, 9.0]])
     X = sparse.csr_array(counts)
-    weights.saturated(X, 7.0, k1=0.0, b=0.75)
+    weights.apply_saturation(X, 7.0, k1=0.0, b=0.75)
     np.testing.assert_array_equal(X.toarray(), counts > 0)
     X = sparse.csr_array(counts)
-    weights.saturated(X, 7.0, k1=1e12, b=0.0)
+    weights.apply_saturation(X, 7.0, k1=1e12, b=0.0)
     np.testing.assert_allclose(X.toarray(), counts, rtol=1e-10)

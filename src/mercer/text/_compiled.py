@@ -1,10 +1,10 @@
-"""Documents as counts of terms, by compiled loops on every core.
+"""Counting of terms by compiled loops on all cores.
 
-What is learned and what is written do not depend on threads and blocks: terms are put in order at the end.
+Results do not depend on threads and blocks, since terms are sorted at the end.
 
-What was found in a block takes eight bytes an entry until its rows are written, which take twelve as a rule, and is
-given back then. So memory is needed for the matrix, for the terms, and for a few blocks to each thread; not for another
-copy of the matrix, nor for the documents.
+The terms found in a block take eight bytes per entry until its rows of the matrix, usually twelve bytes per entry, are
+written; then they are freed. The memory needed is that of the matrix, of the terms, and of a few blocks per thread;
+there is no second copy of the matrix or of the documents.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from mercer.data.texts import Texts
 from mercer.text import _hash_loops as hash_loops
 from mercer.text import _matrix_loops as loops
 from mercer.text._csr import csr
-from mercer.text._scanner import Block, Decode, GrowingArray, Scanned, Scanner, in_blocks
-from mercer.text._uniting import NOWHERE, TermColumnNumbers, united
+from mercer.text._merge_scans import NO_COLUMN, TermColumnNumbers, unite_scans
+from mercer.text._scanner import BLOCK_BYTES, Block, Decode, GrowingArray, Scanned, Scanner, in_blocks
 from mercer.text._vocabulary import Vocabulary
-from mercer.text._weights import normalised
+from mercer.text._weights import normalize_rows
 from mercer.text.analysis import Analysis
 
 A = TypeVar("A")
 B = TypeVar("B")
 T = TypeVar("T")
-#: rows, codes and counts that are not needed any more
-GIVEN_BACK = (np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
+#: replaces the rows, codes and counts of a block whose memory is freed
+FREED = (np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))
 
 
 class Pool(Generic[T]):
-    """What no thread uses just now: scanners, or room."""
+    """Objects that no thread uses at the moment: scanners, or buffers."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make, self._idle = make, SimpleQueue[T]()
 
     @contextmanager
-    def one(self) -> Iterator[T]:
-        """One of them for a while; not to be used again if that ends with an error."""
+    def borrow(self) -> Iterator[T]:
+        """Lend an object, or a new one if all are in use; it is dropped after an error."""
         try:
             taken = self._idle.get_nowait()
         except Empty:
@@ -55,9 +55,9 @@ class Pool(Generic[T]):
         self._idle.put(taken)
 
 
-def _scanner_of(pool: Pool[Scanner]) -> Callable[[Texts], Scanned]:
+def _scan_with(pool: Pool[Scanner]) -> Callable[[Texts], Scanned]:
     def scan(texts: Texts) -> Scanned:
-        with pool.one() as scanner:
+        with pool.borrow() as scanner:
             return scanner.scan(texts)
 
     return scan
@@ -65,43 +65,45 @@ def _scanner_of(pool: Pool[Scanner]) -> Callable[[Texts], Scanned]:
 
 @dataclass(eq=False)
 class ScannedVocabulary:
-    """Terms that were found in documents, which are to be written as rows."""
+    """The terms found in documents, and their counts, from which rows are written."""
 
     vocabulary: Vocabulary
-    #: documents whose lower case Python had to find
+    #: number of documents that were converted to lower case by Python
     by_python: int
     _scanned: list[Scanned]
-    #: where the words and runs of each scanner are in the vocabulary
+    #: the columns of the words and runs of each scanner
     _columns: dict[Scanner, TermColumnNumbers]
 
     @property
     def counts(self) -> sparse.csr_array:
-        """How often each document has each term."""
+        """The counts of all terms (columns) in documents (rows)."""
         return write(list(self._scanned), self._columns, len(self.vocabulary), np.int64, all_kept=True)
 
     def matrix(self, kept: Array, dtype: Any = np.int64) -> sparse.csr_array:
-        """How often each document has each of the terms that are kept, by a mask.
+        """Return the counts of the terms that a mask keeps.
 
-        To be asked for once: what was scanned is given back while rows are written.
+        It can be called once: the memory of the scanned entries is freed while rows are written.
         """
         columns, n_kept = self._columns, int(kept.sum())
         if n_kept < len(kept):
-            there = np.where(kept, np.cumsum(kept) - 1, NOWHERE).astype(np.int32)
-            columns = {scanner: one.moved(there) for scanner, one in columns.items()}
+            renumbered = np.where(kept, np.cumsum(kept) - 1, NO_COLUMN).astype(np.int32)
+            columns = {scanner: one.renumber(renumbered) for scanner, one in columns.items()}
         return write(self._scanned, columns, n_kept, dtype, all_kept=n_kept == len(kept))
 
 
-def learn(documents: Any, analysis: Analysis, decode: Decode | None = None) -> ScannedVocabulary:
-    """Find the terms of documents: a sequence or column of strings, or an iterable of them."""
+def learn(
+    documents: Any, analysis: Analysis, decode: Decode | None = None, block_bytes: int = BLOCK_BYTES
+) -> ScannedVocabulary:
+    """Find and count the terms of documents: a sequence or column of strings, or an iterable of them."""
     pool = Pool(lambda: Scanner.of(analysis))
-    scanned = _scanned(documents, decode, _scanner_of(pool))
-    vocabulary, columns = united(scanned)
+    scanned = _scan_blocks(documents, decode, _scan_with(pool), block_bytes)
+    vocabulary, columns = unite_scans(scanned)
     return ScannedVocabulary(vocabulary, sum(one.by_python for one in scanned), scanned, columns)
 
 
 @dataclass(eq=False)
 class KnownTerms:
-    """Terms that are given, in the order of the columns."""
+    """The terms of a given vocabulary in the order of the columns, with scanners that know them."""
 
     terms: Texts
     analysis: Analysis
@@ -109,19 +111,29 @@ class KnownTerms:
     _columns: TermColumnNumbers = field(init=False)
 
     def __post_init__(self) -> None:
-        scanner, codes = Scanner.knowing(self.analysis, self.terms)
+        scanner, codes = Scanner.with_terms(self.analysis, self.terms)
         columns = np.arange(len(self.terms), dtype=np.int32)
-        self._columns = TermColumnNumbers(*_by_code(codes, columns, scanner.n_words, scanner.n_runs))
-        self._pool = Pool(scanner.twin)
+        of_words, of_runs = np.full(scanner.n_words, NO_COLUMN), np.full(scanner.n_runs, NO_COLUMN)
+        is_word = codes >= 0
+        of_words[codes[is_word]] = columns[is_word]
+        of_runs[-1 - codes[~is_word]] = columns[~is_word]
+        self._columns = TermColumnNumbers(of_words, of_runs)
+        self._pool = Pool(scanner.copy)
 
-    def matrix(self, documents: Any, dtype: Any = np.int64, decode: Decode | None = None) -> sparse.csr_array:
-        """Counts, one row for each document."""
-        scanned = _scanned(documents, decode, _scanner_of(self._pool))
-        of_scanner = {one.scanner: self._columns for one in scanned}
-        return write(scanned, of_scanner, len(self.terms), dtype)
+    def matrix(
+        self,
+        documents: Any,
+        dtype: Any = np.int64,
+        decode: Decode | None = None,
+        block_bytes: int = BLOCK_BYTES,
+    ) -> sparse.csr_array:
+        """Count the terms in documents, one row for each document."""
+        scanned = _scan_blocks(documents, decode, _scan_with(self._pool), block_bytes)
+        columns = {one.scanner: self._columns for one in scanned}
+        return write(scanned, columns, len(self.terms), dtype)
 
 
-def hashed(
+def count_hashes(
     documents: Any,
     analysis: Analysis,
     n_columns: int,
@@ -132,63 +144,72 @@ def hashed(
     binary: bool = False,
     decode: Decode | None = None,
 ) -> sparse.csr_array:
-    """Hashed counts, or ones where `binary`, one row for each document; of length 1 by a norm, "l1" or "l2"."""
+    """Count the hashes of terms, one row for each document.
+
+    Counts are replaced by ones if `binary`, and rows are scaled to norm 1 if `norm` is "l1" or "l2".
+    """
     stop_words = Scanner.of(analysis).words
     pool = Pool(GrowingArray)
 
     def scan(texts: Texts) -> tuple[Array, Array, Array]:
-        read = analysis.read(texts)
-        if analysis.unit != "word" and read.has_lone_surrogates:
-            raise TextError("A document has a lone surrogate, which UTF-8 has no bytes for, so that it has no hash.")
-        with pool.one() as room:
+        prepared = analysis.prepare(texts)
+        if analysis.unit != "word" and prepared.has_lone_surrogates:
+            raise TextError(
+                "A document has a lone surrogate, which cannot be encoded in UTF-8, so that it has no hash."
+            )
+        with pool.borrow() as buffer:
             rows, indices, values = hash_loops.hash_terms(
-                (read.data, read.offsets),
-                read.states,
-                read.alphabet,
-                analysis.how,
+                (prepared.data, prepared.offsets),
+                prepared.states,
+                prepared.alphabet,
+                analysis.cut_rule,
                 stop_words,
                 n_columns,
                 signed,
-                *room.of(1024 + texts.n_bytes // 4),
+                *buffer.reserve(1024 + texts.n_bytes // 4),
             )
-            return rows, *room.taken(indices, values, int(rows[-1]))
+            return rows, *buffer.take(indices, values, int(rows[-1]))
 
-    parts = _scanned(documents, decode, scan)
+    parts = _scan_blocks(documents, decode, scan)
     if not parts:
         raise EmptyDataError("Cannot vectorize empty sequence. Give at least one document.")
     starts = np.cumsum([0, *(len(indices) for _, indices, _ in parts)])
     rows = np.cumsum(np.concatenate([[0], *(np.diff(rows) for rows, _, _ in parts)]))
     columns, counts = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=dtype)
-    at_once = norm is not None and counts.dtype == np.float64
+    norm_in_loop = norm is not None and counts.dtype == np.float64
 
     def fill(block: int) -> None:
-        (rows, indices, values), parts[block] = parts[block], GIVEN_BACK
+        (rows, indices, values), parts[block] = parts[block], FREED
         here = slice(starts[block], starts[block + 1])
         columns[here] = indices
         if binary:
             values[:] = 1
-        if at_once:
-            hash_loops.normalise(rows, values, norm == "l2", counts[here])
+        if norm_in_loop:
+            hash_loops.normalize(rows, values, norm == "l2", counts[here])
         else:
             counts[here] = values
 
-    _each(fill, range(len(parts)))
+    _map_blocks(fill, range(len(parts)))
     X = _csr(counts, columns, rows, n_columns)
-    return X if norm is None or at_once else normalised(X, norm)
+    return X if norm is None or norm_in_loop else normalize_rows(X, norm)
 
 
-def _scanned(documents: Any, decode: Decode | None, scan: Callable[[Texts], A]) -> list[A]:
-    """What is found in each block of documents, in their order."""
+def _scan_blocks(
+    documents: Any, decode: Decode | None, scan: Callable[[Texts], A], block_bytes: int = BLOCK_BYTES
+) -> list[A]:
+    """Return the results of `scan` for all parts of all blocks of documents, in the order of the documents."""
 
-    def of_block(block: Block) -> list[A]:
+    def scan_block(block: Block) -> list[A]:
         return [scan(texts) for texts in block()]
 
-    found = (parts for blocks in in_blocks(documents, decode) for parts in _each(of_block, blocks))
-    return [one for parts in found for one in parts]
+    scanned = (
+        parts for blocks in in_blocks(documents, decode, block_bytes) for parts in _map_blocks(scan_block, blocks)
+    )
+    return [one for parts in scanned for one in parts]
 
 
-def _each(function: Callable[[B], A], blocks: Sequence[B]) -> list[A]:
-    """On all threads, unless there is but one block: to call them takes longer than to read a short document."""
+def _map_blocks(function: Callable[[B], A], blocks: Sequence[B]) -> list[A]:
+    """Call a function of each block on all threads; one block is not worth the start of the threads."""
     return ordered_map(function, blocks) if len(blocks) > 1 else [function(block) for block in blocks]
 
 
@@ -200,7 +221,7 @@ def write(
     *,
     all_kept: bool = False,
 ) -> sparse.csr_array:
-    """The rows of a sparse matrix of what was scanned, which is given back; columns in ascending order."""
+    """Write the scanned entries as a CSR matrix with ascending columns in each row, and free their memory."""
     places = np.cumsum([0, *(len(one.rows) - 1 for one in scanned)])
     starts = np.zeros(places[-1] + 1, dtype=np.int64)
 
@@ -213,34 +234,21 @@ def write(
         else:
             loops.kept_entries(one.rows, one.codes, of_words, of_runs, here)
 
-    _each(count, range(len(scanned)))
+    _map_blocks(count, range(len(scanned)))
     np.cumsum(starts, out=starts)
     indices = np.empty(starts[-1], dtype=np.int32)
-    values = np.empty(starts[-1], dtype=_loop_type(dtype))
+    is_float = np.dtype(dtype) in (np.dtype(np.float64), np.dtype(np.float32))
+    values = np.empty(starts[-1], dtype=dtype if is_float else np.int64)  # the types that the loop is compiled for
 
     def fill(block: int) -> None:
         one = scanned[block]
         of_words, of_runs = columns[one.scanner]
         here = starts[places[block] : places[block + 1]]
         loops.write_rows(one.rows, one.codes, one.counts, of_words, of_runs, n_columns, here, indices, values)
-        scanned[block] = Scanned(one.scanner, *GIVEN_BACK, one.by_python)
+        scanned[block] = Scanned(one.scanner, *FREED, one.by_python)
 
-    _each(fill, range(len(scanned)))
+    _map_blocks(fill, range(len(scanned)))
     return _csr(values.astype(dtype, copy=False), indices, starts, n_columns)
-
-
-def _by_code(codes: Array, columns: Array, n_words: int, n_runs: int) -> tuple[Array, Array]:
-    """Columns of words and of runs by their codes, given those of terms; `NOWHERE` for all others."""
-    of_words, of_runs = np.full(n_words, NOWHERE), np.full(n_runs, NOWHERE)
-    is_word = codes >= 0
-    of_words[codes[is_word]] = columns[is_word]
-    of_runs[-1 - codes[~is_word]] = columns[~is_word]
-    return of_words, of_runs
-
-
-def _loop_type(dtype: Any) -> Any:
-    """The type that a loop writes: one that it is compiled for."""
-    return dtype if np.dtype(dtype) in (np.dtype(np.float64), np.dtype(np.float32)) else np.int64
 
 
 def _csr(values: Array, indices: Array, starts: Array, n_columns: int) -> sparse.csr_array:

@@ -1,4 +1,4 @@
-"""Bag of words (lecture 3): a column for each term, in which a document has how often it holds the term."""
+"""Counts of terms in documents, "bag of words" (lecture 3)."""
 
 from __future__ import annotations
 
@@ -22,85 +22,22 @@ from mercer.base import traits
 from mercer.base.agreement import refuse_other_class, refuse_other_parameters
 from mercer.base.fitted_fields import FITTED_TEXT
 from mercer.base.sources import fits_sources, is_source, maps_sources
-from mercer.base.validation import old_state_on_failure
+from mercer.base.validation import restore_on_failure
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.text import _compiled as compiled
 from mercer.text import _counting as counting
 from mercer.text._csr import as_configured
-from mercer.text._interpreted import AnyVocabulary, InterpretedVocabulary, merged
-from mercer.text._weights import Totals
+from mercer.text._interpreted import AnyVocabulary, InterpretedCounts, merge_vocabularies
 from mercer.text.vectorizer import (
     ANALYSIS_CONSTRAINTS,
     TOKEN_PATTERN,
     TextVectorizer,
-    chosen,
-    documents_of,
-    numbered,
-    refuse_useless,
+    check_vocabulary,
+    chunk_documents,
+    map_to_columns,
+    select_terms,
 )
-
-# Vocabularies of a source: the terms of every chunk are counted, and counts add up.
-
-
-def learn_vocabulary(vectorizer: Any, source: Source) -> AnyVocabulary:
-    """All terms of all documents, refused like those of documents in memory."""
-    seen = fold(functools.partial(_terms, clone(vectorizer)), source, merged)
-    refuse_useless(seen, vectorizer.max_df, vectorizer.min_df)
-    return seen
-
-
-def _terms(vectorizer: Any, chunk: Chunk) -> AnyVocabulary:
-    return counting.learn(clone(vectorizer), documents_of(chunk.X)).vocabulary
-
-
-def learn_totals(vectorizer: Any, source: Source) -> Totals:
-    """Of the columns of a vectorizer whose vocabulary was given."""
-    return fold(functools.partial(_totals, vectorizer), source, Totals.merge)
-
-
-def _totals(vectorizer: Any, chunk: Chunk) -> Totals:
-    return Totals.of(vectorizer._counted(documents_of(chunk.X)))
-
-
-# The terms of a vectorizer: as columns, which were learnt, or as a dict, which was given or asked for.
-
-
-class TermColumns:
-    """`vocabulary_` is a dict that is made of the columns when it is first looked at."""
-
-    _numbers: dict[Any, int] | None
-
-    @property
-    def vocabulary_(self) -> dict[Any, int]:
-        if vars(self).get("_numbers") is None:
-            if self._columns is None:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute 'vocabulary_'; fit it first.")
-            self._numbers = self._columns.as_dict()
-        return self._numbers  # type: ignore[return-value]
-
-    @vocabulary_.setter
-    def vocabulary_(self, value: dict[Any, int]) -> None:
-        self.__dict__.pop("_kept", None)
-        self._numbers = value
-
-    @vocabulary_.deleter
-    def vocabulary_(self) -> None:
-        for name in ("_kept", "_numbers"):
-            self.__dict__.pop(name, None)
-
-    @property
-    def _columns(self) -> AnyVocabulary | None:
-        """The terms that were learnt and are columns."""
-        return vars(self).get("_kept")
-
-    def __getstate__(self) -> dict[str, Any]:
-        parent: Any = super()  # that of an estimator
-        state: dict[str, Any] = dict(parent.__getstate__())
-        if state.get("_kept") is not None:
-            state.pop("_numbers", None)  # made of the columns again when it is asked for
-        return state
-
 
 _DF = [Interval(RealNotInt, 0, 1, closed="both"), Interval(Integral, 1, None, closed="left")]
 
@@ -112,13 +49,13 @@ _DF = [Interval(RealNotInt, 0, 1, closed="both"), Interval(Integral, 1, None, cl
     export="mercer.export.texts.documents",
 )
 @stored(**FITTED_TEXT)
-class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
-    r"""Documents as counts of their terms; scikit-learn's, which can also learn batch by batch.
+class CountVectorizer(TextVectorizer, BaseEstimator):
+    r"""Counts of the terms of documents; scikit-learn's, with incremental learning and merging.
 
     Parameters
     ----------
     input : {"filename", "file", "content"}, default="content"
-        What documents are: names of files, objects with a method `read`, or the text itself.
+        Kind of the documents: names of files, objects with a method `read`, or the text itself.
     encoding : str, default="utf-8"
         Encoding of bytes and files.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
@@ -134,7 +71,7 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
     stop_words : {"english"}, list, default=None
         Words to leave out.
     token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
-        What counts as a word: by default, two or more letters or digits.
+        Regular expression of a word: by default, two or more letters or digits.
     ngram_range : tuple (min_n, max_n), default=(1, 1)
         Smallest and largest number of words, or characters, in a term.
     analyzer : {"word", "char", "char_wb"} or callable, default="word"
@@ -146,7 +83,7 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
     max_features : int, default=None
         If given, keep only this many terms, the most frequent ones.
     vocabulary : Mapping or iterable, default=None
-        The terms, if they are not to be learnt: mapped to their columns, or in the order of the columns.
+        The terms, if they are given and not learned: mapped to their columns, or in the order of the columns.
     binary : bool, default=False
         Whether counts above 1 become 1.
     dtype : dtype, default=np.int64
@@ -155,11 +92,11 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
     Attributes
     ----------
     vocabulary_ : dict
-        The column of each term; made when it is first asked for.
+        The column of each term; created at the first access.
     fixed_vocabulary_ : bool
         Whether the vocabulary was given.
     plan_ : Plan
-        Which way terms are counted.
+        Whether terms are counted by the compiled scanner or by Python, and why.
 
     Examples
     --------
@@ -224,6 +161,39 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         self.binary = binary
         self.dtype = dtype
 
+    # The columns are a vocabulary that was learned, `_column_terms`, or a dict that was given, `_column_of_term`, which
+    # is also the cache of `vocabulary_`.
+    _column_of_term: dict[Any, int] | None
+
+    @property
+    def vocabulary_(self) -> dict[Any, int]:
+        if vars(self).get("_column_of_term") is None:
+            if self._learned_columns is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute 'vocabulary_'; fit it first.")
+            self._column_of_term = self._learned_columns.as_dict()
+        return self._column_of_term  # type: ignore[return-value]
+
+    @vocabulary_.setter
+    def vocabulary_(self, value: dict[Any, int]) -> None:
+        self.__dict__.pop("_column_terms", None)
+        self._column_of_term = value
+
+    @vocabulary_.deleter
+    def vocabulary_(self) -> None:
+        for name in ("_column_terms", "_column_of_term"):
+            self.__dict__.pop(name, None)
+
+    @property
+    def _learned_columns(self) -> AnyVocabulary | None:
+        """The learned terms that are columns, or None."""
+        return vars(self).get("_column_terms")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        if state.get("_column_terms") is not None:
+            state.pop("_column_of_term", None)  # a cache
+        return state
+
     @fits_sources
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the vocabulary.
@@ -240,12 +210,12 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         self : object
             The fitted vectorizer.
         """
-        with old_state_on_failure(self):
-            self._learnt(raw_documents, y)
+        with restore_on_failure(self):
+            self._learn(raw_documents, y)
         return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
-        """Learn the vocabulary, and count its terms in the same documents.
+        """Learn the vocabulary and count its terms in the same documents.
 
         Parameters
         ----------
@@ -261,18 +231,20 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         """
         if is_source(raw_documents):
             return self.fit(raw_documents).transform(raw_documents)
-        with old_state_on_failure(self):
-            return as_configured(self._learnt(raw_documents, y))
+        with restore_on_failure(self):
+            return as_configured(self._learn(raw_documents, y))
 
     def _fit_source(self, source: Source) -> Any:
-        self._begin(documents_of(source.head().X))
+        self._prepare_fit(chunk_documents(source.head().X))
         if not self.fixed_vocabulary_:
-            self._keep(learn_vocabulary(self, source))
+            terms = fold(functools.partial(_count_chunk, clone(self)), source, merge_vocabularies)
+            check_vocabulary(terms, self.max_df, self.min_df)
+            self._select_some_columns(terms)
 
     def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:
-        """Add documents: afterwards the vocabulary is that of one fit on all of them.
+        """Add documents: the vocabulary becomes that of one fit on all documents.
 
-        `min_df`, `max_df` and `max_features` are about all documents so far, so that columns may come and go.
+        `min_df`, `max_df` and `max_features` refer to all documents so far, so columns may appear and disappear.
 
         Parameters
         ----------
@@ -286,13 +258,13 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         self : object
             The vectorizer itself.
         """
-        with old_state_on_failure(self):
-            self._begin(raw_documents)
+        with restore_on_failure(self):
+            self._prepare_fit(raw_documents)
             self._add(raw_documents, y)
         return self
 
     def merge(self, other: Self) -> Self:
-        """Fold in everything `other` has learnt; the result is that of one fit on the documents of both.
+        """Add what `other` has learned; the result is that of one fit on the documents of both.
 
         Parameters
         ----------
@@ -304,10 +276,10 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         self : object
             The vectorizer itself.
         """
-        self._refuse_stranger(other)
-        with old_state_on_failure(self):
+        self._check_mergeable(other)
+        with restore_on_failure(self):
             if not self.fixed_vocabulary_:
-                self._select(merged(self._seen, other._seen))
+                self._select_columns(merge_vocabularies(self._all_terms, other._all_terms))
         return self
 
     @maps_sources
@@ -324,10 +296,10 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         X : sparse matrix of shape (n_samples, n_features)
             Documents × terms.
         """
-        return as_configured(self._counted(raw_documents))
+        return as_configured(self._count(raw_documents))
 
     def inverse_transform(self, X: Any) -> list[Array]:
-        """The terms that documents have.
+        """Return the terms that documents contain.
 
         Parameters
         ----------
@@ -337,17 +309,17 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         Returns
         -------
         X_original : list of arrays of shape (n_samples,)
-            Terms of each document, in the order of the columns; how often is lost.
+            Distinct terms of each document, in the order of the columns.
         """
         names = self.get_feature_names_out()
         rows = sparse.csr_array(check_array(X, accept_sparse="csr"))
         rows.eliminate_zeros()
         kind = str if all(isinstance(name, str) for name in names) else None
-        found = (names[rows.indices[start:stop]] for start, stop in zip(rows.indptr, rows.indptr[1:], strict=False))
-        return [np.array(terms.tolist(), dtype=kind) for terms in found]
+        documents = (names[rows.indices[start:stop]] for start, stop in zip(rows.indptr, rows.indptr[1:], strict=False))
+        return [np.array(terms.tolist(), dtype=kind) for terms in documents]
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """The terms in the order of their columns.
+        """Return the terms in the order of their columns.
 
         Parameters
         ----------
@@ -359,9 +331,9 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         feature_names_out : ndarray of objects
             Terms.
         """
-        self._refuse_no_vocabulary()
-        if self._columns is not None:
-            return self._columns.names()
+        self._check_vocabulary()
+        if self._learned_columns is not None:
+            return self._learned_columns.names()
         names = np.empty(len(self.vocabulary_), dtype=object)
         for term, column in self.vocabulary_.items():
             names[column] = term
@@ -369,37 +341,37 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
 
     # Learning.
 
-    def _begin(self, raw_documents: Any) -> None:
-        """Refuse parameters and documents, warn, and take a vocabulary that was given."""
+    def _prepare_fit(self, raw_documents: Any) -> None:
+        """Check parameters and documents, warn of unused parameters, and store a given vocabulary."""
         self._validate_params()
-        self._refuse_documents(raw_documents)
-        self._refuse_ngram_range()
+        self._check_documents(raw_documents)
+        self._check_ngram_range()
         self._warn_for_unused_parameters()
         self._take_vocabulary()
         if self.fixed_vocabulary_ and self.lowercase:
             self._warn_about_upper_case()
-        self.plan_ = counting.plan(self)
+        self.plan_ = counting.make_plan(self)
 
     def _take_vocabulary(self) -> None:
         self.fixed_vocabulary_ = self.vocabulary is not None
         if self.fixed_vocabulary_:
-            self.vocabulary_ = numbered(self.vocabulary)
-            for name in ("_seen", "_chosen"):  # which an earlier fit may have learnt
+            self.vocabulary_ = map_to_columns(self.vocabulary)
+            for name in ("_all_terms", "_is_column"):  # left by an earlier fit
                 self.__dict__.pop(name, None)
 
-    def _learnt(self, raw_documents: Any, y: Any) -> sparse.csr_array:
-        """What the documents have of the vocabulary that was given, or is learnt from them."""
-        self._begin(raw_documents)
+    def _learn(self, raw_documents: Any, y: Any) -> sparse.csr_array:
+        """Learn the vocabulary unless it is given, and return the counts of its terms in the documents."""
+        self._prepare_fit(raw_documents)
         if self.fixed_vocabulary_:
-            return self._as_asked(counting.count_known(self, raw_documents))
+            return self._convert(counting.count_known(self, raw_documents))
         learned = counting.learn(self, raw_documents)
-        refuse_useless(learned.vocabulary, self.max_df, self.min_df)
-        self._note(learned, y, all_classes=True)
-        return self._as_asked(learned.matrix(self._keep(learned.vocabulary), self.dtype))
+        check_vocabulary(learned.vocabulary, self.max_df, self.min_df)
+        self._add_classes(learned, y, all_classes=True)
+        return self._convert(learned.matrix(self._select_some_columns(learned.vocabulary), self.dtype))
 
-    def _keep(self, vocabulary: AnyVocabulary) -> Array:
-        """`_select`, where that there are no columns is a failure."""
-        mask = self._select(vocabulary)
+    def _select_some_columns(self, vocabulary: AnyVocabulary) -> Array:
+        """Select the columns, and raise an error if there are none."""
+        mask = self._select_columns(vocabulary)
         if not mask.any():
             raise VocabularyError(
                 "After pruning, no terms remain. Try a lower min_df or a higher max_df. The term in most documents is "
@@ -408,60 +380,65 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         return mask
 
     def _add(self, raw_documents: Any, y: Any) -> None:
-        """Add the terms of more documents; that there are no columns yet is no failure."""
+        """Add the terms of more documents; there may be no columns yet."""
         if self.fixed_vocabulary_:
             return
         learned = counting.learn(self, raw_documents)
-        self._note(learned, y, all_classes=False)
-        seen = vars(self).get("_seen")
-        self._select(learned.vocabulary if seen is None else merged(seen, learned.vocabulary))
+        self._add_classes(learned, y, all_classes=False)
+        before = vars(self).get("_all_terms")
+        self._select_columns(learned.vocabulary if before is None else merge_vocabularies(before, learned.vocabulary))
 
-    def _note(self, learned: InterpretedVocabulary | compiled.ScannedVocabulary, y: Any, *, all_classes: bool) -> None:
-        """For weights that need more than a vocabulary."""
+    def _add_classes(
+        self, learned: InterpretedCounts | compiled.ScannedVocabulary, y: Any, *, all_classes: bool
+    ) -> None:
+        """Store what weights by class need besides the vocabulary; counts need nothing."""
 
-    def _select(self, vocabulary: AnyVocabulary) -> Array:
-        """Keep all terms that were ever seen, and say which are columns."""
-        mask = chosen(vocabulary, self.max_df, self.min_df, self.max_features, self._frequencies(vocabulary))
-        self._seen, self._chosen = vocabulary, mask
-        self._kept = vocabulary if mask.all() else vocabulary.keep(mask)
-        self._numbers = None
+    def _select_columns(self, vocabulary: AnyVocabulary) -> Array:
+        """Store all terms of all documents so far, and return the mask of those that are columns."""
+        mask = select_terms(vocabulary, self.max_df, self.min_df, self.max_features, self._column_sums(vocabulary))
+        self._all_terms, self._is_column = vocabulary, mask
+        self._column_terms = vocabulary if mask.all() else vocabulary.keep(mask)
+        self._column_of_term = None
         return mask
 
-    def _frequencies(self, vocabulary: AnyVocabulary) -> Array:
-        """Column sums of the matrix, in the type that they have in it."""
+    def _column_sums(self, vocabulary: AnyVocabulary) -> Array:
+        """Return the column sums of the matrix, in its type."""
         counts = vocabulary.document_counts if self.binary else vocabulary.term_counts
         dtype = np.dtype(self.dtype)
         return counts.astype(np.int64 if np.can_cast(dtype, np.int64) else dtype)
 
     # Counting.
 
-    def _counted(self, raw_documents: Any) -> sparse.csr_array:
-        self._refuse_documents(raw_documents)
-        self._refuse_no_vocabulary()
-        return self._as_asked(counting.count_known(self, raw_documents))
+    def _count(self, raw_documents: Any) -> sparse.csr_array:
+        self._check_documents(raw_documents)
+        self._check_vocabulary()
+        return self._convert(counting.count_known(self, raw_documents))
 
-    def _as_asked(self, counts: sparse.csr_array) -> sparse.csr_array:
-        """Counts of the type that was asked for, or ones."""
+    def _convert(self, counts: sparse.csr_array) -> sparse.csr_array:
+        """Convert counts to `dtype`, and to ones if `binary`."""
         if counts.dtype != self.dtype:
             counts = counts.astype(self.dtype)
         if self.binary:
             counts.data.fill(1)
         return counts
 
-    def _refuse_no_vocabulary(self) -> None:
-        if self._columns is None and vars(self).get("_numbers") is None:
+    def _check_vocabulary(self) -> None:
+        """Raise an error if there is no vocabulary or no term in it."""
+        if self._learned_columns is None and vars(self).get("_column_of_term") is None:
             self._take_vocabulary()
             if not self.fixed_vocabulary_:
                 raise NotFittedError(
-                    "Vocabulary not fitted or provided. Call fit with documents, or give a vocabulary when you make it."
+                    "Vocabulary not fitted or provided. Call fit with documents, or give a vocabulary at construction."
                 )
-        if not len(self.vocabulary_ if self._columns is None else self._columns):
-            raise VocabularyError("Vocabulary is empty. No term is in as many documents as min_df and max_df ask for.")
+        if not len(self.vocabulary_ if self._learned_columns is None else self._learned_columns):
+            raise VocabularyError(
+                "Vocabulary is empty. No term is in a number of documents that min_df and max_df allow."
+            )
 
-    def _refuse_stranger(self, other: Any) -> None:
-        self._refuse_no_vocabulary()
+    def _check_mergeable(self, other: Any) -> None:
+        self._check_vocabulary()
         refuse_other_class(self, other)
-        other._refuse_no_vocabulary()
+        other._check_vocabulary()
         refuse_other_parameters(self, other)
 
     def _warn_about_upper_case(self) -> None:
@@ -477,3 +454,7 @@ class CountVectorizer(TermColumns, TextVectorizer, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+def _count_chunk(vectorizer: Any, chunk: Chunk) -> AnyVocabulary:
+    return counting.learn(clone(vectorizer), chunk_documents(chunk.X)).vocabulary

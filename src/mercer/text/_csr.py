@@ -1,4 +1,4 @@
-"""Sparse matrices of parts that are known to be right: SciPy looks at them for longer than a short document is read."""
+"""Sparse matrices from parts that are known to be valid: SciPy's checks take longer than reading a short document."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from sklearn import get_config
 
 from mercer._typing import Array
 
-KINDS: dict[str, Any] = {"sparray": sparse.csr_array, "spmatrix": sparse.csr_matrix}
+#: SciPy's classes by the value of scikit-learn's option `sparse_interface`
+SPARSE_CLASSES: dict[str, Any] = {"sparray": sparse.csr_array, "spmatrix": sparse.csr_matrix}
 
 
 def csr(values: Array, indices: Array, starts: Array, n_columns: int, kind: Any = sparse.csr_array) -> Any:
-    """A matrix of the parts that it is made of; indices are of the type of starts.
+    """Return a CSR matrix of given arrays without checks; `indices` have the type of `starts`.
 
     Examples
     --------
@@ -23,17 +24,17 @@ def csr(values: Array, indices: Array, starts: Array, n_columns: int, kind: Any 
     [[0, 3], [5, 0]]
     """
     X = kind.__new__(kind)
-    vars(X).update(vars(_nothing(kind, len(starts) - 1, n_columns)))
+    vars(X).update(vars(_empty_matrix(kind, len(starts) - 1, n_columns)))
     X.data, X.indices, X.indptr = values, indices, starts
     return X
 
 
 def as_configured(X: Any) -> Any:
-    """A matrix of rows as scikit-learn is told to return them: an array or a matrix of SciPy's, of the same parts."""
-    kind = KINDS[get_config()["sparse_interface"]]
+    """Return a CSR matrix as the SciPy class that scikit-learn's option `sparse_interface` names, without a copy."""
+    kind = SPARSE_CLASSES[get_config()["sparse_interface"]]
     return X if isinstance(X, kind) else csr(X.data, X.indices, X.indptr, X.shape[1], kind)
 
 
 @lru_cache(maxsize=64)
-def _nothing(kind: Any, n_rows: int, n_columns: int) -> Any:
+def _empty_matrix(kind: Any, n_rows: int, n_columns: int) -> Any:
     return kind((n_rows, n_columns), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Documents cut up into words, or into runs of characters: where each is in the text of the document."""
+"""Documents are cut into words or runs of characters, given by their positions in the text of the document."""
 
 from __future__ import annotations
 
@@ -9,25 +9,38 @@ import numpy as np
 from mercer._jit import jit
 from mercer._jit.instructions import eight_bytes, lowest_bit, put_eight, word_bits
 
-# From the bytes of a document to lower-case words or characters, as scikit-learn cuts it up.
+#: state of a document of ASCII
+PLAIN = np.uint8(0)
+#: state of a document whose lower case follows from the tables of an `Alphabet`
+TABLED = np.uint8(1)
+#: state of a document that is not converted (any more)
+UNCHANGED = np.uint8(2)
+#: state of a document that Python must convert
+NEEDS_PYTHON = np.uint8(3)
 
-#: what is known of a document: its bytes are all ASCII; tables tell its lower case; it is to be taken as it is; Python
-#: has to say what its lower case is
-PLAIN, TABLED, AS_IT_IS, PYTHONS = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3)
-#: what is known of a character
-OF_WORD, WHITE = np.uint8(1), np.uint8(2)
-#: bytes that may be read after the last one that is asked for
-SPARE = 64
+#: kind of a character that belongs to words
+WORD_CHARACTER = np.uint8(1)
+#: kind of a white character
+WHITE = np.uint8(2)
+
+#: bytes that loops may read beyond the end of a document
+READ_AHEAD = 64
 BLANK = np.uint8(32)
-#: in each of eight bytes: the highest bit, and what reaches it from A on and beyond Z
-EACH = 0x0101010101010101
-HIGH_BITS, FROM_A, BEYOND_Z = (np.uint64(EACH * byte) for byte in (0x80, 0x80 - ord("A"), 0x7F - ord("Z")))
+#: a 1 in each of eight bytes
+ONES = 0x0101010101010101
+#: the highest bit of each of eight bytes
+HIGH_BITS = np.uint64(ONES * 0x80)
+#: added to ASCII, sets the highest bit of each byte from "A" on
+FROM_A = np.uint64(ONES * (0x80 - ord("A")))
+#: added to ASCII, sets the highest bit of each byte after "Z"
+BEYOND_Z = np.uint64(ONES * (0x7F - ord("Z")))
 NO_BITS = np.uint64(0)
 
 
 class Alphabet(NamedTuple):
-    """Of every character, by pages of 256: what is to be added for its lower case, and whether it belongs to words or
-    is white space."""
+    """Tables of all characters in pages of 256: what is added to a code point for its lower case, and its kind (part of
+    words, white space, or neither).
+    """
 
     pages: Any
     lower: Any
@@ -36,9 +49,10 @@ class Alphabet(NamedTuple):
 
 @jit
 def describe(data, offsets, lower, states):  # type: ignore[no-untyped-def]
-    """Tell documents of ASCII from others, and from those whose lower case no table of characters tells.
+    """Write the state of each document: `PLAIN`, `TABLED`, or `NEEDS_PYTHON` if `lower` and a table cannot convert it.
 
-    These hold a capital sigma, whose lower case depends on its neighbours, or İ, which becomes two characters.
+    Such documents contain a capital sigma, whose lower case depends on its neighbours, or İ, which becomes two
+    characters.
     """
     for document in range(states.size):
         together = np.uint8(0)
@@ -46,12 +60,12 @@ def describe(data, offsets, lower, states):  # type: ignore[no-untyped-def]
             together |= byte
         states[document] = PLAIN if together < 0x80 else TABLED
         if lower and together >= 0x80 and _needs_python(data, offsets[document], offsets[document + 1]):
-            states[document] = PYTHONS
+            states[document] = NEEDS_PYTHON
 
 
 @jit
 def _needs_python(data, start, stop):  # type: ignore[no-untyped-def]
-    """Whether there is a capital sigma (CE A3) or an İ (C4 B0); eight bytes of ASCII are passed over at once."""
+    """Return whether a text has a capital sigma (CE A3) or an İ (C4 B0); ASCII is skipped eight bytes at a time."""
     i = start
     while i + 1 < stop:
         while i + 8 <= stop and eight_bytes(data, i) & HIGH_BITS == NO_BITS:
@@ -64,7 +78,7 @@ def _needs_python(data, start, stop):  # type: ignore[no-untyped-def]
 
 @jit
 def longest_document(offsets):  # type: ignore[no-untyped-def]
-    """Bytes of the longest document, in lower case: which may take three where there were two."""
+    """Return an upper bound of the bytes of the longest document in lower case, which may need three bytes for two."""
     longest = 0
     for document in range(offsets.size - 1):
         longest = max(longest, offsets[document + 1] - offsets[document])
@@ -73,7 +87,7 @@ def longest_document(offsets):  # type: ignore[no-untyped-def]
 
 @jit
 def copy_plain(data, start, stop, lower, out):  # type: ignore[no-untyped-def]
-    """ASCII characters, in lower case if asked for; how many."""
+    """Copy ASCII characters, in lower case if `lower`; return their number."""
     read = data[start:stop]
     if lower:
         for i in range(read.size):
@@ -87,8 +101,11 @@ def copy_plain(data, start, stop, lower, out):  # type: ignore[no-untyped-def]
 
 @jit
 def copy_tabled(data, start, stop, lower, words_only, alphabet, out):  # type: ignore[no-untyped-def]
-    """Characters of any kind, in lower case if asked for, and if asked for those beyond ASCII that are of no word as
-    blanks; how many bytes. Eight of ASCII are copied at once."""
+    """Copy characters of any kind, in lower case if `lower`; return the number of bytes.
+
+    If `words_only`, characters beyond ASCII that belong to no word become blanks. ASCII is copied eight bytes at a
+    time.
+    """
     size = 0
     i = start
     while i < stop:
@@ -101,7 +118,7 @@ def copy_tabled(data, start, stop, lower, words_only, alphabet, out):  # type: i
         point, i = point_at(data, i)
         if lower:
             point += np.int64(alphabet.lower[alphabet.pages[point >> 8], point & 255])
-        if words_only and point >= 0x80 and kind_of(point, alphabet) != OF_WORD:
+        if words_only and point >= 0x80 and kind_of(point, alphabet) != WORD_CHARACTER:
             point = np.int64(32)
         size = _put(point, out, size)
     return size
@@ -109,14 +126,14 @@ def copy_tabled(data, start, stop, lower, words_only, alphabet, out):  # type: i
 
 @jit(forceinline=True)
 def _lower_case(read):  # type: ignore[no-untyped-def]
-    """Eight characters of ASCII in lower case: one sum marks those from A on, another those after Z."""
+    """Convert eight characters of ASCII to lower case: one sum marks those from A on, another those after Z."""
     capital = (read + FROM_A) & ~(read + BEYOND_Z) & HIGH_BITS
     return read | capital >> np.uint64(2)
 
 
 @jit(forceinline=True)
 def point_at(text, place):  # type: ignore[no-untyped-def]
-    """The code point of the character that begins at a place, and where the next one does."""
+    """Return the code point of the character that begins at a position, and the position of the next one."""
     byte = np.int64(text[place])
     if byte < 0x80:
         return byte, place + 1
@@ -131,13 +148,13 @@ def point_at(text, place):  # type: ignore[no-untyped-def]
 
 @jit(forceinline=True)
 def kind_of(point, alphabet):  # type: ignore[no-untyped-def]
-    """What is known of a character."""
+    """Return the kind of a character."""
     return alphabet.kinds[alphabet.pages[point >> 8], point & 255]
 
 
 @jit(forceinline=True)
 def _put(point, out, size):  # type: ignore[no-untyped-def]
-    """Write one character in UTF-8; where the next one goes."""
+    """Write one character in UTF-8; return the position of the next one."""
     if point < 0x80:
         out[size] = point
         return size + 1
@@ -159,7 +176,7 @@ def _put(point, out, size):  # type: ignore[no-untyped-def]
 
 @jit
 def copy_document(data, start, stop, state, lower, words_only, alphabet, out):  # type: ignore[no-untyped-def]
-    """A document ready to be cut up; its bytes."""
+    """Copy a document, converted as its state requires; return the number of bytes."""
     if state == PLAIN:
         return copy_plain(data, start, stop, lower, out)
     return copy_tabled(data, start, stop, lower and state == TABLED, words_only, alphabet, out)
@@ -167,10 +184,11 @@ def copy_document(data, start, stop, state, lower, words_only, alphabet, out):  
 
 @jit
 def find_words(text, size, beyond, shortest, starts, stops):  # type: ignore[no-untyped-def]
-    """Where words of at least `shortest` characters begin and end; how many. `beyond`: whether some are beyond ASCII.
+    """Write the positions where words of at least `shortest` characters begin and end; return their number.
 
-    64 bytes are judged at once: a word begins or ends where the bits of neighbouring bytes differ. These places are
-    written down one after the other, in two arrays by turns, without a branch that would be foretold wrongly.
+    `beyond` is whether there are characters beyond ASCII. 64 bytes are classified at a time: a word begins or ends
+    where the bits of neighbouring bytes differ. The positions are written to two arrays in turn, without branches that
+    would often be mispredicted.
     """
     begun = ended = 0
     before = np.uint64(0)
@@ -192,7 +210,7 @@ def find_words(text, size, beyond, shortest, starts, stops):  # type: ignore[no-
 
 @jit(forceinline=True)
 def _write_places(bits, position, places, count):  # type: ignore[no-untyped-def]
-    """Where bits are set, counted from a position on; how many places there are then."""
+    """Write the positions of the bits that are set, counted from `position`; return the new number of positions."""
     while bits != np.uint64(0):
         places[count] = position + lowest_bit(bits)
         bits &= bits - np.uint64(1)
@@ -201,62 +219,70 @@ def _write_places(bits, position, places, count):  # type: ignore[no-untyped-def
 
 
 @jit(forceinline=True)
-def has_characters(text, start, stop, many, beyond):  # type: ignore[no-untyped-def]
-    """Whether there are at least so many characters between two places; `beyond` says whether some are beyond ASCII."""
-    if not beyond or stop - start < many:
-        return stop - start >= many
+def has_characters(text, start, stop, n, beyond):  # type: ignore[no-untyped-def]
+    """Return whether there are at least n characters between two positions; `beyond`: some are beyond ASCII."""
+    if not beyond or stop - start < n:
+        return stop - start >= n
     place = start
-    for _ in range(many - 1):
-        place = after(text, place)
+    for _ in range(n - 1):
+        place = next_character(text, place)
     return place < stop
 
 
 @jit(forceinline=True)
-def after(text, place):  # type: ignore[no-untyped-def]
-    """Where the next character begins."""
+def next_character(text, place):  # type: ignore[no-untyped-def]
+    """Return the position of the next character."""
     byte = text[place]
     return place + (1 if byte < 0x80 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4)
 
 
-#: what documents are cut up into: words, characters, or characters of each word by itself
-WORDS, CHARACTERS, WITHIN_WORDS = 0, 1, 2
+#: units of cutting: words, characters, or characters inside each word
+WORDS = 0
+CHARACTERS = 1
+WITHIN_WORDS = 2
 
 
 class CutRule(NamedTuple):
-    """How to cut: into what, in lower case or not, words of at least how many characters, runs of from how many to how
-    many."""
+    """How documents are cut."""
 
+    #: `WORDS`, `CHARACTERS` or `WITHIN_WORDS`
     unit: Any
+    #: whether documents are converted to lower case
     lower: Any
-    shortest: Any
-    fewest: Any
-    most: Any
+    #: smallest number of characters in a word
+    shortest_word: Any
+    #: smallest and largest number of units in a run
+    min_gram: Any
+    max_gram: Any
 
 
 class CutBuffers(NamedTuple):
-    """Room for one document: its text, as it is cut up and as it was, and where its pieces begin and end."""
+    """Buffers for one document."""
 
+    #: the text that is cut
     text: Any
+    #: the text before white space is replaced
     copy: Any
+    #: positions where pieces begin and end
     starts: Any
     stops: Any
-    #: where characters begin, and at which of them words end
+    #: positions of characters, and the numbers of the characters at which words end
     places: Any
     ends: Any
 
 
 @jit
-def room_for(offsets, how):  # type: ignore[no-untyped-def]
-    """Room for the longest of some documents; memory is taken when it is written to."""
+def allocate_buffers(offsets, rule):  # type: ignore[no-untyped-def]
+    """Allocate buffers for the longest of the documents; the system provides memory when they are written to."""
     longest = longest_document(offsets)
-    if how.unit == WORDS:
+    if rule.unit == WORDS:
         size, pieces, places = longest, longest // 2 + 2, 0
-    else:  # a word of one character has two blanks around it
+    else:  # a word of one character is padded with two blanks
         size, places = 3 * longest, 3 * longest + 2
-        pieces = places * (how.most - how.fewest + 1)
+        pieces = places * (rule.max_gram - rule.min_gram + 1)
     return CutBuffers(
-        np.empty(size + SPARE, dtype=np.uint8),
-        np.empty(size + SPARE, dtype=np.uint8),
+        np.empty(size + READ_AHEAD, dtype=np.uint8),
+        np.empty(size + READ_AHEAD, dtype=np.uint8),
         np.empty(pieces, dtype=np.int32),
         np.empty(pieces, dtype=np.int32),
         np.empty(places, dtype=np.int32),
@@ -265,55 +291,58 @@ def room_for(offsets, how):  # type: ignore[no-untyped-def]
 
 
 @jit
-def cut(data, start, stop, state, alphabet, how, room):  # type: ignore[no-untyped-def]
-    """Cut up one document; how many pieces there are, each text[starts[i]:stops[i]]."""
-    if how.unit == WORDS:
-        size = copy_document(data, start, stop, state, how.lower, True, alphabet, room.text)
-        return find_words(room.text, size, state != PLAIN, how.shortest, room.starts, room.stops)
-    size = copy_document(data, start, stop, state, how.lower, False, alphabet, room.copy)
-    if how.unit == CHARACTERS:
-        count = _one_blank(room.copy, size, alphabet, room.text, room.places)
-        return _find_runs(room.places, 0, count, how, room.starts, room.stops, 0)
-    words = _blanks_around(room.copy, size, alphabet, room.text, room.places, room.ends)
+def cut(data, start, stop, state, alphabet, rule, buffers):  # type: ignore[no-untyped-def]
+    """Cut one document into pieces text[starts[i]:stops[i]]; return their number."""
+    if rule.unit == WORDS:
+        size = copy_document(data, start, stop, state, rule.lower, True, alphabet, buffers.text)
+        return find_words(buffers.text, size, state != PLAIN, rule.shortest_word, buffers.starts, buffers.stops)
+    size = copy_document(data, start, stop, state, rule.lower, False, alphabet, buffers.copy)
+    if rule.unit == CHARACTERS:
+        count = _merge_blanks(buffers.copy, size, alphabet, buffers.text, buffers.places)
+        return _find_runs(buffers.places, 0, count, rule, buffers.starts, buffers.stops, 0)
+    words = _pad_words(buffers.copy, size, alphabet, buffers.text, buffers.places, buffers.ends)
     found, first = 0, np.int64(0)
     for word in range(words):
-        found = _find_runs(room.places, first, np.int64(room.ends[word]), how, room.starts, room.stops, found)
-        first = np.int64(room.ends[word])
+        end = np.int64(buffers.ends[word])
+        found = _find_runs(buffers.places, first, end, rule, buffers.starts, buffers.stops, found)
+        first = end
     return found
 
 
 @jit
-def _find_runs(places, first, end, how, starts, stops, found):  # type: ignore[no-untyped-def]
-    """Runs of the characters from `first` to before `end`; how many were found, with those before.
+def _find_runs(places, first, end, rule, starts, stops, found):  # type: ignore[no-untyped-def]
+    """Write the runs of the characters from `first` to before `end`; return the new number of runs.
 
-    Within words, one that is no longer than the run is itself a run, once.
+    Inside words, a word that is not longer than the run is itself a run, once.
     """
-    for many in range(how.fewest, how.most + 1):
-        last = end - many
-        if how.unit == WITHIN_WORDS:
+    for length in range(rule.min_gram, rule.max_gram + 1):
+        last = end - length
+        if rule.unit == WITHIN_WORDS:
             last = max(last, first)
         for i in range(first, last + 1):
             starts[found] = places[i]
-            stops[found] = places[min(i + many, end)]
+            stops[found] = places[min(i + length, end)]
             found += 1
-        if how.unit == WITHIN_WORDS and last == first:
+        if rule.unit == WITHIN_WORDS and last == first:
             break
     return found
 
 
 @jit
-def _one_blank(text, size, alphabet, out, places):  # type: ignore[no-untyped-def]
-    """Copy a text with one blank for two or more white characters (one by itself stays what it is); where characters
-    begin, and how many there are."""
+def _merge_blanks(text, size, alphabet, out, places):  # type: ignore[no-untyped-def]
+    """Copy a text with one blank for two or more white characters (a single one is kept as it is).
+
+    Write the positions of the characters; return their number.
+    """
     count = place = i = 0
     while i < size:
-        stop = after(text, i)
+        stop = next_character(text, i)
         places[count] = place
         count += 1
         if _is_white(text, i, alphabet) and stop < size and _is_white(text, stop, alphabet):
             out[place] = BLANK
             place += 1
-            i = _after_white(text, stop, size, alphabet)
+            i = _skip_white(text, stop, size, alphabet)
             continue
         for k in range(i, stop):
             out[place] = text[k]
@@ -324,16 +353,19 @@ def _one_blank(text, size, alphabet, out, places):  # type: ignore[no-untyped-de
 
 
 @jit
-def _blanks_around(text, size, alphabet, out, places, ends):  # type: ignore[no-untyped-def]
-    """Copy the words of a text, each with a blank before and after it; where characters begin, at which of them words
-    end, and how many words there are."""
+def _pad_words(text, size, alphabet, out, places, ends):  # type: ignore[no-untyped-def]
+    """Copy the words of a text, each with a blank before and after it.
+
+    Write the positions of the characters, and the numbers of the characters at which words end; return the number of
+    words.
+    """
     count = place = words = 0
-    i = _after_white(text, 0, size, alphabet)
+    i = _skip_white(text, 0, size, alphabet)
     while i < size:
         places[count], out[place] = place, BLANK
         count, place = count + 1, place + 1
         while i < size and not _is_white(text, i, alphabet):
-            stop = after(text, i)
+            stop = next_character(text, i)
             places[count] = place
             count += 1
             for k in range(i, stop):
@@ -344,22 +376,22 @@ def _blanks_around(text, size, alphabet, out, places, ends):  # type: ignore[no-
         count, place = count + 1, place + 1
         ends[words] = count
         words += 1
-        i = _after_white(text, i, size, alphabet)
+        i = _skip_white(text, i, size, alphabet)
     places[count] = place
     return words
 
 
 @jit
-def _after_white(text, i, size, alphabet):  # type: ignore[no-untyped-def]
-    """Where the first character is that is not white, from a place on."""
+def _skip_white(text, i, size, alphabet):  # type: ignore[no-untyped-def]
+    """Return the position of the first character from i on that is not white."""
     while i < size and _is_white(text, i, alphabet):
-        i = after(text, i)
+        i = next_character(text, i)
     return i
 
 
 @jit(forceinline=True)
 def _is_white(text, i, alphabet):  # type: ignore[no-untyped-def]
-    """Whether the character that begins at a place is white space: none of four bytes is."""
+    """Return whether the character at a position is white space; none of four bytes is."""
     if text[i] >= 0xF0:
         return False
     point, _ = point_at(text, i)

@@ -1,4 +1,4 @@
-"""Terms by their hash: nothing to learn, and as many columns as one likes."""
+"""Counts of hashes of terms: nothing is learned, and the number of columns is chosen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mercer._stored import stored
 from mercer.base import traits
 from mercer.base.fitted_fields import FITTED
 from mercer.base.sources import fits_sources, maps_sources
-from mercer.base.validation import old_state_on_failure
+from mercer.base.validation import restore_on_failure
 from mercer.data.sources.base import Source
 from mercer.text import _counting as counting
 from mercer.text._csr import as_configured
@@ -27,12 +27,12 @@ from mercer.text.vectorizer import ANALYSIS_CONSTRAINTS, TOKEN_PATTERN, TextVect
 )
 @stored(**FITTED)
 class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    r"""Documents as counts of hashes of their terms; scikit-learn's.
+    r"""Counts of the hashes of the terms of documents; scikit-learn's.
 
     Parameters
     ----------
     input : {"filename", "file", "content"}, default="content"
-        What documents are: names of files, objects with a method `read`, or the text itself.
+        Kind of the documents: names of files, objects with a method `read`, or the text itself.
     encoding : str, default="utf-8"
         Encoding of bytes and files.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
@@ -48,13 +48,13 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
     stop_words : {"english"}, list, default=None
         Words to leave out.
     token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
-        What counts as a word: by default, two or more letters or digits.
+        Regular expression of a word: by default, two or more letters or digits.
     ngram_range : tuple (min_n, max_n), default=(1, 1)
         Smallest and largest number of words, or characters, in a term.
     analyzer : {"word", "char", "char_wb"} or callable, default="word"
         Whether terms are words, characters, or characters inside words; or a function from a document to its terms.
     n_features : int, default=2**20
-        How many columns: a term has the column `|h| mod n_features`, h its MurmurHash3.
+        Number of columns: a term has the column `|h| mod n_features`, h its MurmurHash3.
     binary : bool, default=False
         Whether all values that are not 0 become 1.
     norm : {"l1", "l2"} or None, default="l2"
@@ -67,7 +67,7 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
     Attributes
     ----------
     plan_ : Plan
-        Which way terms are counted.
+        Whether terms are counted by the compiled scanner or by Python, and why.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
         Parameters
         ----------
         X : iterable
-            Documents, which are not looked at.
+            Documents, which are not read.
         y : Ignored
             Not used.
 
@@ -137,12 +137,12 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
         self : object
             The vectorizer itself.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
-            self._refuse_documents(X)
+            self._check_documents(X)
             self._warn_for_unused_parameters()
-            self._refuse_ngram_range()
-            self.plan_ = counting.plan(self)
+            self._check_ngram_range()
+            self.plan_ = counting.make_plan(self)
         return self
 
     def _fit_source(self, source: Source) -> Any:
@@ -154,7 +154,7 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
         Parameters
         ----------
         X : iterable
-            Documents, which are not looked at.
+            Documents, which are not read.
         y : Ignored
             Not used.
 
@@ -164,7 +164,7 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
             The vectorizer itself.
         """
         self._validate_params()
-        self.plan_ = counting.plan(self)
+        self.plan_ = counting.make_plan(self)
         return self
 
     @maps_sources
@@ -181,12 +181,12 @@ class HashingVectorizer(TransformerMixin, TextVectorizer, BaseEstimator, auto_wr
         X : sparse matrix of shape (n_samples, n_features)
             Documents × hashes.
         """
-        self._refuse_documents(X)
-        self._refuse_ngram_range()
-        return as_configured(counting.hashed(self, X))
+        self._check_documents(X)
+        self._check_ngram_range()
+        return as_configured(counting.count_hashes(self, X))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Check the parameters, and count the hashes of terms.
+        """Check the parameters and count the hashes of terms.
 
         Parameters
         ----------

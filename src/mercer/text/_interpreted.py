@@ -1,7 +1,7 @@
-"""Terms counted in Python: whatever a function makes of a document can be counted, if it can be a key.
+"""Counting of terms in Python, for any documents and any analyzer whose terms are hashable.
 
-This is what every faster way is measured against, and the way for what only Python knows: a tokenizer of one's own,
-a pattern, documents that are not strings.
+The compiled scanner is tested against these functions. They are used where only Python can find the terms: a custom
+tokenizer or pattern, or documents that are not strings.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class OtherVocabulary:
         return len(self.terms)
 
     def merge(self, other: Any) -> OtherVocabulary | Vocabulary:
-        """With the documents of another added."""
+        """Return the vocabulary of these documents and those of another vocabulary."""
         totals: dict[Hashable, Array] = defaultdict(lambda: np.zeros(2, dtype=np.int64))
         for one in (self, other):
             for term, *counts in zip(one.names(), one.document_counts, one.term_counts, strict=True):
@@ -48,7 +48,7 @@ class OtherVocabulary:
         return vocabulary_of(list(totals), both[:, 0], both[:, 1], self.n_documents + other.n_documents)[0]
 
     def keep(self, chosen: Array) -> Self:
-        """Some of the terms, by a mask or by ascending positions."""
+        """Return the vocabulary of some of the terms, given by a mask or by ascending positions."""
         positions = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
         terms = [self.terms[position] for position in positions]
         return replace(
@@ -59,33 +59,33 @@ class OtherVocabulary:
         )
 
     def names(self) -> Array:
-        """The terms as an array of objects."""
+        """Return the terms as an array of objects."""
         names = np.empty(len(self), dtype=object)
         names[:] = self.terms
         return names
 
     def as_dict(self) -> dict[Any, int]:
-        """Positions of the terms."""
+        """Return a dict from each term to its position."""
         return {term: position for position, term in enumerate(self.terms)}
 
 
 AnyVocabulary = Vocabulary | OtherVocabulary
 
 
-class InterpretedVocabulary(NamedTuple):
-    """How often each document has each term, a column for each; and the terms, in ascending order."""
+class InterpretedCounts(NamedTuple):
+    """The counts of terms (columns) in documents (rows), and the vocabulary of the columns."""
 
     counts: sparse.csr_array
     vocabulary: AnyVocabulary
 
     def matrix(self, kept: Array, dtype: Any = np.int64) -> Any:
-        """How often each document has each of the terms that are kept, by a mask."""
+        """Return the counts of the terms that a mask keeps."""
         counts = self.counts if kept.all() else self.counts[:, np.flatnonzero(kept)]
         return counts.astype(dtype, copy=False)
 
 
-def merged(one: AnyVocabulary, other: AnyVocabulary) -> AnyVocabulary:
-    """All documents of two vocabularies."""
+def merge_vocabularies(one: AnyVocabulary, other: AnyVocabulary) -> AnyVocabulary:
+    """Return the vocabulary of the documents of both."""
     if isinstance(one, Vocabulary):
         return one.merge(other) if isinstance(other, Vocabulary) else other.merge(one)
     return one.merge(other)
@@ -94,17 +94,17 @@ def merged(one: AnyVocabulary, other: AnyVocabulary) -> AnyVocabulary:
 def vocabulary_of(
     terms: list[Any], document_counts: Array, term_counts: Array, n_documents: int
 ) -> tuple[AnyVocabulary, Array]:
-    """A vocabulary of distinct terms in any order, and the position that each of them has in it."""
+    """Return the vocabulary of distinct terms in any order, and the position of each term in it."""
     order = np.array(sorted(range(len(terms)), key=terms.__getitem__), dtype=np.int64)
     places = np.empty(len(terms), dtype=np.int64)
     places[order] = np.arange(len(terms))
     ordered = [terms[position] for position in order]
-    made = Vocabulary.of_strings if all(isinstance(term, str) for term in terms) else OtherVocabulary
-    return made(ordered, document_counts[order], term_counts[order], n_documents), places
+    create = Vocabulary.of_strings if all(isinstance(term, str) for term in terms) else OtherVocabulary
+    return create(ordered, document_counts[order], term_counts[order], n_documents), places
 
 
-def learn(documents: Iterable[Any], analyze: Analyze) -> InterpretedVocabulary:
-    """Count every term that there is."""
+def learn(documents: Iterable[Any], analyze: Analyze) -> InterpretedCounts:
+    """Count all terms of documents."""
     number: defaultdict[Any, int] = defaultdict()
     number.default_factory = number.__len__
     tally = _TermTally()
@@ -116,11 +116,13 @@ def learn(documents: Iterable[Any], analyze: Analyze) -> InterpretedVocabulary:
     term_counts = np.bincount(X.indices, X.data, minlength=len(number)).astype(np.int64)
     vocabulary, places = vocabulary_of(list(number), document_counts, term_counts, X.shape[0])
     X.indices = places.astype(X.indices.dtype)[X.indices]
-    return InterpretedVocabulary(_sorted(X), vocabulary)
+    X.has_sorted_indices = False
+    X.sort_indices()
+    return InterpretedCounts(X, vocabulary)
 
 
 def count_known(documents: Iterable[Any], analyze: Analyze, number: Mapping[Any, int]) -> sparse.csr_array:
-    """Count terms that have a number; others are passed over."""
+    """Count the terms that have a number; other terms are ignored."""
     tally, find = _TermTally(), number.get
     for document in documents:
         counts: Counter[Any] = Counter(map(find, analyze(document)))
@@ -130,10 +132,10 @@ def count_known(documents: Iterable[Any], analyze: Analyze, number: Mapping[Any,
     return tally.matrix(len(number), in_order=True)
 
 
-def hashed(
+def count_hashes(
     documents: Iterable[Any], analyze: Analyze, n_features: int, *, signed: bool, dtype: Any
 ) -> sparse.csr_array:
-    """Count terms in the column |h| mod `n_features`, h the 32 bits of MurmurHash3; `signed`, by the sign of h."""
+    """Count terms in column |h| mod `n_features`, h the 32-bit MurmurHash3; `signed` counts by the sign of h."""
     hashes, ends = array("i"), array("q", [0])
     for document in documents:
         terms = analyze(document)
@@ -146,7 +148,7 @@ def hashed(
         ends.append(len(hashes))
     if len(ends) == 1:
         raise EmptyDataError("Cannot vectorize empty sequence. Give at least one document.")
-    # 64 bits, where |−2³¹| exists
+    # 64 bits, since |−2³¹| overflows 32 bits
     h = np.array(hashes, dtype=np.int64)
     values = np.where(h < 0, -1, 1) if signed else np.ones(len(h), dtype=np.int64)
     index = _index_type(len(h))
@@ -165,7 +167,7 @@ def _hash(term: Any) -> int:
 
 
 class _TermTally:
-    """Rows of a sparse matrix, one after the other."""
+    """The growing arrays of a CSR matrix, to which rows are appended."""
 
     def __init__(self) -> None:
         self.indices, self.data, self.ends = array("q"), array("q"), array("q", [0])
@@ -177,7 +179,7 @@ class _TermTally:
 
     def matrix(self, n_columns: int, *, in_order: bool = False) -> sparse.csr_array:
         index = _index_type(len(self.indices))
-        # "q" is C's long long, which to NumPy is another type than int64 of the same size
+        # "q" is C's long long, which NumPy distinguishes from int64 although the size is the same
         data: Any = np.array(self.data, np.int64)
         indices: Any = np.array(self.indices, index)
         ends: Any = np.array(self.ends, index)
@@ -188,9 +190,3 @@ class _TermTally:
 
 def _index_type(n_entries: int) -> type:
     return np.int64 if n_entries > np.iinfo(np.int32).max else np.int32
-
-
-def _sorted(X: sparse.csr_array) -> sparse.csr_array:
-    X.has_sorted_indices = False
-    X.sort_indices()
-    return X

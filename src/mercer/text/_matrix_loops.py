@@ -1,7 +1,8 @@
-"""Ascending order of terms that several threads have found: what each found is sorted, and then merged.
+"""Ascending order of the terms that several threads found, and the rows of the matrix.
 
-Runs of words are put in order level by level: one of two words is (place of the first, place of the second), one of
-three (place of the first two, place of the third), …; each level is a list of children of the level above.
+Each thread's terms are sorted and then merged. Runs of words are sorted level by level: a run of two words by (position
+of the first, position of the second), one of three by (position of the first two, position of the third), …; each level
+lists the children of the level above.
 """
 
 from __future__ import annotations
@@ -12,20 +13,24 @@ from mercer._jit import jit
 from mercer._jit.instructions import lowest_bit
 from mercer.text._term_loops import HALF, RUN, WORD, copy_bytes
 
-# Rows of a sparse matrix with their columns in ascending order.
+# Rows of a sparse matrix with ascending columns.
 #
-# A few columns are sorted by insertion. Of more, each is marked by a bit, and the marks are read off in order: with two
-# levels of bits above that say where there are any, that takes a few steps for each, however many columns there are.
+# A few columns are sorted by insertion. For more, each is marked by a bit, and the marks are read in order; two levels
+# of bits above mark where there are any, so that the cost per entry does not depend on the number of columns.
 
-#: entries that are sorted by insertion
-FEW = 12
-ONE, NO_BITS, SIX = np.uint64(1), np.uint64(0), np.uint64(6)
-PLACE = np.uint64(63)
+#: rows of at most this many entries are sorted by insertion
+INSERTION_SORT_UP_TO = 12
+ONE = np.uint64(1)
+NO_BITS = np.uint64(0)
+#: a word of marks has 2⁶ bits
+WORD_SHIFT = np.uint64(6)
+#: the lowest bits of a number: its position in a word of marks
+BIT_MASK = np.uint64(63)
 
 
 @jit
 def no_marks(n_columns):  # type: ignore[no-untyped-def]
-    """A bit for each column, one for each 64 of them, and one for each 64 of those."""
+    """Return arrays without marks: a bit for each column, one for each 64 of these, and one for each 64 of those."""
     low = np.zeros(n_columns // 64 + 1, dtype=np.uint64)
     middle = np.zeros(low.size // 64 + 1, dtype=np.uint64)
     return low, middle, np.zeros(middle.size // 64 + 1, dtype=np.uint64)
@@ -33,19 +38,19 @@ def no_marks(n_columns):  # type: ignore[no-untyped-def]
 
 @jit(forceinline=True)
 def mark(column, low, middle, top):  # type: ignore[no-untyped-def]
-    """Mark a column; whether it was marked before."""
+    """Mark a column; return whether it was marked before."""
     at = np.uint64(column)
-    bit, word = ONE << (at & PLACE), at >> SIX
+    bit, word = ONE << (at & BIT_MASK), at >> WORD_SHIFT
     before = low[word]
     low[word] = before | bit
-    middle[word >> SIX] |= ONE << (word & PLACE)
-    top[word >> SIX >> SIX] |= ONE << ((word >> SIX) & PLACE)
+    middle[word >> WORD_SHIFT] |= ONE << (word & BIT_MASK)
+    top[word >> WORD_SHIFT >> WORD_SHIFT] |= ONE << ((word >> WORD_SHIFT) & BIT_MASK)
     return before & bit != NO_BITS
 
 
 @jit(forceinline=True)
 def take_marks(low, middle, top, indices, place):  # type: ignore[no-untyped-def]
-    """Write marked columns in ascending order from a place on, and forget them; where the next row begins."""
+    """Write the marked columns in ascending order from `place` on and erase the marks; return the end of the row."""
     for highest in range(top.size):
         groups = top[highest]
         top[highest] = NO_BITS
@@ -68,7 +73,7 @@ def take_marks(low, middle, top, indices, place):  # type: ignore[no-untyped-def
 
 @jit(forceinline=True)
 def insert(entries, count, entry):  # type: ignore[no-untyped-def]
-    """Put an entry among the first `count`, which are in ascending order."""
+    """Insert an entry into the first `count`, which are in ascending order."""
     k = count
     while k > 0 and entries[k - 1] > entry:
         entries[k] = entries[k - 1]
@@ -78,7 +83,7 @@ def insert(entries, count, entry):  # type: ignore[no-untyped-def]
 
 @jit
 def kept_entries(rows, codes, of_words, of_runs, kept):  # type: ignore[no-untyped-def]
-    """kept[i]: how many terms of document i have a column; `of_words` and `of_runs` say which, or −1."""
+    """Write the number of terms with a column in each document; `of_words` and `of_runs` hold the columns, or −1."""
     for i in range(rows.size - 1):
         count = 0
         for k in range(rows[i], rows[i + 1]):
@@ -89,21 +94,21 @@ def kept_entries(rows, codes, of_words, of_runs, kept):  # type: ignore[no-untyp
 
 @jit
 def write_rows(rows, codes, counts, of_words, of_runs, n_columns, out_rows, indices, values):  # type: ignore[no-untyped-def]
-    """Columns and counts of the terms of documents; row i goes to out_rows[i]."""
-    entries = np.empty(FEW, dtype=np.int64)
+    """Write the columns and counts of the terms of documents; row i begins at out_rows[i]."""
+    entries = np.empty(INSERTION_SORT_UP_TO, dtype=np.int64)
     low, middle, top = no_marks(n_columns)
     value_of = np.empty(n_columns, dtype=np.int32)
     for i in range(rows.size - 1):
         place = out_rows[i]
-        if rows[i + 1] - rows[i] <= FEW:
-            many = 0
+        if rows[i + 1] - rows[i] <= INSERTION_SORT_UP_TO:
+            count = 0
             for k in range(rows[i], rows[i + 1]):
                 code = codes[k]
                 column = np.int64(of_words[code] if code >= 0 else of_runs[-1 - code])
                 if column >= 0:
-                    insert(entries, many, column << 32 | np.int64(counts[k]))
-                    many += 1
-            for k in range(many):
+                    insert(entries, count, column << 32 | np.int64(counts[k]))
+                    count += 1
+            for k in range(count):
                 indices[place + k], values[place + k] = entries[k] >> 32, entries[k] & 0xFFFFFFFF
             continue
         for k in range(rows[i], rows[i + 1]):
@@ -116,15 +121,15 @@ def write_rows(rows, codes, counts, of_words, of_runs, n_columns, out_rows, indi
             values[k] = value_of[indices[k]]
 
 
-#: bits by which keys are sorted at once
-DIGIT = np.uint64(9)
+#: bits of a digit of the radix sort of keys
+KEY_DIGIT_BITS = np.uint64(9)
 
 
 @jit
 def sort_keys(keys, codes, spare_keys, spare_codes, highest):  # type: ignore[no-untyped-def]
-    """Keys, which are at most `highest`, in ascending order, and with them their codes; all four arrays are used up."""
-    starts = np.empty(1 << DIGIT, dtype=np.int64)
-    shift, mask = np.uint64(0), np.uint64((1 << DIGIT) - 1)
+    """Sort keys, which are at most `highest`, and their codes with them; all four arrays are overwritten."""
+    starts = np.empty(1 << KEY_DIGIT_BITS, dtype=np.int64)
+    shift, mask = np.uint64(0), np.uint64((1 << KEY_DIGIT_BITS) - 1)
     while shift < np.uint64(64) and highest >> shift != np.uint64(0):
         starts[:] = 0
         for i in range(keys.size):
@@ -138,13 +143,13 @@ def sort_keys(keys, codes, spare_keys, spare_codes, highest):  # type: ignore[no
             starts[digit] += 1
         keys, spare_keys = spare_keys, keys
         codes, spare_codes = spare_codes, codes
-        shift += DIGIT
+        shift += KEY_DIGIT_BITS
     return keys, codes
 
 
 @jit
 def merge_keys(one, other, both, of_one, of_other):  # type: ignore[no-untyped-def]
-    """All of two ascending lists of keys, each once; where those of each are then. How many there are."""
+    """Merge two ascending lists of distinct keys; write the positions of both in the union and return its size."""
     i = j = count = 0
     while i < one.size or j < other.size:
         takes_one = j == other.size or (i < one.size and one[i] <= other[j])
@@ -162,9 +167,10 @@ def merge_keys(one, other, both, of_one, of_other):  # type: ignore[no-untyped-d
 
 @jit
 def merge_strings(heads, offsets, data, heads2, offsets2, data2, both_heads, both_offsets, both, of_one, of_other):  # type: ignore[no-untyped-def]
-    """The same for ascending lists of strings, of which the first eight bytes are given as numbers, too.
+    """Merge two ascending lists of distinct strings as `merge_keys` does, given their first eight bytes as numbers as
+    well.
 
-    Bytes are copied eight at a time: all three must have some to spare.
+    Bytes are copied eight at a time: each of the three arrays must have `SPARE` bytes more.
     """
     i = j = count = 0
     n, n2 = heads.size, heads2.size
@@ -194,7 +200,7 @@ def merge_strings(heads, offsets, data, heads2, offsets2, data2, both_heads, bot
 
 @jit
 def compare(data, start, stop, data2, start2, stop2):  # type: ignore[no-untyped-def]
-    """−1, 0 or 1: whether a string comes before another, is the same, or comes after it."""
+    """Return −1, 0 or 1 if the first string comes before the second, is equal to it, or comes after it."""
     for k in range(min(stop - start, stop2 - start2)):
         if data[start + k] != data2[start2 + k]:
             return np.int64(-1) if data[start + k] < data2[start2 + k] else np.int64(1)
@@ -203,7 +209,7 @@ def compare(data, start, stop, data2, start2, stop2):  # type: ignore[no-untyped
 
 @jit
 def tally(codes, counts, of_words, of_runs):  # type: ignore[no-untyped-def]
-    """Count documents that hold a term, and how often it occurs: of_words[code] is both."""
+    """Add to of_words[code] and of_runs[−1 − code] the number of documents with a term, and its occurrences."""
     for i in range(codes.size):
         code = codes[i]
         if code >= 0:
@@ -216,7 +222,7 @@ def tally(codes, counts, of_words, of_runs):  # type: ignore[no-untyped-def]
 
 @jit
 def add_counts(columns, counts, documents, occurrences):  # type: ignore[no-untyped-def]
-    """Add what was counted by code to what was counted by column."""
+    """Add counts by code to counts by column."""
     for code in range(columns.size):
         column = columns[code]
         if column >= 0:
@@ -226,23 +232,23 @@ def add_counts(columns, counts, documents, occurrences):  # type: ignore[no-unty
 
 @jit
 def write_terms(places, counted, first, step, terms):  # type: ignore[no-untyped-def]
-    """Terms at their places, numbered from `first` on in steps; what is not counted is none."""
+    """Write the numbers first, first + step, … of the terms of a level at the places of those that are counted."""
     for i in range(places.size):
         if counted[i]:
             terms[places[i]] = first + step * i
 
 
 @jit
-def columns_of(codes, places, level, counted, columns):  # type: ignore[no-untyped-def]
-    """columns[code]: where its term is, or −1 if it is none; `places` are those in its level."""
+def assign_columns(codes, places, level, counted, columns):  # type: ignore[no-untyped-def]
+    """Write columns[code], the position of its term or −1 if it is not counted; `places` are positions in the level."""
     for i in range(codes.size):
         place = places[i]
         columns[codes[i]] = level[place] if counted[place] else -1
 
 
 @jit
-def codes_of(lengths, length, codes):  # type: ignore[no-untyped-def]
-    """The runs of so many words."""
+def find_runs(lengths, length, codes):  # type: ignore[no-untyped-def]
+    """Write the codes of the runs of `length` words."""
     count = 0
     for run in range(lengths.size):
         if lengths[run] == length:
@@ -251,33 +257,33 @@ def codes_of(lengths, length, codes):  # type: ignore[no-untyped-def]
 
 
 @jit
-def words_in(pairs, many):  # type: ignore[no-untyped-def]
-    """many[run]: how many words it has."""
-    for run in range(many.size):
+def count_words(pairs, lengths):  # type: ignore[no-untyped-def]
+    """Write the number of words of each run."""
+    for run in range(lengths.size):
         left = np.int64(pairs[run] >> HALF)
-        many[run] = many[left ^ RUN] + 1 if left & RUN else 2
+        lengths[run] = lengths[left ^ RUN] + 1 if left & RUN else 2
 
 
 @jit
-def keys_of(runs, pairs, of_words, of_shorter, bits, keys):  # type: ignore[no-untyped-def]
-    """Place of what comes before the last word of a run, and below in so many bits the place of that word."""
+def make_keys(runs, pairs, word_places, run_places, bits, keys):  # type: ignore[no-untyped-def]
+    """Write the keys of runs: the position of the run without its last word, and below it that of this word."""
     for i in range(runs.size):
         pair = np.uint64(pairs[runs[i]])
         left = np.int64(pair >> HALF)
-        left = of_shorter[left ^ RUN] if left & RUN else of_words[left]
-        keys[i] = np.uint64(left) << bits | np.uint64(of_words[np.int64(pair & WORD)])
+        left = run_places[left ^ RUN] if left & RUN else word_places[left]
+        keys[i] = np.uint64(left) << bits | np.uint64(word_places[np.int64(pair & WORD)])
 
 
 @jit
 def add_up(keys, bits, sizes, above):  # type: ignore[no-untyped-def]
-    """above[p] becomes larger by the sizes of the children of p."""
+    """Add the sizes of the children of p to above[p]."""
     for i in range(keys.size):
         above[keys[i] >> bits] += sizes[i]
 
 
 @jit
 def place_below(keys, bits, sizes, free, places):  # type: ignore[no-untyped-def]
-    """Places of children, one after the other from free[p] on, each of which takes as much as its size."""
+    """Write the positions of children one after the other from free[p] on, each taking as many as its size."""
     for i in range(keys.size):
         parent = keys[i] >> bits
         places[i] = free[parent]
@@ -285,9 +291,8 @@ def place_below(keys, bits, sizes, free, places):  # type: ignore[no-untyped-def
 
 
 @jit
-def pairs_of(keys, bits, above, pairs):  # type: ignore[no-untyped-def]
-    """Runs as pairs of codes, where those of the level above are numbered from `above` on; if that is −1 they are
-    words."""
+def make_pairs(keys, bits, above, pairs):  # type: ignore[no-untyped-def]
+    """Write runs as pairs of codes; codes of the level above begin at `above`, or are those of words if it is −1."""
     mask = (np.uint64(1) << bits) - np.uint64(1)
     for i in range(keys.size):
         left = np.int64(keys[i] >> bits)

@@ -1,4 +1,4 @@
-"""From documents to weights of their terms at once."""
+"""TF-IDF and related weightings (lecture 5): counts of terms weighted by how informative the terms are."""
 
 from __future__ import annotations
 
@@ -22,20 +22,18 @@ from mercer._warn import warn
 from mercer.base import traits
 from mercer.base.fitted_fields import FITTED, FITTED_TEXT
 from mercer.base.sources import fits_sources, is_source, maps_sources
-from mercer.base.validation import Plan, checked, is_sparse, old_state_on_failure
+from mercer.base.validation import Plan, check_rows, is_sparse, restore_on_failure
 from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
 from mercer.text import _compiled as compiled
 from mercer.text import _counting as counting
 from mercer.text import _weights as weights
-from mercer.text._count import CountVectorizer, learn_totals
+from mercer.text._count import CountVectorizer
 from mercer.text._csr import as_configured
-from mercer.text._interpreted import AnyVocabulary, InterpretedVocabulary, merged
+from mercer.text._interpreted import AnyVocabulary, InterpretedCounts, merge_vocabularies
 from mercer.text._weights import Totals, class_sums
-from mercer.text.vectorizer import TOKEN_PATTERN
-
-# TF-IDF and its relatives (lecture 5): counts of terms, weighed by how much they say.
+from mercer.text.vectorizer import TOKEN_PATTERN, chunk_documents
 
 WEIGHTINGS = {"sklearn", "lecture", "lecture-smooth", "bm25", "log-count-ratio"}
 WEIGHTING_CONSTRAINTS: dict[str, Any] = {
@@ -55,7 +53,7 @@ WEIGHTING_CONSTRAINTS: dict[str, Any] = {
 )
 @stored(**FITTED, idf_=floats("d"), _totals=part_of(Totals, v="d"))
 class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """Counts of terms to their weights; scikit-learn's, with more weightings, batch after batch.
+    """Weights of counts of terms; scikit-learn's, with more weightings and incremental learning.
 
     Parameters
     ----------
@@ -68,32 +66,32 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
     sublinear_tf : bool, default=False
         Whether counts become 1 + log(count); only with scikit-learn's weighting.
     weighting : {"sklearn", "lecture", "lecture-smooth", "bm25", "log-count-ratio"}, default="sklearn"
-        "sklearn": count × (1 + log (n + 1)/(df + 1)), then `norm`. "lecture": the count as a part of the terms of its
-        document, × log n/df; "lecture-smooth": × log n/(df + 1). "bm25": of Robertson and others, with `k1` and `b`.
-        "log-count-ratio": count × the naive Bayes log ratio of two classes, for which `fit` needs y (Wang and Manning,
-        who use it on binary counts). A term of a given vocabulary that no document has is treated by "lecture" as if
-        one had it.
+        "sklearn": count × (1 + log (n + 1)/(df + 1)), then `norm`. "lecture": the count divided by the number of terms
+        in its document, × log n/df; "lecture-smooth": × log n/(df + 1). "bm25": the weighting of Robertson and others,
+        with `k1` and `b`. "log-count-ratio": count × the naive Bayes log ratio of two classes, for which `fit` needs y
+        (Wang and Manning, who use it on binary counts). "lecture" treats a term of a given vocabulary that no document
+        contains as if one contained it.
     k1 : float, default=1.2
         BM25: the larger it is, the longer repetitions of a term keep adding weight.
     b : float, default=0.75
-        BM25: how much the length of a document is held against it, from 0 (not at all) to 1.
+        BM25: how strongly long documents are penalized, from 0 (not at all) to 1.
 
     Attributes
     ----------
     idf_ : ndarray of shape (n_features,)
         Weights of the columns, if `use_idf`; absent with log-count ratios.
     log_count_ratio_ : ndarray of shape (n_features,)
-        Weights of the columns, above 0 where a term speaks for `classes_[1]`; only with log-count ratios.
+        Weights of the columns, positive where a term indicates `classes_[1]`; only with log-count ratios.
     classes_ : ndarray of shape (2,)
         The classes of log-count ratios.
     average_length_ : float
-        Terms in a document, on average; only with BM25.
+        Average number of terms in a document; only with BM25.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if they had any.
     plan_ : Plan
-        Which weighting it was.
+        The weighting, and the number of documents.
 
     Examples
     --------
@@ -144,14 +142,14 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
         self : object
             The fitted transformer.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             X = self._checked(X, reset=True)
-            self._settle(self._totals_of(X, y, all_classes=True), float_type(X.dtype))
+            self._set_weights(self._compute_totals(X, y, all_classes=True), float_type(X.dtype))
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Add documents: afterwards the weights are those of one fit on all of them.
+        """Add documents: the weights become those of one fit on all documents.
 
         Parameters
         ----------
@@ -165,16 +163,16 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
         self : object
             The transformer itself.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             before = vars(self).get("_totals")
             X = self._checked(X, reset=before is None)
-            totals = self._totals_of(X, y, all_classes=False)
-            self._settle(totals if before is None else before.merge(totals), float_type(X.dtype))
+            totals = self._compute_totals(X, y, all_classes=False)
+            self._set_weights(totals if before is None else before.merge(totals), float_type(X.dtype))
         return self
 
     def merge(self, other: Self) -> Self:
-        """Fold in everything `other` has learnt; the result is that of one fit on the documents of both.
+        """Add what `other` has learned; the result is that of one fit on the documents of both.
 
         Parameters
         ----------
@@ -190,16 +188,16 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             raise MergeError("cannot merge weights of different kinds; give a TfidfTransformer of the same weighting.")
         for one in (self, other):
             check_is_fitted(one, "_totals")
-        with old_state_on_failure(self):
-            self._settle(self._totals.merge(other._totals), np.dtype(self.plan_.dtype).type)
+        with restore_on_failure(self):
+            self._set_weights(self._totals.merge(other._totals), np.dtype(self.plan_.dtype).type)
         return self
 
     def _fit_source(self, source: Source) -> Any:
         if self.weighting == "log-count-ratio":
             return NotImplemented
         first = self._checked(source.head().X, reset=True)
-        totals = fold(functools.partial(_totals, clone(self)), source, Totals.merge)
-        return self._settle(totals, float_type(first.dtype))
+        totals = fold(functools.partial(_chunk_totals, clone(self)), source, Totals.merge)
+        return self._set_weights(totals, float_type(first.dtype))
 
     @maps_sources
     def transform(self, X: Any, copy: bool = True) -> Any:
@@ -218,31 +216,37 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             Weights.
         """
         check_is_fitted(self)
-        X = checked(self, X, reset=False, dtype=[np.float64, np.float32], copy=copy, ensure_all_finite=True)
-        return _align_api_if_sparse(self._weighed(X if is_sparse(X) else sparse.csr_array(X)))
-
-    # What is shared with vectorizers, whose counts need no checks.
+        X = check_rows(self, X, reset=False, dtype=[np.float64, np.float32], copy=copy, ensure_all_finite=True)
+        return _align_api_if_sparse(self._weigh(X if is_sparse(X) else sparse.csr_array(X)))
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
-        X = checked(self, X, reset=reset, accept_sparse=("csr", "csc"), ensure_all_finite=True)
-        return sparse.csr_array(X.astype(np.float64) if X.dtype == np.float16 else X)  # SciPy has no such
+        X = check_rows(self, X, reset=reset, accept_sparse=("csr", "csc"), ensure_all_finite=True)
+        return sparse.csr_array(X.astype(np.float64) if X.dtype == np.float16 else X)  # SciPy has no sparse float16
 
-    def _totals_of(self, X: sparse.csr_array, y: Any, *, all_classes: bool) -> Totals:
+    # The following methods are shared with TfidfVectorizer, whose counts need no checks.
+
+    def _compute_totals(self, X: sparse.csr_array, y: Any, *, all_classes: bool) -> Totals:
         if self.weighting == "bm25":
-            weights.lengths(X)  # one that is no number is refused here, not when documents are weighed
+            weights.document_lengths(X)  # raise the error of an overflow here, not when documents are weighed
         if self.weighting != "log-count-ratio":
             return Totals.of(X)
-        labels, codes = two_classes(y, X.shape[0], both=all_classes)
+        labels, codes = encode_two_classes(y, X.shape[0], both=all_classes)
         return Totals.of(X, labels, codes)
 
-    def _settle(self, totals: Totals, dtype: Any) -> None:
-        """Store the weights that follow from what was seen."""
+    def _set_weights(self, totals: Totals, dtype: Any) -> None:
+        """Compute and store the weights that follow from the totals."""
         for name in ("idf_", "average_length_", "log_count_ratio_", "classes_"):
             self.__dict__.pop(name, None)
         self._totals = totals
         self.plan_ = Plan(f"weights of {totals.n_documents:,} documents ({self.weighting})", np.dtype(dtype).name, 1, 1)
         if self.weighting == "log-count-ratio":
-            self._compare(totals.by_class or {}, dtype)
+            by_class = totals.by_class or {}
+            if len(by_class) > 2:
+                raise_for_classes(list(by_class))
+            self.classes_ = np.array(sorted(by_class))
+            if len(by_class) == 2:
+                first, second = (by_class[label] for label in self.classes_.tolist())
+                self.log_count_ratio_ = weights.log_count_ratio(first, second).astype(dtype)
             return
         if self.weighting == "bm25":
             self.average_length_ = totals.average_length
@@ -258,32 +262,24 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
             return weights.bm25_idf(totals).astype(dtype)
         return weights.lecture_idf(totals, add_one=self.weighting == "lecture-smooth").astype(dtype)
 
-    def _compare(self, by_class: dict[Any, Array], dtype: Any) -> None:
-        if len(by_class) > 2:
-            refuse_classes(list(by_class))
-        self.classes_ = np.array(sorted(by_class))
-        if len(by_class) == 2:
-            first, second = (by_class[label] for label in self.classes_.tolist())
-            self.log_count_ratio_ = weights.log_count_ratio(first, second).astype(dtype)
-
-    def _weighed(self, X: Any) -> Any:
-        """The same matrix, its values changed in place."""
+    def _weigh(self, X: Any) -> Any:
+        """Weigh the counts in place and return the matrix."""
         if self.weighting == "log-count-ratio":
             if not hasattr(self, "log_count_ratio_"):
-                refuse_classes(list(self.classes_))
+                raise_for_classes(list(self.classes_))
             weights.weigh_columns(X, self.log_count_ratio_)
             return X
         if self.weighting == "sklearn" and self.sublinear_tf:
             np.log(X.data, X.data)
             X.data += 1.0
         elif self.weighting.startswith("lecture"):
-            weights.relative_frequencies(X)
+            weights.apply_relative_frequency(X)
         elif self.weighting == "bm25":
-            weights.saturated(X, self.average_length_, k1=self.k1, b=self.b)
+            weights.apply_saturation(X, self.average_length_, k1=self.k1, b=self.b)
         if hasattr(self, "idf_"):
             weights.weigh_columns(X, np.asarray(self.idf_))
         if self.weighting == "sklearn" and self.norm is not None:
-            return weights.normalised(X, self.norm)
+            return weights.normalize_rows(X, self.norm)
         return X
 
     def __sklearn_tags__(self) -> Any:
@@ -294,8 +290,8 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, au
         return tags
 
 
-def two_classes(y: Any, n: int, *, both: bool) -> tuple[Array, Array]:
-    """The two classes, and which one each document has; of a batch, `both` need not be there."""
+def encode_two_classes(y: Any, n: int, *, both: bool) -> tuple[Array, Array]:
+    """Return the classes of `y` and the code of each document; `both` requires that both classes occur."""
     if y is None:
         raise WeightingError(
             'requires y to be passed, but the target y is None: weighting="log-count-ratio" compares two classes of '
@@ -308,12 +304,12 @@ def two_classes(y: Any, n: int, *, both: bool) -> tuple[Array, Array]:
             "document."
         )
     if len(labels) > 2 or (both and len(labels) < 2):
-        refuse_classes(labels.tolist())
+        raise_for_classes(labels.tolist())
     return labels, codes
 
 
-def refuse_classes(labels: list[Any]) -> None:
-    """Say that two classes are needed, and what to do with others."""
+def raise_for_classes(labels: list[Any]) -> None:
+    """Raise the error that two classes are needed, and how to obtain them."""
     remedy = "take one class against the rest, y == label" if len(labels) > 2 else "give documents of a second class"
     raise WeightingError(
         f'weighting="log-count-ratio" compares two classes of documents, but there are {len(labels)}: {labels[:5]}; '
@@ -322,15 +318,16 @@ def refuse_classes(labels: list[Any]) -> None:
 
 
 def float_type(dtype: Any) -> Any:
-    """The type of weights of counts of this type."""
+    """Return the type of weights of counts of a type."""
     return np.float32 if dtype == np.float32 else np.float64
 
 
-def _totals(transformer: TfidfTransformer, chunk: Chunk) -> Totals:
+def _chunk_totals(transformer: TfidfTransformer, chunk: Chunk) -> Totals:
     return Totals.of(clone(transformer)._checked(chunk.X, reset=True))
 
 
-FLOATS = (np.float64, np.float32, np.float16)
+#: scikit-learn's types of weights; others are converted to float64 with a warning
+WEIGHT_TYPES = (np.float64, np.float32, np.float16)
 
 
 @traits(
@@ -341,12 +338,12 @@ FLOATS = (np.float64, np.float32, np.float16)
 )
 @stored(**FITTED_TEXT, _tfidf=part_of(TfidfTransformer))
 class TfidfVectorizer(CountVectorizer):
-    r"""Documents as TF-IDF weights of their terms: `CountVectorizer`, then `TfidfTransformer`.
+    r"""TF-IDF weights of the terms of documents: `CountVectorizer`, then `TfidfTransformer`.
 
     Parameters
     ----------
     input : {"filename", "file", "content"}, default="content"
-        What documents are: names of files, objects with a method `read`, or the text itself.
+        Kind of the documents: names of files, objects with a method `read`, or the text itself.
     encoding : str, default="utf-8"
         Encoding of bytes and files.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
@@ -364,7 +361,7 @@ class TfidfVectorizer(CountVectorizer):
     stop_words : {"english"}, list, default=None
         Words to leave out.
     token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
-        What counts as a word: by default, two or more letters or digits.
+        Regular expression of a word: by default, two or more letters or digits.
     ngram_range : tuple (min_n, max_n), default=(1, 1)
         Smallest and largest number of words, or characters, in a term.
     max_df : float in range [0.0, 1.0] or int, default=1.0
@@ -374,7 +371,7 @@ class TfidfVectorizer(CountVectorizer):
     max_features : int, default=None
         If given, keep only this many terms, the most frequent ones.
     vocabulary : Mapping or iterable, default=None
-        The terms, if they are not to be learnt: mapped to their columns, or in the order of the columns.
+        The terms, if they are given and not learned: mapped to their columns, or in the order of the columns.
     binary : bool, default=False
         Whether counts above 1 become 1.
     dtype : dtype, default=np.float64
@@ -388,22 +385,22 @@ class TfidfVectorizer(CountVectorizer):
     sublinear_tf : bool, default=False
         Whether counts become 1 + log(count); only with scikit-learn's weighting.
     weighting : {"sklearn", "lecture", "lecture-smooth", "bm25", "log-count-ratio"}, default="sklearn"
-        What a count is worth: see `TfidfTransformer`.
+        Weighting of the counts: see `TfidfTransformer`.
     k1 : float, default=1.2
         BM25: the larger it is, the longer repetitions of a term keep adding weight.
     b : float, default=0.75
-        BM25: how much the length of a document is held against it, from 0 (not at all) to 1.
+        BM25: how strongly long documents are penalized, from 0 (not at all) to 1.
 
     Attributes
     ----------
     vocabulary_ : dict
-        The column of each term; made when it is first asked for.
+        The column of each term; created at the first access.
     fixed_vocabulary_ : bool
         Whether the vocabulary was given.
     idf_ : ndarray of shape (n_features,)
         Weights of the columns, if `use_idf`.
     plan_ : Plan
-        Which way terms are counted.
+        Whether terms are counted by the compiled scanner or by Python, and why.
 
     Examples
     --------
@@ -420,7 +417,7 @@ class TfidfVectorizer(CountVectorizer):
         **WEIGHTING_CONSTRAINTS,
     }
 
-    _classes_seen: dict[Any, AnyVocabulary]
+    _class_terms: dict[Any, AnyVocabulary]
 
     def __init__(
         self,
@@ -493,12 +490,12 @@ class TfidfVectorizer(CountVectorizer):
         self : object
             The fitted vectorizer.
         """
-        with old_state_on_failure(self):
-            self._learnt(raw_documents, y)
+        with restore_on_failure(self):
+            self._learn(raw_documents, y)
         return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
-        """Learn the vocabulary and the weights, and weigh the same documents.
+        """Learn the vocabulary and the weights, and return the weights of the same documents.
 
         Parameters
         ----------
@@ -514,20 +511,23 @@ class TfidfVectorizer(CountVectorizer):
         """
         if is_source(raw_documents):
             return self.fit(raw_documents).transform(raw_documents)
-        with old_state_on_failure(self):
-            X = self._learnt(raw_documents, y)
-            return as_configured(self._tfidf._weighed(_floats(X)))
+        with restore_on_failure(self):
+            X = self._learn(raw_documents, y)
+            return as_configured(self._tfidf._weigh(_as_floats(X)))
 
     def _fit_source(self, source: Source) -> Any:
         if self.weighting == "log-count-ratio":
             return NotImplemented
         super()._fit_source(source)
-        self._settle(learn_totals(self, source) if self.fixed_vocabulary_ else self._totals())
+        if self.fixed_vocabulary_:
+            self._set_weights(fold(functools.partial(_count_chunk_totals, self), source, Totals.merge))
+        else:
+            self._set_weights(self._column_totals())
         return None
 
     @maps_sources
     def transform(self, raw_documents: Any) -> Any:
-        """Weigh documents by what was learnt.
+        """Return the weights of the terms of documents.
 
         Parameters
         ----------
@@ -540,12 +540,12 @@ class TfidfVectorizer(CountVectorizer):
             Documents × terms.
         """
         check_is_fitted(self, msg="The TF-IDF vectorizer is not fitted")
-        X = self._counted(raw_documents)
-        _refuse_no_documents(X)
-        return as_configured(self._tfidf._weighed(_floats(X)))
+        X = self._count(raw_documents)
+        _check_not_empty(X)
+        return as_configured(self._tfidf._weigh(_as_floats(X)))
 
     def merge(self, other: Self) -> Self:
-        """Fold in everything `other` has learnt; the result is that of one fit on the documents of both.
+        """Add what `other` has learned; the result is that of one fit on the documents of both.
 
         Parameters
         ----------
@@ -557,15 +557,17 @@ class TfidfVectorizer(CountVectorizer):
         self : object
             The vectorizer itself.
         """
-        with old_state_on_failure(self):
-            self._refuse_stranger(other)
+        with restore_on_failure(self):
+            self._check_mergeable(other)
             if self.fixed_vocabulary_:
                 self._tfidf.merge(other._tfidf)
                 return self
             if self.weighting == "log-count-ratio":
-                self._classes_seen = _merged_classes(self._classes_seen, self._seen, other._classes_seen, other._seen)
+                self._class_terms = _merge_classes(
+                    self._class_terms, self._all_terms, other._class_terms, other._all_terms
+                )
             super().merge(other)
-            self._settle(self._totals())
+            self._set_weights(self._column_totals())
         return self
 
     @property
@@ -583,7 +585,7 @@ class TfidfVectorizer(CountVectorizer):
         if not self.use_idf:
             raise DataError("`idf_` cannot be set when `user_idf=False`. Set use_idf=True first.")
         if not hasattr(self, "_tfidf"):
-            self._tfidf = self._transformer()
+            self._tfidf = self._make_transformer()
         if self.vocabulary is not None:
             self._take_vocabulary()
         if hasattr(self, "vocabulary_") and len(self.vocabulary_) != len(value):
@@ -595,59 +597,62 @@ class TfidfVectorizer(CountVectorizer):
 
     # Learning.
 
-    def _begin(self, raw_documents: Any) -> None:
-        if self.dtype not in FLOATS:
+    def _prepare_fit(self, raw_documents: Any) -> None:
+        if self.dtype not in WEIGHT_TYPES:
             warn(
-                f"Only {FLOATS} 'dtype' should be used. {self.dtype} 'dtype' will be converted to np.float64.",
+                f"Only {WEIGHT_TYPES} 'dtype' should be used. {self.dtype} 'dtype' will be converted to np.float64.",
                 UserWarning,
             )
-        super()._begin(raw_documents)
+        super()._prepare_fit(raw_documents)
 
-    def _transformer(self) -> TfidfTransformer:
+    def _make_transformer(self) -> TfidfTransformer:
         names = TfidfTransformer().get_params()
         return TfidfTransformer(**{name: getattr(self, name) for name in names})
 
-    def _learnt(self, raw_documents: Any, y: Any) -> sparse.csr_array:
-        self._classes_seen = {}
-        X = super()._learnt(raw_documents, y)
-        _refuse_no_documents(X)
-        fixed = self.fixed_vocabulary_
-        self._settle(self._transformer()._totals_of(X, y, all_classes=True) if fixed else self._totals())
+    def _learn(self, raw_documents: Any, y: Any) -> sparse.csr_array:
+        self._class_terms = {}
+        X = super()._learn(raw_documents, y)
+        _check_not_empty(X)
+        if self.fixed_vocabulary_:
+            self._set_weights(self._make_transformer()._compute_totals(X, y, all_classes=True))
+        else:
+            self._set_weights(self._column_totals())
         return X
 
     def _add(self, raw_documents: Any, y: Any) -> None:
         if self.fixed_vocabulary_:
             before = getattr(vars(self).get("_tfidf"), "_totals", None)
-            X = self._as_asked(counting.count_known(self, raw_documents))
-            totals = self._transformer()._totals_of(X, y, all_classes=False)
-            self._settle(totals if before is None else before.merge(totals))
+            X = self._convert(counting.count_known(self, raw_documents))
+            totals = self._make_transformer()._compute_totals(X, y, all_classes=False)
+            self._set_weights(totals if before is None else before.merge(totals))
         else:
             super()._add(raw_documents, y)
-            self._settle(self._totals())
+            self._set_weights(self._column_totals())
 
-    def _settle(self, totals: Totals) -> None:
-        """Weights that follow from what was seen, in a new transformer: a failure leaves the old one as it was."""
-        tfidf = self._transformer()
-        tfidf._settle(totals, float_type(self.dtype))
+    def _set_weights(self, totals: Totals) -> None:
+        """Store the weights in a new transformer, so that the old one is unchanged after an error."""
+        tfidf = self._make_transformer()
+        tfidf._set_weights(totals, float_type(self.dtype))
         self._tfidf = tfidf
 
-    def _note(self, learned: InterpretedVocabulary | compiled.ScannedVocabulary, y: Any, *, all_classes: bool) -> None:
-        """Count the terms of each class apart, for ratios of them."""
+    def _add_classes(
+        self, learned: InterpretedCounts | compiled.ScannedVocabulary, y: Any, *, all_classes: bool
+    ) -> None:
+        """Count the terms of each class separately for their log-count ratios."""
         if self.weighting != "log-count-ratio":
             return
-        new = _by_class(learned, *two_classes(y, learned.vocabulary.n_documents, both=all_classes))
-        if old := vars(self).get("_classes_seen"):
-            new = _merged_classes(old, self._seen, new, learned.vocabulary)
-        self._classes_seen = new
+        new = _count_by_class(learned, *encode_two_classes(y, learned.vocabulary.n_documents, both=all_classes))
+        if old := vars(self).get("_class_terms"):
+            new = _merge_classes(old, self._all_terms, new, learned.vocabulary)
+        self._class_terms = new
 
-    def _totals(self) -> Totals:
-        """Of the columns; their documents and lengths are those of all documents seen."""
+    def _column_totals(self) -> Totals:
+        """Return the totals of the columns in all documents so far."""
         by_class = None
         if self.weighting == "log-count-ratio":
-            seen = self._classes_seen.items()
-            by_class = {label: self._frequencies(words)[self._chosen] for label, words in seen}
-        kept = self._kept
-        return Totals(kept.n_documents, kept.document_counts, float(self._frequencies(kept).sum()), by_class)
+            by_class = {label: self._column_sums(terms)[self._is_column] for label, terms in self._class_terms.items()}
+        terms = self._column_terms
+        return Totals(terms.n_documents, terms.document_counts, float(self._column_sums(terms).sum()), by_class)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -656,7 +661,11 @@ class TfidfVectorizer(CountVectorizer):
         return tags
 
 
-def _refuse_no_documents(X: Any) -> None:
+def _count_chunk_totals(vectorizer: TfidfVectorizer, chunk: Chunk) -> Totals:
+    return Totals.of(vectorizer._count(chunk_documents(chunk.X)))
+
+
+def _check_not_empty(X: Any) -> None:
     if not X.shape[0]:
         raise EmptyDataError(
             f"Found array with 0 sample(s) (shape={tuple(X.shape)}) while a minimum of 1 is required by "
@@ -664,14 +673,14 @@ def _refuse_no_documents(X: Any) -> None:
         )
 
 
-def _by_class(
-    learned: InterpretedVocabulary | compiled.ScannedVocabulary, labels: Array, codes: Array
+def _count_by_class(
+    learned: InterpretedCounts | compiled.ScannedVocabulary, labels: Array, codes: Array
 ) -> dict[Any, AnyVocabulary]:
-    """The vocabulary of all documents, with the counts of those of each class."""
-    counted = learned.counts
-    ones = counted.copy()
-    ones.data = np.ones_like(ones.data)
-    counts = zip(*(class_sums(X, codes, len(labels)).astype(np.int64) for X in (ones, counted)), strict=True)
+    """Return for each class the vocabulary of all documents with the counts of the documents of this class."""
+    occurrences = learned.counts
+    presence = occurrences.copy()
+    presence.data = np.ones_like(presence.data)
+    counts = zip(*(class_sums(X, codes, len(labels)).astype(np.int64) for X in (presence, occurrences)), strict=True)
     sizes = np.bincount(codes, minlength=len(labels)).tolist()
     return {
         label: replace(learned.vocabulary, document_counts=df, term_counts=tf, n_documents=size)
@@ -679,25 +688,26 @@ def _by_class(
     }
 
 
-def _merged_classes(
+def _merge_classes(
     mine: dict[Any, AnyVocabulary],
     my_terms: AnyVocabulary,
     theirs: dict[Any, AnyVocabulary],
     their_terms: AnyVocabulary,
 ) -> dict[Any, AnyVocabulary]:
-    """Classes of both; each has all the terms of both, so that their counts are of the same columns."""
+    """Merge two dicts of classes; each class gets all terms of both, so that all counts have the same columns."""
     labels = [*mine, *(label for label in theirs if label not in mine)]
     return {
-        label: merged(mine.get(label, _none_of(my_terms)), theirs.get(label, _none_of(their_terms))) for label in labels
+        label: merge_vocabularies(mine.get(label, _zero_counts(my_terms)), theirs.get(label, _zero_counts(their_terms)))
+        for label in labels
     }
 
 
-def _none_of(vocabulary: AnyVocabulary) -> AnyVocabulary:
-    """The same terms, of no documents."""
-    none = np.zeros(len(vocabulary), dtype=np.int64)
-    return replace(vocabulary, document_counts=none, term_counts=none, n_documents=0)
+def _zero_counts(vocabulary: AnyVocabulary) -> AnyVocabulary:
+    """Return the vocabulary with the same terms and no documents."""
+    zeros = np.zeros(len(vocabulary), dtype=np.int64)
+    return replace(vocabulary, document_counts=zeros, term_counts=zeros, n_documents=0)
 
 
-def _floats(X: sparse.csr_array) -> sparse.csr_array:
-    """Counts in a type that weights can be multiplied in place."""
+def _as_floats(X: sparse.csr_array) -> sparse.csr_array:
+    """Convert counts to a floating-point type, in which they can be weighed in place."""
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)

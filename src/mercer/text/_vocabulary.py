@@ -1,4 +1,4 @@
-"""Which terms there are, and in how many documents and how often each occurs: merging two is counting both at once."""
+"""Vocabularies: the terms of a set of documents with their counts; merging two gives that of both sets together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mercer.data.texts import SURROGATES, Texts
 @stored(terms=part_of(Texts, n="v"), document_counts=integers("v"), term_counts=integers("v"))
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Terms in the order of their code points, which is that of Python's strings.
+    """Terms in the order of their code points, which is the order of Python's strings.
 
     Examples
     --------
@@ -26,21 +26,21 @@ class Vocabulary:
     """
 
     terms: Texts
-    #: documents that hold a term
+    #: number of documents that contain each term
     document_counts: Array
-    #: how often it occurs in all of them
+    #: number of occurrences of each term in all documents
     term_counts: Array
     n_documents: int
 
     @classmethod
     def of_strings(cls, terms: list[str], document_counts: Any, term_counts: Any, n_documents: int) -> Self:
-        """From strings in any order, no two the same."""
+        """Create a vocabulary from distinct strings in any order."""
         packed = Texts.packed(term.encode("utf-8", SURROGATES) for term in terms)
-        return cls.in_order(packed, document_counts, term_counts, n_documents)
+        return cls.from_unordered(packed, document_counts, term_counts, n_documents)
 
     @classmethod
-    def in_order(cls, terms: Texts, document_counts: Any, term_counts: Any, n_documents: int) -> Self:
-        """From distinct terms in any order."""
+    def from_unordered(cls, terms: Texts, document_counts: Any, term_counts: Any, n_documents: int) -> Self:
+        """Create a vocabulary from distinct terms in any order."""
         order = terms.order()
         documents, occurrences = (
             np.asarray(counts, dtype=np.int64)[order] for counts in (document_counts, term_counts)
@@ -48,8 +48,8 @@ class Vocabulary:
         return cls(terms.take(order), documents, occurrences, n_documents)
 
     @classmethod
-    def nothing(cls) -> Self:
-        """Of no documents."""
+    def empty(cls) -> Self:
+        """Return the vocabulary of no documents."""
         none = np.zeros(0, dtype=np.int64)
         return cls(Texts.packed([]), none, none, 0)
 
@@ -57,20 +57,20 @@ class Vocabulary:
         return len(self.terms)
 
     def merge(self, other: Self) -> Self:
-        """With the documents of another added."""
+        """Return the vocabulary of these documents and those of another vocabulary."""
         terms, codes = self.terms.distinct_with(other.terms)
         document_counts, term_counts = (
-            _added(codes, np.concatenate([mine, theirs]), len(terms))
+            _sum_by_code(codes, np.concatenate([mine, theirs]), len(terms))
             for mine, theirs in (
                 (self.document_counts, other.document_counts),
                 (self.term_counts, other.term_counts),
             )
         )
         n_documents = self.n_documents + other.n_documents
-        return type(self).in_order(terms, document_counts, term_counts, n_documents)
+        return type(self).from_unordered(terms, document_counts, term_counts, n_documents)
 
     def keep(self, chosen: Array) -> Self:
-        """Some of the terms, by a mask or by ascending positions."""
+        """Return the vocabulary of some of the terms, given by a mask or by ascending positions."""
         positions = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
         return replace(
             self,
@@ -80,17 +80,17 @@ class Vocabulary:
         )
 
     def names(self) -> Array:
-        """The terms as an array of Python strings."""
+        """Return the terms as an array of Python strings."""
         names = np.empty(len(self), dtype=object)
         names[:] = self.terms.strings()
         return names
 
     def as_dict(self) -> dict[str, int]:
-        """Positions of the terms."""
+        """Return a dict from each term to its position."""
         return {term: position for position, term in enumerate(self.terms.strings())}
 
 
-def _added(codes: Array, counts: Array, n_codes: int) -> Array:
+def _sum_by_code(codes: Array, counts: Array, n_codes: int) -> Array:
     total = np.zeros(n_codes, dtype=np.int64)
     np.add.at(total, codes, counts)
     return total

@@ -1,4 +1,4 @@
-"""What a count of a term is worth: by how many documents have the term, how long its document is, or its classes."""
+"""Weights of counts of terms: by document frequency, by document length, or by class."""
 
 from __future__ import annotations
 
@@ -14,35 +14,37 @@ from mercer._stored import reals, stored
 from mercer._threads import row_blocks
 from mercer._typing import Array
 
-#: entries that are weighed together
-AT_ONCE = 1 << 16
+#: number of entries weighed at a time, to bound the memory of their weights
+ENTRIES_AT_ONCE = 1 << 16
 
 
 @stored(document_counts=reals("v"))
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """What weights are made of: documents, documents with each term, terms in all of them; and those of each class."""
+    """The mergeable statistics behind the weights: numbers of documents, of documents with each term, of terms; and
+    counts by class.
+    """
 
     n_documents: int
     document_counts: Array
-    #: how many terms all documents together have
+    #: number of terms in all documents together
     length: float
-    #: how often each class has each term
+    #: number of occurrences of each term in each class
     by_class: dict[Any, Array] | None = None
 
     @classmethod
     def of(cls, X: sparse.csr_array, labels: Array | None = None, codes: Array | None = None) -> Self:
-        """Of documents × terms, and of the class of each document."""
+        """Compute the totals of documents × terms, and of the classes of the documents if given."""
         document_counts = np.bincount(X.indices, minlength=X.shape[1])
         by_class = None
         if labels is not None and codes is not None:
             sums = class_sums(X, codes, len(labels))
             by_class = dict(zip(labels.tolist(), sums, strict=True))
-        with np.errstate(over="ignore", invalid="ignore"):  # which only counts beyond all reason do
+        with np.errstate(over="ignore", invalid="ignore"):  # only absurdly large counts overflow
             return cls(X.shape[0], document_counts, float(X.data.sum()), by_class)
 
     def merge(self, other: Self) -> Self:
-        """With the documents of another added."""
+        """Return the totals of these documents and those of `other`."""
         mine, theirs = len(self.document_counts), len(other.document_counts)
         if mine != theirs:
             raise MergeError(f"cannot merge weights of {theirs} columns into those of {mine}: give the same columns.")
@@ -64,21 +66,21 @@ class Totals:
 
 
 def class_sums(X: sparse.csr_array, codes: Array, n_classes: int) -> Array:
-    """How often each class (a row) has each term (a column)."""
+    """Return the number of occurrences of each term (column) in each class (row)."""
     member = sparse.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
     return np.asarray((member @ X.astype(np.float64)).toarray())
 
 
 def sklearn_idf(totals: Totals, *, smooth: bool, dtype: Any = np.float64) -> Array:
-    """1 + log(n / df), of one more document that has every term where `smooth`."""
+    """Compute 1 + log(n / df), with one more document that contains every term if `smooth`."""
     df = totals.document_counts.astype(dtype) + dtype(smooth)
     return np.asarray(np.log(dtype(totals.n_documents + smooth) / df) + dtype(1))
 
 
 def lecture_idf(totals: Totals, *, add_one: bool) -> Array:
-    """log(n / df) or log(n / (df + 1)), the self-information of having the term (lecture 5).
+    """Compute log(n / df) or log(n / (df + 1)), the self-information of containing the term (lecture 5).
 
-    A term of a given vocabulary that no document has is taken for one that one document has.
+    A term of a given vocabulary that no document contains is treated as if one document contained it.
 
     Examples
     --------
@@ -90,13 +92,14 @@ def lecture_idf(totals: Totals, *, add_one: bool) -> Array:
 
 
 def bm25_idf(totals: Totals) -> Array:
-    """log(1 + (n − df + ½) / (df + ½)): of Robertson and Spärck Jones, but never negative."""
+    """Compute log(1 + (n − df + ½) / (df + ½)), the weight of Robertson and Spärck Jones made non-negative."""
     df = totals.document_counts
     return np.asarray(np.log1p((totals.n_documents - df + 0.5) / (df + 0.5)))
 
 
 def log_count_ratio(first: Array, second: Array) -> Array:
-    """log (p/‖p‖₁)/(q/‖q‖₁), p = 1 + counts of the second class, q = 1 + counts of the first (Wang and Manning, 2012).
+    """Compute log (p/‖p‖₁)/(q/‖q‖₁), p = 1 + counts of the second class, q = 1 + counts of the first (Wang and Manning,
+    2012).
 
     Examples
     --------
@@ -107,28 +110,28 @@ def log_count_ratio(first: Array, second: Array) -> Array:
     return np.asarray(np.log(p / p.sum()) - np.log(q / q.sum()))
 
 
-def relative_frequencies(X: sparse.csr_array) -> None:
-    """Counts, in place, as parts of the terms of their document (the lecture's TF)."""
-    X.data /= _of_entries(X, lengths(X))
+def apply_relative_frequency(X: sparse.csr_array) -> None:
+    """Divide counts, in place, by the number of terms in their document (the lecture's TF)."""
+    X.data /= _spread_to_entries(X, document_lengths(X))
 
 
-def saturated(X: sparse.csr_array, average_length: float, *, k1: float, b: float) -> None:
-    """Counts, in place, as BM25 has them: (k₁ + 1) f / (f + k₁ (1 − b + b length / average length))."""
-    with np.errstate(over="ignore"):  # beside an infinite length a count is nothing
-        relative = lengths(X) / average_length if average_length else np.zeros(X.shape[0])
-        at = _of_entries(X, k1 * (1 - b + b * relative)).astype(X.dtype)
-        X.data *= (k1 + 1) / np.where((total := X.data + at) != 0, total, 1)
+def apply_saturation(X: sparse.csr_array, average_length: float, *, k1: float, b: float) -> None:
+    """Replace counts f, in place, by BM25's (k₁ + 1) f / (f + k₁ (1 − b + b length / average length))."""
+    with np.errstate(over="ignore"):  # an infinite length gives a weight of 0
+        relative = document_lengths(X) / average_length if average_length else np.zeros(X.shape[0])
+        half_saturation = _spread_to_entries(X, k1 * (1 - b + b * relative)).astype(X.dtype)
+        X.data *= (k1 + 1) / np.where((total := X.data + half_saturation) != 0, total, 1)
 
 
-def normalised(X: sparse.csr_array, norm: str) -> sparse.csr_array:
-    """Rows of length 1, in place where X holds floats; `norm` is "l1" or "l2".
+def normalize_rows(X: sparse.csr_array, norm: str) -> sparse.csr_array:
+    """Scale rows to norm 1, in place if X holds floats; `norm` is "l1" or "l2".
 
-    By the loops of scikit-learn's `normalize`, whose checks take longer than a short document.
+    Calls the loops of scikit-learn's `normalize` directly, since its checks take longer than a short document.
 
     Raises
     ------
     NonFiniteError
-        If a weight is infinite, as scikit-learn has it: the length of its row would be no number.
+        If a weight is infinite, as in scikit-learn: the norm of its row would not be a number.
     """
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     if not np.isfinite(X.data).all():
@@ -142,14 +145,16 @@ def normalised(X: sparse.csr_array, norm: str) -> sparse.csr_array:
 
 
 def weigh_columns(X: sparse.csr_array, weights: Array) -> None:
-    """Entries times the weight of their column, in place; some at a time, since their weights take as much room."""
+    """Multiply entries by the weight of their column, in place; in parts, since the weights of all entries take as much
+    memory.
+    """
     with np.errstate(over="ignore"):
-        for part in row_blocks(len(X.data), AT_ONCE):
+        for part in row_blocks(len(X.data), ENTRIES_AT_ONCE):
             X.data[part] *= weights[X.indices[part]]
 
 
-def lengths(X: sparse.csr_array) -> Array:
-    """How many terms each document has."""
+def document_lengths(X: sparse.csr_array) -> Array:
+    """Return the number of terms in each document."""
     with np.errstate(over="ignore", invalid="ignore"):
         sums = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
     if not np.isfinite(sums).all():
@@ -158,6 +163,6 @@ def lengths(X: sparse.csr_array) -> Array:
     return sums
 
 
-def _of_entries(X: sparse.csr_array, of_rows: Array) -> Array:
-    """For each entry the value of its row."""
-    return np.repeat(of_rows, np.diff(X.indptr))
+def _spread_to_entries(X: sparse.csr_array, row_values: Array) -> Array:
+    """Return the value of its row for each stored entry."""
+    return np.repeat(row_values, np.diff(X.indptr))

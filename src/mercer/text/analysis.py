@@ -1,4 +1,4 @@
-"""From a document to its terms in Python: lower case, accents, tokens, stop words, runs of words or characters."""
+"""The steps from a document to its terms in Python, and their description for the compiled scanner."""
 
 from __future__ import annotations
 
@@ -15,43 +15,45 @@ from mercer._typing import Array
 from mercer.data.texts import SURROGATES, Texts
 from mercer.text import _document_loops as loops
 from mercer.text._document_loops import (
-    AS_IT_IS,
     CHARACTERS,
-    OF_WORD,
+    NEEDS_PYTHON,
     PLAIN,
-    PYTHONS,
+    UNCHANGED,
     WHITE,
     WITHIN_WORDS,
+    WORD_CHARACTER,
     WORDS,
     Alphabet,
     CutRule,
 )
 
-# What Python says of each character, as tables for compiled loops.
-
-#: characters beyond these planes are private or not assigned: of no word, and without a lower case
-CODE_POINTS, ALL_CODE_POINTS = 0x40000, 0x110000
+#: Code points from here on are private or not assigned: they belong to no word and have no lower case.
+CODE_POINTS = 0x40000
+#: the number of code points in Unicode
+ALL_CODE_POINTS = 0x110000
+#: code points of a page of the tables
 PAGE = 256
 
 
 @cache
 def alphabet() -> Alphabet:
-    """The characters of regular expressions: `\\w` is a letter, digit or underscore, `\\s` is white space.
+    """Return the tables of Python's lower case and of the classes of regular expressions, `\\w` and `\\s`.
 
-    A lower case of several characters has no place in a table: `characters.describe` finds documents that need one.
+    A lower case of several characters does not fit in a table: `_document_loops.describe` finds documents that need
+    one.
     """
     characters = [chr(point) for point in range(CODE_POINTS)]
     lower = np.arange(ALL_CODE_POINTS, dtype=np.int32)
     lower[:CODE_POINTS] = [ord(low) if len(low := c.lower()) == 1 else ord(c) for c in characters]
     kinds = np.zeros(ALL_CODE_POINTS, dtype=np.uint8)
-    kinds[:CODE_POINTS][[c.isalnum() or c == "_" for c in characters]] = OF_WORD
+    kinds[:CODE_POINTS][[c.isalnum() or c == "_" for c in characters]] = WORD_CHARACTER
     kinds[:CODE_POINTS][[c.isspace() for c in characters]] = WHITE
     return _paged(lower, kinds)
 
 
 @cache
 def ascii_alphabet() -> Alphabet:
-    """The same for documents of ASCII alone, which is there at once."""
+    """Return the table for documents of ASCII alone, which is built without delay."""
     characters = [chr(point) for point in range(PAGE)]
     kinds = np.zeros((1, PAGE), dtype=np.uint8)
     kinds[0, [c.isspace() for c in characters]] = WHITE
@@ -59,7 +61,9 @@ def ascii_alphabet() -> Alphabet:
 
 
 def _paged(lower: np.ndarray, kinds: np.ndarray) -> Alphabet:
-    """Pages that are the same are kept once: lower cases as what is added, so that most are."""
+    """Build an alphabet that stores identical pages once; storing lower case as a difference makes most pages
+    identical.
+    """
     points = np.arange(ALL_CODE_POINTS, dtype=np.int32)
     both = np.hstack([(lower - points).reshape(-1, PAGE), kinds.reshape(-1, PAGE).astype(np.int32)])
     distinct, pages = np.unique(both, axis=0, return_inverse=True)
@@ -70,14 +74,12 @@ def _paged(lower: np.ndarray, kinds: np.ndarray) -> Alphabet:
     )
 
 
-# How documents become terms, as far as compiled loops know how.
-
-#: patterns whose tokens are whole words of at least so many characters as there are \w
+#: token patterns whose tokens are whole words of at least as many characters as the pattern has `\w`
 WHOLE_WORDS = re.compile(r"(?:\(\?u\))?(?:\\b)?((?:\\w)+)\+(?:\\b)?")
 
 
 def shortest_word(pattern: str) -> int | None:
-    """Characters of the shortest word that a pattern finds, if it finds whole words; otherwise None.
+    """Return the length of the shortest word that a pattern matches if it matches whole words, else None.
 
     Examples
     --------
@@ -90,36 +92,36 @@ def shortest_word(pattern: str) -> int | None:
 
 @dataclass(frozen=True)
 class Analysis:
-    """Which terms a document has: its words, or its characters, in runs of from `grams[0]` to `grams[1]`."""
+    """The terms of a document: its words or characters, in runs of `grams[0]` to `grams[1]`."""
 
     unit: Literal["word", "char", "char_wb"] = "word"
     lowercase: bool = True
-    #: what becomes of characters beyond ASCII, in Python, after their lower case
+    #: applied in Python to documents beyond ASCII, after conversion to lower case
     accents: Callable[[str], str] | None = None
     grams: tuple[int, int] = (1, 1)
-    #: characters that a word has at least
+    #: the smallest number of characters in a word
     shortest: int = 2
     stop_words: frozenset[str] = frozenset()
 
     @property
-    def how(self) -> CutRule:
-        """The same for compiled loops."""
+    def cut_rule(self) -> CutRule:
+        """The same description for compiled loops."""
         unit = {"word": WORDS, "char": CHARACTERS, "char_wb": WITHIN_WORDS}[self.unit]
         return CutRule(unit, self.lowercase, self.shortest, *self.grams)
 
-    def read(self, texts: Texts) -> PreparedAnalysis:
-        """Documents as the scanner takes them: those whose lower case needs Python have it already."""
+    def prepare(self, texts: Texts) -> PreparedDocuments:
+        """Return documents for the scanner; those whose lower case needs Python are converted."""
         states = np.empty(len(texts), dtype=np.uint8)
         data, offsets = _read_only(texts)
         loops.describe(data, offsets, self.lowercase, states)
         if self.accents is not None:
-            states[states != PLAIN] = PYTHONS
-        by_python = np.flatnonzero(states == PYTHONS)
+            states[states != PLAIN] = NEEDS_PYTHON
+        by_python = np.flatnonzero(states == NEEDS_PYTHON)
         if len(by_python):
             data, offsets = _read_only(self._with_lower_case(texts, by_python))
-            states[by_python] = AS_IT_IS
-        known = alphabet() if (states != PLAIN).any() else ascii_alphabet()
-        return PreparedAnalysis(data, offsets, states, known, len(by_python))
+            states[by_python] = UNCHANGED
+        tables = alphabet() if (states != PLAIN).any() else ascii_alphabet()
+        return PreparedDocuments(data, offsets, states, tables, len(by_python))
 
     def _with_lower_case(self, texts: Texts, positions: Array) -> Texts:
         pieces = [
@@ -133,26 +135,26 @@ class Analysis:
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedAnalysis:
-    """Documents, what is known of each, and of the characters in them."""
+class PreparedDocuments:
+    """Documents, the state of each (see `_document_loops`), and the tables of the characters in them."""
 
     data: Array
     offsets: Array
     states: Array
     alphabet: Alphabet
-    #: documents whose lower case was found by Python
+    #: number of documents that were converted to lower case by Python
     by_python: int
 
     @property
     def has_lone_surrogates(self) -> bool:
-        """Whether a document has half of a character that UTF-16 writes in two; no word has."""
+        """Whether a document has an unpaired UTF-16 surrogate; words never have."""
         if (self.states == PLAIN).all():
             return False
         return bool(((self.data[:-1] == 0xED) & (self.data[1:] >= 0xA0)).any())
 
 
 def _read_only(texts: Texts) -> tuple[Array, Array]:
-    """Bytes and offsets of one type of array, whoever they come from: loops are compiled for each type."""
+    """Return bytes and offsets as read-only arrays, always, since loops are compiled for each type of array."""
     data, offsets = texts.data.view(), np.ascontiguousarray(texts.offsets).view()
     data.flags.writeable = offsets.flags.writeable = False
     return data, offsets
@@ -163,7 +165,7 @@ _SPACES = re.compile(r"\s\s+")
 
 @dataclass(frozen=True)
 class Analyzer:
-    """A document to its terms, step by step; a step that is None is left out."""
+    """The function from a document to its terms, step by step; a step that is None is left out."""
 
     decode: Callable[[Any], Any]
     preprocess: Callable[[Any], Any] | None = None
@@ -172,21 +174,21 @@ class Analyzer:
     ngrams: Callable[[Any], Any] | None = None
 
     def __call__(self, document: Any) -> Any:
-        found = self.decode(document)
-        for step in (self.preprocess, self.tokenize, self._without_stop_words, self.ngrams):
+        terms = self.decode(document)
+        for step in (self.preprocess, self.tokenize, self._remove_stop_words, self.ngrams):
             if step is not None:
-                found = step(found)
-        return found
+                terms = step(terms)
+        return terms
 
-    def _without_stop_words(self, tokens: Any) -> Any:
+    def _remove_stop_words(self, tokens: Any) -> Any:
         stop = self.stop_words
         return tokens if stop is None else [token for token in tokens if token not in stop]
 
 
 class WordAnalyzer:
-    """Whole words of at least so many characters, of a document in lower case if that is wanted.
+    """The words of a document with at least `shortest` characters, in lower case if `lowercase`.
 
-    Those of ASCII are had by turning all that is of no word into blanks, sooner than by a pattern.
+    For ASCII, replacing all characters outside words by blanks and splitting is faster than a regular expression.
     """
 
     def __init__(self, shortest: int, lowercase: bool) -> None:
@@ -204,7 +206,7 @@ class WordAnalyzer:
 
 @dataclass(frozen=True)
 class Preprocess:
-    """A string in lower case, if that is wanted, and then without accents."""
+    """Converts a string to lower case, if `lowercase`, and then removes accents."""
 
     lowercase: bool
     strip_accents: Callable[[str], str] | None
@@ -217,7 +219,7 @@ class Preprocess:
 
 @dataclass(frozen=True)
 class WordNgrams:
-    """Sequences of `low` to `high` tokens, joined by a space; the shorter ones come first."""
+    """Sequences of `low` to `high` tokens, joined by a space, shorter ones first."""
 
     low: int
     high: int
@@ -226,12 +228,12 @@ class WordNgrams:
         if self.high == 1:
             return tokens
         words = list(tokens)
-        return [term for n in _lengths(self.low, self.high, len(words)) for term in _joined(words, n)]
+        return [term for n in _lengths(self.low, self.high, len(words)) for term in _join_words(words, n)]
 
 
 @dataclass(frozen=True)
 class CharNgrams:
-    """Sequences of `low` to `high` characters; runs of white space count as one blank."""
+    """Sequences of `low` to `high` characters; consecutive white space counts as one blank."""
 
     low: int
     high: int
@@ -243,15 +245,15 @@ class CharNgrams:
 
 @dataclass(frozen=True)
 class WordCharNgrams:
-    """Sequences of characters inside words, each of which has a blank on both sides; a shorter word is one term."""
+    """Sequences of characters inside words, each padded with a blank on both sides; a shorter word is one term."""
 
     low: int
     high: int
 
     def __call__(self, text: str) -> list[str]:
-        return [term for word in text.split() for term in self._of_word(f" {word} ")]
+        return [term for word in text.split() for term in self._grams_in_word(f" {word} ")]
 
-    def _of_word(self, word: str) -> Iterator[str]:
+    def _grams_in_word(self, word: str) -> Iterator[str]:
         for n in range(self.low, self.high + 1):
             if n >= len(word):
                 yield word
@@ -260,11 +262,11 @@ class WordCharNgrams:
 
 
 def _lengths(low: int, high: int, longest: int) -> range:
-    """Lengths that fit; sequences of one are had even of nothing, where there are none."""
+    """Return the lengths from `low` to `high` that fit into `longest`."""
     return range(low, min(high, longest) + 1)
 
 
-def _joined(words: list[Any], n: int) -> Iterable[Any]:
+def _join_words(words: list[Any], n: int) -> Iterable[Any]:
     return words if n == 1 else (" ".join(words[start : start + n]) for start in range(len(words) - n + 1))
 
 
@@ -273,7 +275,7 @@ def _windows(text: str, n: int) -> Iterable[str]:
 
 
 def strip_accents_unicode(text: str) -> str:
-    """Without combining marks, after compatibility decomposition (NFKD).
+    """Return a text without combining marks, after compatibility decomposition (NFKD).
 
     Examples
     --------
@@ -286,7 +288,7 @@ def strip_accents_unicode(text: str) -> str:
 
 
 def strip_accents_ascii(text: str) -> str:
-    """What of the compatibility decomposition (NFKD) is ASCII.
+    """Return the ASCII characters of the compatibility decomposition (NFKD) of a text.
 
     Examples
     --------

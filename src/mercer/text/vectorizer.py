@@ -1,4 +1,4 @@
-"""What vectorizers have in common: how a document becomes a list of terms, and which documents are refused."""
+"""Base class of the vectorizers: parameters, steps from a document to its terms, and choice of the vocabulary."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mercer._stored import stored
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.data.table import Table
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 from mercer.text._interpreted import AnyVocabulary
 from mercer.text.analysis import (
     Analyzer,
@@ -28,11 +28,9 @@ from mercer.text.analysis import (
     strip_accents_unicode,
 )
 
-# Documents of a chunk of a source.
 
-
-def documents_of(X: Any) -> Any:
-    """The texts of a chunk: a column of them, or the only column of a table, "" where it is missing."""
+def chunk_documents(X: Any) -> Any:
+    """Return the texts of a chunk: a column of text, or the only column of a table; missing values are ""."""
     shape = getattr(X, "shape", (len(X),))
     if len(shape) == 1:
         return X
@@ -40,19 +38,16 @@ def documents_of(X: Any) -> Any:
     if table.n_columns != 1:
         raise DataError(
             f"A vectorizer reads one column of text, but the source has {table.n_columns}. Open it with features=['the "
-            "column'], or use TableFeatures, which finds columns of text by itself."
+            "column'], or use TableFeatures, which detects columns of text."
         )
     if (strings := table.strings(0)) is not None:
         return strings.fill_null("")
     coded = table.coded(0)
-    return np.append(coded.labels.astype(object), "")[coded.codes]  # −1, missing, is the last
+    return np.append(coded.labels.astype(object), "")[coded.codes]  # the code −1 (missing) selects the last label, ""
 
 
-# Which terms become columns: a vocabulary that was given, or those of all terms that are neither rare nor common.
-
-
-def numbered(vocabulary: Any) -> dict[Any, int]:
-    """A vocabulary that was given, as terms with their columns."""
+def map_to_columns(vocabulary: Any) -> dict[Any, int]:
+    """Return a given vocabulary as a dict from each term to its column."""
     if not isinstance(vocabulary, Mapping):
         terms = sorted(vocabulary) if isinstance(vocabulary, set) else list(vocabulary)
         columns = {term: column for column, term in enumerate(terms)}
@@ -61,39 +56,35 @@ def numbered(vocabulary: Any) -> dict[Any, int]:
             raise VocabularyError(f"Duplicate term in vocabulary: {twice!r}. Name each term once.")
     else:
         columns = dict(vocabulary)
-        _refuse_other_columns(set(columns.values()), len(columns))
+        indices, n = set(columns.values()), len(columns)
+        if len(indices) != n:
+            raise VocabularyError("Vocabulary contains repeated indices. Give each term a column of its own.")
+        for index in range(n):
+            if index not in indices:
+                raise VocabularyError(
+                    f"Vocabulary of size {n:d} doesn't contain index {index:d}. Number the columns from 0 to {n - 1}."
+                )
     if not columns:
         raise VocabularyError("empty vocabulary passed to fit. Give at least one term, or None to learn them.")
     return columns
 
 
-def _refuse_other_columns(columns: set[Any], n: int) -> None:
-    """Refuse numbers of columns that are not 0, 1, …, n − 1."""
-    if len(columns) != n:
-        raise VocabularyError("Vocabulary contains repeated indices. Give each term a column of its own.")
-    for column in range(n):
-        if column not in columns:
-            raise VocabularyError(
-                f"Vocabulary of size {n:d} doesn't contain index {column:d}. Number the columns from 0 to {n - 1}."
-            )
-
-
-def _limits(n_documents: int, max_df: Any, min_df: Any) -> tuple[Any, Any]:
-    """The most and the fewest documents that may have a term; parts of all documents are floats."""
+def _document_limits(n_documents: int, max_df: Any, min_df: Any) -> tuple[Any, Any]:
+    """Return the largest and the smallest number of documents that may contain a term; floats are shares."""
     most = max_df if isinstance(max_df, Integral) else max_df * n_documents
     fewest = min_df if isinstance(min_df, Integral) else min_df * n_documents
     return most, fewest
 
 
-def refuse_useless(vocabulary: AnyVocabulary, max_df: Any, min_df: Any) -> None:
-    """Refuse documents without terms, and limits that no number of documents can keep."""
+def check_vocabulary(vocabulary: AnyVocabulary, max_df: Any, min_df: Any) -> None:
+    """Raise an error if the documents have no terms, or if no document frequency satisfies both limits."""
     if not len(vocabulary):
         raise VocabularyError(
             "empty vocabulary; perhaps the documents only contain stop words, or words of one letter, which "
-            "token_pattern passes over."
+            "token_pattern does not match."
         )
     n_documents = vocabulary.n_documents
-    most, fewest = _limits(n_documents, max_df, min_df)
+    most, fewest = _document_limits(n_documents, max_df, min_df)
     if most < fewest:
         raise DataError(
             f"max_df corresponds to < documents than min_df. There are {n_documents} documents: a term would have to "
@@ -101,12 +92,12 @@ def refuse_useless(vocabulary: AnyVocabulary, max_df: Any, min_df: Any) -> None:
         )
 
 
-def chosen(vocabulary: AnyVocabulary, max_df: Any, min_df: Any, max_features: int | None, counts: Array) -> Array:
-    """A mask of the terms that are neither too common nor too rare, and of these the most frequent by `counts`.
+def select_terms(vocabulary: AnyVocabulary, max_df: Any, min_df: Any, max_features: int | None, counts: Array) -> Array:
+    """Return a mask of the terms within the document limits, and of these the `max_features` with the largest `counts`.
 
-    Where several are as frequent, NumPy's `argsort` decides as it does in scikit-learn, by the type of `counts` too.
+    Ties are broken by NumPy's `argsort` as in scikit-learn, where the order also depends on the type of `counts`.
     """
-    most, fewest = _limits(vocabulary.n_documents, max_df, min_df)
+    most, fewest = _document_limits(vocabulary.n_documents, max_df, min_df)
     df = vocabulary.document_counts
     mask = np.asarray((df <= most) & (df >= fewest))
     if max_features is not None and mask.sum() > max_features:
@@ -138,14 +129,17 @@ ANALYSIS_CONSTRAINTS: dict[str, Any] = {
 }
 
 
-def counts_in_numbers(model: Any) -> bool:
-    """Whether counts are to be numbers, and not strings or records."""
+def has_numeric_counts(model: Any) -> bool:
+    """Return whether the type of the counts is numeric, not a type of strings or records."""
     return np.dtype(model.dtype).kind in "biuf"
 
 
-@stored(counts_in_numbers, tag=None)
+@stored(has_numeric_counts, tag=None)
 class TextVectorizer:
-    """Decoding, preprocessing, tokens and n-grams, as parameters of the same names ask."""
+    """Base class of vectorizers: decoding, preprocessing, tokens and n-grams.
+
+    The parameters have the names and meanings of scikit-learn's.
+    """
 
     _parameter_constraints: ClassVar[dict[str, Any]]
 
@@ -161,20 +155,20 @@ class TextVectorizer:
     ngram_range: Any
     analyzer: Any
 
-    _rows_of_chunk = staticmethod(documents_of)
+    _rows_of_chunk = staticmethod(chunk_documents)
 
     def decode(self, doc: Any) -> Any:
-        """A document as a string.
+        """Return a document as a string.
 
         Parameters
         ----------
         doc : bytes, str, file or file name
-            What `input` says.
+            A document of the kind that `input` names.
 
         Returns
         -------
         doc : str
-            The document; what is neither bytes nor a file is returned as it is.
+            The document; anything that is neither bytes nor a file is returned unchanged.
         """
         if self.input == "filename":
             with open(doc, "rb") as file:
@@ -191,7 +185,7 @@ class TextVectorizer:
         return doc
 
     def build_preprocessor(self) -> Callable[[Any], Any]:
-        """The function that makes a document ready for the tokenizer.
+        """Return the function that prepares a document for the tokenizer.
 
         Returns
         -------
@@ -208,7 +202,7 @@ class TextVectorizer:
         return Preprocess(self.lowercase, accents)
 
     def build_tokenizer(self) -> Callable[[Any], Any]:
-        """The function that splits a string into tokens.
+        """Return the function that splits a string into tokens.
 
         Returns
         -------
@@ -231,12 +225,12 @@ class TextVectorizer:
         return pattern.findall
 
     def get_stop_words(self) -> frozenset[Any] | None:
-        """The stop words that are left out.
+        """Return the stop words that are left out.
 
         Returns
         -------
         stop_words : frozenset or None
-            The built-in English ones, those that were given, or None.
+            The built-in English stop words, the given ones, or None.
         """
         if self.stop_words is None:
             return None
@@ -247,12 +241,12 @@ class TextVectorizer:
         return ENGLISH_STOP_WORDS  # type: ignore[no-any-return]
 
     def build_analyzer(self) -> Callable[[Any], Any]:
-        """The function that makes a list of terms of a document.
+        """Return the function that converts a document to a list of terms.
 
         Returns
         -------
         analyzer : callable
-            Decodes, preprocesses, splits into tokens and makes n-grams.
+            Decodes and preprocesses a document, splits it into tokens and forms n-grams.
         """
         if callable(self.analyzer):
             return Analyzer(self.decode, self.analyzer)
@@ -268,51 +262,48 @@ class TextVectorizer:
         self._check_stop_words_consistency(stop_words, preprocess, tokenize)
         return Analyzer(self.decode, preprocess, tokenize, stop_words, WordNgrams(*self.ngram_range))
 
-    # What is worth a warning, and what is refused.
-
     def _check_stop_words_consistency(self, stop_words: Any, preprocess: Any, tokenize: Any) -> bool | str | None:
-        """Warn, once for each list, if what documents become can never be one of the stop words.
+        """Warn, once for each list, if preprocessing and tokenizing the stop words gives tokens that are not stop
+        words.
 
-        True if it can, None if that was looked at before, "error" where stop words cannot be taken for documents.
+        Return True if the lists agree, None if this list was checked before, "error" if stop words cannot be processed
+        as documents. scikit-learn's tests call this method.
         """
         if id(self.stop_words) == getattr(self, "_stop_words_id", None):
             return None
         self._stop_words_id = id(self.stop_words)
         stop_words = stop_words or ()
         try:
-            strangers = {token for word in stop_words for token in tokenize(preprocess(word))}.difference(stop_words)
-            listed = sorted(strangers)
-        except Exception:  # a preprocessor may take documents of any kind
+            tokens = {token for word in stop_words for token in tokenize(preprocess(word))}
+            inconsistent = sorted(tokens.difference(stop_words))
+        except Exception:  # a preprocessor may require documents that are not strings
             return "error"
-        if listed:
+        if inconsistent:
             warn(
                 "Your stop_words may be inconsistent with your preprocessing. Tokenizing the stop words generated "
-                f"tokens {listed!r} not in stop_words.",
+                f"tokens {inconsistent!r} not in stop_words.",
                 UserWarning,
             )
-        return not listed
+        return not inconsistent
 
     def _warn_for_unused_parameters(self) -> None:
-        by_function, by_tokenizer = callable(self.analyzer), self.tokenizer is not None
-        no_words = by_function or self.analyzer != "word"
+        has_function, has_tokenizer = callable(self.analyzer), self.tokenizer is not None
+        has_pattern, has_words = self.token_pattern is not None, self.analyzer == "word"
+        has_own_pattern = has_pattern and self.token_pattern != TOKEN_PATTERN
         unused = [
-            (
-                "token_pattern",
-                "'tokenizer' is not None'",
-                self.tokenizer is not None and self.token_pattern is not None,
-            ),
-            ("preprocessor", "'analyzer' is callable'", by_function and self.preprocessor is not None),
-            ("ngram_range", "'analyzer' is callable'", by_function and self.ngram_range not in ((1, 1), None)),
-            ("stop_words", "'analyzer' != 'word'", no_words and self.stop_words is not None),
-            ("token_pattern", "'analyzer' != 'word'", no_words and self.token_pattern not in (TOKEN_PATTERN, None)),
-            ("tokenizer", "'analyzer' != 'word'", no_words and by_tokenizer),
+            ("token_pattern", "'tokenizer' is not None'", has_tokenizer and has_pattern),
+            ("preprocessor", "'analyzer' is callable'", has_function and self.preprocessor is not None),
+            ("ngram_range", "'analyzer' is callable'", has_function and self.ngram_range not in ((1, 1), None)),
+            ("stop_words", "'analyzer' != 'word'", not has_words and self.stop_words is not None),
+            ("token_pattern", "'analyzer' != 'word'", not has_words and has_own_pattern),
+            ("tokenizer", "'analyzer' != 'word'", not has_words and has_tokenizer),
         ]
-        for name, since, is_unused in unused:
+        for name, reason, is_unused in unused:
             if is_unused:
-                warn(f"The parameter '{name}' will not be used since {since}", UserWarning)
+                warn(f"The parameter '{name}' will not be used since {reason}", UserWarning)
 
-    def _refuse_documents(self, documents: Any) -> None:
-        """Refuse what is no sequence of documents."""
+    def _check_documents(self, documents: Any) -> None:
+        """Raise an error if `documents` is a string, a table, or a two-dimensional array."""
         if isinstance(documents, str):
             raise DataError(
                 "Iterable over raw text documents expected, string object received. For one document, give a list of "
@@ -321,7 +312,7 @@ class TextVectorizer:
         names = [str(name) for name in _column_names(documents)]
         if names:
             raise TextError(
-                f"documents are expected, but this is a table of {counted(len(names), 'column')}, "
+                f"documents are expected, but this is a table of {format_count(len(names), 'column')}, "
                 f"{', '.join(names[:5])}; give one column, X[{names[0]!r}], or several through a ColumnTransformer "
                 "with one vectorizer for each."
             )
@@ -332,7 +323,7 @@ class TextVectorizer:
                 f"this has the shape {shape}; give one column, X[:, 0]."
             )
 
-    def _refuse_ngram_range(self) -> None:
+    def _check_ngram_range(self) -> None:
         low, high = self.ngram_range
         if low > high:
             raise DataError(
@@ -341,13 +332,13 @@ class TextVectorizer:
             )
 
     def _analyzes_strings(self) -> bool:
-        """Whether documents are to be strings (or bytes) themselves: no function of the user's sees them first."""
+        """Return whether documents must be strings or bytes: no function of the user converts them first."""
         return self.input == "content" and self.preprocessor is None and not callable(self.analyzer)
 
 
 def _column_names(documents: Any) -> list[Any]:
-    """Names of the columns of a data frame or table; none of anything else."""
+    """Return the names of the columns of a data frame or table; an empty list for anything else."""
     if len(getattr(documents, "shape", ())) != 2:
         return []
-    names = getattr(documents, "column_names", None)  # of pyarrow
+    names = getattr(documents, "column_names", None)  # pyarrow's attribute
     return list(getattr(documents, "columns", []) if names is None else names)

@@ -1,4 +1,4 @@
-"""Blocks that are written one behind the other leave each other alone."""
+"""Blocks that are written one after the other do not overlap."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import pytest
 from mercer.text import _scanner as scanner
 
 
-@pytest.mark.parametrize("needed", [10, scanner.SOME])
+@pytest.mark.parametrize("needed", [10, scanner.SMALL_REQUEST])
 def test_blocks_do_not_overlap(needed: int) -> None:
     own, taken = scanner.GrowingArray(), []
     for block in range(5):
-        first, second = own.of(needed)
+        first, second = own.reserve(needed)
         assert len(first) >= needed
         assert len(second) >= needed
         first[:needed], second[:needed] = block, -block
-        taken.append(own.taken(first, second, needed // 2))
+        taken.append(own.take(first, second, needed // 2))
     for block, (first, second) in enumerate(taken):
         assert len(first) == len(second) == needed // 2
         assert (first == block).all()
         assert (second == -block).all()
 
 
-def test_more_room_keeps_what_was_written() -> None:
-    first, second = scanner.larger(np.arange(5, dtype=np.int32), np.ones(5, dtype=np.int32), 3)
+def test_enlarged_arrays_keep_their_entries() -> None:
+    first, second = scanner.enlarge(np.arange(5, dtype=np.int32), np.ones(5, dtype=np.int32), 3)
     assert len(first) == len(second) == 10
     assert first[:3].tolist() == [0, 1, 2]
     assert second[:3].tolist() == [1, 1, 1]
