@@ -1,14 +1,14 @@
-"""Declarations of what an object consists of: one beside each class whose objects are stored in model files.
+"""Declarations of the fields of classes whose objects are stored in model files.
 
-A compiled loop does not look how long its arrays are, so what is loaded has to be proven consistent first. `stored`
-declares the fields of a class once, by name; fields whose annotation says all (a float, a tuple of strings, another
-class) need no mention. An axis is a letter, which is the same number throughout an object:
+Compiled loops do not check the lengths of arrays, so that loaded objects must be verified first. `stored` declares the
+fields of a class once, by name; fields with a sufficient annotation (a float, a tuple of strings, another class) can be
+left out. An axis is a letter, which stands for the same length throughout an object:
 
     @stored(weights=floats("dm"), offset=floats("m"), shift=optional(floats("d")))
     @dataclass(frozen=True)
     class FourierMap: ...
 
-The axes of a part are those of the whole where the whole says so: `part_of(d="d", k="classes")`.
+Axes of a part are equated with axes of the whole by its declaration: `part_of(d="d", k="classes")`.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ import numpy as np
 from mercer._errors import MercerError, ModelFileError
 from mercer._tags import register
 
-#: errors of code that was given what it does not expect
+#: errors of Python code with unexpected arguments
 UNEXPLAINED = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError)
 #: estimators that were read from files, by identity (kernels are equal by value, and some have no hash)
 _LOADED: WeakValueDictionary[int, Any] = WeakValueDictionary()
-#: methods after which nothing of what was loaded is left
+#: methods that replace everything that was loaded
 FITTING = ("fit", "fit_transform", "fit_predict")
-#: the mark of methods that look for them here
+#: the mark of methods that have the guard
 _GUARDED = "__guarded__"
 #: lengths of axes by their letters
 Sizes = dict[str, int]
 #: the name under which a class keeps its declaration
 DECLARATION = "__stored__"
-#: types of numbers that numba has no arithmetic for, and no fit makes arrays of
+#: types of numbers without arithmetic in numba, which no fit produces
 UNCOMPUTED = (np.dtype(np.float16), np.dtype(np.longdouble))
-#: whole numbers of models are no larger: they are counted in 64 bits
+#: integers of models are below this bound, because they are counted in 64 bits
 LARGEST = 1 << 63
 
 
 class ContradictionError(Exception):
-    """Says which part of an object contradicts its declaration, and how."""
+    """An error with the part of an object that contradicts its declaration, and the reason."""
 
     def __init__(self, why: str, path: str = "") -> None:
         super().__init__(why)
@@ -60,13 +60,13 @@ class ContradictionError(Exception):
 
 @dataclass
 class Context:
-    """The axes of the object that is verified, and those of its parts."""
+    """The axes of the object to verify, and those of its parts."""
 
     sizes: Sizes
     sizes_of: Callable[[Any], Mapping[str, int]]
 
     def bind(self, axis: str, length: int) -> None:
-        """Let an axis have a length, which is that of a number where the axis is one."""
+        """Set the length of an axis, or raise an error if the axis is a number or has another length."""
         token, extra = axis, 0
         if axis.isdigit():
             if length != int(axis):
@@ -87,38 +87,39 @@ class Context:
 
 
 class Check:
-    """What a field holds; `verify` raises a `ContradictionError`."""
+    """A check of a field; its methods raise a `ContradictionError`."""
 
     def verify(self, value: Any, context: Context) -> None:
         """Verify the kind and the sizes of a value."""
 
     def verify_range(self, value: Any, context: Context) -> None:
-        """Verify the numbers in a value, when all sizes are known."""
+        """Verify the numbers in a value, after all sizes are known."""
 
 
 def _tokens(axes: str) -> tuple[str, ...]:
-    """Return the axes that a text names: "kd", "k _c", "n+1", "k? d"."""
+    """Return the axes in a text: "kd", "k _c", "n+1", "k? d"."""
     return tuple(_AXIS.findall(axes))
 
 
-#: an axis: a letter, `_` and a letter (an axis of one item of a list), a number or `.`; as many or one, more or fewer
+#: an axis: a letter, `_` and a letter (an axis of one item of a list), a number or `.`; with `?` as many or one, with
+#: + or − more or fewer
 _AXIS = re.compile(r"(?:_?[a-z]|\d+|\.)(?:\?|[+-]\d+)?")
 
 
 @dataclass(frozen=True)
 class ArrayOf(Check):
-    """An array of one kind of values, with its axes and what its numbers may be."""
+    """An array of one kind of values, with its axes and the limits of its numbers."""
 
     kinds: str
     axes: tuple[str, ...] | None
     least: float | None = None
     most: float | None = None
-    #: an axis that the numbers are indices of
+    #: an axis whose indices the numbers are
     below: str | None = None
     finite: bool = False
     #: None, "rising" or "strictly"
     order: str | None = None
-    #: whether compiled loops may read it, so that its type has to be one of theirs
+    #: whether compiled loops may read the array, which limits its type
     computed: bool = True
 
     def verify(self, value: Any, context: Context) -> None:
@@ -179,7 +180,7 @@ class RowsOf(Check):
     """Rows of any kind: a matrix, a frame, a list of strings."""
 
     axis: str
-    #: the axis of their columns, where they have such
+    #: the axis of the columns, if there are any
     columns: str = "."
 
     def verify(self, value: Any, context: Context) -> None:
@@ -196,7 +197,7 @@ class RowsOf(Check):
 
 @dataclass(frozen=True)
 class Size(Check):
-    """A whole number that is the length of an axis."""
+    """An integer that is the length of an axis."""
 
     axis: str
 
@@ -265,7 +266,7 @@ class PartCheck(Check):
 
 @dataclass(frozen=True)
 class SequenceOf(Check):
-    """A list or tuple, the length of which is an axis, of values of one kind."""
+    """A list or tuple of values of one kind, whose length is an axis."""
 
     axis: str
     each: Check
@@ -287,7 +288,7 @@ class SequenceOf(Check):
 
 
 def _outer(sizes: Sizes) -> Sizes:
-    """Axes of the whole; lower-case letters after `_` belong to one item only."""
+    """Return the axes of the whole, without axes of one item, which begin with `_`."""
     return {axis: length for axis, length in sizes.items() if not axis.startswith("_")}
 
 
@@ -344,7 +345,7 @@ class ChoiceCheck(Check):
 
     def verify(self, value: Any, context: Context) -> None:
         if not any(type(value) is type(each) and value == each for each in self.values):
-            raise ContradictionError("is none of the values that it may have")
+            raise ContradictionError("is not one of its possible values")
 
 
 @dataclass(frozen=True)
@@ -360,14 +361,14 @@ class Either(Check):
         self._first(value, context).verify_range(value, context)
 
     def _first(self, value: Any, context: Context) -> Check:
-        reason = ContradictionError("is not what it should be")
+        reason = ContradictionError("has the wrong kind")
         for check in self.checks:
             sizes = dict(context.sizes)
             try:
                 check.verify(value, context)
                 return check
-            except ContradictionError as refusal:
-                reason = refusal if not isinstance(check, Instance) else reason
+            except ContradictionError as error:
+                reason = error if not isinstance(check, Instance) else reason
                 context.sizes.clear()
                 context.sizes.update(sizes)
         raise reason
@@ -375,7 +376,7 @@ class Either(Check):
 
 @dataclass(frozen=True)
 class CallableOf(Check):
-    """What can be called."""
+    """A callable."""
 
     def verify(self, value: Any, context: Context) -> None:
         if not callable(value):
@@ -393,7 +394,7 @@ def floats(axes: str | None = None, **limits: Any) -> ArrayOf:
 
 
 def integers(axes: str | None = None, **limits: Any) -> ArrayOf:
-    """Return the check of an array of whole numbers, 0 or more unless `least` says otherwise."""
+    """Return the check of an array of integers, 0 or more unless `least` is given."""
     return ArrayOf("iu", None if axes is None else _tokens(axes), **({"least": 0} | limits))
 
 
@@ -418,7 +419,7 @@ def matrix(axes: str, **limits: Any) -> MatrixOf:
 
 
 def any_rows(axis: str, columns: str = ".") -> RowsOf:
-    """Return the check of rows of any kind, with as many columns as an axis where they have columns."""
+    """Return the check of rows of any kind, with an axis of their columns if they have columns."""
     return RowsOf(axis, columns)
 
 
@@ -433,17 +434,17 @@ def real(least: float | None = None, most: float | None = None, *, finite: bool 
 
 
 def whole(least: float | None = None, most: float | None = None) -> NumberCheck:
-    """Return the check of a whole number."""
+    """Return the check of an integer."""
     return NumberCheck(least, most, whole=True)
 
 
 def part_of(*classes: type, **axes: str) -> PartCheck:
-    """Return the check of a stored object, of any class unless some are given: its axes are ours."""
+    """Return the check of a stored object, of the given classes or any class, with its axes by those of the whole."""
     return PartCheck(Instance(classes) if classes else StoredObject(), axes)
 
 
 def sequence(axis: str, each: Check | None = None) -> SequenceOf:
-    """Return the check of a list or tuple, as long as an axis. Axes that begin with `_` are those of one item."""
+    """Return the check of a list or tuple with the length of an axis; axes that begin with `_` belong to one item."""
     return SequenceOf(axis, each or ANYTHING)
 
 
@@ -473,7 +474,7 @@ def one_of(*values: Any) -> ChoiceCheck:
 
 
 class Unsafe(NamedTuple):
-    """A part of an object that no file may hold: where it is, what it is, and what to do."""
+    """A part of an object that is not allowed in files: its name, a description, and the remedy."""
 
     part: str
     what: str
@@ -482,13 +483,13 @@ class Unsafe(NamedTuple):
 
 @dataclass(frozen=True)
 class Declaration:
-    """The fields of a class, and what else has to be true of an object."""
+    """The fields of a class, and further conditions on its objects."""
 
     fields: dict[str, Check] = field(default_factory=dict)
     consistent: tuple[Callable[[Any], bool], ...] = ()
-    #: parts that no file holds, and what makes each again after an object has been loaded
+    #: parts that are not stored, and functions that make them again after an object has been loaded
     regrow: dict[str, Callable[[Any], None]] = field(default_factory=dict)
-    #: functions of an object, or their dotted paths, that find what no file may hold
+    #: functions of an object, or their dotted paths, that find parts that are not allowed in files
     unsafe: tuple[Callable[[Any], Unsafe | None] | str, ...] = ()
 
     def verify(self, state: Mapping[str, Any], sizes_of: Callable[[Any], Mapping[str, int]]) -> Sizes:
@@ -499,8 +500,8 @@ class Declaration:
                 if name in state:
                     try:
                         getattr(check, step)(state[name], context)
-                    except ContradictionError as refusal:
-                        raise ContradictionError(refusal.why, name) from None
+                    except ContradictionError as error:
+                        raise ContradictionError(error.why, name) from None
         return context.sizes
 
 
@@ -513,29 +514,29 @@ def stored(
     unsafe: Callable[[Any], Unsafe | None] | str | Check | None = None,
     **fields: Check,
 ) -> Callable[[type], type]:
-    """Declare what the objects of a class consist of, so that they may be stored in model files.
+    """Declare the fields of a class, so that its objects can be stored in model files.
 
-    Fields that are not named are verified by their annotations, and those of base classes by the declarations of
+    Fields that are not named are verified by their annotations, and fields of base classes by the declarations of
     these.
 
     Parameters
     ----------
     consistent : callable, default=None
-        Whether what no declaration of fields can express is true of a whole object.
+        A function of an object that returns whether it is consistent beyond the declarations of its fields.
     tag : str or None, default=""
-        The name of the class in model files, which it keeps when it moves. By default the name of the class, after
-        that of its package where this is not mercer. None declares fields for subclasses only.
+        The name of the class in model files, which stays the same when the class moves. By default it is the name of
+        the class, preceded by that of its package if this is not mercer. None declares fields for subclasses only.
     regrow : mapping from part to callable, default=None
-        Parts that are left out of files where their class is not stored, and a function of the loaded object that
-        makes each again.
+        Parts that are left out of files unless their class is stored, with functions of the loaded object that make
+        them again.
     unsafe : callable or str, default=None
         A function of an object, or its dotted path, that returns a part that would be executed, such as a formula
-        with a call; None where there is none.
+        with a call, or None.
     **fields : Check
-        What each part holds.
+        The check of each part.
     """
 
-    # as an unpacked dict of fields could give them
+    # an unpacked dict of fields could contain these names
     if isinstance(tag, Check) or isinstance(regrow, Check) or isinstance(unsafe, Check):
         raise TypeError("`tag`, `regrow` and `unsafe` are parameters of `stored`; rename a field of that name.")
 
@@ -559,10 +560,10 @@ def stored(
 
 
 def mark_loaded(thing: Any) -> None:
-    """Remember that an estimator was read from a file: its methods raise no error that only says where they broke.
+    """Mark an estimator as read from a file, so that its methods explain internal errors by a possibly damaged file.
 
-    Methods of classes of scikit-learn get the same guard with the first object that is loaded and has them. For all
-    other objects they are as before.
+    Methods of scikit-learn's classes get the same guard with the first loaded object that has them; for all other
+    objects they behave as before.
     """
     if hasattr(thing, "get_params"):
         cls: Any = type(thing)
@@ -572,14 +573,14 @@ def mark_loaded(thing: Any) -> None:
 
 @functools.cache
 def _guard_methods_of_scikit_learn(cls: Any) -> None:
-    """Guard the methods that a class has from scikit-learn."""
+    """Guard the methods that a class inherits from scikit-learn."""
     for base in cls.__mro__:
         if base.__module__.partition(".")[0] == "sklearn":
             _guard_methods(base)
 
 
 def _guard_methods(cls: type) -> None:
-    """Let public methods and properties of a class explain their errors where an estimator was read from a file."""
+    """Make public methods and properties of a class explain their errors for estimators that were read from files."""
     for name, value in list(vars(cls).items()):
         if name.startswith("_"):
             continue
@@ -590,48 +591,48 @@ def _guard_methods(cls: type) -> None:
         elif isinstance(value, property) and value.fget is not None and not hasattr(value.fget, _GUARDED):
             setattr(cls, name, value.getter(_guarded(value.fget, name, attribute=True)))
         elif isinstance(getattr(value, "fn", None), types.FunctionType) and not hasattr(value.fn, _GUARDED):
-            value.fn = _guarded(value.fn, name)  # a method that is there under a condition, as scikit-learn has them
+            value.fn = _guarded(value.fn, name)  # scikit-learn's conditionally available methods
 
 
 def _guarded(method: Callable[..., Any], name: str, *, attribute: bool = False) -> Callable[..., Any]:
     @functools.wraps(method)
-    def answer(self: Any, *args: Any, **options: Any) -> Any:
+    def call(self: Any, *args: Any, **options: Any) -> Any:
         if _LOADED.get(id(self)) is not self:
             return method(self, *args, **options)
         try:
-            found = method(self, *args, **options)
+            result = method(self, *args, **options)
         except Exception as error:
-            _LOADED[id(self)] = self  # also where a fit within this one has ended well
+            _LOADED[id(self)] = self  # again, if an inner fit has succeeded
             if attribute and _is_absence(error):
                 raise
             if error.__traceback__ is None or error.__traceback__.tb_next is None or not _is_unexplained(error):
                 raise
             raise ModelFileError(
-                f"`{name}` of this {type(self).__name__} cannot answer ({type(error).__name__}: {error}). The parts of "
-                "the file that it was loaded from may contradict each other: fetch the file again, or fit anew."
+                f"`{name}` of this {type(self).__name__} failed ({type(error).__name__}: {error}). The parts of the "
+                "file from which it was loaded may contradict each other: fetch the file again, or fit the model again."
             ) from error
         if name in FITTING:
             _LOADED.pop(id(self), None)
-        return found
+        return result
 
-    setattr(answer, _GUARDED, True)
-    return answer
+    setattr(call, _GUARDED, True)
+    return call
 
 
 def _is_absence(error: Exception) -> bool:
-    """Whether an error says that an estimator, or one in it, lacks an attribute, which `hasattr` has to hear."""
+    """Return whether an estimator, or one inside it, lacks an attribute, an error on which `hasattr` relies."""
     return isinstance(error, AttributeError) and (error.obj is None or hasattr(type(error.obj), "get_params"))
 
 
 def _is_unexplained(error: Exception) -> bool:
-    """Whether an error is one of Python, NumPy or numba that says nothing to who called."""
+    """Return whether an error of Python, NumPy or numba would not be understood by the caller."""
     if isinstance(error, MercerError | ValueError) or _is_deliberate(error):
         return False
     return isinstance(error, UNEXPLAINED) or type(error).__module__.partition(".")[0] == "numba"
 
 
 def _is_deliberate(error: Exception) -> bool:
-    """Whether a `raise` of ours, or of scikit-learn's, is where an error comes from; an `assert` is not."""
+    """Return whether an error comes from a `raise` in mercer or scikit-learn; an `assert` does not count."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -659,7 +660,7 @@ def declaration_of(cls: Any) -> Declaration:
 
 
 def _annotated(cls: type) -> Iterator[tuple[str, Check]]:
-    """The checks of fields that are annotated: of a dataclass, or a named tuple."""
+    """Yield the checks of annotated fields of a dataclass or a named tuple."""
     if dataclasses.is_dataclass(cls):
         names = {each.name for each in dataclasses.fields(cls)}
     elif issubclass(cls, tuple) and hasattr(cls, "_fields"):
@@ -670,11 +671,11 @@ def _annotated(cls: type) -> Iterator[tuple[str, Check]]:
         scope = vars(sys.modules[base.__module__]) if base.__module__ in sys.modules else {}
         for name, annotation in vars(base).get("__annotations__", {}).items():
             if name in names:
-                yield name, check_of(_evaluated(annotation, scope, vars(base)))
+                yield name, check_of(_evaluate(annotation, scope, vars(base)))
 
 
-def _evaluated(annotation: Any, scope: dict[str, Any], own: Mapping[str, Any]) -> Any:
-    """What an annotation means; anything, where a name in it is imported for annotations only."""
+def _evaluate(annotation: Any, scope: dict[str, Any], own: Mapping[str, Any]) -> Any:
+    """Return the type of an annotation; Any if a name in it is imported for annotations only."""
     if isinstance(annotation, typing.ForwardRef):  # of a named tuple
         annotation = annotation.__forward_arg__
     if not isinstance(annotation, str):
@@ -686,7 +687,7 @@ def _evaluated(annotation: Any, scope: dict[str, Any], own: Mapping[str, Any]) -
 
 
 def check_of(annotation: Any) -> Check:
-    """Return the check that an annotation amounts to."""
+    """Return the check that corresponds to an annotation."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation is None or annotation is types.NoneType:
         return NOTHING
@@ -724,6 +725,6 @@ def check_of(annotation: Any) -> Check:
 
 
 def is_sparse(value: Any) -> bool:
-    """Whether a value is a sparse matrix of SciPy; SciPy is not imported for that."""
+    """Return whether a value is a sparse matrix of SciPy, without importing SciPy."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(value))

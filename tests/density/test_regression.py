@@ -14,7 +14,14 @@ from mercer.density import Bandwidth, smoothing_kernel_from
 from mercer.density import _mixed as mixed
 from mercer.density._kernels import KERNELS
 from mercer.density._mixed import MixedRows
-from mercer.density._regression import LocalFit, LocalLines, LocalMeans, answers, answers_left_out, left_out_error
+from mercer.density._regression import (
+    LocalFit,
+    LocalLines,
+    LocalMeans,
+    compute_left_out_error,
+    evaluate,
+    evaluate_left_out,
+)
 from tests.density._local_fits import draw, fit, heights
 from tests.density._widths import FEW
 
@@ -37,13 +44,15 @@ def test_a_local_mean_is_the_ratio_of_two_sums(kernel: str, bandwidth: object) -
 @pytest.mark.parametrize("out_of_reach", ["nearest", "mean", "nan"])
 def test_leaving_out_is_a_fit_without_the_row(kind: type[LocalFit], kernel: str, out_of_reach: str) -> None:
     X, Y, weight = draw()
-    found = answers_left_out(fit(kind, kernel, 0.5, X, Y, weight), out_of_reach)
+    found = evaluate_left_out(fit(kind, kernel, 0.5, X, Y, weight), out_of_reach)
     for i in range(len(X)):
         others = np.arange(len(X)) != i
         without = fit(kind, kernel, 0.5, X[others], Y[others], weight[others])
-        assert_allclose(found[i], answers(without, MixedRows(X[[i]]), out_of_reach)[0], atol=1e-10)
+        assert_allclose(found[i], evaluate(without, MixedRows(X[[i]]), out_of_reach)[0], atol=1e-10)
     some = np.array([7, 3, 20])
-    assert_allclose(answers_left_out(fit(kind, kernel, 0.5, X, Y, weight), out_of_reach, some), found[some], atol=1e-12)
+    assert_allclose(
+        evaluate_left_out(fit(kind, kernel, 0.5, X, Y, weight), out_of_reach, some), found[some], atol=1e-12
+    )
     if kernel != "gaussian":
         assert np.isnan(found).any() == (out_of_reach == "nan")
 
@@ -120,7 +129,7 @@ def test_there_is_a_nearest_row_however_far_a_query_is(kind: type[LocalFit], cod
     queries = MixedRows(np.array([[1e200], [-1e10]]), asked)
     for kernel in ("gaussian", "uniform"):
         local = kind(smoothing_kernel_from(kernel), Bandwidth(0.5), MixedRows(X, own), Y, np.ones(3), **given)
-        found = answers(local, queries, "nearest")
+        found = evaluate(local, queries, "nearest")
         assert found[0, 0] == 5.0
         assert found[1, 0] == 3.0
 
@@ -139,10 +148,10 @@ def test_the_error_is_a_mean_of_squares_in_units_of_each_output() -> None:
     local = fit(LocalMeans, "gaussian", 0.7, X, Y, weight)
     units = np.array([2.0, 0.5])
     squares = ((Y - local.left_out(np.arange(30))) ** 2 / units**2).sum(axis=1)
-    assert_allclose(left_out_error(local, units, "nearest"), weight @ squares / weight.sum())
+    assert_allclose(compute_left_out_error(local, units, "nearest"), weight @ squares / weight.sum())
 
 
 def test_a_row_without_answer_is_charged_the_error_of_the_mean_of_others() -> None:
     X, Y = np.array([[0.0], [0.1], [9.0]]), np.array([[1.0], [1.0], [4.0]])
     local = fit(LocalMeans, "uniform", 1.0, X, Y, np.ones(3))
-    assert_allclose(left_out_error(local, np.ones(1), "nan"), (4.0 - 1.0) ** 2 / 3)
+    assert_allclose(compute_left_out_error(local, np.ones(1), "nan"), (4.0 - 1.0) ** 2 / 3)

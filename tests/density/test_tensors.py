@@ -11,8 +11,8 @@ from mercer.density import Bandwidth, Windows, smoothing_kernel_from
 from mercer.density._kernels import KERNELS
 from mercer.density._mixed import MixedRows
 from mercer.density._regression import LocalMeans
-from mercer.density._regression import answers as answers_of_arrays
-from mercer.density._tensor_sums import _once, answers, is_summed, log_density
+from mercer.density._regression import evaluate as answers_of_arrays
+from mercer.density._tensor_sums import _get_copy, evaluate, has_tensor_sums, log_density
 from tests._gpu._devices import DEVICES, TOLERANCE
 
 torch = pytest.importorskip("torch")
@@ -53,7 +53,7 @@ def test_local_means(name, out_of_reach, device, dtype):
     values = np.column_stack([np.sin(X[:, 0]) + 100, X[:, 1]])
     fit = LocalMeans(smoothing_kernel_from(name), Bandwidth(0.6), MixedRows(X), values, weight + 0.1)
     expected = answers_of_arrays(fit, MixedRows(queries), out_of_reach)
-    found = answers(fit, torch.as_tensor(queries, dtype=dtype, device=device), out_of_reach)
+    found = evaluate(fit, torch.as_tensor(queries, dtype=dtype, device=device), out_of_reach)
     tolerance = TOLERANCE[dtype] * 3
     np.testing.assert_allclose(found.double().cpu().numpy(), expected, rtol=tolerance, atol=tolerance)
 
@@ -62,11 +62,11 @@ def test_points_are_copied_once_for_a_device_and_a_type():
     X, weight, queries = data()
     windows = Windows(smoothing_kernel_from("gaussian"), Bandwidth(1.0), X, weight)
     log_density(windows, torch.as_tensor(queries))
-    (first,) = windows.there.values()
+    (first,) = windows.device_copies.values()
     log_density(windows, torch.as_tensor(queries))
-    assert next(iter(windows.there.values())) is first
+    assert next(iter(windows.device_copies.values())) is first
     log_density(windows, torch.as_tensor(queries).float())
-    assert list(windows.there) == [(torch.device("cpu"), torch.float32)]
+    assert list(windows.device_copies) == [(torch.device("cpu"), torch.float32)]
     assert "there" not in windows.__getstate__()
 
 
@@ -78,13 +78,13 @@ def test_tensors_of_another_type_may_come_at_the_same_time():
             super().__setitem__(key, value)
             super().clear()  # as the other thread does, right after
 
-    assert _once(Shared(), SimpleNamespace(device="cpu", dtype="float32"), lambda: "made") == "made"
+    assert _get_copy(Shared(), SimpleNamespace(device="cpu", dtype="float32"), lambda: "made") == "made"
 
 
 def test_which_kernels_are_summed():
     product, radial = smoothing_kernel_from("cosine", "product"), smoothing_kernel_from("cosine")
-    assert is_summed(radial, Bandwidth(1.0), 3)
-    assert is_summed(product, Bandwidth(1.0), 1)
-    assert not is_summed(product, Bandwidth(1.0), 2)
-    assert not is_summed(radial, Bandwidth(1.0, sensitivity=0.5), 3)
-    assert not is_summed(radial, None, 0)
+    assert has_tensor_sums(radial, Bandwidth(1.0), 3)
+    assert has_tensor_sums(product, Bandwidth(1.0), 1)
+    assert not has_tensor_sums(product, Bandwidth(1.0), 2)
+    assert not has_tensor_sums(radial, Bandwidth(1.0, sensitivity=0.5), 3)
+    assert not has_tensor_sums(radial, None, 0)

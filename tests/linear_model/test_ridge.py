@@ -83,7 +83,7 @@ def test_wide_sparse_data_by_conjugate_gradients(monkeypatch: pytest.MonkeyPatch
 
 def test_an_interrupted_fit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = draw(50, 6)
-    monkeypatch.setattr(ridge, "worth_a_square", lambda rows: False)
+    monkeypatch.setattr(ridge, "is_direct_cheap", lambda rows: False)
     monkeypatch.setattr(CentredProducts, "gram_times", interrupted_at(3, CentredProducts.gram_times))
     model = Ridge(tol=1e-12)
     with pytest.raises(FitInterrupted):
@@ -160,7 +160,7 @@ def test_dependent_columns_have_but_one_ridge_solution() -> None:
     X = np.column_stack([X, X[:, 0]])
     diagnosis = Ridge(1e-12).fit(X, y).diagnosis_
     assert diagnosis.findings[0].columns == ("x0", "x3")
-    assert "up to the penalty" in str(diagnosis)
+    assert "The penalty decides" in str(diagnosis)
 
 
 def test_a_new_fit_forgets_the_old_one() -> None:

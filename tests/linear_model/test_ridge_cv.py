@@ -84,7 +84,7 @@ def test_wide_sparse_data_by_conjugate_gradients(monkeypatch: pytest.MonkeyPatch
     X, y = draw(10, 60)
     X[np.abs(X) < np.median(np.abs(X))] = 0.0
     dense = RidgeCV(ALPHAS).fit(X, y)
-    monkeypatch.setattr(ridge, "worth_a_square", lambda rows: False)
+    monkeypatch.setattr(ridge, "is_direct_cheap", lambda rows: False)
     wide = RidgeCV(ALPHAS).fit(sparse.csr_array(X), y)
     assert wide.plan_.path == "conjugate gradients"
     np.testing.assert_allclose(wide.coef_, dense.coef_, rtol=1e-6, atol=1e-9)

@@ -261,7 +261,7 @@ def test_more_columns_than_a_gram_matrix_is_kept_of(
 
 def test_an_interruption_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = regression(20, 80)
-    monkeypatch.setattr(lasso.LassoPath, "_foresee", interrupt)
+    monkeypatch.setattr(lasso.LassoPath, "_predict_columns", interrupt)
     with pytest.raises(FitInterrupted) as stop:
         lasso.solve(X, y, strengths(1.0, columns=80))
     assert stop.value.solution.value.coefficients.shape == (80,)

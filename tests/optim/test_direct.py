@@ -16,7 +16,16 @@ from mercer import engine
 from mercer._errors import NonFiniteError
 from mercer.optim import least_squares as wide_module
 from mercer.optim import least_squares_rows as rows_module
-from mercer.optim.least_squares import TriangleSpan, WideLeastSquares, solve_by_kernel, solve_normal_equations, solve_by_singular_values, solve_by_triangle, least_squares, is_direct_cheap
+from mercer.optim.least_squares import (
+    TriangleSpan,
+    WideLeastSquares,
+    is_direct_cheap,
+    least_squares,
+    solve_by_kernel,
+    solve_by_singular_values,
+    solve_by_triangle,
+    solve_normal_equations,
+)
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.linear_fit import LinearFit
 
@@ -279,7 +288,10 @@ def test_both_wide_paths_agree_where_both_serve(monkeypatch: pytest.MonkeyPatch)
         dual = solve_by_kernel(wide, alpha)
         assert dual is not None
         np.testing.assert_allclose(
-            dual.value.coefficients, solve_by_singular_values(wide, alpha, 1e-16).value.coefficients, rtol=1e-7, atol=1e-9
+            dual.value.coefficients,
+            solve_by_singular_values(wide, alpha, 1e-16).value.coefficients,
+            rtol=1e-7,
+            atol=1e-9,
         )
 
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from mercer._errors import DegenerateDataError, FitInterrupted, NotConvergedWarning, SingularCovarianceError
 from mercer.optim import em
-from mercer.optim.em import EMLabels, EMShrinkage, IncompleteLikelihood, EMParameters, em_gaussian
+from mercer.optim.em import EMLabels, EMParameters, EMShrinkage, IncompleteLikelihood, em_gaussian
 from mercer.stats import PatternMoments, ScatterMoments
 from tests._ctrl_c import interrupt, interrupted_at
 
@@ -42,7 +42,9 @@ def log_likelihood(X: Array, mean: Array, covariance: Array) -> float:
 
 
 def shrunk(amount: float) -> Callable[[Array, float], EMShrinkage]:
-    return lambda covariance, weight: EMShrinkage(amount, np.full(len(covariance), np.trace(covariance) / len(covariance)))
+    return lambda covariance, weight: EMShrinkage(
+        amount, np.full(len(covariance), np.trace(covariance) / len(covariance))
+    )
 
 
 def test_complete_data_is_solved_by_the_moments_themselves() -> None:
@@ -190,7 +192,7 @@ def test_shrinkage_is_consistent_with_itself(amount: float) -> None:
     solution = em_gaussian(moments, shrinkage=shrunk(amount), tolerance=1e-10)
     assert solution.certificate.holds
     mean, expected = solution.value.mean[0], solution.value.covariance[0]
-    covariance = shrunk(amount)(expected, 0.0).applied(expected)
+    covariance = shrunk(amount)(expected, 0.0).apply(expected)
     filled, extra = X.copy(), np.zeros((6, 6))
     for row in filled:
         m = np.isnan(row)
@@ -276,7 +278,7 @@ def test_a_likelihood_without_maximum_is_refused_and_cured_by_shrinkage() -> Non
 def test_an_interruption_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     X, codes = with_gaps(200, 3, missing=0.3, groups=2)
     moments = moments_of(X, codes)
-    monkeypatch.setattr(em.Problem, "at", interrupted_at(5, em.Problem.at))
+    monkeypatch.setattr(em.EMProblem, "at", interrupted_at(5, em.EMProblem.at))
     with pytest.raises(FitInterrupted) as stopped:
         em_gaussian(moments)
     solution = stopped.value.solution
@@ -288,7 +290,7 @@ def test_an_interruption_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) 
 def test_an_interruption_is_not_swallowed_by_a_group_that_cannot_be_solved(monkeypatch: pytest.MonkeyPatch) -> None:
     X, codes = with_gaps(120, 3, missing=0.3, groups=2)
     X[(codes == 1) & ~np.isnan(X[:, 0]), 0] = 7.0
-    monkeypatch.setattr(em.EMAscent, "_onwards", interrupt)
+    monkeypatch.setattr(em.EMAscent, "_next_state", interrupt)
     with pytest.raises(KeyboardInterrupt):
         em_gaussian(moments_of(X, codes))
 

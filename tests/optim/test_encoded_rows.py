@@ -13,7 +13,7 @@ from scipy import sparse
 
 from mercer.matrices import Encoded
 from mercer.matrices.encoded import CodePart, NumberPart, SparsePart
-from mercer.optim.least_squares import solve_by_conjugate_gradients, least_squares
+from mercer.optim.least_squares import least_squares, solve_by_conjugate_gradients
 from mercer.optim.least_squares_rows import EncodedBlocks, EncodedRows, LeastSquaresRows, encoded_rows
 from mercer.stats.normal_equations import NormalEquations
 

@@ -68,7 +68,8 @@ def test_the_gradient_is_that_of_the_objective() -> None:
     problem = problem_of(endometrial.X, endometrial.y, offset=offset, weight=weight)
     w, step = rng.normal(size=4), 1e-5
     rises = [
-        (firth.evaluate_firth(problem, w + step * e).value - firth.evaluate_firth(problem, w - step * e).value) / (2 * step)
+        (firth.evaluate_firth(problem, w + step * e).value - firth.evaluate_firth(problem, w - step * e).value)
+        / (2 * step)
         for e in np.eye(4)
     ]
     np.testing.assert_allclose(firth.evaluate_firth(problem, w).gradient, rises, rtol=1e-6)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from mercer._errors import FitInterrupted, NonFiniteError
 from mercer.optim import least_squares as iterative
-from mercer.optim.least_squares import solve_by_conjugate_gradients, least_squares
+from mercer.optim.least_squares import least_squares, solve_by_conjugate_gradients
 from mercer.optim.least_squares_rows import LeastSquaresRows, view_csr_rows
 from tests._ctrl_c import interrupted_at
 

@@ -16,7 +16,7 @@ from mercer.matrices import streamed as survey
 from mercer.optim import _newton_cg as newton_cg
 from mercer.optim import lbfgs, newton, scaling
 from mercer.optim.problem import Problem, Slope
-from mercer.optim.scaling import WoodburyScaling, DiagonalScaling, WhiteningScaling, choose_scaling
+from mercer.optim.scaling import DiagonalScaling, WhiteningScaling, WoodburyScaling, choose_scaling
 from mercer.stats.quadratic import GRADIENT
 from tests.matrices._streamed import streamed
 from tests.optim._problems import correlated

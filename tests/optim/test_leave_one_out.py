@@ -13,7 +13,14 @@ from mercer._errors import NonFiniteError
 from mercer.optim import leave_one_out
 from mercer.optim.least_squares import least_squares
 from mercer.optim.least_squares_rows import LeastSquaresRows
-from mercer.optim.leave_one_out import HouseholderReflection, RidgeSpectrum, TallSpectrum, candidate_penalties, decompose, index_of_least
+from mercer.optim.leave_one_out import (
+    HouseholderReflection,
+    RidgeSpectrum,
+    TallSpectrum,
+    candidate_penalties,
+    decompose,
+    index_of_least,
+)
 
 Array = np.ndarray
 ALPHAS = np.array([1e-3, 1.0, 50.0])
@@ -55,7 +62,7 @@ def test_every_row_left_out_in_turn(
     wrap: Callable[[Array], Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(leave_one_out, "TILE", 1)
+    monkeypatch.setattr(leave_one_out, "JOINED_TILE", 1)
     X, Y = draw(*shape)
     weight = np.random.default_rng(1).integers(0, 3, shape[0]) + 0.5 if weighted else None
     rows = LeastSquaresRows(wrap(X), Y, weight)

@@ -176,26 +176,26 @@ def test_a_start_far_above_is_left_step_by_step(level: float) -> None:
 
 
 def test_steps_in_vain_are_counted_in_a_row() -> None:
-    headway = newton.StallMonitor(1.0)
+    monitor = newton.StallMonitor(1.0)
     for _ in range(newton.MOST_IN_VAIN - 1):
-        headway.note(5.0, 5.0, 0.9)
-    assert not headway.none
-    headway.note(5.0, 5.0, 0.4)  # less than half of the shortest so far
+        monitor.note(5.0, 5.0, 0.9)
+    assert not monitor.is_stalled
+    monitor.note(5.0, 5.0, 0.4)  # less than half of the shortest so far
     for _ in range(newton.MOST_IN_VAIN):
-        assert not headway.none
-        headway.note(5.0, 5.0, 0.3)
-    assert headway.none
+        assert not monitor.is_stalled
+        monitor.note(5.0, 5.0, 0.3)
+    assert monitor.is_stalled
 
 
 def test_an_objective_that_rises_and_falls_by_turns_leads_nowhere() -> None:
-    headway = newton.StallMonitor(1.0)
+    monitor = newton.StallMonitor(1.0)
     high, low = 5.0 + 1e-11, 5.0
-    headway.note(6.0, low, 0.9)
+    monitor.note(6.0, low, 0.9)
     for _ in range(newton.MOST_IN_VAIN):
-        assert not headway.none
-        headway.note(low, high, 0.9)
+        assert not monitor.is_stalled
+        monitor.note(low, high, 0.9)
         low, high = high, low
-    assert headway.none
+    assert monitor.is_stalled
 
 
 def test_a_sample_whose_fit_does_not_arrive_is_no_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,14 +60,14 @@ def test_screening_changes_nothing() -> None:
 def test_screening_spares_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = regression(50, 600)
     looked: list[int] = []
-    plain = lasso.LassoPath._may_matter
+    plain = lasso.LassoPath._screen
 
     def counted(self: Any, *args: Any) -> Any:
         ids = plain(self, *args)
         looked.append(len(ids))
         return ids
 
-    monkeypatch.setattr(lasso.LassoPath, "_may_matter", counted)
+    monkeypatch.setattr(lasso.LassoPath, "_screen", counted)
     solve_path(X, y, strengths(largest(X, y), columns=600), np.geomspace(1, 0.5, 10))
     assert min(looked) < 300
 
@@ -75,13 +75,13 @@ def test_screening_spares_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_look_serves_several_penalties(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = regression(50, 600)
     looks: list[int] = []
-    plain = lasso.LassoPath._looked_at
+    plain = lasso.LassoPath._check_on_data
 
     def counted(self: Any, multipliers: Any, *args: Any) -> Any:
         looks.append(len(multipliers))
         return plain(self, multipliers, *args)
 
-    monkeypatch.setattr(lasso.LassoPath, "_looked_at", counted)
+    monkeypatch.setattr(lasso.LassoPath, "_check_on_data", counted)
     solve_path(X, y, strengths(largest(X, y), columns=600), np.geomspace(1, 0.1, 60))
     assert len(looks) < 35
 
@@ -122,7 +122,7 @@ def test_penalties_in_any_order() -> None:
 
 def test_an_interruption_keeps_the_points_before(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = regression(30, 400)
-    monkeypatch.setattr(lasso.LassoPath, "_foresee", interrupted_at(3, lasso.LassoPath._foresee))
+    monkeypatch.setattr(lasso.LassoPath, "_predict_columns", interrupted_at(3, lasso.LassoPath._predict_columns))
     with pytest.raises(FitInterrupted) as stop:
         solve_path(X, y, strengths(largest(X, y), columns=400), MULTIPLIERS)
     *found, last = stop.value.solution
@@ -132,7 +132,7 @@ def test_an_interruption_keeps_the_points_before(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_columns_that_were_not_looked_at_enter_with_the_slopes_of_the_present_point(seed: int) -> None:
+def test_columns_that_were_not_check_on_data_enter_with_the_slopes_of_the_present_point(seed: int) -> None:
     """Of few rows, many columns come at once; with slopes of an earlier point they would never be right again."""
     rng = np.random.default_rng(seed)
     X, y = 1.0 * rng.poisson(2.0, size=(12, 26)), rng.normal(size=12)

@@ -34,4 +34,4 @@ def test_what_a_share_of_the_slopes_loses_is_bregmans_divergence(response: str, 
     divergence = at(eta[0]).loss - there.loss - wanted * (eta[0] - (low + high) / 2)
     losses = ProximalLosses(Observations(DenseDesign.of(np.zeros((1, 1))), y), how)
     if abs(low) < 59:  # a share of 0 has no finite η where the response is at the edge
-        assert losses.lost(eta)(share) == pytest.approx(divergence, abs=1e-7)
+        assert losses.dual_part(eta)(share) == pytest.approx(divergence, abs=1e-7)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer.optim.learning_rules import RULES, largest_rate, choose_rate, safe_rate
+from mercer.optim.learning_rules import RULES, choose_rate, largest_rate, safe_rate
 from tests.linear_model._lessons import lesson_of, overlapping
 
 
@@ -25,4 +25,6 @@ def test_only_an_unnamed_rate_falls_by_itself_and_only_where_it_has_to() -> None
     assert choose_rate(lesson, RULES["lms"], incremental=False, **options).decay == 0
     assert choose_rate(lesson, RULES["perceptron"], incremental=True, **options).decay == 0
     assert choose_rate(lesson, RULES["lms"], incremental=True, start=0.1, decay=None) == (0.1, 0.0)
-    assert choose_rate(lesson, RULES["lms"], incremental=True, start=0.1, decay=2.0).after(3.0) == pytest.approx(0.1 / 7)
+    assert choose_rate(lesson, RULES["lms"], incremental=True, start=0.1, decay=2.0).after(3.0) == pytest.approx(
+        0.1 / 7
+    )

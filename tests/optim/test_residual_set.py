@@ -33,7 +33,9 @@ def test_finds_the_minimum(kind: str, positive: bool) -> None:
 
 def test_an_intercept_keeps_the_slopes_at_zero_in_sum() -> None:
     X, y = regression(80, 30)
-    rows = ResidualWorkingSet(DenseColumns(X + 3.0, np.zeros(30), np.ones(30)), np.arange(30), np.ones(80), centred=True)
+    rows = ResidualWorkingSet(
+        DenseColumns(X + 3.0, np.zeros(30), np.ones(30)), np.arange(30), np.ones(80), centred=True
+    )
     rows.load(np.zeros(30), y - y.mean())
     rows.solve(GapPenalty(np.full(30, 4.0), np.zeros(30)), 1e-15, 5000)
     level = float(np.mean(y - (X + 3.0) @ rows.w))
@@ -49,7 +51,7 @@ def test_leaps_save_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
         rows = ResidualWorkingSet(DenseColumns(X, np.zeros(30), np.ones(30)), np.arange(30), np.ones(80), centred=False)
         if not leaping:
             monkeypatch.setattr(
-                "mercer.optim._anderson.Anderson.proposal", lambda self, point, residual: point + residual
+                "mercer.optim._anderson.AndersonAcceleration.propose", lambda self, point, residual: point + residual
             )
         rows.load(np.zeros(30), y)
         spent.append(rows.solve(GapPenalty(np.full(30, 0.01), np.zeros(30)), 1e-12, 100_000))

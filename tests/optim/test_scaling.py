@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from mercer.matrices import DenseDesign, MixedDesign, SparseDesign
-from mercer.optim.scaling import WoodburyScaling, RepeatedScaling, Scaling, DiagonalScaling, WhiteningScaling
+from mercer.optim.scaling import DiagonalScaling, RepeatedScaling, Scaling, WhiteningScaling, WoodburyScaling
 
 
 def root(rng: np.random.Generator, rows: int = 40) -> Any:

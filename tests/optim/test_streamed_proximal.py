@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mercer._errors import FitInterrupted
-from mercer.engines.passes import Run, running
+from mercer.engines.passes import Run, enter_run
 from mercer.families import LOG, Poisson
 from mercer.families.penalties import ElasticNet
 from mercer.families.response import Response, SoftmaxResponse
@@ -54,7 +54,7 @@ def test_optimality(mean: Any) -> None:
 @pytest.mark.compiled("takes minutes as plain Python")
 def test_each_step_is_a_pass() -> None:
     this = problem()
-    with running(Run()) as run:
+    with enter_run(Run()) as run:
         solution = streamed_proximal.solve(this, tolerance=1e-9)
     assert run.passes == len(solution.trace) <= 6
     assert (np.diff(solution.trace) <= 0).all()

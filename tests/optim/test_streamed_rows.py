@@ -11,7 +11,7 @@ from mercer._errors import DataError, NonFiniteError, TooManyColumnsError
 from mercer.data.sources.base import Chunk
 from mercer.data.sources.memory import MemorySource
 from mercer.optim import streamed_rows
-from mercer.optim.least_squares import least_squares, is_direct_cheap
+from mercer.optim.least_squares import is_direct_cheap, least_squares
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.streamed_rows import StreamedRows
 from mercer.stats.normal_equations import NormalEquations, RFactor

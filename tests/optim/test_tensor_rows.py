@@ -7,7 +7,7 @@ import pytest
 
 from mercer.matrices import DenseDesign, TensorDesign
 from mercer.optim.least_squares import least_squares
-from mercer.optim.least_squares_rows import LeastSquaresRows, TensorRows, tensor_rows, design_rows
+from mercer.optim.least_squares_rows import LeastSquaresRows, TensorRows, design_rows, tensor_rows
 from mercer.stats.normal_equations import NormalEquations, RFactor
 
 torch = pytest.importorskip("torch")

@@ -53,12 +53,12 @@ from mercer.density._regression import (
     LocalLines,
     LocalMeans,
     LocalVotes,
-    answers,
-    answers_left_out,
-    left_out_error,
+    compute_left_out_error,
+    evaluate,
+    evaluate_left_out,
 )
 from mercer.density.named_rules import bandwidth_from
-from mercer.density.regression_widths import WidthChoice, Widths, WidthSearch, own_order
+from mercer.density.regression_widths import WidthChoice, Widths, WidthSearch, sort_rows
 from mercer.optim.certificate import Certificate, Solution
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ class RegressionColumns:
         for column in chosen:
             coded = table.coded(column)
             _refuse_gaps(table, column, coded.codes)
-            seen = np.unique(coded.codes)
-            levels.append({label: code for code, label in enumerate(coded.labels[seen].tolist())})
+            occurring = np.unique(coded.codes)
+            levels.append({label: code for code, label in enumerate(coded.labels[occurring].tolist())})
         return cls(table.names, numbers, tuple(chosen), tuple(levels))
 
     @property
@@ -107,7 +107,7 @@ class RegressionColumns:
         """Number of levels of each category; None without categories."""
         return np.array([len(known) for known in self.levels]) if self.categories else None
 
-    def seen(self, rows: MixedRows, where: Array) -> tuple[Self, MixedRows]:
+    def restrict_levels(self, rows: MixedRows, where: Array) -> tuple[Self, MixedRows]:
         """Keep only the levels that occur in some rows, and encode all rows anew."""
         assert rows.codes is not None
         codes, levels = np.empty_like(rows.codes), []
@@ -123,7 +123,7 @@ class RegressionColumns:
         """Return rows as numbers and codes, with −1 for a level that is not in the fit."""
         _refuse_text(table, self.numbers)
         numbers = table.numbers(self.numbers).astype(np.float64, copy=False)
-        refuse_holes(numbers, self.number_names, estimator)
+        refuse_missing(numbers, self.number_names, estimator)
         codes = np.empty((table.n_rows, len(self.categories)), dtype=np.int64)
         for place, (column, known) in enumerate(zip(self.categories, self.levels, strict=True)):
             coded = table.coded(column)
@@ -133,7 +133,7 @@ class RegressionColumns:
         return MixedRows(numbers, codes if self.categories else None)
 
 
-def refuse_holes(numbers: Array, names: list[str], estimator: str) -> None:
+def refuse_missing(numbers: Array, names: list[str], estimator: str) -> None:
     """Raise an error for the first value that is missing or infinite."""
     if np.isfinite(numbers).all():
         return
@@ -184,9 +184,9 @@ LEAVE_ONE_OUT = "leave-one-out"
 #: function of all values and their weights that returns the unit of each output, in which errors are measured
 Units = Callable[[Array, Array], Array]
 FITTED_SMOOTHER = FITTED | {
-    "_seen": flags("r"),
+    "_has_weight": flags("r"),
     "_columns": part_of(),
-    "_unseen": optional(part_of(MixedRows)),
+    "_weightless_rows": optional(part_of(MixedRows)),
     "_left_out": optional(floats("r.")),
     "_noise": optional(floats("n.")),
 }
@@ -197,7 +197,7 @@ class KernelSmoother(ValueHolder, BaseEstimator):
     """Base class of estimators whose results are local averages of the values of the fit."""
 
     _local: ClassVar[type[LocalFit]] = LocalMeans
-    _what: ClassVar[str] = "a weighted mean of the values of the fit"
+    _description: ClassVar[str] = "a weighted mean of the values of the fit"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [str, SmoothingKernel],
@@ -232,7 +232,7 @@ class KernelSmoother(ValueHolder, BaseEstimator):
             names = column_names(self)
             if reset:
                 self._columns = RegressionColumns(tuple(names), tuple(range(len(names))))
-            refuse_holes(numbers, names, name)
+            refuse_missing(numbers, names, name)
             return MixedRows(numbers)
         table, _ = check_table(self, X, reset=reset)
         if reset:
@@ -246,7 +246,7 @@ class KernelSmoother(ValueHolder, BaseEstimator):
             raise ColumnTypeError(f'{text} {type(self).__name__} encodes categories with categorical="auto".') from None
         return numbers
 
-    def _beside(self, values: Any, X: Any, name: str) -> Any:
+    def _fetch_column(self, values: Any, X: Any, name: str) -> Any:
         """Return targets or weights in main memory; raise an error for tensors on another device than X."""
         if is_tensor(X):
             refuse_other_device(values, X, name)
@@ -265,12 +265,12 @@ class KernelSmoother(ValueHolder, BaseEstimator):
 
     def _learn(self, rows: MixedRows, values: Array, weight: Array, units: Units) -> None:
         """Choose widths and keep the rows; values of shape (n, outputs) are compared in units."""
-        self._seen = weight > 0
-        whole = bool(self._seen.all())
+        self._has_weight = weight > 0
+        whole = bool(self._has_weight.all())
         if self._columns.categories and not whole:
-            self._columns, rows = self._columns.seen(rows, self._seen)
-        kept = rows if whole else rows.take(self._seen)
-        values, weight = (values, weight) if whole else (values[self._seen], weight[self._seen])
+            self._columns, rows = self._columns.restrict_levels(rows, self._has_weight)
+        kept = rows if whole else rows.take(self._has_weight)
+        values, weight = (values, weight) if whole else (values[self._has_weight], weight[self._has_weight])
         refuse_wide(kept.numbers, [f"column {name!r}" for name in self._columns.number_names])
         refuse_wide(values, ["y"] * values.shape[1])
         kernel, levels = smoothing_kernel_from(self.kernel), self._columns.level_counts
@@ -286,7 +286,7 @@ class KernelSmoother(ValueHolder, BaseEstimator):
             bandwidth, mismatch = choice.bandwidth, choice.mismatch
         self.bandwidth_choice_, self.bandwidth_, self.mismatch_ = choice, bandwidth, mismatch
         self._fit = self._local(kernel, bandwidth, kept, values, weight, mismatch=mismatch, levels=levels)
-        self._unseen = None if whole else rows.take(~self._seen)
+        self._weightless_rows = None if whole else rows.take(~self._has_weight)
         self._left_out: Array | None = None
         self._noise: Array | None = None
         self.certificate_ = Certificate.closed_form(self._sentence())
@@ -299,7 +299,7 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         self, kernel: SmoothingKernel, rows: MixedRows, values: Array, weight: Array, units: Units, given: Widths
     ) -> WidthSearch:
         """Return a search over rows in a canonical order, so that the result does not depend on that of the fit."""
-        order = own_order(rows, values, weight)
+        order = sort_rows(rows, values, weight)
         rows, values, weight = rows.take(order), values[order], weight[order]
         levels, of_outputs = self._columns.level_counts, units(values, weight)
 
@@ -308,7 +308,7 @@ class KernelSmoother(ValueHolder, BaseEstimator):
             return self._local(kernel, bandwidth, some, values[index], weight[index], mismatch=mismatch, levels=levels)
 
         def loss(fit: LocalFit, index: Array) -> float:
-            return left_out_error(fit, of_outputs, self.out_of_reach, index)
+            return compute_left_out_error(fit, of_outputs, self.out_of_reach, index)
 
         return WidthSearch(make, loss, kernel, rows, weight, levels, *given, self._columns.number_names)
 
@@ -341,10 +341,10 @@ class KernelSmoother(ValueHolder, BaseEstimator):
 
     def _sentence(self) -> str:
         if self.bandwidth_choice_ is None:
-            return f"the result is {self._what}"
+            return f"the result is {self._description}"
         choice = self.bandwidth_choice_
         return (
-            f"the result is {self._what}; the leave-one-out error {choice.error:.4g} is the least of "
+            f"the result is {self._description}; the leave-one-out error {choice.error:.4g} is the least of "
             f"{choice.evaluations} widths tried"
         )
 
@@ -357,23 +357,23 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         part = "" if searched == rows else f" (their proportions by {searched} of them)"
         return f"sums of kernels, widths by leaving out {each}{part}"
 
-    def _answers(self, X: Any) -> Array:
+    def _evaluate(self, X: Any) -> Array:
         check_is_fitted(self)
-        return self._answers_there(X) if is_tensor(X) else self._answers_to(self._read(X, reset=False))
+        return self._evaluate_tensor(X) if is_tensor(X) else self._answers_to(self._read(X, reset=False))
 
-    def _answers_there(self, X: Any) -> Any:
+    def _evaluate_tensor(self, X: Any) -> Any:
         """Return the results for a tensor on its device, computed there if the kernel allows it."""
         X = check_tensor(self, X, reset=False)
-        if not tensor_sums.is_summed_fit(self._fit):
-            return like(self._answers(to_numpy(X)), X)
+        if not tensor_sums.has_tensor_fit(self._fit):
+            return like(self._evaluate(to_numpy(X)), X)
         refuse_not_finite(self, X)
-        found = tensor_sums.answers(self._fit, X, self.out_of_reach)
+        found = tensor_sums.evaluate(self._fit, X, self.out_of_reach)
         if self.out_of_reach == "error":
             self._refuse_lost(to_numpy(found[:, :1]))
         return found
 
     def _answers_to(self, rows: MixedRows) -> Array:
-        found = answers(self._fit, rows, self.out_of_reach)
+        found = evaluate(self._fit, rows, self.out_of_reach)
         if self.out_of_reach == "error":
             self._refuse_lost(found)
         return found
@@ -385,14 +385,15 @@ class KernelSmoother(ValueHolder, BaseEstimator):
                 'Widen it, use the Gaussian kernel, which reaches everywhere, or set out_of_reach="nearest".'
             )
 
-    def _answers_left_out(self) -> Array:
+    def _evaluate_left_out(self) -> Array:
         """Return the result for every row of the fit from all others; rows of weight 0 were not part of the fit."""
         check_is_fitted(self)
         if self._left_out is None:
-            found = answers_left_out(self._fit, self.out_of_reach)
-            if self._unseen is not None:
-                known, found = found, np.empty((len(self._seen), found.shape[1]))
-                found[self._seen], found[~self._seen] = known, answers(self._fit, self._unseen, self.out_of_reach)
+            found = evaluate_left_out(self._fit, self.out_of_reach)
+            if self._weightless_rows is not None:
+                of_fit, found = found, np.empty((len(self._has_weight), found.shape[1]))
+                found[self._has_weight] = of_fit
+                found[~self._has_weight] = evaluate(self._fit, self._weightless_rows, self.out_of_reach)
             self._left_out = found
         return self._left_out
 
@@ -418,15 +419,15 @@ class KernelSmoother(ValueHolder, BaseEstimator):
         return like(self._weights(self._read(X, reset=False)), X)
 
     def _weights(self, rows: MixedRows) -> Array:
-        size = (rows.count, len(self._seen))
+        size = (rows.count, len(self._has_weight))
         refuse_beyond_memory(
             8.0 * size[0] * size[1], f"a matrix of {size[0]:,} × {size[1]:,} weights", "ask for fewer rows at a time"
         )
         found = self._fit.weights(rows)
-        if self._unseen is None:
+        if self._weightless_rows is None:
             return found
         out = np.zeros(size)
-        out[:, self._seen] = found
+        out[:, self._has_weight] = found
         out[np.isnan(found[:, 0])] = np.nan
         return out
 
@@ -461,11 +462,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
             refuse_no_target(self, y)
             rows = self._read(X, reset=True)
             self._y_name = _name(y)
-            y = _targets(self._beside(y, X, "y"))
+            y = _targets(self._fetch_column(y, X, "y"))
             self._refuse_lengths(rows, y)
             self._y_shape = y.shape[1:]
             values = y.reshape(len(y), -1)
-            weight = self._row_weight(self._beside(sample_weight, X, "sample_weight"), rows.count)
+            weight = self._row_weight(self._fetch_column(sample_weight, X, "sample_weight"), rows.count)
             self._learn(rows, values, weight, _units)
             self.plan_ = self.plan_.where(X)
         return self
@@ -483,7 +484,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
         y : ndarray or tensor of shape (n_queries,) or (n_queries, n_outputs)
             Predicted values, on the device of X if it is a tensor; see `out_of_reach` for rows without neighbours.
         """
-        return self._shaped(self._answers(X))
+        return self._shaped(self._evaluate(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² of the predictions.
@@ -570,14 +571,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelSmoother):
     @property
     def leave_one_out_predictions_(self) -> Array:
         """Prediction for every row of the fit from all others, computed on first access."""
-        return np.asarray(self._shaped(self._answers_left_out()))
+        return np.asarray(self._shaped(self._evaluate_left_out()))
 
     def _interval(self, rows: MixedRows, level: float) -> PredictionInterval:
         from mercer.base.prediction_interval import PredictionInterval
 
         mean = self._shaped(self._answers_to(rows))
         if self._noise is None:
-            self._noise = np.square(self._fit.values - answers_left_out(self._fit, "nearest"))
+            self._noise = np.square(self._fit.values - evaluate_left_out(self._fit, "nearest"))
         half = self._shaped(float(ndtri((1 + level) / 2)) * np.sqrt(self._fit.variances(rows, self._noise)))
         return PredictionInterval(mean, mean - half, mean + half, level, "mean")
 
@@ -772,7 +773,7 @@ class LocalLinear(KernelRegressor):
     """
 
     _local: ClassVar[type[LocalFit]] = LocalLines
-    _what: ClassVar[str] = "the value of a line that solves weighted normal equations"
+    _description: ClassVar[str] = "the value of a line that solves weighted normal equations"
 
     def coef(self, X: Any) -> Array:
         """Slopes of the local lines.
@@ -856,7 +857,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
     """
 
     _local: ClassVar[type[LocalFit]] = LocalVotes
-    _what: ClassVar[str] = "a weighted vote of the rows of the fit"
+    _description: ClassVar[str] = "a weighted vote of the rows of the fit"
 
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -880,11 +881,11 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
             self._validate_params()
             refuse_no_target(self, y)
             rows = self._read(X, reset=True)
-            y = column_or_1d(self._beside(y, X, "y"), warn=True)
+            y = column_or_1d(self._fetch_column(y, X, "y"), warn=True)
             self._refuse_lengths(rows, y)
             self.classes_, codes = encode_labels(y)
             votes = np.eye(len(self.classes_))[codes]
-            weight = self._row_weight(self._beside(sample_weight, X, "sample_weight"), rows.count)
+            weight = self._row_weight(self._fetch_column(sample_weight, X, "sample_weight"), rows.count)
             self._commonest = int(np.argmax(weight @ votes))
             self._learn(rows, votes, weight, lambda votes, _: np.ones(votes.shape[1]))
             self.plan_ = self.plan_.where(X)
@@ -903,7 +904,7 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
         proba : ndarray or tensor of shape (n_queries, n_classes)
             Columns in the order of `classes_`.
         """
-        return self._answers(X)
+        return self._evaluate(X)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Log of `predict_proba`, −inf for a class without votes.
@@ -964,4 +965,4 @@ class NadarayaWatsonClassifier(ClassifierMixin, KernelSmoother):
     def leave_one_out_proba_(self) -> Array:
         """Class probabilities of every row of the fit from all others, computed on first access."""
         check_is_fitted(self)
-        return self._answers_left_out()
+        return self._evaluate_left_out()

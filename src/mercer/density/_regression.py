@@ -17,7 +17,7 @@ from mercer._threads import blas_for, row_blocks
 from mercer._typing import Array
 from mercer.density._bandwidth import Bandwidth
 from mercer.density._kernels import SmoothingKernel
-from mercer.density._mixed import PAIRS, MixedRows, MixedSums, shares
+from mercer.density._mixed import PAIRS, MixedRows, MixedSums, normalize_terms
 from mercer.density._windows import Windows
 
 #: log distance up to which sums of squared weights are computed from squared kernels; beyond, digits cancel
@@ -26,12 +26,12 @@ FAR = 1e6
 ENDLESS = 1e6
 
 
-def _is_as_wide_as_its_queries(fit: Any) -> bool:
-    """Return whether queries have as many columns as the points: one, if there is no bandwidth."""
+def _has_query_width(fit: Any) -> bool:
+    """Return whether queries have as many columns as the points: one, if is_finite is no bandwidth."""
     return fit.bandwidth is not None or fit._sums.points.numbers.shape[1] == 1
 
 
-@stored(_is_as_wide_as_its_queries, tag=None)
+@stored(_has_query_width, tag=None)
 class LocalFit(ABC):
     """Base class of local fits: rows with values, weighted by the kernels of the rows at a query.
 
@@ -40,7 +40,7 @@ class LocalFit(ABC):
     kernel : SmoothingKernel
         Kernel centred on each row.
     bandwidth : Bandwidth or None
-        Width of the kernel; None if there are only categories.
+        Width of the kernel; None if is_finite are only categories.
     rows : MixedRows
         Rows of the fit.
     values : array of shape (n, outputs)
@@ -67,8 +67,8 @@ class LocalFit(ABC):
     ) -> None:
         self.kernel, self.bandwidth, self.weight, self.mismatch = kernel, bandwidth, weight, mismatch
         # differences of numbers far from 0 are exact, their quotients by the bandwidth are not
-        self.centre = _mean(rows.numbers, weight)
-        self.origin = _mean(values, weight) if self.centred else np.zeros(values.shape[1])
+        self.centre = _weighted_mean(rows.numbers, weight)
+        self.origin = _weighted_mean(values, weight) if self.centred else np.zeros(values.shape[1])
         self._values = values - self.origin
         points, factors = self._in_bandwidths(rows), None
         if bandwidth is not None and bandwidth.sensitivity > 0:
@@ -78,10 +78,10 @@ class LocalFit(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the arguments and the sums; everything else is recomputed on demand."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("there", "_squares", "_tree")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("is_finite", "_squares", "_tree")}
 
     @cached_property
-    def there(self) -> dict[Any, Any]:
+    def device_copies(self) -> dict[Any, Any]:
         """Copies of the rows on devices, for `_tensor_sums`; never saved."""
         return {}
 
@@ -133,7 +133,7 @@ class LocalFit(ABC):
         """Yield blocks of queries with their weights."""
         for block in row_blocks(queries.count, max(1, PAIRS // self.count)):
             some = queries.take(block)
-            yield block, self._weights(some, shares(self._sums.log_terms(some)))
+            yield block, self._weights(some, normalize_terms(self._sums.log_terms(some)))
 
     @abstractmethod
     def _weights(self, queries: MixedRows, of_mean: Array) -> Array:
@@ -162,7 +162,7 @@ class LocalFit(ABC):
 
     @cached_property
     def _squares(self) -> MixedSums | None:
-        return self._sums.squared()
+        return self._sums.square()
 
     # Queries out of reach.
 
@@ -189,7 +189,7 @@ class LocalFit(ABC):
 
     def mean(self) -> Array:
         """Return the weighted mean of the values."""
-        return self.origin + _mean(self._values, self.weight)
+        return self.origin + _weighted_mean(self._values, self.weight)
 
     def mean_left_out(self, index: Array) -> Array:
         """Return the weighted mean of all other values for each of these rows."""
@@ -209,7 +209,7 @@ class LocalFit(ABC):
     def _nearest_mixed(self, queries: MixedRows, itself: Array | None) -> Array:
         points, found = self._sums.points, np.empty(queries.count, dtype=np.intp)
         for block in row_blocks(queries.count, max(1, PAIRS // self.count)):
-            different = _unequal(queries.take(block), points)
+            different = _count_differences(queries.take(block), points)
             if itself is not None:
                 different[np.arange(len(different)), itself[block]] = np.inf
             away = cdist(self._within(queries.numbers[block]), self._within(points.numbers), "sqeuclidean")
@@ -264,7 +264,7 @@ class LocalVotes(LocalMeans):
     centred: ClassVar[bool] = False
 
 
-def answers(fit: LocalFit, rows: MixedRows, out_of_reach: str) -> Array:
+def evaluate(fit: LocalFit, rows: MixedRows, out_of_reach: str) -> Array:
     """Return the result for each row; where no point is in reach the nearest value, the mean of all, or NaN."""
     found = fit.at(rows)
     lost = np.flatnonzero(np.isnan(found[:, 0]))
@@ -273,8 +273,8 @@ def answers(fit: LocalFit, rows: MixedRows, out_of_reach: str) -> Array:
     return found
 
 
-def answers_left_out(fit: LocalFit, out_of_reach: str, index: Array | None = None) -> Array:
-    """Return the result for rows of the fit from all others; NaN if there are no others."""
+def evaluate_left_out(fit: LocalFit, out_of_reach: str, index: Array | None = None) -> Array:
+    """Return the result for rows of the fit from all others; NaN if is_finite are no others."""
     index = np.arange(fit.count) if index is None else index
     if fit.count == 1:
         return np.full((len(index), fit.outputs), np.nan)
@@ -285,18 +285,18 @@ def answers_left_out(fit: LocalFit, out_of_reach: str, index: Array | None = Non
     return found
 
 
-def left_out_error(fit: LocalFit, units: Array, out_of_reach: str, index: Array | None = None) -> float:
+def compute_left_out_error(fit: LocalFit, units: Array, out_of_reach: str, index: Array | None = None) -> float:
     """Return the weighted mean, over rows of the fit, of the squared error without them, each output in its unit.
 
     Where the result is undefined, the mean of the others is used.
     """
     index = np.arange(fit.count) if index is None else index
-    found = answers_left_out(fit, "nearest" if out_of_reach == "nearest" else "mean", index)
+    found = evaluate_left_out(fit, "nearest" if out_of_reach == "nearest" else "mean", index)
     errors = np.square((fit.values[index] - found) / units).sum(axis=1)
     return float(np.average(errors, weights=fit.weight[index]))
 
 
-def _unequal(queries: MixedRows, points: MixedRows) -> Array:
+def _count_differences(queries: MixedRows, points: MixedRows) -> Array:
     """Return the number of categories in which each pair differs."""
     assert queries.codes is not None
     assert points.codes is not None
@@ -306,7 +306,7 @@ def _unequal(queries: MixedRows, points: MixedRows) -> Array:
     return total
 
 
-def _mean(values: Array, weight: Array) -> Array:
+def _weighted_mean(values: Array, weight: Array) -> Array:
     """Return the weighted mean of every column, exactly where a column is constant."""
     first = values[0]
     return np.asarray(first + (weight / weight.sum()) @ (values - first))
@@ -343,7 +343,7 @@ class LocalLines(LocalFit):
         found = np.empty((rows.count, self.outputs, self._sums.points.numbers.shape[1]))
         for block, slope, _, _, unit in self._lines(self._in_bandwidths(rows), None):
             found[block] = np.swapaxes(slope / unit[:, :, None], 1, 2)
-        return _uncoloured(self.bandwidth, found)
+        return _transform_slopes(self.bandwidth, found)
 
     def _answer(self, queries: MixedRows, itself: Array | None) -> Array:
         found = np.empty((queries.count, self.outputs))
@@ -359,8 +359,8 @@ class LocalLines(LocalFit):
         for block in self._moment_blocks(queries):
             own = None if itself is None else itself[block]
             S, T, _ = self._sums.local_moments(queries.take(block), self._values, itself=own)
-            inverse, z, unit = _inverse_spread(S)
-            moments = T / _total(S)
+            inverse, z, unit = _invert_spread(S)
+            moments = T / _total_weight(S)
             mean = moments[:, 0]
             yield block, inverse @ (moments[:, 1:] / unit[:, :, None] - z[:, :, None] * mean[:, None, :]), mean, z, unit
 
@@ -378,7 +378,7 @@ class LocalLines(LocalFit):
     def _weights(self, queries: MixedRows, of_mean: Array) -> Array:
         """Return w_j (1 − z̄ᵀ C⁺ (z_j − z̄)) for points z_j relative to the query and their covariance C."""
         S, _, _ = self._sums.local_moments(queries, self._values[:, :1])
-        inverse, z, unit = _inverse_spread(S)
+        inverse, z, unit = _invert_spread(S)
         lever = np.einsum("md,mde->me", z, inverse) / unit
         shift = np.einsum("md,md->m", queries.numbers + z * unit, lever)
         return np.asarray(of_mean * (1 + shift[:, None] - lever @ self._sums.points.numbers.T))
@@ -390,11 +390,11 @@ class LocalLines(LocalFit):
             some = queries.take(block)
             S, _, scale = self._sums.local_moments(some, values)
             squared, _, twice = squares.local_moments(some.times(squares.narrower), values)
-            inverse, z, unit = _inverse_spread(S)
+            inverse, z, unit = _invert_spread(S)
             lever = np.einsum("md,mde->me", z, inverse)
             prolonged = np.einsum("md,md->m", z, lever)
             line = np.column_stack([1 + prolonged, -lever / unit / squares.narrower])
-            total, of_squares = _total(S)[:, 0, 0], _total(squared)
+            total, of_squares = _total_weight(S)[:, 0, 0], _total_weight(squared)
             with np.errstate(invalid="ignore"):
                 ratio = np.exp(twice + np.log(of_squares[:, 0, 0]) - 2 * (scale + np.log(total)))
             found[block] = ratio * np.einsum("ma,mab,mb->m", line, squared / of_squares, line)
@@ -402,32 +402,32 @@ class LocalLines(LocalFit):
         return found, vague
 
 
-def _inverse_spread(S: Array) -> tuple[Array, Array, Array]:
+def _invert_spread(S: Array) -> tuple[Array, Array, Array]:
     """Return the pseudo-inverse C⁺ of the covariance of the points in reach, their mean minus the query, and units.
 
     Directions without spread are left out. C⁺ and the mean are in these units, the typical distances along each axis,
     because C⁺ may overflow in units of the bandwidth.
     """
-    moments = S[:, 1:] / _total(S)
+    moments = S[:, 1:] / _total_weight(S)
     z, squares = moments[:, :, 0], moments[:, :, 1:]
     size = np.sqrt(np.einsum("mdd->md", squares))
     unit = np.where(size > 0, size, 1.0)
     C = (squares - z[:, :, None] * z[:, None, :]) / unit[:, :, None] / unit[:, None, :]
-    there: Array = np.asarray(np.isfinite(C).all(axis=(1, 2)))
+    is_finite: Array = np.asarray(np.isfinite(C).all(axis=(1, 2)))
     with blas_for(C.shape[1]):
-        spread, axes = np.linalg.eigh(np.where(there[:, None, None], C, 0.0))
+        spread, axes = np.linalg.eigh(np.where(is_finite[:, None, None], C, 0.0))
         kept: Array = np.asarray(spread > FLAT)
         halves = axes * np.where(kept, 1 / np.where(kept, spread, 1.0), 0.0)[:, None, :]
         return halves @ np.swapaxes(axes, 1, 2), z / unit, unit
 
 
-def _total(S: Array) -> Array:
+def _total_weight(S: Array) -> Array:
     """Return the weight of all points, NaN where none is in reach."""
     total = S[:, :1, :1]
     return np.asarray(np.where(total > 0, total, np.nan))
 
 
-def _uncoloured(bandwidth: Bandwidth | None, slope: Array) -> Array:
+def _transform_slopes(bandwidth: Bandwidth | None, slope: Array) -> Array:
     """Return L⁻ᵀ b for slopes b in units of the bandwidth."""
     if bandwidth is None:
         return slope[:, :, :0]

@@ -29,7 +29,7 @@ FARTHEST = {4: 1e37, 8: 1e150}
 LOST = 1e8
 
 
-def is_summed(kernel: SmoothingKernel, bandwidth: Bandwidth | None, columns: int) -> bool:
+def has_tensor_sums(kernel: SmoothingKernel, bandwidth: Bandwidth | None, columns: int) -> bool:
     """Return whether sums for tensors are computed on their device: radial kernels of constant width."""
     radial = kernel.form == "radial" or kernel.name == "gaussian" or columns == 1
     return bandwidth is not None and bandwidth.sensitivity == 0 and radial
@@ -53,7 +53,7 @@ class TensorPoints(NamedTuple):
         import torch
 
         rate = {"gaussian": 0.5}.get(kernel.name, 1.0)
-        there = _within(like(points, X, dtype=torch.float64), X.element_size()).to(X.dtype)
+        there = _clip(like(points, X, dtype=torch.float64), X.element_size()).to(X.dtype)
         return cls(TensorProfile(kernel.name, rate), bandwidth, origin, there, like(sides, X, dtype=torch.float64))
 
     def sums(self, X: Tensor) -> tuple[Tensor, Tensor]:
@@ -91,10 +91,10 @@ class TensorPoints(NamedTuple):
         away = X.double() - like(self.origin, X, dtype=torch.float64)
         L = like(self.bandwidth.root, X, dtype=torch.float64)
         U = torch.linalg.solve_triangular(L, away.T, upper=False).T if L.ndim == 2 else away / L
-        return _within(U, X.element_size())
+        return _clip(U, X.element_size())
 
 
-def _within(U: Tensor, size: int) -> Tensor:
+def _clip(U: Tensor, size: int) -> Tensor:
     """Clip coordinates that are too far away for numbers of this many bytes."""
     most = FARTHEST[size]
     return U.clamp(-most, most)
@@ -118,21 +118,21 @@ def _points_of(windows: Windows, X: Tensor) -> TensorPoints:
             windows.kernel, windows.bandwidth, windows.origin, windows.sums.points, share[:, None], X
         )
 
-    points: TensorPoints = _once(windows.there, X, make)
+    points: TensorPoints = _get_copy(windows.device_copies, X, make)
     return points
 
 
-def is_summed_fit(fit: LocalFit) -> bool:
+def has_tensor_fit(fit: LocalFit) -> bool:
     """Return whether the results of a fit for tensors are computed on their device."""
     rows = fit.points
     return (
         isinstance(fit, LocalMeans)
         and rows.codes is None
-        and is_summed(fit.kernel, fit.bandwidth, rows.numbers.shape[1])
+        and has_tensor_sums(fit.kernel, fit.bandwidth, rows.numbers.shape[1])
     )
 
 
-def answers(fit: LocalFit, X: Tensor, out_of_reach: str) -> Tensor:
+def evaluate(fit: LocalFit, X: Tensor, out_of_reach: str) -> Tensor:
     """Return the same as `_regression.answers` for a tensor, computed on its device."""
 
     def make() -> TensorPoints:
@@ -142,7 +142,7 @@ def answers(fit: LocalFit, X: Tensor, out_of_reach: str) -> Tensor:
         )
         return TensorPoints.of(fit.kernel, fit.bandwidth, fit.centre, fit.points.numbers, sides, X)
 
-    _, means = _once(fit.there, X, make).sums(X)
+    _, means = _get_copy(fit.device_copies, X, make).sums(X)
     means += like(fit.origin, means)
     lost = means[:, 0].isnan().nonzero()[:, 0]
     if len(lost) and out_of_reach in ("nearest", "mean"):
@@ -151,7 +151,7 @@ def answers(fit: LocalFit, X: Tensor, out_of_reach: str) -> Tensor:
     return means.to(X.dtype)
 
 
-def _once(there: dict[Any, Any], X: Tensor, make: Any) -> Any:
+def _get_copy(there: dict[Any, Any], X: Tensor, make: Any) -> Any:
     """Return the copy for the device and type of X, made on first use; copies for other types are dropped."""
     key = (X.device, X.dtype)
     if (points := there.get(key)) is None:

@@ -21,21 +21,21 @@ from mercer._typing import Array
 from mercer.density._bandwidth import Bandwidth, Criterion
 from mercer.density._kernels import Autocorrelation, Gaussian, SmoothingKernel
 from mercer.density._rules import SampleSpread, Shape, ShapedRule, Silverman
-from mercer.density._sums import has_grid, in_blocks
+from mercer.density._sums import has_grid, sort_into_blocks
 from mercer.density._windows import Windows
 
 Profile = Callable[[Array], Array]
 #: points of a block
 SIDE = 256
 #: above this number of points K∗K is tabulated, which is faster than its formula and accurate to 1e-8 of its maximum
-MANY = 1000
+TABULATED_POINTS = 1000
 #: pieces of the table; kinks at half the reach, as of the triangular kernel, are at nodes
 PIECES = 1 << 16
 #: K∗K of kernels of unbounded support adds less than rounding beyond this
 FARTHEST = 48.0
 
 
-def mean_product(windows: Windows, *, rtol: float = 0.0) -> float:
+def integrate_square(windows: Windows, *, rtol: float = 0.0) -> float:
     """Return ∫p̂² = Σᵢⱼ w_i w_j (K∗K)(u_i − u_j)/|L|, with weights that sum to one; kernels of one width.
 
     `rtol` is the tolerated relative error.
@@ -45,16 +45,16 @@ def mean_product(windows: Windows, *, rtol: float = 0.0) -> float:
         wider = Windows(windows.kernel, windows.bandwidth.scaled(both.gaussian_width), windows.points, windows.weight)
         return float(np.average(np.exp(wider.log_density(wider.points, rtol=rtol)), weights=wider.share))
     volume = float(np.exp(windows.bandwidth.log_volume(windows.columns)))
-    return _over_pairs(both, windows.sums.points, windows.share) / volume
+    return _sum_over_pairs(both, windows.sums.points, windows.share) / volume
 
 
-def _over_pairs(both: Autocorrelation, points: Array, weight: Array | None) -> float:
+def _sum_over_pairs(both: Autocorrelation, points: Array, weight: Array | None) -> float:
     """Return Σᵢⱼ w_i w_j (K∗K)(u_i − u_j); blocks of nearby points skip blocks out of reach."""
-    order = in_blocks(points, SIDE)
+    order = sort_into_blocks(points, SIDE)
     points = points[order]
     share = np.full(len(points), 1 / len(points)) if weight is None else weight[order] / weight.sum()
     reach = min(both.reach, FARTHEST)
-    profile = both.profile if len(points) <= MANY else tabulated(both.profile, reach)
+    profile = both.profile if len(points) <= TABULATED_POINTS else tabulate(both.profile, reach)
     blocks = row_blocks(len(points), SIDE)
     boxes = np.array([[points[block].min(axis=0), points[block].max(axis=0)] for block in blocks])
 
@@ -62,21 +62,21 @@ def _over_pairs(both: Autocorrelation, points: Array, weight: Array | None) -> f
         """Return the sum of a block with itself and with all later blocks, which count twice."""
         block = blocks[first]
         total = 0.0
-        for other in first + np.flatnonzero(_gaps(both, boxes[first], boxes[first:]) <= reach):
-            values = _values(both, profile, points[block], points[blocks[other]])
+        for other in first + np.flatnonzero(_box_distances(both, boxes[first], boxes[first:]) <= reach):
+            values = _pair_values(both, profile, points[block], points[blocks[other]])
             total += (1 if other == first else 2) * float(share[block] @ values @ share[blocks[other]])
         return total
 
     return float(sum(ordered_map(with_later, range(len(blocks)))))
 
 
-def _gaps(both: Autocorrelation, box: Array, boxes: Array) -> Array:
+def _box_distances(both: Autocorrelation, box: Array, boxes: Array) -> Array:
     """Return lower bounds of the distances between a box and others, in the metric of the kernel."""
     along = np.maximum(np.maximum(boxes[:, 0] - box[1], box[0] - boxes[:, 1]), 0)
     return np.asarray(along.max(axis=1) if both.kernel.form == "product" else np.sqrt(np.square(along).sum(axis=1)))
 
 
-def tabulated(profile: Profile, reach: float) -> Profile:
+def tabulate(profile: Profile, reach: float) -> Profile:
     """Tabulate a function of r ≥ 0 that is 0 beyond its reach, with linear interpolation."""
     heights = profile(np.linspace(0, reach, PIECES + 1))
     slopes = np.append(np.diff(heights), 0.0)
@@ -94,7 +94,7 @@ def tabulated(profile: Profile, reach: float) -> Profile:
     return values
 
 
-def _values(both: Autocorrelation, profile: Profile, A: Array, B: Array) -> Array:
+def _pair_values(both: Autocorrelation, profile: Profile, A: Array, B: Array) -> Array:
     if both.kernel.form == "radial" and both.columns > 1:
         return profile(cdist(A, B))
     values = profile(np.abs(np.subtract.outer(A[:, 0], B[:, 0])))
@@ -105,18 +105,22 @@ def _values(both: Autocorrelation, profile: Profile, A: Array, B: Array) -> Arra
 
 # The search for the minimising width: a grid of multiples of a reference, then Brent's method, then axis by axis.
 
-#: multiples of the reference that are tried; those around a good guess; and the limits up to which a grid is
-#: extended while its edge is best
+#: multiples of the reference that are tried
 GRID = np.geomspace(0.1, 3.0, 13)
-NEAR = np.array([0.8, 1.0, 1.25])
-LEAST, MOST = 1e-4, 1e6
-#: tolerances of log widths: a criterion is flat to rounding within about the square root of float64's precision; and
-#: where each of its values takes long, and widths are known to fewer digits anyway
-PRECISION, ENOUGH = 1e-5, 5e-4
+#: multiples that are tried around the choice of a sample
+NEAR_GRID = np.array([0.8, 1.0, 1.25])
+#: a grid is extended while its edge is best, down to this multiple
+LEAST = 1e-4
+#: and up to this multiple
+MOST = 1e6
+#: tolerance of log widths: a criterion is flat to rounding within about the square root of float64's precision
+PRECISION = 1e-5
+#: tolerance of log widths for all points after a sample, whose choice is known to fewer digits anyway
+LOW_PRECISION = 5e-4
 #: least decrease per step of a criterion of order 1
 LEAST_GAIN = 1e-11
 #: distance beyond a jump in log widths, which exceeds the rounding of the logarithm
-BEYOND = 2e-12
+JUMP_MARGIN = 2e-12
 NO_JUMPS = np.zeros(0)
 #: first steps of a simplex in log widths
 FIRST_STEP = 0.2
@@ -144,38 +148,38 @@ def search_line(
     """Minimise a criterion over multiples of a reference, and return all values that were computed.
 
     Each step of the grid is divided into `parts`, for a criterion that may have several minima within a step. `jumps`
-    are multiples at which it may fall abruptly; those next to the best part are tried, too.
+    are multiples at which it may fall abruptly; those next to the best part are evaluate, too.
     """
     known: dict[float, float] = {}
 
-    def tried(logarithm: float) -> float:
+    def evaluate(logarithm: float) -> float:
         width = float(np.exp(round(logarithm, 12)))
         if width not in known:
             known[width] = float(criterion(width))
         return known[width]
 
     # Python floats, whose infinities subtract without a warning
-    steps = _extended(tried, np.log(grid).tolist())
+    steps = _extend_grid(evaluate, np.log(grid).tolist())
     places = np.arange(parts * (len(steps) - 1) + 1) / parts
     logarithms = np.interp(places, np.arange(len(steps)), steps).tolist()
-    best = int(np.argmin([tried(at) for at in logarithms]))
+    best = int(np.argmin([evaluate(at) for at in logarithms]))
     below, at, above = logarithms[best - 1 : best + 2]
     for jump in np.log(jumps[(jumps > 0) & (jumps <= np.exp(above))]).tolist():
         if below <= jump:
-            tried(jump + BEYOND)
-    if tried(below) > tried(at) < tried(above):
+            evaluate(jump + JUMP_MARGIN)
+    if evaluate(below) > evaluate(at) < evaluate(above):
         # shifted to 1, because Brent's tolerance is relative
         bracket = (below - at + 1, 1.0, above - at + 1)
-        minimize_scalar(lambda x: tried(x - 1 + at), bracket=bracket, method="brent", options={"xtol": precision})
+        minimize_scalar(lambda x: evaluate(x - 1 + at), bracket=bracket, method="brent", options={"xtol": precision})
     widths = np.array(sorted(known))
     return CriterionCurve(widths, np.array([known[width] for width in widths.tolist()]))
 
 
-def _extended(tried: Callable[[float], float], logarithms: list[float]) -> list[float]:
+def _extend_grid(evaluate: Callable[[float], float], logarithms: list[float]) -> list[float]:
     """Extend the grid while its best point is at the edge, or while all values are infinite."""
     step = logarithms[1] - logarithms[0]
     while True:
-        values = [tried(at) for at in logarithms]
+        values = [evaluate(at) for at in logarithms]
         best = int(np.argmin(values))
         if np.isinf(values[best]) or best == len(values) - 1:
             logarithms = [*logarithms, logarithms[-1] + step]
@@ -210,13 +214,15 @@ def refine_by_simplex(value: Callable[[Array], float], axes: int) -> Array:
 
 
 #: above this number of points a sample chooses widths first, so that all points are evaluated near the best only
-CROSSVALIDATION_MANY = 2500
+SAMPLED_POINTS = 2500
 #: pairs of points that may be compared for each of many values
 MOST_PAIRS = 4e8
 #: tolerated relative error of densities of many points, where that makes sums much faster
 ROUNDING = 1e-10
-#: with kernels of compact support and up to this number of points, steps of the grid are divided into parts
-FEW, PARTS = 100, 8
+#: number of points up to which, with kernels of compact support, steps of the grid are divided into parts
+DIVIDED_POINTS = 100
+#: number of these parts
+PARTS = 8
 #: step in log widths for finite differences of such criteria
 STEP = 1e-3
 
@@ -250,14 +256,14 @@ class CrossValidation(ShapedRule):
     ) -> Bandwidth:
         given = SampleSpread(X, weight, names)
         self._refuse_ties(given, kernel)
-        unit = _units(given.deviations, self.shape)
+        unit = _choose_units(given.deviations, self.shape)
         points = SampleSpread(given.centred / unit, given.share, names)
         reference, grid = Silverman(self.shape).choose(points.X, points.share, kernel, names=names), GRID
-        if len(points.X) > CROSSVALIDATION_MANY:
-            reference, grid = self._chosen_by_some(points, kernel, reference)
+        if len(points.X) > SAMPLED_POINTS:
+            reference, grid = self._search_sample(points, kernel, reference)
         chosen, best, curve = self._search(points.centred, points.share, kernel, reference, grid)
-        told = self._told(curve, reference, best, unit)
-        return Bandwidth(_stretched(chosen.value, unit), method=self.method, criterion=told)
+        criterion = self._make_criterion(curve, reference, best, unit)
+        return Bandwidth(_stretch(chosen.value, unit), method=self.method, criterion=criterion)
 
     def value(
         self, bandwidth: Bandwidth, X: Array, weight: Array | None = None, kernel: SmoothingKernel | None = None
@@ -286,18 +292,18 @@ class CrossValidation(ShapedRule):
     def _order(self, value: float) -> float:
         """Return the order of magnitude of the criterion, for tolerances."""
 
-    def _chosen_by_some(
+    def _search_sample(
         self, points: SampleSpread, kernel: SmoothingKernel, reference: Bandwidth
     ) -> tuple[Bandwidth, Array]:
         """Return the choice of a sample, narrowed for the number of all points, and the multiples to try around it."""
-        rows = np.random.default_rng(0).choice(len(points.X), CROSSVALIDATION_MANY, replace=False)
+        rows = np.random.default_rng(0).choice(len(points.X), SAMPLED_POINTS, replace=False)
         share = None if points.share is None else points.share[rows]
         try:
             chosen = self._search(points.centred[rows], share, kernel, reference, GRID)[0]
         except BandwidthError:  # the sample does not represent all points
             return reference, GRID
-        narrowed = chosen.scaled((len(points.X) / CROSSVALIDATION_MANY) ** (-1 / (points.columns + 4)))
-        return replace(narrowed, method=f"the choice of {CROSSVALIDATION_MANY} points, narrowed"), NEAR
+        narrowed = chosen.scaled((len(points.X) / SAMPLED_POINTS) ** (-1 / (points.columns + 4)))
+        return replace(narrowed, method=f"the choice of {SAMPLED_POINTS} points, narrowed"), NEAR_GRID
 
     def _search(
         self, points: Array, share: Array | None, kernel: SmoothingKernel, reference: Bandwidth, grid: Array
@@ -307,20 +313,20 @@ class CrossValidation(ShapedRule):
         def at(bandwidth: Bandwidth) -> Windows:
             return Windows(kernel, bandwidth, points, share)
 
-        precision = PRECISION if grid is GRID else ENOUGH
+        precision = PRECISION if grid is GRID else LOW_PRECISION
         # there may be another minimum wherever a kernel reaches one more pair of points
-        parts = PARTS if np.isfinite(kernel.reach) and len(points) <= FEW else 1
-        jumps = _jumps(at(reference)) if parts > 1 else NO_JUMPS
+        parts = PARTS if np.isfinite(kernel.reach) and len(points) <= DIVIDED_POINTS else 1
+        jumps = _find_jumps(at(reference)) if parts > 1 else NO_JUMPS
         curve = search_line(lambda width: self._value(at(reference.scaled(width))), grid, precision, parts, jumps)
         chosen, best = reference.scaled(curve.widths[curve.best]), float(curve.values[curve.best])
         # refining takes many values; the sample has already refined the axes
         if np.ndim(chosen.value) == 1 and (grid is GRID or _is_cheap(points, kernel)):
-            refined = self._refined(at, chosen, best)
+            refined = self._refine(at, chosen, best)
             lower = self._value(at(refined))
             chosen, best = (refined, lower) if lower < best else (chosen, best)
         return chosen, best, curve
 
-    def _refined(self, windows: Callable[[Bandwidth], Windows], start: Bandwidth, best: float) -> Bandwidth:
+    def _refine(self, windows: Callable[[Bandwidth], Windows], start: Bandwidth, best: float) -> Bandwidth:
         """Refine the width of each axis separately."""
         order, axes = self._order(best), len(np.atleast_1d(start.value))
 
@@ -345,13 +351,13 @@ class CrossValidation(ShapedRule):
         smooth = isinstance(first.kernel, Gaussian)
         return at(refine_by_slope(slope, axes) if smooth else refine_by_simplex(value, axes)).bandwidth
 
-    def _told(self, curve: CriterionCurve, reference: Bandwidth, best: float, unit: Array) -> Criterion:
+    def _make_criterion(self, curve: CriterionCurve, reference: Bandwidth, best: float, unit: Array) -> Criterion:
         log_unit = float(np.log(unit).sum())
         values, best = self._in_units(curve.values, log_unit), float(self._in_units(best, log_unit))
         alone = np.ndim(reference.value) == 0
         widths = curve.widths * reference.value * unit[0] if alone else curve.widths
-        told = "bandwidth" if alone else f"times {reference.method}"
-        return Criterion(self.criterion, widths, values, told, float(widths[curve.best]), best)
+        criterion = "bandwidth" if alone else f"times {reference.method}"
+        return Criterion(self.criterion, widths, values, criterion, float(widths[curve.best]), best)
 
     def _refuse_ties(self, spread: SampleSpread, kernel: SmoothingKernel) -> None:
         _, group, counts = np.unique(spread.X, axis=0, return_inverse=True, return_counts=True)
@@ -425,7 +431,9 @@ class LeastSquaresCV(CrossValidation):
 
     def _value(self, windows: Windows) -> float:
         left_out = np.exp(windows.log_density_left_out(rtol=_rounding(windows)))
-        return mean_product(windows, rtol=_rounding(windows)) - 2 * float(np.average(left_out, weights=windows.share))
+        return integrate_square(windows, rtol=_rounding(windows)) - 2 * float(
+            np.average(left_out, weights=windows.share)
+        )
 
     def _slope(self, windows: Windows) -> tuple[float, Array]:
         # K∗K of a Gaussian is a Gaussian wider by √2, with the same slope
@@ -456,7 +464,7 @@ class LeastSquaresCV(CrossValidation):
         return abs(value) or 1.0
 
 
-def _jumps(windows: Windows) -> Array:
+def _find_jumps(windows: Windows) -> Array:
     """Return the multiples of the bandwidth at which a discontinuous kernel reaches one more pair of points."""
     kernel, U = windows.kernel, windows.sums.points
     if not kernel.profile(np.array([kernel.reach]))[0] > 0:
@@ -474,7 +482,7 @@ def _mean_squares(windows: Windows, *, leave_out: bool) -> Array:
 
 def _rounding(windows: Windows) -> float:
     """Return the tolerated relative error of densities; above 0 for grids of many points, but still negligible."""
-    many = len(windows.points) > CROSSVALIDATION_MANY and has_grid(windows.kernel, windows.columns, adaptive=False)
+    many = len(windows.points) > SAMPLED_POINTS and has_grid(windows.kernel, windows.columns, adaptive=False)
     return ROUNDING if many else 0.0
 
 
@@ -483,13 +491,13 @@ def _is_cheap(points: Array, kernel: SmoothingKernel) -> bool:
     return isinstance(kernel, Gaussian) and (points.shape[1] <= 2 or len(points) ** 2 <= MOST_PAIRS)
 
 
-def _units(deviations: Array, shape: Shape) -> Array:
+def _choose_units(deviations: Array, shape: Shape) -> Array:
     """Return powers of two near the spread of columns, by which data are divided without rounding."""
     unit = np.exp2(np.round(np.log2(deviations)))
     return np.full_like(unit, unit.max()) if shape == "one" else unit
 
 
-def _stretched(value: float | Array, unit: Array) -> float | Array:
+def _stretch(value: float | Array, unit: Array) -> float | Array:
     """Return the bandwidth for data multiplied by units."""
     if np.ndim(value) == 2:
         return value * np.outer(unit, unit)

@@ -1,4 +1,7 @@
-"""What the drop-ins for scikit-learn's discriminant analyses have in common."""
+"""Base classes of the discriminants: moments of each class (by EM where values are missing), then Bayes' rule.
+
+`DiscriminantClassifier` is the base of all of them, `DropInDiscriminant` that of the drop-ins for scikit-learn's.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ from mercer._gpu import is_tensor, to_numpy
 from mercer._stored import optional, part_of, stored
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.base.generative import GenerativeClassifier, TakesTensors
+from mercer.base.generative import GenerativeClassifier, TensorClassifier
 from mercer.base.linear_form import LinearPiece
-from mercer.base.posterior import log, with_prior
+from mercer.base.posterior import log, add_log_prior
 from mercer.base.sources import fits_sources
 from mercer.base.validation import column_names, find_first, restore_on_failure
 from mercer.data.labels import encode_labels
@@ -34,50 +37,48 @@ from mercer.optim.em import MOST_STEPS, TOLERANCE, EMLabels, em_gaussian
 from mercer.stats import ByClass, FourthMoments, PatternMoments, ScatterMoments
 from mercer.stats.base import as_block
 
-# Classifiers with normal classes: moments of each class (by EM where values are missing), then Bayes' rule.
-
-#: fitted attributes that are known even while the parameters are not
-ALWAYS_KNOWN = frozenset({"statistic_", "classes_", "plan_", "n_features_in_", "feature_names_in_"})
+#: fitted attributes that exist even without parameters
+ALWAYS_FITTED = frozenset({"statistic_", "classes_", "plan_", "n_features_in_", "feature_names_in_"})
 
 
 class Densities(Protocol):
-    """p(x|y) of all classes."""
+    """The densities p(x|y) of all classes."""
 
     def score(self, X: Any) -> Array:
-        """log p(x|y) up to `base`: (rows, classes)."""
+        """Return log p(x|y) without `base`: (rows, classes)."""
 
     def base(self, X: Any) -> Array:
-        """What all classes have in common: (rows,)."""
+        """Return the part of log p(x|y) that is common to all classes: (rows,)."""
 
     def sample(self, codes: Array, rng: np.random.Generator) -> Array:
-        """One row for each class code."""
+        """Draw one row for each class code."""
 
     def linear_piece(self) -> LinearPiece:
-        """The features and weights with which rows are scored linearly."""
+        """Return the features and weights of rows in the linear form."""
 
 
-def _describes_its_columns(model: Any) -> bool:
-    """Whether the moments that a model keeps are of its own columns."""
+def _has_moments_of_its_columns(model: Any) -> bool:
+    """Whether the moments of a model are of its columns."""
     if not hasattr(model, "statistic_"):
         return True
     first = next(iter(model.statistic_.parts), None)
     return first is not None and (not isinstance(first, PatternMoments) or first.columns == model.n_features_in_)
 
 
-@stored(_describes_its_columns, tag=None, _flaw=optional(part_of(DataError)))
-class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
-    """Normal classes with full covariances, their own or a shared one.
+@stored(_has_moments_of_its_columns, tag=None, _flaw=optional(part_of(DataError)))
+class DiscriminantClassifier(TensorClassifier, GenerativeClassifier):
+    """Normal classes with full covariances, one for each or a shared one.
 
-    A model that has not seen enough rows for its covariances keeps what it has learnt and refuses to predict, so that
-    `partial_fit` can start with small batches; `fit` raises at once.
+    With too few rows for its covariances, a model stores its statistic and raises in `predict`, so that `partial_fit`
+    can start with small batches; `fit` raises at once.
     """
 
     _densities: Densities
     _priors: Array
-    #: why there are no densities, if so
+    #: the reason why there are no densities, if so
     _flaw: DataError | None = None
 
-    # What a concrete model says about itself.
+    # The methods that a model defines or overrides.
 
     @abstractmethod
     def _shares_covariance(self) -> bool:
@@ -85,11 +86,11 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
 
     @abstractmethod
     def _shrinkage(self) -> AnyShrinkage | None:
-        """How covariances are pulled, unless by Ledoit and Wolf's amounts."""
+        """Return the shrinkage of covariances, unless it is Ledoit and Wolf's."""
 
     @abstractmethod
     def _by_ledoit_wolf(self) -> bool:
-        """Whether they are pulled by Ledoit and Wolf's amounts, which need fourth moments."""
+        """Whether covariances are shrunk by Ledoit and Wolf's amounts, which need fourth moments."""
 
     @abstractmethod
     def _estimate(self, moments: Any) -> None:
@@ -97,10 +98,10 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
 
     @abstractmethod
     def _refuse_to_fit(self) -> None:
-        """Raise if there is too little to fit a classifier to."""
+        """Raise if there are too few rows or classes to fit to."""
 
     def _refuse_one_class(self, advice: str = "") -> None:
-        """There must be two classes at least."""
+        """Raise if there are fewer than two classes."""
         if len(self.classes_) < 2:
             raise DataError(
                 "The number of classes has to be greater than one. Got 1 class. All rows are of class "
@@ -108,14 +109,14 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
             )
 
     def _em_limits(self) -> tuple[float, int]:
-        """The gradient norm at which EM has converged, and the steps after which it gives up."""
+        """Return the gradient norm at which EM has converged, and the maximum number of steps."""
         return TOLERANCE, MOST_STEPS
 
     def _contributions(self) -> Array | None:
-        """What each class contributes to a shared covariance, if not its weight."""
+        """Return the share of each class in a shared covariance; None for its weight."""
         return None
 
-    # Learning.
+    # Fitting.
 
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -137,7 +138,7 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
         fourth = (FourthMoments.zero(k, d),) if self._by_ledoit_wolf() else ()
         return ByClass.zero(labels, (PatternMoments.zero(k, d), *fourth))
 
-    def _learnt_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
+    def _training_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
         if not self._by_ledoit_wolf():
             return self._block(X, rows)
         block = as_block(X[rows])
@@ -159,16 +160,16 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
         return mine, theirs
 
     def _store(self, statistic: ByClass) -> None:
-        for name in [name for name in vars(self) if name.endswith("_") and name not in ALWAYS_KNOWN]:
+        for name in [name for name in vars(self) if name.endswith("_") and name not in ALWAYS_FITTED]:
             delattr(self, name)
         self.statistic_, self.classes_, self._flaw = statistic, statistic.labels, None
         self._priors = self._class_priors()
         interruption: FitInterrupted | None = None
         try:
             with blas_for(self.n_features_in_):
-                solution, interruption = self._solved()
+                solution, interruption = self._solve_moments()
                 self._estimate(solution.value)
-                self._settle()
+                self._update_parameters()
         except DataError as flaw:
             self._flaw = flaw
             self.certificate_ = Certificate("closed form", math.inf, 0.0, f"there are no parameters: {flaw}")
@@ -177,11 +178,11 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
         if interruption is not None:
             raise interruption
 
-    def _solved(self) -> tuple[Solution, FitInterrupted | None]:
-        """The moments of the classes; of rows with gaps those to be expected, by EM."""
+    def _solve_moments(self) -> tuple[Solution, FitInterrupted | None]:
+        """Return the moments of the classes, for rows with gaps their expectations, by EM."""
         patterns = self._patterns()
         if patterns.complete:
-            return self._in_closed_form(patterns.full), None
+            return self._closed_form_solution(patterns.full), None
         self.plan_ = replace(self.plan_, path=f"{self._path()}, then EM on {len(patterns.patterns)} patterns of gaps")
         tolerance, most_steps = self._em_limits()
         try:
@@ -192,13 +193,13 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
                 shrinkage=self._shrinkage(),
                 tolerance=tolerance,
                 most_steps=most_steps,
-                words=self._words(),
+                words=self._labels(),
             )
         except FitInterrupted as interruption:
             return interruption.solution, interruption
         return solution, None
 
-    def _in_closed_form(self, moments: Any) -> Solution:
+    def _closed_form_solution(self, moments: Any) -> Solution:
         certificate = Certificate.closed_form("the parameters are a formula of the statistics of the data")
         return Solution(moments, certificate, ())
 
@@ -217,11 +218,11 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
         if (beyond := fourth.beyond_range()).any():
             column = column_names(self)[int(np.argwhere(beyond)[0, 1])]
             raise DegenerateDataError(
-                f"the numbers of column {column!r} are so large, or so small, that their fourth powers are no float64, "
+                f"the numbers of column {column!r} are so large, or so small, that their fourth powers overflow or underflow float64, "
                 "and Ledoit and Wolf's shrinkage adds these up; divide the column by its standard deviation."
             )
 
-    def _words(self) -> EMLabels:
+    def _labels(self) -> EMLabels:
         return EMLabels(column_names(self), [f"class {label!r}" for label in self.classes_.tolist()])
 
     # Predicting.
@@ -239,7 +240,7 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
         return log(self._priors)
 
     def _joint(self, block: tuple[Any, ...]) -> Array:
-        return with_prior(self._densities.score(block[0]), self._log_prior())  # type: ignore[no-any-return]
+        return add_log_prior(self._densities.score(block[0]), self._log_prior())  # type: ignore[no-any-return]
 
     def _log_base(self, block: tuple[Any, ...]) -> Array:
         return self._densities.base(block[0])
@@ -263,7 +264,7 @@ class DiscriminantClassifier(TakesTensors, GenerativeClassifier):
 
 
 class DropInDiscriminant(DiscriminantClassifier):
-    """Parameters `shrinkage` ("auto" is Ledoit and Wolf's), `covariance_estimator` and `store_covariance`."""
+    """A discriminant with the parameters `shrinkage`, `covariance_estimator` and `store_covariance` of scikit-learn."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"), None],
@@ -295,7 +296,7 @@ class DropInDiscriminant(DiscriminantClassifier):
         return super()._path() + by
 
     def _fit_source(self, source: Source) -> Any:
-        # an estimator of scikit-learn needs all rows of a class together
+        # a covariance_estimator needs all rows of a class at once
         return super()._fit_source(source) if self.covariance_estimator is None else NotImplemented
 
     def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> ByClass:
@@ -306,7 +307,7 @@ class DropInDiscriminant(DiscriminantClassifier):
             raise DataError(
                 "a covariance_estimator takes no sample_weight; leave one of them out, or use shrinkage, which does."
             )
-        if is_tensor(X):  # the estimator is scikit-learn's, and needs the rows in main memory
+        if is_tensor(X):  # the estimator needs the rows in main memory
             X, y = to_numpy(X), to_numpy(y)
         X, y = self._check_X(X, y, reset=False)
         codes = encode_labels(y)[1]
@@ -318,7 +319,7 @@ class DropInDiscriminant(DiscriminantClassifier):
         return last if isinstance(last, DelegatedCovariances) else None
 
     def _class_covariances(self, moments: ScatterMoments) -> Array:
-        """The covariance of each class, estimated as the parameters ask."""
+        """Return the covariance of each class, by the estimator or with the shrinkage given."""
         if (delegated := self._delegated()) is not None:
             return delegated.classes
         return class_covariances(moments, self._shrinkage(), self._fourth())

@@ -1,4 +1,4 @@
-"""`approximate=`: which features stand for a kernel (lecture 5), and how far that is from the kernel itself."""
+"""`approximate=`: the features that approximate a kernel (lecture 5), and their distance from the kernel."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from mercer._errors import KernelError
 from mercer._gpu import is_tensor, to_numpy
 from mercer._stored import stored
 from mercer._typing import Array
-from mercer.base.kernel_choice import sample_of
+from mercer.base.kernel_choice import sample_row_numbers
 from mercer.base.validation import fetch_rows
-from mercer.kernel_approximation._nystroem import Nystroem, landmarks_for, map_for
+from mercer.kernel_approximation._nystroem import Nystroem, choose_landmark_rows, make_nystroem_map
 from mercer.kernel_approximation._random_fourier import RandomFourierFeatures
 from mercer.kernel_approximation.fourier import FourierMap
-from mercer.kernel_approximation.function import MOST_LANDMARKS, WHITENED
-from mercer.kernel_approximation.nystroem_map import LandmarkMap, NystroemMap, trace_error
+from mercer.kernel_approximation.function import MAX_EIGEN_LANDMARKS, MAX_EXACT_ROWS
+from mercer.kernel_approximation.nystroem_map import LandmarkMap, NystroemMap, compute_trace_error
 from mercer.kernels import Kernel
 from mercer.kernels.inputs import count, take
 
-# Which features `approximate=` names; whether "auto" is to be exact is for others to say, who know what that costs.
-
-#: what `approximate` may be, in scikit-learn's language
+#: constraint on the parameter `approximate`, in scikit-learn's form
 APPROXIMATE = [StrOptions({"nystroem", "fourier", "auto"}), HasMethods(["fit", "transform"]), None]
-#: features of n rows: so many times √n, which is of the order that loses nothing to speak of (Rudi et al. 2015)
-PER_ROOT, FEWEST = 2.0, 100
+#: features of n rows, as a multiple of √n: an order at which the loss of accuracy is negligible (Rudi et al. 2015)
+FEATURES_PER_ROOT = 2.0
+#: least number of features, if there are as many rows
+MIN_FEATURES = 100
 
 
-def named_features(approximate: Any, n: int) -> Nystroem | RandomFourierFeatures | None:
-    """Features for n rows, not fitted yet; None stays None."""
-    components = min(n, max(FEWEST, int(PER_ROOT * np.sqrt(n))))
+def make_transformer(approximate: Any, n: int) -> Nystroem | RandomFourierFeatures | None:
+    """Return an unfitted transformer for n rows; None stays None."""
+    components = min(n, max(MIN_FEATURES, int(FEATURES_PER_ROOT * np.sqrt(n))))
     if approximate is None or isinstance(approximate, Nystroem | RandomFourierFeatures):
         return approximate
     if isinstance(approximate, str) and approximate == "nystroem":
@@ -50,12 +50,12 @@ def named_features(approximate: Any, n: int) -> Nystroem | RandomFourierFeatures
     )
 
 
-#: rows on which the exact model is fitted too, and as many to compare the two on
-SAMPLE = 500
+#: rows on which the exact model is fitted too, and rows on which the two are compared
+COMPARISON_SAMPLE = 500
 #: outputs of a model up to which the sample has that many rows
-OUTPUTS = 20
-#: a spread, beside the values themselves, that is rounding
-FLAT = 1e-9
+FULL_SAMPLE_OUTPUTS = 20
+#: spread of values, relative to their size, that is rounding
+FLAT_SPREAD = 1e-9
 
 Map = NystroemMap | LandmarkMap | FourierMap
 
@@ -63,22 +63,22 @@ Map = NystroemMap | LandmarkMap | FourierMap
 @stored()
 @dataclass(frozen=True)
 class Approximation:
-    """Which features stood for a kernel, and what that cost.
+    """The features that approximated a kernel, and the loss of accuracy.
 
     Attributes
     ----------
     kind : {"nystroem", "fourier"}
-        Of features.
+        Kind of features.
     n_components : int
-        How many numbers are made of a row.
+        Number of features.
     error : float
-        Of Nyström features what is left of the trace of the kernel matrix, relative to it; of Fourier features the root
-        mean square error of an entry, relative to √(k(x, x) k(z, z)). Both of a sample of the rows.
+        For Nyström features the share of the trace of the kernel matrix that is not explained; for Fourier features the
+        root mean square error of an entry, relative to √(k(x, x) k(z, z)). Both on a sample of the rows.
     distance : float
-        Of the predictions from those of the exact model, both fitted to a sample of `rows` rows: their root mean square
-        on as many others, relative to the spread of the exact ones. NaN where such a sample has no fit.
+        Root mean square difference between the predictions and those of the exact model, both fitted to a sample of
+        `rows` rows, on as many other rows, relative to the spread of the exact ones. NaN where the sample has no fit.
     rows : int
-        Of that sample.
+        Rows of that sample.
     """
 
     kind: str
@@ -88,106 +88,106 @@ class Approximation:
     rows: int
 
     def __str__(self) -> str:
-        what = "of the trace is left" if self.kind == "nystroem" else "is the error of an entry"
-        told = f"{self.n_components} {self.kind} features: {self.error:.2g} {what}; on {self.rows} rows "
+        measure = "of the trace is left" if self.kind == "nystroem" else "is the error of an entry"
+        text = f"{self.n_components} {self.kind} features: {self.error:.2g} {measure}; on {self.rows} rows "
         if np.isnan(self.distance):
-            return told + "predictions could not be compared with those of the exact model"
-        return told + f"predictions are {self.distance:.2g} of their spread away from those of the exact model"
+            return text + "predictions could not be compared with those of the exact model"
+        return text + f"predictions are {self.distance:.2g} of their spread difference from those of the exact model"
 
 
-def features_for(model: Any, kernel: Kernel, X: Any) -> Map | None:
-    """ψ with ψ(x)ᵀψ(z) close to k(x, z), as a model asks for it by `approximate`; None where it is to be exact."""
-    asked = features_asked(model, X)
-    return None if asked is None else features_of(asked, kernel, X)
+def fit_feature_map(model: Any, kernel: Kernel, X: Any) -> Map | None:
+    """Return ψ with ψ(x)ᵀψ(z) close to k(x, z) as a model's `approximate` sets it; None for an exact model."""
+    transformer = choose_transformer(model, X)
+    return None if transformer is None else fit_map_of(transformer, kernel, X)
 
 
-def features_of(asked: Nystroem | RandomFourierFeatures, kernel: Kernel, X: Any) -> Map:
-    """ψ of an unfitted transformer, for this kernel; the transformer's own kernel and γ are ignored."""
-    asked._validate_params()
-    if not isinstance(asked, Nystroem):
+def fit_map_of(transformer: Nystroem | RandomFourierFeatures, kernel: Kernel, X: Any) -> Map:
+    """Return ψ of an unfitted transformer, for this kernel; the transformer's own kernel and γ are ignored."""
+    transformer._validate_params()
+    if not isinstance(transformer, Nystroem):
         if not kernel.numeric:
-            kernel.spectrum(1)  # which says that there is none, before somebody complains that texts are no numbers
-        return clone(asked).set_params(kernel=kernel, gamma=None).fit(X)._map  # type: ignore[no-any-return]
-    if is_tensor(X) and min(asked.n_components, count(X)) > WHITENED:
-        return LandmarkMap(kernel, landmarks_for(kernel, asked, X))
-    map = map_for(kernel, asked, X)
-    # a kernel that is 0 has a feature that is
+            kernel.spectrum(1)  # raises an error that says so, before one about texts that are not numbers
+        return clone(transformer).set_params(kernel=kernel, gamma=None).fit(X)._map  # type: ignore[no-any-return]
+    if is_tensor(X) and min(transformer.n_components, count(X)) > MAX_EIGEN_LANDMARKS:
+        return LandmarkMap(kernel, choose_landmark_rows(kernel, transformer, X))
+    map = make_nystroem_map(kernel, transformer, X)
+    # a kernel that is 0 has one feature, 0
     return map if map.n_features else replace(map, back=np.zeros((len(map.back), 1)))
 
 
 def is_auto(model: Any) -> bool:
-    """Whether costs decide if features stand for the kernel."""
+    """Return whether costs decide if features approximate the kernel."""
     approximate = getattr(model, "approximate", None)
     return isinstance(approximate, str) and approximate == "auto"
 
 
-def features_asked(model: Any, X: Any) -> Nystroem | RandomFourierFeatures | None:
-    """Which features a model asks for by `approximate`; None where it is to be exact."""
+def choose_transformer(model: Any, X: Any) -> Nystroem | RandomFourierFeatures | None:
+    """Return the transformer that a model's `approximate` sets; None for an exact model."""
     approximate = model.approximate
     if is_auto(model):
-        approximate = None if _bearable(model, X) else "nystroem"
-    return named_features(approximate, count(X))
+        approximate = None if _is_bearable(model, X) else "nystroem"
+    return make_transformer(approximate, count(X))
 
 
-def _bearable(model: Any, X: Any) -> bool:
+def _is_bearable(model: Any, X: Any) -> bool:
     if is_tensor(X):
-        return count(X) <= WHITENED
+        return count(X) <= MAX_EIGEN_LANDMARKS
     return bool(mercer.estimate_cost(clone(model).set_params(approximate=None), X).bearable)
 
 
-def approximation(
+def assess_approximation(
     map: Map, kernel: Kernel, X: Any, values: Callable[[Any, Array, Any], tuple[Array, Array]], outputs: int = 1
 ) -> Approximation:
-    """What is known of a map from a sample of the rows.
+    """Return the errors of a map, from a sample of the rows.
 
     Parameters
     ----------
     values : callable
-        (rows, their numbers, other rows) ↦ values of the others from the exact model and the approximate one, both
-        fitted to the rows, each penalised as much beside them as it is beside all.
+        (rows, their positions, other rows) ↦ values of the others from the exact and the approximate model, both fitted
+        to the rows, with the same ratio of losses to penalty as the fit to all rows.
     outputs : int, default=1
-        How many decompositions of their kernel matrix a step of a fit takes: of many, the rows are fewer.
+        Decompositions of the kernel matrix in a step of a fit: the more, the fewer the rows.
     """
     if isinstance(map, LandmarkMap):
-        return _of_many_landmarks(map, X)
-    size = int(SAMPLE * min(1.0, np.sqrt(OUTPUTS / outputs)))
+        return _assess_landmarks(map, X)
+    size = int(COMPARISON_SAMPLE * min(1.0, np.sqrt(FULL_SAMPLE_OUTPUTS / outputs)))
     numbers = np.random.default_rng(0).permutation(count(X))[: 2 * size]
     half = -(-len(numbers) // 2)
     rows, others = np.sort(numbers[:half]), numbers[half:] if half < len(numbers) else numbers
     sample = fetch_rows(X, rows)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        distance = _distance(lambda: values(sample, rows, fetch_rows(X, others)))
-        error = _error(map, kernel, fetch_rows(X, sample_of(count(X), SAMPLE)))
+        distance = _compute_distance(lambda: values(sample, rows, fetch_rows(X, others)))
+        error = _compute_error(map, kernel, fetch_rows(X, sample_row_numbers(count(X), COMPARISON_SAMPLE)))
     kind = "nystroem" if isinstance(map, NystroemMap) else "fourier"
     return Approximation(kind, map.n_features, error, distance, half)
 
 
-def _of_many_landmarks(map: LandmarkMap, X: Any) -> Approximation:
-    """What is left of the trace, where that has room; an exact twin would take longer than the fit."""
-    rows, error = take(X, sample_of(count(X), SAMPLE)), float("nan")
-    if len(map.landmarks) <= MOST_LANDMARKS:
+def _assess_landmarks(map: LandmarkMap, X: Any) -> Approximation:
+    """Return the unexplained share of the trace where memory allows; an exact twin would take longer than the fit."""
+    rows, error = take(X, sample_row_numbers(count(X), COMPARISON_SAMPLE)), float("nan")
+    if len(map.landmarks) <= MAX_EXACT_ROWS:
         with suppress(ValueError, MemoryError):  # describing a fit must not make it fail
-            error = trace_error(to_numpy(map(rows)), map.kernel.diag(to_numpy(rows)))
+            error = compute_trace_error(to_numpy(map(rows)), map.kernel.diag(to_numpy(rows)))
     return Approximation("nystroem", map.n_features, error, float("nan"), 0)
 
 
-def _distance(values: Callable[[], tuple[Array, Array]]) -> float:
-    """Between values of two models, relative to the spread of the first; NaN where either cannot be fitted."""
+def _compute_distance(values: Callable[[], tuple[Array, Array]]) -> float:
+    """Return the distance between values of two models, relative to the spread of the first; NaN without a fit."""
     try:
         exact, approximate = values()
     except (ValueError, ArithmeticError, MemoryError):  # describing a fit must not make it fail
         return float("nan")
-    unit = max(float(np.abs(exact).max(initial=0.0)), np.finfo(float).tiny)  # whose square may be no number
+    unit = max(float(np.abs(exact).max(initial=0.0)), np.finfo(float).tiny)  # its square may overflow
     spread = float(np.sqrt(np.mean(((exact - exact.mean(axis=0)) / unit) ** 2)))
-    away = float(np.sqrt(np.mean(((exact - approximate) / unit) ** 2)))
-    return away / spread if not spread <= FLAT else away
+    difference = float(np.sqrt(np.mean(((exact - approximate) / unit) ** 2)))
+    return difference / spread if not spread <= FLAT_SPREAD else difference
 
 
-def _error(map: Map, kernel: Kernel, rows: Any) -> float:
+def _compute_error(map: Map, kernel: Kernel, rows: Any) -> float:
     features = map(rows)
     diagonal = kernel.diag(rows)
     if isinstance(map, NystroemMap):
-        return trace_error(features, diagonal)
+        return compute_trace_error(features, diagonal)
     off = (features @ features.T - kernel(rows)) / np.sqrt(np.outer(diagonal, diagonal))
     return float(np.sqrt(np.mean(off**2)))

@@ -1,4 +1,8 @@
-"""Kernel ridge regression: least squares with a penalty, in the features of a kernel."""
+"""Kernel ridge regression: least squares with an L2 penalty on a function of a kernel.
+
+Kernel, penalty and width may be chosen by leave-one-out or generalised cross-validation errors in closed form, and
+features may approximate the kernel (`approximate=…`, lecture 5).
+"""
 
 from __future__ import annotations
 
@@ -31,21 +35,37 @@ from mercer.base.kernel_choice import (
     width_of,
 )
 from mercer.base.kernel_comparison import refuse_no_kernel_matrix
-from mercer.base.kernel_rows import check_kernel_rows, kernel_plan, fetch_row_values, check_row_weight, rows_for_gamma
+from mercer.base.kernel_rows import check_kernel_rows, check_row_weight, fetch_row_values, kernel_plan, rows_for_gamma
 from mercer.base.linear import r_squared
 from mercer.base.sources import fits_sources
-from mercer.base.validation import Plan, check_finite_targets, forget_fit, fetch_tensor, is_sparse, restore_on_failure, refuse_no_target, tensor_plan
+from mercer.base.validation import (
+    Plan,
+    check_finite_targets,
+    fetch_tensor,
+    forget_fit,
+    is_sparse,
+    refuse_no_target,
+    restore_on_failure,
+    tensor_plan,
+)
 from mercer.families import IDENTITY, Gaussian
 from mercer.families.response import Response
-from mercer.kernel_approximation.approximate import APPROXIMATE, Map, features_asked, features_of
+from mercer.kernel_approximation.approximate import APPROXIMATE, Map, choose_transformer, fit_map_of
 from mercer.kernel_approximation.function import Function, KernelFunction
 from mercer.kernel_approximation.nystroem_map import LandmarkMap
 from mercer.kernels import Kernel, KernelHolder
-from mercer.kernels.gram import SIDE
+from mercer.kernels.gram import TILE_SIDE
 from mercer.kernels.inputs import take
 from mercer.linear_model.glm_response import MeanResponse
 from mercer.linear_model.glm_solve import SolverLimits
-from mercer.linear_model.kernel_fit import KernelData, KernelFit, KernelFitInterrupted, KernelProblemSpec, fit_kernel, kernel_convergence_warnings
+from mercer.linear_model.kernel_fit import (
+    KernelData,
+    KernelFit,
+    KernelFitInterrupted,
+    KernelProblemSpec,
+    fit_kernel,
+    kernel_convergence_warnings,
+)
 from mercer.linear_model.least_squares import checked_penalties
 from mercer.linear_model.ridge import squared_errors
 from mercer.matrices.mapped import MappedDesign
@@ -53,19 +73,19 @@ from mercer.optim.certificate import Solution
 from mercer.optim.leave_one_out import TallSpectrum, WideSpectrum, candidate_penalties, index_of_least
 from mercer.optim.span.mapped_newton import MappedFit
 from mercer.optim.span.mapped_ridge import MappedEigenvalues, MappedRidge
-from mercer.optim.span.ridge import DualFit, solve_by_eigenvalues, kernel_ridge
+from mercer.optim.span.ridge import DualFit, kernel_ridge, solve_by_eigenvalues
 from mercer.optim.span.spectrum import Eigenvalues, decompose_kernel
 from mercer.optim.span.system import RidgeSystem
 from mercer.optim.span.tensor_ridge import kernel_ridge as on_device
 
-# The kernel that the parameters of `KernelRidge` stand for, and the widths it may be tuned over.
+#: number of widths to try, with the one of the median distance in the middle
+N_WIDTHS = 7
+#: ratio of each width to the one before
+WIDTH_FACTOR = 4.0
 
-#: widths to try beside the one that the median distance suggests: so many, each so many times the last
-WIDTHS, FACTOR = 7, 4.0
 
-
-def ridge_kernel(model: Any, X: Any, gamma: Any) -> Kernel:
-    """The kernel of a model with another gamma: a number, None, or a rule that looks at X."""
+def make_kernel(model: Any, X: Any, gamma: Any) -> Kernel:
+    """Return the kernel of a model with another gamma: a number, None, or a rule that uses X."""
     kernel = model.kernel
     if isinstance(kernel, Kernel):
         return kernel
@@ -75,16 +95,16 @@ def ridge_kernel(model: Any, X: Any, gamma: Any) -> Kernel:
     return named_kernel(kernel, X, gamma=width, degree=model.degree, coef0=model.coef0)
 
 
-def is_several(gamma: Any) -> bool:
-    """Whether gamma is to be chosen: "loo", or several."""
+def is_choice_of_gamma(gamma: Any) -> bool:
+    """Return whether gamma is to be chosen: "loo", or several values."""
     return gamma == "loo" if isinstance(gamma, str) else gamma is not None and np.ndim(gamma) > 0
 
 
-def widths(model: Any, X: Any) -> Array:
-    """The widths to try."""
+def candidate_widths(model: Any, X: Any) -> Array:
+    """Return the widths to try."""
     if isinstance(model.gamma, str):
         middle = width_of("median", X)
-        return np.asarray(middle * FACTOR ** np.arange(-(WIDTHS // 2), WIDTHS // 2 + 1))
+        return np.asarray(middle * WIDTH_FACTOR ** np.arange(-(N_WIDTHS // 2), N_WIDTHS // 2 + 1))
     tried = np.asarray(model.gamma)
     if (
         tried.ndim != 1
@@ -96,9 +116,9 @@ def widths(model: Any, X: Any) -> Array:
     return np.asarray(tried, dtype=float)
 
 
-def with_width(model: Any, X: Any, gamma: float) -> Kernel:
-    """The kernel with one of the widths."""
-    kernel = None if model.kernel_ is None else ridge_kernel(model, X, gamma)
+def kernel_with_width(model: Any, X: Any, gamma: float) -> Kernel:
+    """Return the kernel with one of the widths."""
+    kernel = None if model.kernel_ is None else make_kernel(model, X, gamma)
     if kernel is None or "gamma" not in kernel.get_params(deep=False):
         name = "a precomputed matrix" if kernel is None else repr(kernel)
         raise KernelError(
@@ -108,64 +128,60 @@ def with_width(model: Any, X: Any, gamma: float) -> Kernel:
     return kernel.replaced(gamma=gamma)
 
 
-# What kernel ridge regression is fitted to: rows that have a weight, and targets of about 1.
-
-
 @dataclass(frozen=True, eq=False)
-class RidgeTargets:
-    """Rows, or their kernel matrix; targets, (n, targets); and weights."""
+class RidgeData:
+    """Rows, or their kernel matrix; targets of shape (n, targets); and weights."""
 
     X: Any
     Y: Array
     weight: Array | None
 
     @cached_property
-    def seen(self) -> Array:
-        """Rows with a weight: others have the coefficient 0."""
+    def weighted_rows(self) -> Array:
+        """Return the rows with a weight; others have the coefficient 0."""
         return np.arange(len(self.Y)) if self.weight is None else np.flatnonzero(self.weight)
 
     @cached_property
     def unit(self) -> float:
-        """A power of 2 about as large as the targets, whose squares might be no numbers."""
+        """Return a power of 2 about as large as the targets, whose squares may overflow."""
         largest = float(np.abs(self.Y).max(initial=0.0))
         return 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
 
     def squared(self, errors: Array) -> Array:
-        """Squared errors in the units of the targets; inf where these are too large for squares."""
+        """Return squared errors in the units of the targets; inf where these overflow."""
         with np.errstate(over="ignore"):
             return np.asarray(errors * self.unit * self.unit)
 
     @cached_property
     def rows(self) -> Any:
-        """Those with a weight."""
-        return self.X if len(self.seen) == len(self.Y) else take(self.X, self.seen)
+        """Return the rows with a weight."""
+        return self.X if len(self.weighted_rows) == len(self.Y) else take(self.X, self.weighted_rows)
 
     @cached_property
     def data(self) -> KernelData:
-        """Of these rows: targets of about 1, and weights."""
-        return KernelData(self.Y / self.unit, self.weight).take(self.seen)
+        """Return the targets of these rows, scaled to about 1, and their weights."""
+        return KernelData(self.Y / self.unit, self.weight).take(self.weighted_rows)
 
     def system(self, kernel: Kernel | None) -> RidgeSystem:
-        """The equations for a kernel; without one X is its matrix."""
-        Y, weight, seen = self.data.y, self.data.weight, self.seen
+        """Return the linear system for a kernel; without one, X is its matrix."""
+        Y, weight, weighted_rows = self.data.y, self.data.weight, self.weighted_rows
         if kernel is None:
-            return RidgeSystem.given(self.X if len(seen) == len(self.Y) else self.X[np.ix_(seen, seen)], Y, weight)
+            return RidgeSystem.given(
+                self.X if len(weighted_rows) == len(self.Y) else self.X[np.ix_(weighted_rows, weighted_rows)], Y, weight
+            )
         return RidgeSystem.of(kernel, self.rows, Y, weight)
 
-    def finished(self, solution: Solution) -> Solution:
-        """With coefficients for all rows, in the units of the targets."""
+    def complete(self, solution: Solution) -> Solution:
+        """Return a solution with coefficients for all rows, in the units of the targets."""
         coefficients = np.zeros(self.Y.shape)
-        coefficients[self.seen] = self.unit * solution.value.coefficients
+        coefficients[self.weighted_rows] = self.unit * solution.value.coefficients
         return replace(solution, value=replace(solution.value, coefficients=coefficients))
-
-
-# Choosing the penalty and the width of kernel ridge regression by errors that are known in closed form.
 
 
 @stored(alpha=reals(), alphas=reals("a"), errors=reals("a"))
 @dataclass(frozen=True, eq=False)
-class Tried:
-    """One kernel with its best penalty, for each target, and the errors of all that were tried."""
+class TunedKernel:
+    """A kernel with its best penalty, for each target, and the errors of all penalties tried."""
 
     kernel: Any
     eigenvalues: Eigenvalues | MappedEigenvalues
@@ -175,30 +191,32 @@ class Tried:
     errors: Array
 
     def left_out(self) -> Array:
-        """Predictions of the rows, each from all others: (n, targets)."""
+        """Return the predictions of the rows, each from all others, of shape (n, targets)."""
         each = np.unique(self.alpha)
         errors = np.concatenate(list(self.eigenvalues.leave_one_out().errors(each, lambda found: found.values)))
         own = np.searchsorted(each, self.alpha)
         return np.asarray(self.eigenvalues.system.Y - errors[:, np.arange(len(own)), own])
 
 
-def best_of(tried: Iterable[tuple[Any, RidgeSystem | MappedRidge]], alpha: Any, method: str) -> tuple[Tried, Array]:
-    """The kernel with the smallest error, and the errors of all; `alpha` is None where it is to be chosen too.
+def choose_kernel(
+    systems: Iterable[tuple[Any, RidgeSystem | MappedRidge]], alpha: Any, method: str
+) -> tuple[TunedKernel, Array]:
+    """Return the kernel with the smallest error, and the errors of all; `alpha` is None where it is chosen too.
 
-    One decomposition for each kernel; only the best one is kept.
+    Each kernel takes one decomposition, of which only the best one is kept.
     """
     best, errors = None, []
-    for kernel, system in tried:
-        one = _tried(kernel, system, alpha, method)
-        errors.append(one.error)
-        if best is None or one.error < best.error:
-            best = one
-        del one
+    for kernel, system in systems:
+        tuned = _tune_penalty(kernel, system, alpha, method)
+        errors.append(tuned.error)
+        if best is None or tuned.error < best.error:
+            best = tuned
+        del tuned
     assert best is not None
     return best, np.array(errors)
 
 
-def _tried(kernel: Any, system: RidgeSystem | MappedRidge, alpha: Any, method: str) -> Tried:
+def _tune_penalty(kernel: Any, system: RidgeSystem | MappedRidge, alpha: Any, method: str) -> TunedKernel:
     if len(system) < 2:
         raise DataError(
             f"Found array with {len(system)} sample(s) while a minimum of 2 is required to leave one out: n_samples = "
@@ -213,42 +231,42 @@ def _tried(kernel: Any, system: RidgeSystem | MappedRidge, alpha: Any, method: s
     spectrum = decomposed.leave_one_out()
     if alpha is None:
         alphas = candidate_penalties(spectrum)
-        errors = _errors(spectrum, alphas, method).mean(axis=1)
+        errors = _compute_errors(spectrum, alphas, method).mean(axis=1)
         best = index_of_least(spectrum, alphas, errors)
-        return Tried(kernel, decomposed, np.full(system.Y.shape[1], alphas[best]), float(errors[best]), alphas, errors)
+        return TunedKernel(
+            kernel, decomposed, np.full(system.Y.shape[1], alphas[best]), float(errors[best]), alphas, errors
+        )
     alphas, place = np.unique(alpha, return_inverse=True)
-    errors = _errors(spectrum, alphas, method)[place, np.arange(len(place))]
-    return Tried(kernel, decomposed, alpha, float(errors.mean()), alphas, np.array([errors.mean()]))
+    errors = _compute_errors(spectrum, alphas, method)[place, np.arange(len(place))]
+    return TunedKernel(kernel, decomposed, alpha, float(errors.mean()), alphas, np.array([errors.mean()]))
 
 
-def _errors(spectrum: WideSpectrum | TallSpectrum, alphas: Array, method: str) -> Array:
-    """(penalties, targets)."""
+def _compute_errors(spectrum: WideSpectrum | TallSpectrum, alphas: Array, method: str) -> Array:
+    """Return the errors of shape (penalties, targets)."""
     return spectrum.generalised(alphas) if method == "gcv" else squared_errors(spectrum, spectrum.rows, alphas)
 
 
-# `KernelRidge(approximate=…)`: the same objective over functions of features that stand for the kernel (lecture 5).
-
-#: standard errors at which a fit has converged, and steps after which it is left at that
-LIMITS = SolverLimits(1e-8, 100)
+#: distance from the optimum, in standard errors, at which a fit on features has converged, and its steps at most
+FEATURE_LIMITS = SolverLimits(1e-8, 100)
 
 
 class RidgeFeatures(NamedTuple):
-    """A kernel, and the features that stand for it."""
+    """A kernel, and the features that approximate it."""
 
     kernel: Kernel
     map: Map
 
 
 @dataclass(frozen=True, eq=False)
-class OnFeatures:
-    """A task, and the features that are asked for, whatever the kernel will be."""
+class ApproximateRidge:
+    """The data of a fit on features, and the unfitted transformer, whatever the kernel will be."""
 
-    task: RidgeTargets
-    asked: Any
+    task: RidgeData
+    transformer: Any
 
     @classmethod
-    def of(cls, model: Any, task: RidgeTargets) -> OnFeatures | None:
-        """None where the model is to be exact."""
+    def of(cls, model: Any, task: RidgeData) -> ApproximateRidge | None:
+        """Return None where the model is exact."""
         if model.approximate is None:
             return None
         if is_precomputed(model.kernel):
@@ -256,51 +274,51 @@ class OnFeatures:
                 "approximate needs rows to compare, but kernel='precomputed' has all of their kernel matrix already; "
                 "give X and a kernel, or approximate=None."
             )
-        asked = features_asked(model, task.X)
-        return None if asked is None else cls(task, asked)
+        transformer = choose_transformer(model, task.X)
+        return None if transformer is None else cls(task, transformer)
 
     def features(self, kernel: Kernel) -> RidgeFeatures:
-        return RidgeFeatures(kernel, features_of(self.asked, kernel, self.task.rows))
+        return RidgeFeatures(kernel, fit_map_of(self.transformer, kernel, self.task.rows))
 
     def system(self, kernel: Kernel) -> tuple[RidgeFeatures, MappedRidge]:
-        """What penalties are chosen by."""
+        """Return the features of a kernel, and the problem by which penalties are chosen."""
         chosen = self.features(kernel)
-        assert not isinstance(chosen.map, LandmarkMap)  # which is of tensors, and nothing is chosen among these
+        assert not isinstance(chosen.map, LandmarkMap)  # it is for tensors, for which nothing is chosen
         design = MappedDesign(chosen.map.tiles(self.task.rows), chosen.map.back, intercept=False)
         return chosen, MappedRidge(design, self.task.data.y, self.task.data.weight)
 
     def fit(self, features: RidgeFeatures, alpha: Array, start: Array | None = None) -> KernelFit:
-        """Solve, from coefficients of the features if there are any already; targets are in units of the task."""
+        """Solve, from coefficients of the features if there are any; targets are in units of the data."""
         kind = MeanResponse(Response(Gaussian(), IDENTITY))
-        machine = KernelProblemSpec(features.kernel, kind, alpha, False, LIMITS, map=features.map)
+        machine = KernelProblemSpec(features.kernel, kind, alpha, False, FEATURE_LIMITS, map=features.map)
         begin = None if start is None else MappedFit(start, np.zeros(0))
         return fit_kernel(machine, self.task.rows, self.task.data, start=begin)
 
 
-SPARSE = ("csr", "csc")
+SPARSE_FORMATS = ("csr", "csc")
 
 
 #: penalties that a comparison tries where folds are needed, the usual one first
-STRENGTHS = (0.1, 0.001, 0.01, 1.0, 10.0, 100.0)
+CANDIDATE_ALPHAS = (0.1, 0.001, 0.01, 1.0, 10.0, 100.0)
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
     """Yield a model of a target in standard units: there is no intercept.
 
-    To leave out each row in turn has a closed form, but says nothing where rows of the same group are left in.
+    Leave-one-out errors have a closed form, but are no estimate where rows of the same group remain in the fit.
     """
     if question.has_texts:
         return
-    searches = question.rows <= kernel_choice.EIGENVALUES
+    searches = question.rows <= kernel_choice.MOST_ROWS_OF_EIGENVALUES
     alpha = "loo" if searches and question.inner is None else 0.1
     yield Candidate(
         KernelRidge(alpha=alpha, kernel="rbf", gamma="median"),
         72,
         "array",
-        search=("alpha", STRENGTHS) if searches and question.inner is not None else None,
+        search=("alpha", CANDIDATE_ALPHAS) if searches and question.inner is not None else None,
         scale=question.is_sparse,
         standardize_target=True,
-        most_rows=kernel_choice.FACTOR,
+        most_rows=kernel_choice.MOST_ROWS_OF_FACTOR,
     )
 
 
@@ -311,7 +329,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.kernels.kernel_ridge",
     cost="mercer.cost.work.kernel_ridge",
-    objective="mercer.kernel_ridge.objectives.refuse_second_kernel",
+    objective="mercer.kernel_ridge.objectives.raise_for_second_kernel",
 )
 @stored(
     **FITTED | FITTED_ROWS,
@@ -339,7 +357,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         are known from one eigendecomposition of the kernel matrix.
     kernel : str, Kernel or callable, default="linear"
         A name, which `gamma`, `degree` and `coef0` go with; a kernel of `mercer.kernels`, which has parameters of its
-        own; a function of two rows or of two matrices; or "precomputed", for which X is the kernel matrix.
+        own; a function of two rows or of two matrices; or "precomputed", where X is the kernel matrix.
     gamma : float, {"scale", "auto", "median", "loo"}, array-like or None, default=None
         γ of the kernel; None means its own default. "median" is that of the median distance. Of several numbers the
         one with the smallest error is chosen, together with `alpha`, at one decomposition for each; "loo" means
@@ -349,11 +367,11 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
     coef0 : float, default=1
         The constant of a polynomial or sigmoid.
     kernel_params : dict, default=None
-        More arguments of a function that is the kernel.
+        Additional arguments of a function that is the kernel.
     approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
-        Features that stand in for the kernel, for up to millions of rows. A transformer brings its own parameters; a
-        name means about 2√n features. "auto" is exact where that takes only seconds. `approximation_` says how much
-        accuracy is lost; `alpha` has to be above 0.
+        Features that approximate the kernel, for up to millions of rows. A transformer brings its own parameters; a
+        name means about 2√n features. "auto" is exact where that takes only seconds. `approximation_` reports the
+        loss of accuracy; `alpha` has to be above 0.
 
     Attributes
     ----------
@@ -375,18 +393,18 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
     gammas_, gamma_errors_ : ndarray of shape (n_gammas,)
         The γ tried, and the error of each with its best alpha, if there were several.
     loo_predictions_ : ndarray of the shape of y
-        What all other rows predict for each row, if anything was chosen.
+        Prediction of each row from all others, if anything was chosen.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     approximation_ : Approximation
-        How far features that stand for the kernel are from it, if they do.
+        Distance of the features from the kernel, if they approximate it.
     certificate_ : Certificate
-        The residual of the linear system relative to y; with features that stand for the kernel, the distance to the
-        optimum.
+        The residual of the linear system relative to y; with features that approximate the kernel, the distance from
+        the optimum.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
 
     Examples
     --------
@@ -412,7 +430,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         "kernel_params": [dict, None],
         "approximate": APPROXIMATE,
     }
-    #: of an approximate fit
+    #: function of an approximate fit
     _function: Function | None = None
 
     def __init__(
@@ -441,7 +459,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or sequence
-            Training rows; the kernel matrix if `kernel` is "precomputed"; a sequence of things if it compares things.
+            Training rows; the kernel matrix if `kernel` is "precomputed"; a sequence of objects if it compares these.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
         sample_weight : float or array-like of shape (n_samples,), default=None
@@ -455,13 +473,13 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         with restore_on_failure(self):
             self._validate_params()
             forget_fit(self)
-            X, y, weight = self._checked(X, y, sample_weight)
-            task = RidgeTargets(X, y.reshape(len(y), -1), weight)
-            features = OnFeatures.of(self, task)
+            X, y, weight = self._validate(X, y, sample_weight)
+            task = RidgeData(X, y.reshape(len(y), -1), weight)
+            features = ApproximateRidge.of(self, task)
             if features is None:
-                self._learn(task, y)
+                self._fit_exactly(task, y)
             else:
-                self._learn_on_features(features, y)
+                self._fit_on_features(features, y)
             if self._is_tuned:
                 self._complete_left_out(task, y)
         return self
@@ -480,10 +498,12 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
             Predicted values.
         """
         check_is_fitted(self)
-        return self._values(check_kernel_rows(self, plain_kernel(self.kernel), X, reset=False, accept_sparse=SPARSE))
+        return self._values(
+            check_kernel_rows(self, plain_kernel(self.kernel), X, reset=False, accept_sparse=SPARSE_FORMATS)
+        )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² of the predictions.
+        """Return R² of the predictions.
 
         Parameters
         ----------
@@ -511,45 +531,45 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         values: Array = function.values(X)
         return values.reshape(-1, *self.dual_coef_.shape[1:])
 
-    # Learning.
+    # Fitting.
 
-    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
+    def _validate(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
         refuse_no_target(self, y)
-        asked: dict[str, Any] = {"accept_sparse": SPARSE, "y_numeric": True, "multi_output": True}
+        options: dict[str, Any] = {"accept_sparse": SPARSE_FORMATS, "y_numeric": True, "multi_output": True}
         sample_weight = fetch_row_values(sample_weight, X, "sample_weight")
         if is_tensor(X) and (self._is_tuned or is_precomputed(self.kernel) or np.any(np.equal(self.alpha, 0))):
-            # by decompositions, for which few rows are no work
+            # these are fitted on the CPU, by decompositions that take no time for few rows
             X, y = fetch_tensor(X), fetch_row_values(y, X, "y")
-        X, y = check_kernel_rows(self, plain_kernel(self.kernel), X, y, reset=True, **asked)
+        X, y = check_kernel_rows(self, plain_kernel(self.kernel), X, y, reset=True, **options)
         if is_precomputed(self.kernel):
             X = X.toarray() if is_sparse(X) else X
             refuse_no_kernel_matrix(X, "the kernel matrix")
             self.kernel_: Kernel | None = None
         else:
-            gamma = None if is_several(self.gamma) else self.gamma
-            self.kernel_ = ridge_kernel(self, rows_for_gamma(X, gamma) if is_tensor(X) else X, gamma)
+            gamma = None if is_choice_of_gamma(self.gamma) else self.gamma
+            self.kernel_ = make_kernel(self, rows_for_gamma(X, gamma) if is_tensor(X) else X, gamma)
         y = check_finite_targets(y)
         return X, y, check_row_weight(sample_weight, y)
 
     @property
     def _is_tuned(self) -> bool:
-        return isinstance(self.alpha, str) or is_several(self.gamma)
+        return isinstance(self.alpha, str) or is_choice_of_gamma(self.gamma)
 
-    def _learn(self, task: RidgeTargets, y: Array) -> None:
+    def _fit_exactly(self, task: RidgeData, y: Array) -> None:
         try:
-            solution, interruption = self._solved(task), None
+            solution, interruption = self._solve(task), None
         except FitInterrupted as interrupted:
             solution, interruption = interrupted.solution, interrupted
-        self._store(task.finished(solution), task.X, y)
+        self._store(task.complete(solution), task.X, y)
         if interruption is not None:
             raise interruption
         self._warn(solution)
 
-    def _alpha(self, task: RidgeTargets) -> Array | None:
-        """Of each target; None if it is to be chosen."""
+    def _alpha(self, task: RidgeData) -> Array | None:
+        """Return the penalty of each target; None if it is to be chosen."""
         return None if isinstance(self.alpha, str) else checked_penalties(self.alpha, task.Y.shape[1])
 
-    def _solved(self, task: RidgeTargets) -> Solution:
+    def _solve(self, task: RidgeData) -> Solution:
         alpha = self._alpha(task)
         if alpha is None or self._is_tuned:
             best = self._best(task, alpha, lambda kernel: (kernel, task.system(kernel)))
@@ -562,28 +582,28 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
             return on_device(self.kernel_, task.rows, task.data.y, task.data.weight, alpha)
         return kernel_ridge(task.system(self.kernel_), alpha)
 
-    def _best(self, task: RidgeTargets, alpha: Array | None, system: Callable[[Any], tuple[Any, Any]]) -> Tried:
-        """Of all penalties and widths, and what is known of them."""
+    def _best(self, task: RidgeData, alpha: Array | None, system: Callable[[Any], tuple[Any, Any]]) -> TunedKernel:
+        """Choose among all penalties and widths, and store what was tried."""
         method = "gcv" if isinstance(self.alpha, str) and self.alpha == "gcv" else "loo"
         kernels = [self.kernel_]
-        if is_several(self.gamma):
-            self.gammas_ = widths(self, task.X)
-            kernels = [with_width(self, task.X, float(gamma)) for gamma in self.gammas_]
-        best, errors = best_of(map(system, kernels), alpha, method)
-        if is_several(self.gamma):
+        if is_choice_of_gamma(self.gamma):
+            self.gammas_ = candidate_widths(self, task.X)
+            kernels = [kernel_with_width(self, task.X, float(gamma)) for gamma in self.gammas_]
+        best, errors = choose_kernel(map(system, kernels), alpha, method)
+        if is_choice_of_gamma(self.gamma):
             self.gamma_errors_ = task.squared(errors)
             self.gamma_ = float(self.gammas_[np.argmin(errors)])
         if alpha is None:
             self.alphas_, self.alpha_errors_ = best.alphas, task.squared(best.errors)
         self._keep_alpha(best.alpha)
         self.loo_predictions_ = np.full(task.Y.shape, np.nan)
-        self.loo_predictions_[task.seen] = task.unit * best.left_out()
+        self.loo_predictions_[task.weighted_rows] = task.unit * best.left_out()
         return best
 
-    def _learn_on_features(self, features: OnFeatures, y: Array) -> None:
+    def _fit_on_features(self, features: ApproximateRidge, y: Array) -> None:
         task, start = features.task, None
         alpha = self._alpha(task)
-        assert self.kernel_ is not None  # features stand for one
+        assert self.kernel_ is not None  # features approximate one
         if alpha is None or self._is_tuned:
             best = self._best(task, alpha, features.system)
             assert isinstance(best.eigenvalues, MappedEigenvalues)
@@ -598,10 +618,10 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
             self._store_features(stop.fit, task, y)
             raise
         self._store_features(fit, task, y)
-        for caution in kernel_convergence_warnings(fit, LIMITS):
+        for caution in kernel_convergence_warnings(fit, FEATURE_LIMITS):
             warn(caution)
 
-    def _store_features(self, fit: KernelFit, task: RidgeTargets, y: Array) -> None:
+    def _store_features(self, fit: KernelFit, task: RidgeData, y: Array) -> None:
         function, X = replace(fit.function, alpha=task.unit * fit.function.alpha), task.X
         self._function, self.X_fit_ = function, function.rows
         self.dual_coef_ = function.alpha[:, 0] if y.ndim == 1 else function.alpha
@@ -618,7 +638,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         self.X_fit_ = to_numpy(X) if is_tensor(X) else X
         self.dual_coef_, self._function = fit.coefficients.reshape(y.shape), None
         self.certificate_ = solution.certificate
-        blocks = len(row_blocks(len(y), SIDE))
+        blocks = len(row_blocks(len(y), TILE_SIDE))
         if is_tensor(X):
             self.plan_ = tensor_plan(fit.path, X)
         else:
@@ -628,7 +648,7 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
         if solution.value.singular:
             warn(
                 "Singular matrix in solving dual problem. Using least-squares solution instead. The kernel matrix plus "
-                f"alpha has eigenvalues of 0 or less: raise alpha, or look at the kernel. {solution.certificate}.",
+                f"alpha has eigenvalues of 0 or less: raise alpha, or change the kernel. {solution.certificate}.",
                 UserWarning,
             )
         elif not solution.certificate.holds:
@@ -639,9 +659,9 @@ class KernelRidge(KernelHolder, MultiOutputMixin, RegressorMixin, BaseEstimator)
                 LinAlgWarning,
             )
 
-    def _complete_left_out(self, task: RidgeTargets, y: Array) -> None:
-        """Rows without a weight are left out of any fit, so that the model itself predicts them."""
-        rest = np.setdiff1d(np.arange(len(task.Y)), task.seen)
+    def _complete_left_out(self, task: RidgeData, y: Array) -> None:
+        """Predict rows without a weight by the model itself, since they are left out of every fit."""
+        rest = np.setdiff1d(np.arange(len(task.Y)), task.weighted_rows)
         if len(rest):
             self.loo_predictions_[rest] = self._values(take(task.X, rest)).reshape(len(rest), -1)
         self.loo_predictions_ = self.loo_predictions_.reshape(y.shape)

@@ -19,14 +19,14 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import DECIDES_ONLY, traits
 from mercer.base.fitted_fields import FITTED, FITTED_ROWS
-from mercer.base.kernel_rows import check_kernel_rows, refuse_no_kernel, check_row_weight
+from mercer.base.kernel_rows import check_kernel_rows, check_row_weight, refuse_no_kernel
 from mercer.base.progress import Progress, watch_fit
 from mercer.base.sources import fits_sources
-from mercer.base.validation import Plan, is_sparse, restore_on_failure, refuse_no_target, refuse_one_class
+from mercer.base.validation import Plan, is_sparse, refuse_no_target, refuse_one_class, restore_on_failure
 from mercer.data.labels import encode_labels
 from mercer.kernel_approximation.function import KernelFunction
 from mercer.kernel_ridge._kernelize import KernelModel
-from mercer.kernel_ridge.perceptron_solver import KernelPocket, KernelUnit, kept_rows
+from mercer.kernel_ridge.perceptron_solver import KernelPocket, KernelUnit, cache_rows
 from mercer.kernels import Gram, kernel_from
 from mercer.kernels.inputs import count, take
 from mercer.linear_model import LinearThreshold, Perceptron
@@ -37,54 +37,52 @@ from mercer.optim.row_order_loops import shuffle
 from mercer.optim.span.kernel_rows import KernelRows
 from mercer.optim.stochastic import shuffle_rows
 
-# How perceptrons learn in the span of their rows: the lectures' rule, and scikit-learn's.
 
-
-class KernelLesson(NamedTuple):
-    """Rows by their kernel matrix, and for each unit which of them it is to answer to."""
+class PerceptronProblem(NamedTuple):
+    """Rows by their kernel matrix, and their classes."""
 
     rows: KernelRows
     codes: Array
     classes: Array
     weight: Array
-    sparse: bool
+    is_sparse_input: bool
 
     @property
     def targets(self) -> list[Array]:
-        """±1, for the second of two classes or for each of several."""
+        """Return ±1 for each row, for the second of two classes or for each of several."""
         wanted = [1] if len(self.classes) == 2 else range(len(self.classes))
         return [np.where(self.codes == k, 1.0, -1.0) for k in wanted]
 
 
-class KernelLearnt(NamedTuple):
-    """α and intercept of each unit, the passes made, mistakes left, and what to say of those."""
+class PerceptronResult(NamedTuple):
+    """α and intercept of each unit, the passes made, the mistakes left, and a warning about these."""
 
     alpha: Array
     intercept: Array
     passes: int
     mistakes: float
-    caution: str | None
+    warning: str | None
 
 
 class KernelPerceptronRule(ABC):
-    """How the perceptron that it was made from learns."""
+    """Learning rule of the perceptron that the model was made from."""
 
     @abstractmethod
-    def learn(self, lesson: KernelLesson, progress: Progress | None) -> KernelLearnt:
-        """Pass after pass over the rows."""
+    def learn(self, problem: PerceptronProblem, progress: Progress | None) -> PerceptronResult:
+        """Learn from the rows, pass after pass."""
 
 
 @dataclass(frozen=True)
-class OfLinearThreshold(KernelPerceptronRule):
-    """The lectures' rule: until no row is on the wrong side; the best so far is kept."""
+class KernelThresholdRule(KernelPerceptronRule):
+    """The lectures' rule: pass until no row is on the wrong side; the best function is kept."""
 
     model: LinearThreshold
 
-    def learn(self, lesson: KernelLesson, progress: Progress | None) -> KernelLearnt:
+    def learn(self, problem: PerceptronProblem, progress: Progress | None) -> PerceptronResult:
         model, incremental = self.model, self.model.mode == "incremental"
         units = [
-            KernelUnit(lesson.rows, y, lesson.weight, float(model.fit_intercept), zero_is_positive=True)
-            for y in lesson.targets
+            KernelUnit(problem.rows, y, problem.weight, float(model.fit_intercept), zero_is_positive=True)
+            for y in problem.targets
         ]
         pockets = [KernelPocket(unit, average=model.average) for unit in units]
         rate = LearningRate(1.0 if model.rate == "auto" else float(model.rate), model.decay or 0.0)
@@ -93,100 +91,107 @@ class OfLinearThreshold(KernelPerceptronRule):
         try:
             while passes < model.max_iter and not done:
                 if incremental:
-                    self._pass(lesson, units, rate, passes, rng)
-                # a step over all rows shows at the next look at them
-                done = self._looked(pockets) and model.tol is not None
+                    self._pass(problem, units, rate, passes, rng)
+                # the effect of a step over all rows is measured in the next pass
+                done = self._update_pockets(pockets) and model.tol is not None
                 if not incremental and not done:
                     for unit in units:
                         unit.step_over(rate.after(passes))
                 passes += 1
-                _tell(progress, passes, units)
+                _report_progress(progress, passes, units)
             if not done and not incremental:
-                done = self._looked(pockets)
+                done = self._update_pockets(pockets)
         except KeyboardInterrupt:
-            stopped = self._learnt(units, pockets, passes)
+            stopped = self._collect(units, pockets, passes)
             raise FitInterrupted("stopped by the user; the best function found so far is kept.", stopped) from None
-        return self._learnt(units, pockets, passes)
+        return self._collect(units, pockets, passes)
 
     def _pass(
-        self, lesson: KernelLesson, units: list[KernelUnit], rate: LearningRate, passes: int, rng: np.random.Generator
+        self,
+        problem: PerceptronProblem,
+        units: list[KernelUnit],
+        rate: LearningRate,
+        passes: int,
+        rng: np.random.Generator,
     ) -> None:
-        n = len(lesson.codes)
+        n = len(problem.codes)
         order = shuffle_rows(n, rng) if self.model.shuffle else np.arange(n)
         for unit in units:
             unit.pass_over(order, rate, passes)
 
-    def _looked(self, pockets: list[KernelPocket]) -> bool:
-        perfect = [pocket.look() for pocket in pockets]  # a look at each
+    def _update_pockets(self, pockets: list[KernelPocket]) -> bool:
+        perfect = [pocket.update() for pocket in pockets]  # update every pocket
         return all(perfect)
 
-    def _learnt(self, units: list[KernelUnit], pockets: list[KernelPocket], passes: int) -> KernelLearnt:
-        if self.model.tol is None:  # all passes were asked for, and where they led
+    def _collect(self, units: list[KernelUnit], pockets: list[KernelPocket], passes: int) -> PerceptronResult:
+        if self.model.tol is None:  # all passes are made, and the last function counts
             last = [unit.function(average=self.model.average) for unit in units]
             found = [(alpha, intercept) for alpha, intercept, _ in last]
-            counts = [unit.wrong(scores=scores).sum() for unit, (_, _, scores) in zip(units, last, strict=True)]
+            counts = [unit.is_wrong(scores=scores).sum() for unit, (_, _, scores) in zip(units, last, strict=True)]
         else:
             found = [(pocket.alpha, pocket.intercept) for pocket in pockets]
             counts = [pocket.mistakes for pocket in pockets]
         mistakes = float(sum(counts))
-        caution = None
+        warning = None
         if self.model.tol is not None and mistakes > 0:
-            caution = (
+            warning = (
                 f"the perceptron has found no function without mistakes: {mistakes:g} are left after {passes} passes. "
                 f"Allow more of them (max_iter={10 * passes}), or use a kernel of more features: a narrower RBF, say."
             )
         alpha = np.column_stack([alpha for alpha, _ in found])
-        return KernelLearnt(alpha, np.array([intercept for _, intercept in found]), max(1, passes), mistakes, caution)
+        return PerceptronResult(
+            alpha, np.array([intercept for _, intercept in found]), max(1, passes), mistakes, warning
+        )
 
 
 @dataclass(frozen=True)
-class OfPerceptron(KernelPerceptronRule):
-    """scikit-learn's: until the sum of the mistakes' scores stops falling, for each unit by itself."""
+class KernelSklearnRule(KernelPerceptronRule):
+    """scikit-learn's rule: pass until the sum of the mistakes' scores stops falling, for each unit by itself."""
 
     model: Perceptron
 
-    def learn(self, lesson: KernelLesson, progress: Progress | None) -> KernelLearnt:
+    def learn(self, problem: PerceptronProblem, progress: Progress | None) -> PerceptronResult:
         model = self.model
-        weights = compute_class_weight(model.class_weight, classes=lesson.classes, y=lesson.classes[lesson.codes])
-        intercept_rate = (SPARSE_INTERCEPT_RATE if lesson.sparse else 1.0) * bool(model.fit_intercept)
+        weights = compute_class_weight(model.class_weight, classes=problem.classes, y=problem.classes[problem.codes])
+        intercept_rate = (SPARSE_INTERCEPT_RATE if problem.is_sparse_input else 1.0) * bool(model.fit_intercept)
         units = []
-        for k, y in enumerate(lesson.targets):
-            negative, positive = weights if len(lesson.classes) == 2 else (1.0, weights[k])
-            importance = lesson.weight * np.where(y > 0, positive, negative)
-            units.append(KernelUnit(lesson.rows, y, importance, intercept_rate, zero_is_positive=False))
+        for k, y in enumerate(problem.targets):
+            negative, positive = weights if len(problem.classes) == 2 else (1.0, weights[k])
+            importance = problem.weight * np.where(y > 0, positive, negative)
+            units.append(KernelUnit(problem.rows, y, importance, intercept_rate, zero_is_positive=False))
         passes: list[int] = []
         try:
-            for unit, seed in zip(units, self._seeds(len(lesson.classes)), strict=True):
+            for unit, seed in zip(units, self._seeds(len(problem.classes)), strict=True):
                 passes.append(0)
-                for _ in self._passes_of(unit, seed):
+                for _ in self._run_passes(unit, seed):
                     passes[-1] += 1
-                    _tell(progress, sum(passes), units)
+                    _report_progress(progress, sum(passes), units)
         except KeyboardInterrupt:
-            stopped = self._learnt(units, passes)
-            raise FitInterrupted("stopped by the user; what was learnt so far is kept.", stopped) from None
-        return self._learnt(units, passes)
+            stopped = self._collect(units, passes)
+            raise FitInterrupted("stopped by the user; the coefficients so far are kept.", stopped) from None
+        return self._collect(units, passes)
 
-    def _learnt(self, units: list[KernelUnit], passes: list[int]) -> KernelLearnt:
-        mistakes = float(sum(unit.wrong().sum() for unit in units))
-        most, caution = max([1, *passes]), None
+    def _collect(self, units: list[KernelUnit], passes: list[int]) -> PerceptronResult:
+        mistakes = float(sum(unit.is_wrong().sum() for unit in units))
+        most, warning = max([1, *passes]), None
         if self.model.tol is not None and most == self.model.max_iter:
-            caution = (
+            warning = (
                 "Maximum number of iteration reached before convergence. Consider increasing max_iter to improve the "
                 "fit."
             )
         alpha, intercept = np.column_stack([unit.alpha for unit in units]), np.array([u.intercept for u in units])
-        return KernelLearnt(alpha, intercept, most, mistakes, caution)
+        return PerceptronResult(alpha, intercept, most, mistakes, warning)
 
     def _seeds(self, classes: int) -> list[int]:
-        """Drawn in scikit-learn's order."""
+        """Draw the seeds of the units in scikit-learn's order."""
         rng = check_random_state(self.model.random_state)
         if classes == 2:
             rng.randint(1, LARGEST_SEED)
             return [int(rng.randint(LARGEST_SEED))]
         return [seed_of(seed) for seed in rng.randint(LARGEST_SEED, size=classes)]
 
-    def _passes_of(self, unit: KernelUnit, seed: int) -> Iterator[None]:
-        """Teach a unit, with a stop after each pass."""
+    def _run_passes(self, unit: KernelUnit, seed: int) -> Iterator[None]:
+        """Train a unit, and yield after each pass."""
         model, n = self.model, len(unit.y)
         order, best, idle = np.arange(n, dtype=np.int32), math.inf, 0
         for passes in range(1, model.max_iter + 1):
@@ -200,16 +205,16 @@ class OfPerceptron(KernelPerceptronRule):
                 break
 
 
-def _tell(progress: Progress | None, passes: int, units: list[KernelUnit]) -> None:
+def _report_progress(progress: Progress | None, passes: int, units: list[KernelUnit]) -> None:
     if progress is not None:
-        mistakes = sum(int(unit.wrong().sum()) for unit in units)
+        mistakes = sum(int(unit.is_wrong().sum()) for unit in units)
         progress(passes, mistakes / len(units[0].y), mistakes)
 
 
-def rule_of(model: Any) -> KernelPerceptronRule:
-    """How a perceptron learns; a typed error where that has no kernel form."""
+def make_rule(model: Any) -> KernelPerceptronRule:
+    """Return the learning rule of a perceptron; raise an error where that has no kernel form."""
     if isinstance(model, LinearThreshold):
-        return OfLinearThreshold(model)
+        return KernelThresholdRule(model)
     if model.penalty is not None:
         raise NoRepresenterError(
             f"Perceptron(penalty={model.penalty!r}) has no kernel form here: the penalty changes w after every row, "
@@ -217,8 +222,10 @@ def rule_of(model: Any) -> KernelPerceptronRule:
             "LogisticRegression, whose penalty is a norm."
         )
     if model.early_stopping:
-        raise DataError("early_stopping is not for a perceptron with a kernel; leave it out, and set max_iter instead.")
-    return OfPerceptron(model)
+        raise DataError(
+            "early_stopping is not available for a perceptron with a kernel; leave it out, and set max_iter instead."
+        )
+    return KernelSklearnRule(model)
 
 
 def kernelize_perceptron(model: Any, kernel: Any, approximate: Any) -> KernelPerceptron:
@@ -228,11 +235,11 @@ def kernelize_perceptron(model: Any, kernel: Any, approximate: Any) -> KernelPer
             f"of the learning rules only the perceptron has a kernel form here, not {model.rule!r}; kernelize Ridge "
             "for lms, LogisticRegression for logistic."
         )
-    rule_of(model)
+    make_rule(model)
     if approximate is not None:
         raise KernelError(
-            f"{type(model).__name__} has no approximate form: it looks at rows one by one, and compares them with "
-            "those it got wrong only. Put Nystroem(…) before the model in a Pipeline, or give approximate=None."
+            f"{type(model).__name__} has no approximate form: it compares each row only with those that it got "
+            "wrong.  Put Nystroem(…) before the model in a Pipeline, or give approximate=None."
         )
     return KernelPerceptron(model, kernel)
 
@@ -242,39 +249,39 @@ def kernelize_perceptron(model: Any, kernel: Any, approximate: Any) -> KernelPer
     no_counterpart=DECIDES_ONLY,
     export="mercer.export.kernels.kernel_perceptron",
     cost="mercer.cost.work.perceptron",
-    objective="mercer.kernel_ridge.objectives.refuse_second_kernel",
+    objective="mercer.kernel_ridge.objectives.raise_for_second_kernel",
 )
 @stored(**FITTED | FITTED_ROWS, kernel_=part_of(), _function=part_of(KernelFunction, n="n", d="d"))
 class KernelPerceptron(KernelModel):
-    """A perceptron in the features of a kernel: αᵢ counts the mistakes made about row i.
+    """A perceptron in the features of a kernel: αᵢ counts the mistakes about row i.
 
     On `Linear()` it makes the steps of the model itself, one by one.
 
     Parameters
     ----------
     model : Perceptron or LinearThreshold(rule="perceptron")
-        Whose rule, rate, order of rows and limits are taken. It is never fitted.
+        Model whose rule, rate, order of rows and limits are used. It is never fitted.
     kernel : str, Kernel or callable
-        What compares two rows; `kernel__gamma` sets a parameter of a `Kernel`.
+        Kernel that compares two rows; `kernel__gamma` sets a parameter of a `Kernel`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        α: what the mistakes about each row have added, for the second of two classes or for each.
+        α: the sum of the steps for each row, for the second of two classes or for each class.
     intercept_ : float or ndarray of shape (n_classes,)
         b; 0 if there is none.
     X_fit_ : ndarray, sparse matrix or list
         The rows.
     kernel_ : Kernel
-        As used.
+        Kernel used.
     n_iter_ : int
         Passes over the rows; of several classes, the most that one took.
     certificate_ : Certificate
         How many rows are on the wrong side: 0 proves that the classes are separable in the features of the kernel.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -290,7 +297,7 @@ class KernelPerceptron(KernelModel):
 
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows, pass after pass.
+        """Fit the model, pass after pass over the rows.
 
         Parameters
         ----------
@@ -307,46 +314,46 @@ class KernelPerceptron(KernelModel):
             The fitted model.
         """
         with restore_on_failure(self):
-            caution = self._learn(X, y, sample_weight)
-        if caution is not None:
-            warn(NotConvergedWarning(caution))
+            warning = self._fit_checked(X, y, sample_weight)
+        if warning is not None:
+            warn(NotConvergedWarning(warning))
         return self
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> str | None:
+    def _fit_checked(self, X: Any, y: Any, sample_weight: Any) -> str | None:
         refuse_no_target(self, y, "response")
         self.model._validate_params()
-        rule, kernel = rule_of(self.model), kernel_from(self.kernel)
+        rule, kernel = make_rule(self.model), kernel_from(self.kernel)
         X, y = check_kernel_rows(self, kernel, X, y, reset=True)
         refuse_no_kernel(kernel, X)
         weight = check_row_weight(sample_weight, np.empty((len(y), 1)))
         weight = np.ones(len(y)) if weight is None else weight
-        seen = np.flatnonzero(weight)
-        self.classes_, codes = encode_labels(np.asarray(y)[seen])
+        weighted = np.flatnonzero(weight)
+        self.classes_, codes = encode_labels(np.asarray(y)[weighted])
         refuse_one_class(self.classes_)
-        rows = kept_rows(Gram(kernel, X if len(seen) == len(y) else take(X, seen)))
-        lesson = KernelLesson(rows, codes, self.classes_, weight[seen], is_sparse(X))
-        self.plan_ = Plan(f"perceptron in the span of {len(seen)} rows", "float64", 1, 1)
-        with watch_fit(self, verbose=self.model.verbose, X=X, y=y, sentence=_of_pass) as watch:
+        rows = cache_rows(Gram(kernel, X if len(weighted) == len(y) else take(X, weighted)))
+        problem = PerceptronProblem(rows, codes, self.classes_, weight[weighted], is_sparse(X))
+        self.plan_ = Plan(f"perceptron in the span of {len(weighted)} rows", "float64", 1, 1)
+        with watch_fit(self, verbose=self.model.verbose, X=X, y=y, sentence=_describe_pass) as watch:
             try:
                 with blas_for(1):  # once, not for every mistake
-                    learnt = rule.learn(lesson, watch.progress)
+                    result = rule.learn(problem, watch.progress)
             except FitInterrupted as stop:
-                self._store(stop.solution, kernel, X, seen)
+                self._store(stop.solution, kernel, X, weighted)
                 stop.solution = Solution(self.dual_coef_, self.certificate_, ())
                 raise
-        self._store(learnt, kernel, X, seen)
-        return learnt.caution
+        self._store(result, kernel, X, weighted)
+        return result.warning
 
-    def _store(self, learnt: KernelLearnt, kernel: Any, X: Any, seen: Array) -> None:
-        alpha = np.zeros((count(X), learnt.alpha.shape[1]))
-        alpha[seen] = learnt.alpha
-        self._publish(KernelFunction(kernel, X, alpha, learnt.intercept), flat=learnt.alpha.shape[1] == 1)
-        self.n_iter_ = learnt.passes
+    def _store(self, result: PerceptronResult, kernel: Any, X: Any, weighted: Array) -> None:
+        alpha = np.zeros((count(X), result.alpha.shape[1]))
+        alpha[weighted] = result.alpha
+        self._publish(KernelFunction(kernel, X, alpha, result.intercept), flat=result.alpha.shape[1] == 1)
+        self.n_iter_ = result.passes
         sentence = "rows on the wrong side; none proves the classes separable in the features of the kernel"
-        self.certificate_ = Certificate("separation", learnt.mistakes, 0.0, sentence)
+        self.certificate_ = Certificate("separation", result.mistakes, 0.0, sentence)
 
     def predict(self, X: Any) -> Array:
-        """The class of every row, as the model it was made from decides.
+        """Predict the class of every row by the rule of the original model.
 
         Parameters
         ----------
@@ -365,7 +372,7 @@ class KernelPerceptron(KernelModel):
         return np.asarray(self.classes_[second.astype(np.intp)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows given to their class.
+        """Return the accuracy.
 
         Parameters
         ----------
@@ -384,5 +391,5 @@ class KernelPerceptron(KernelModel):
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
 
-def _of_pass(number: int, _share: float, mistakes: float) -> str:
+def _describe_pass(number: int, _share: float, mistakes: float) -> str:
     return f"{number} passes, {mistakes:g} mistakes left"

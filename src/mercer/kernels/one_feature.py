@@ -11,9 +11,9 @@ import numpy as np
 from mercer._errors import KernelError, NonFiniteError
 from mercer._stored import stored
 from mercer._typing import Array
-from mercer.kernels._user_functions import applied, name_of
-from mercer.kernels.base import Kernel, number
-from mercer.kernels.inputs import dense
+from mercer.kernels._user_functions import apply_function, get_function_name
+from mercer.kernels.base import Kernel, check_number
+from mercer.kernels.inputs import to_dense
 from mercer.kernels.spectra import NormalSpectrum
 from mercer.kernels.views import Memo, ValueRows, Views
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class OneDimensional(Kernel):
     """f(x) f(z) for any f, its one feature.
 
-    f takes one row or a matrix of rows, and gives a number for each.
+    f takes one row or a matrix of rows, and returns a number for each.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class OneDimensional(Kernel):
         return "f(x)f(z) is the inner product of one feature"
 
     def prepared(self, views: Views) -> ValueRows:
-        return ValueRows(self._feature(views))
+        return ValueRows(self._evaluate(views))
 
     def tile(self, left: ValueRows, right: ValueRows, memo: Memo) -> Array:
         return np.outer(left.values, right.values)
@@ -60,19 +60,19 @@ class OneDimensional(Kernel):
         from mercer.kernels.explicit import ComposedMap, CoordinateMap
 
         def inner(X: Any) -> Array:
-            return self._feature(Views(X))[:, None]
+            return self._evaluate(Views(X))[:, None]
 
-        return ComposedMap(CoordinateMap(1), inner, of_things=not isinstance(columns, Integral))
+        return ComposedMap(CoordinateMap(1), inner, accepts_objects=not isinstance(columns, Integral))
 
-    def _feature(self, views: Views) -> Array:
-        values = np.asarray(dense(applied(self.f, views.rows, ndim=1)), dtype=float)
+    def _evaluate(self, views: Views) -> Array:
+        values = np.asarray(to_dense(apply_function(self.f, views.rows, ndim=1)), dtype=float)
         if not np.isfinite(values).all():
             row = int(np.argmax(~np.isfinite(values)))
             raise NonFiniteError(f"{self!r} has the feature {values[row]} in row {row}; let f be finite everywhere.")
         return values
 
     def __repr__(self) -> str:
-        return f"OneDimensional({name_of(self.f)})"
+        return f"OneDimensional({get_function_name(self.f)})"
 
 
 @stored()
@@ -89,7 +89,7 @@ class Constant(Kernel):
     value: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", number(self.value, "the constant", "a kernel"))
+        object.__setattr__(self, "value", check_number(self.value, "the constant", "a kernel"))
 
     @property
     def reason(self) -> str:

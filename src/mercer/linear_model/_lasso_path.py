@@ -1,4 +1,9 @@
-"""Coefficients along a path of penalties, with scikit-learn's functions."""
+"""The lasso and the elastic net at one penalty or along a path of them, in scikit-learn's units.
+
+The objective is the mean of (y − X w − b)² / 2 plus alpha (l1_ratio ‖w‖₁ + (1 − l1_ratio) ‖w‖² / 2). `fit_path` solves
+it for one target at several alphas, `fit_targets` for several targets at one alpha, and `fit_streamed_targets` for a
+source. `lasso_path` and `enet_path` are scikit-learn's functions.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +31,27 @@ from mercer.optim.columns import CONSTANT
 from mercer.optim.duality import least_squares_gap
 from mercer.optim.krylov import TOLERANCE
 from mercer.optim.lasso import MOST_SWEEPS, LassoFit, WorkingRegression, solve_path
-from mercer.optim.least_squares import solve_by_conjugate_gradients, least_squares, is_direct_cheap
+from mercer.optim.least_squares import is_direct_cheap, least_squares, solve_by_conjugate_gradients
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.linear_fit import NOT_FINITE, LinearFit
 from mercer.optim.streamed_rows import StreamedRows
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 from mercer.stats.normal_equations import CrossProducts
 
-# Least squares with absolute values in the penalty, in scikit-learn's units: a mean of losses and an alpha.
-
+#: names of the algorithm in `plan_`
 WORKING_SETS = "coordinate descent on working sets"
-#: a fit aims closer than it is asked to, where that is not beyond rounding: scikit-learn, too, is closer by its other
-#: criterion, that coefficients have come to rest, and a model is compared with others
-CLOSER_AIM, AIM_ROUNDING = 1e-4, 1e-12
+RANDOM_WORKING_SETS = f"{WORKING_SETS} (in cyclic order: selection='random' has the same optimum)"
+#: estimators aim at this part of their tolerance: scikit-learn's also come closer than theirs, by its other criterion,
+#: that coefficients no longer change
+CLOSER_AIM = 1e-4
+#: … but not at a smaller relative gap than this, which rounding would not allow
+AIM_ROUNDING = 1e-12
+#: an alpha below this counts as no penalty
+SMALLEST_ALPHA = float(np.finfo(np.float64).resolution)
+#: rows by which most columns that vary are recognised
+FEW = 8
+#: eigenvalues of a Gram matrix of columns of unit length below this portion, per column, are rounding
+EIGENVALUE_ROUNDING = float(np.finfo(float).eps)
 
 NOT_CONVERGED = (
     "Objective did not converge. You might want to increase the number of iterations, check the scale of the features "
@@ -56,7 +69,7 @@ TOO_LARGE = (
 
 
 class PathPoint(NamedTuple):
-    """The model at one alpha."""
+    """Model at one alpha."""
 
     coefficients: Array
     intercept: float
@@ -68,7 +81,7 @@ class PathPoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PathTerms:
-    """What is minimised, and how closely."""
+    """Objective and tolerance."""
 
     l1_ratio: float
     intercept: bool
@@ -81,7 +94,7 @@ class PathTerms:
 
     @property
     def aim(self) -> float:
-        """The gap that the solver is to reach."""
+        """Gap that the solver has to reach."""
         return min(self.tolerance, max(CLOSER_AIM * self.tolerance, AIM_ROUNDING)) if self.closely else self.tolerance
 
     def strengths(self, columns: int) -> Strengths:
@@ -92,7 +105,7 @@ class PathTerms:
 
 @dataclass(frozen=True, eq=False)
 class PathTask:
-    """Rows and one target; the losses are divided by `total`, the sum of the weights unless said otherwise."""
+    """Rows and one target; the losses are divided by `total`, which is the sum of the weights by default."""
 
     X: Any
     y: Array
@@ -109,19 +122,19 @@ class PathTask:
 
 
 def fit_path(task: PathTask, alphas: Array, terms: PathTerms, start: Array | None = None) -> list[PathPoint]:
-    """The models at the alphas, in their order; a `FitInterrupted` has those found as its `solution`."""
+    """Return the models at the alphas, in their order; a `FitInterrupted` has those found so far as its `solution`."""
     alphas = np.asarray(alphas, dtype=np.float64)
     if start is not None:
         refuse_spoilt_start(start)
-    with naming_the_largest(task.X):
+    with name_largest_column(task.X):
         if not terms.positive and (terms.l1_ratio == 0 or not alphas.any()):
             return [_without_l1(task, float(alpha), terms) for alpha in alphas]
         return _with_l1(task, alphas, terms, start)
 
 
 @contextmanager
-def naming_the_largest(X: Any) -> Iterator[None]:
-    """scikit-learn's words for numbers that grow beyond all bounds, and the column that is to blame."""
+def name_largest_column(X: Any) -> Iterator[None]:
+    """Add the column with the largest values to an error about values that overflow, in scikit-learn's words."""
     try:
         yield
     except NonFiniteError:
@@ -134,7 +147,7 @@ def _with_l1(task: PathTask, alphas: Array, terms: PathTerms, start: Array | Non
     def point(solution: Solution) -> PathPoint:
         fit: LassoFit = solution.value
         tolerance = solution.certificate.tolerance * (terms.tolerance / terms.aim if terms.aim else 1.0)
-        # rounding may leave less than nothing; NaN stays NaN in this order
+        # rounding may make the gap negative; in this order of arguments NaN stays NaN
         certificate = replace(solution.certificate, value=max(solution.certificate.value, 0.0), tolerance=tolerance)
         gap = certificate.value / task.total
         return PathPoint(fit.coefficients, fit.intercept, gap, fit.sweeps, certificate, WORKING_SETS)
@@ -160,7 +173,7 @@ def _with_l1(task: PathTask, alphas: Array, terms: PathTerms, start: Array | Non
 
 
 def _without_l1(task: PathTask, alpha: float, terms: PathTerms) -> PathPoint:
-    """What has no absolute values has a closed form."""
+    """Solve without absolute values in the penalty, by a closed form or conjugate gradients."""
     X = task.X.tocsr() if is_sparse(task.X) else task.X
     rows = LeastSquaresRows(X, task.y[:, None], task.weight)
     penalty = np.array([alpha * task.total])
@@ -169,11 +182,11 @@ def _without_l1(task: PathTask, alpha: float, terms: PathTerms) -> PathPoint:
     else:
         solution = solve_by_conjugate_gradients(rows, penalty, intercept=terms.intercept, tolerance=TOLERANCE)
     w, b = solution.value.coefficients[:, 0], float(solution.value.intercept[0])
-    gap = _gap(task, w, alpha, terms) / task.total
+    gap = _duality_gap(task, w, alpha, terms) / task.total
     return PathPoint(w, b, gap, 1, solution.certificate, solution.value.path)
 
 
-def _gap(task: PathTask, coefficients: Array, alpha: float, terms: PathTerms) -> float:
+def _duality_gap(task: PathTask, coefficients: Array, alpha: float, terms: PathTerms) -> float:
     regression = task.regression(intercept=terms.intercept)
     w = regression.working(coefficients)
     residual = regression.residuals(regression.columns.combination(regression.columns.all_ids(), w[None]))
@@ -183,7 +196,7 @@ def _gap(task: PathTask, coefficients: Array, alpha: float, terms: PathTerms) ->
 
 
 def warn_if_unconverged(found: list[PathPoint], alphas: Array, total: float) -> None:
-    """A warning in scikit-learn's words if one of the models is not as close to the optimum as it should be."""
+    """Warn in scikit-learn's words if a model has not reached its tolerance."""
     failed = [(point, alpha) for point, alpha in zip(found, alphas, strict=True) if not point.certificate.holds]
     if not failed:
         return
@@ -196,15 +209,9 @@ def warn_if_unconverged(found: list[PathPoint], alphas: Array, total: float) -> 
     warn(message + several + remedy, ConvergenceWarning)
 
 
-# Penalties to try: from the smallest that leaves every coefficient at zero down to a portion of it.
-
-#: below it a penalty is taken for none
-SMALLEST_ALPHA = float(np.finfo(np.float64).resolution)
-
-
 def largest_slope(task: PathTask, *, intercept: bool, positive: bool) -> float:
-    """The largest slope of the mean loss at coefficients of zero, which is the penalty that keeps them there."""
-    with naming_the_largest(task.X):
+    """Return the largest slope of the mean loss at zero coefficients: the smallest L1 penalty that keeps them there."""
+    with name_largest_column(task.X):
         regression = task.regression(intercept=intercept)
     slopes = regression.slopes(regression.target[None])[0] * regression.columns.scale * regression.unit
     slopes = slopes[regression.lengths > 0]
@@ -213,7 +220,7 @@ def largest_slope(task: PathTask, *, intercept: bool, positive: bool) -> float:
 
 
 def alpha_grid(largest: float, l1_ratio: float, eps: float, count: int) -> Array:
-    """So many penalties, evenly spaced by their logarithms."""
+    """Return `count` penalties, evenly spaced on a logarithmic scale, down from the smallest with zero coefficients."""
     if l1_ratio == 0:
         raise PenaltyError(
             "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid by providing your "
@@ -226,21 +233,18 @@ def alpha_grid(largest: float, l1_ratio: float, eps: float, count: int) -> Array
 
 
 def sort_alphas(alphas: Any) -> Array:
-    """Penalties that were given, the largest first."""
+    """Return given penalties, the largest first."""
     values = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
     if len(values) and not values[-1] >= 0:
         raise PenaltyError(f"alphas must not be negative, but one is {values[-1]:g}; 0 penalises nothing.")
     return values
 
 
-# A Gram matrix that the user has computed: whether it is one of these data, and can be used.
-
-
 def usable_gram(precompute: Any, task: PathTask, *, intercept: bool) -> Array | None:
-    """The matrix, unless there is none to be used.
+    """Return the Gram matrix given as `precompute`, after a check, or None if the solver has to compute products.
 
-    True, False and "auto" are no matrix: the solver keeps the products it needs. One in single precision has fewer
-    digits than the fit.
+    True, False and "auto" have no effect: the solver keeps the products that it needs. A matrix in single precision is
+    not used, as it has fewer digits than the fit.
     """
     if isinstance(precompute, bool | np.bool_ | str) or is_sparse(task.X):
         return None
@@ -258,12 +262,12 @@ def usable_gram(precompute: Any, task: PathTask, *, intercept: bool) -> Array | 
             UserWarning,
         )
         return None
-    _refuse_another(gram, task, centre if intercept else np.zeros(columns))
+    _refuse_other_gram(gram, task, centre if intercept else np.zeros(columns))
     return gram if gram.dtype == np.float64 else None
 
 
-def _refuse_another(gram: Array, task: PathTask, centre: Array) -> None:
-    """Raise if an element is not what it should be."""
+def _refuse_other_gram(gram: Array, task: PathTask, centre: Array) -> None:
+    """Raise an error if one element of the Gram matrix, computed anew, differs."""
     first = task.X.shape[1] // 2
     second = min(first + 1, task.X.shape[1] - 1)
     left, right = (task.X[:, j].astype(np.float64) - centre[j] for j in (first, second))
@@ -273,21 +277,14 @@ def _refuse_another(gram: Array, task: PathTask, centre: Array) -> None:
         raise DataError(
             "Gram matrix passed in via 'precompute' parameter did not pass validation when a single element was "
             f"checked - please check that it was computed properly. For element ({first},{second}) we computed "
-            f"{expected} but the user-supplied value was {gram[first, second]}. It is to be the sum over rows of "
+            f"{expected} but the user-supplied value was {gram[first, second]}. It has to be the sum over rows of "
             "weight times x times x, where the weights sum to the number of rows."
         )
 
 
-# One penalty, any number of targets: each is a model of its own.
-
-#: rows that tell most columns that vary
-FEW = 8
-RANDOM_WORKING_SETS = f"{WORKING_SETS} (in cyclic order: selection='random' has the same optimum)"
-
-
 @dataclass(frozen=True, eq=False)
 class CoordinateFit:
-    """The solution for all targets, and each by itself."""
+    """Solution for all targets, and the model of each target."""
 
     solution: Solution  # of a `LinearFit`
     each: list[PathPoint]
@@ -296,11 +293,14 @@ class CoordinateFit:
 def fit_targets(
     rows: LeastSquaresRows, alpha: float, terms: PathTerms, *, precompute: Any = False, start: Any = None
 ) -> CoordinateFit:
-    """Fit every target; a `FitInterrupted` has a `Fitted` as its `solution`, with zeros where it did not get to."""
+    """Fit every target at one alpha.
+
+    A `FitInterrupted` has a `CoordinateFit` as its `solution`, with zeros for targets that were not fitted.
+    """
     X, weight = to_columns(rows.X), normalise_weights(rows.weight)
     tasks = [PathTask.of(X, y, weight) for y in rows.Y.T]
     terms = replace(terms, closely=True, gram=usable_gram(precompute, tasks[0], intercept=terms.intercept))
-    starts = starts_of(start, rows)
+    starts = _split_start(start, rows)
     constant = constant_columns(X, weight) if terms.intercept else ()
     return fit_each_target(tasks, alpha, terms, starts, partial(combine_targets, constant=constant))
 
@@ -310,9 +310,9 @@ def fit_each_target(
     alpha: float,
     terms: PathTerms,
     starts: Sequence[Array | None],
-    finished: Callable[[list[PathPoint]], CoordinateFit],
+    combine: Callable[[list[PathPoint]], CoordinateFit],
 ) -> CoordinateFit:
-    """What `finished` makes of the models of all targets, also of those that were found when the user stopped."""
+    """Fit every target and `combine` the models; after an interruption, those found so far."""
     found: list[PathPoint] = []
     for task, begin in zip(tasks, starts, strict=True):
         try:
@@ -320,56 +320,56 @@ def fit_each_target(
         except FitInterrupted as stop:
             found.append(stop.solution[-1])
             found.extend(_unfitted_point(task) for task in tasks[len(found) :])
-            raise FitInterrupted(str(stop), finished(found)) from None
+            raise FitInterrupted(str(stop), combine(found)) from None
     warn_if_unconverged(found, np.full(len(found), alpha), tasks[0].total)
-    return finished(found)
+    return combine(found)
 
 
 def to_columns(X: Any) -> Any:
-    """As the solver reads it: floating-point numbers, sparse ones by column."""
+    """Return X as the solver reads it: floating-point numbers, and sparse matrices by column."""
     if is_sparse(X):
         return X.tocsc()
     return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
 def normalise_weights(weight: Array | None) -> Array | None:
-    """Weights that sum to the number of rows, as scikit-learn's Gram matrices have them."""
+    """Return weights that sum to the number of rows, as in scikit-learn's Gram matrices."""
     return None if weight is None else np.asarray(weight * (len(weight) / weight.sum()))
 
 
 def constant_columns(X: Any, weight: Array | None) -> tuple[int, ...]:
-    """Columns that do not vary among rows that have a weight."""
+    """Return the columns that do not vary among rows of positive weight."""
     weighted = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
     if is_sparse(X):
-        some = X if len(weighted) == X.shape[0] else X.tocsr()[weighted]
-        constant = np.flatnonzero(some.max(axis=0).toarray().ravel() == some.min(axis=0).toarray().ravel())
+        rows = X if len(weighted) == X.shape[0] else X.tocsr()[weighted]
+        constant = np.flatnonzero(rows.max(axis=0).toarray().ravel() == rows.min(axis=0).toarray().ravel())
         return tuple(int(j) for j in constant)
     few = X[weighted[:FEW]]
     suspects = np.flatnonzero((few == few[0]).all(axis=0))
     return tuple(int(j) for j in suspects if (X[weighted, j] == few[0, j]).all())
 
 
-def starts_of(start: Any, rows: LeastSquaresRows) -> list[Array | None]:
-    """Coefficients of the last fit for each target, where it is to begin with them."""
+def _split_start(start: Any, rows: LeastSquaresRows) -> list[Array | None]:
+    """Return the coefficients to begin with for each target, or None for each."""
     if start is None:
         return [None] * rows.targets
     begin = np.atleast_2d(np.asarray(start, dtype=np.float64))
     if begin.shape != (rows.targets, rows.shape[1]):
         raise DataError(
             f"warm_start=True, but coef_ has shape {np.shape(start)} and the new data have "
-            f"{counted(rows.targets, 'target')} and {rows.shape[1]} columns; set warm_start=False."
+            f"{format_count(rows.targets, 'target')} and {rows.shape[1]} columns; set warm_start=False."
         )
     return list(begin)
 
 
 def _unfitted_point(task: PathTask) -> PathPoint:
-    """A target that was not got to."""
+    """Return a model of zeros for a target that was not fitted."""
     certificate = Certificate("duality gap", np.inf, 0.0, "stopped by the user before this target")
     return PathPoint(np.zeros(task.X.shape[1]), float(task.y.mean()), np.inf, 0, certificate, WORKING_SETS)
 
 
 def combine_targets(found: list[PathPoint], constant: tuple[int, ...]) -> CoordinateFit:
-    """All targets."""
+    """Combine the models of all targets; the certificate is the worst of theirs."""
     coefficients = np.column_stack([point.coefficients for point in found])
     intercept = np.array([point.intercept for point in found])
     linear = LinearFit(coefficients, intercept, found[0].path, constant=constant)
@@ -377,17 +377,12 @@ def combine_targets(found: list[PathPoint], constant: tuple[int, ...]) -> Coordi
     return CoordinateFit(Solution(linear, worst.certificate, ()), found)
 
 
-# Absolute values in the penalty, of rows that are read once: a small matrix has the same squares as all of them.
-#
-# With the Gram matrix G = V Λ Vᵀ of columns about their means, A = Λ^½ Vᵀ and z = Λ^−½ Vᵀ Xᵀy, it is
-# ‖y − X w‖² = ‖z − A w‖² + rest for every w: what is minimised, and the proof that it is, are those of A and z.
-
-#: eigenvalues, columns of unit length, below this portion are rounding
-EIGENVALUE_ROUNDING = float(np.finfo(float).eps)
-
-
 def fit_streamed_targets(rows: StreamedRows, alpha: float, terms: PathTerms, *, start: Any = None) -> CoordinateFit:
-    """`fit` of a source; a `FitInterrupted` has a `Fitted` as its `solution`."""
+    """Fit every target at one alpha to a source, which is read once; see `fit_targets`.
+
+    With the Gram matrix G = V Λ Vᵀ of columns about their means, A = Λ^½ Vᵀ and z = Λ^−½ Vᵀ Xᵀy,
+    ‖y − X w‖² = ‖z − A w‖² + rest for every w. So the small problem of A and z has the same optimum and duality gap.
+    """
     sums = rows.sums
     if not sums.finite:
         raise NonFiniteError(NOT_FINITE)
@@ -396,15 +391,18 @@ def fit_streamed_targets(rows: StreamedRows, alpha: float, terms: PathTerms, *, 
     constant = np.flatnonzero(squares <= sums.weight * np.square(CONSTANT * sums.mean[0]))
     A, Z = _small_equivalent(products)
     if terms.intercept:
-        A[:, constant] = 0.0  # but for rounding they are
+        A[:, constant] = 0.0  # exactly, without rounding
     tasks = [PathTask(A, z, None, sums.weight) for z in Z.T]
     plain = replace(terms, closely=True, intercept=False)
     known = tuple(constant.tolist()) if terms.intercept else ()
-    return fit_each_target(tasks, alpha, plain, starts_of(start, rows), lambda found: _add_intercepts(found, rows, known, terms))
+    combine = partial(_add_intercepts, rows=rows, constant=known, terms=terms)
+    return fit_each_target(tasks, alpha, plain, _split_start(start, rows), combine)
 
 
-def _add_intercepts(found: list[PathPoint], rows: StreamedRows, constant: tuple[int, ...], terms: PathTerms) -> CoordinateFit:
-    """With the intercept, which a matrix about its means has not."""
+def _add_intercepts(
+    found: list[PathPoint], rows: StreamedRows, constant: tuple[int, ...], terms: PathTerms
+) -> CoordinateFit:
+    """Add the intercepts, which a problem of columns about their means does not have."""
     x, y = rows.sums.mean if terms.intercept else (np.zeros(rows.shape[1]), np.zeros(rows.targets))
     moved = [
         point._replace(intercept=float(level - x @ point.coefficients)) for point, level in zip(found, y, strict=True)
@@ -413,21 +411,22 @@ def _add_intercepts(found: list[PathPoint], rows: StreamedRows, constant: tuple[
 
 
 def _small_equivalent(products: CrossProducts) -> tuple[Array, Array]:
-    """A and z, with a row more in which y has what no column explains."""
+    """Return A and z, with one more row for the part of y that no column explains."""
     gram, moment, squares = products
     unit = np.sqrt(np.diagonal(gram))
     unit[unit == 0] = 1.0
     with blas_for(len(unit)):
         values, axes = np.linalg.eigh(gram / unit / unit[:, None])
     root = np.sqrt(np.maximum(values, 0.0))
-    felt = values > len(values) * EIGENVALUE_ROUNDING * values.max(initial=0.0)
+    is_positive = values > len(values) * EIGENVALUE_ROUNDING * values.max(initial=0.0)
     along = axes.T @ (moment / unit[:, None])
-    z = np.divide(along, root[:, None], out=np.zeros_like(along), where=felt[:, None])
-    A = np.where(felt, root, 0.0)[:, None] * axes.T * unit
+    z = np.divide(along, root[:, None], out=np.zeros_like(along), where=is_positive[:, None])
+    A = np.where(is_positive, root, 0.0)[:, None] * axes.T * unit
     rest = np.sqrt(np.maximum(squares - np.square(z).sum(axis=0), 0.0))
     return np.vstack([A, np.zeros(len(unit))]), np.vstack([z, rest])
 
 
+#: constraints of the parameters of `lasso_path` and `enet_path`
 CONSTRAINTS: dict[str, Any] = {
     "X": ["array-like", "sparse matrix"],
     "y": ["array-like", "sparse matrix"],
@@ -444,7 +443,7 @@ CONSTRAINTS: dict[str, Any] = {
     "positive": ["boolean"],
     "check_input": ["boolean"],
 }
-#: what scikit-learn's functions take besides
+#: further parameters of scikit-learn's functions
 OPTIONS = (
     "tol",
     "max_iter",
@@ -473,26 +472,26 @@ def lasso_path(
     positive: bool = False,
     **params: Any,
 ) -> tuple[Any, ...]:
-    """Lasso coefficients along a path of penalties; scikit-learn's, each with a proof of optimality.
+    """Compute lasso coefficients along a path of penalties; scikit-learn's function, with a duality gap for each.
 
     Minimises ‖y − X w‖² / 2n + alpha ‖w‖₁ for each alpha. There is no intercept.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Rows; a dense array is not copied, be it in C or in Fortran order.
+        Rows; a dense array is not copied, neither in C nor in Fortran order.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Targets. Several are fitted together, by scikit-learn: a column is used for all or for none.
+        Targets. Several are fitted together, by scikit-learn: a column is used for all of them or for none.
     eps : float, default=1e-3
         The smallest alpha, as a portion of the largest.
     n_alphas : int, default=100
-        Deprecated: give `alphas` a number.
+        Deprecated: give the number as `alphas`.
     alphas : int or array-like, default=100
-        Penalties, or how many of them to choose.
+        Penalties, or their number.
     precompute : "auto", bool or array-like of shape (n_features, n_features), default="auto"
-        A Gram matrix that is known. True and False have no effect: products are computed where they are needed.
+        The Gram matrix of X, if it is known. True and False have no effect: products are computed where needed.
     Xy : array-like of shape (n_features,), default=None
-        Has no effect: it costs little to compute.
+        Has no effect: it is computed anew at little cost.
     copy_X : bool, default=True
         Has no effect: X is never changed.
     coef_init : array-like of shape (n_features,), default=None
@@ -500,7 +499,7 @@ def lasso_path(
     verbose : bool or int, default=False
         Whether to write a dot, or above 1 a line, for each penalty.
     return_n_iter : bool, default=False
-        Whether to return the numbers of iterations, too.
+        Whether to return the numbers of iterations as well.
     positive : bool, default=False
         Whether to forbid negative coefficients. Only for one target.
     **params : dict
@@ -565,7 +564,7 @@ def enet_path(
     check_input: bool = True,
     **params: Any,
 ) -> tuple[Any, ...]:
-    """Elastic net coefficients along a path of penalties; scikit-learn's, each with a proof of optimality.
+    """Compute elastic net coefficients along a path of penalties; scikit-learn's, with a duality gap for each.
 
     Minimises ‖y − X w‖² / 2n + alpha (l1_ratio ‖w‖₁ + (1 − l1_ratio) ‖w‖² / 2) for each alpha. There is no intercept.
 
@@ -574,7 +573,7 @@ def enet_path(
     X, y, eps, n_alphas, alphas, precompute, Xy, copy_X, coef_init, verbose, return_n_iter, positive, **params
         As for `lasso_path`.
     l1_ratio : float, default=0.5
-        The share of the absolute values in the penalty, from 0 to 1.
+        Share of the absolute values in the penalty, from 0 to 1.
     check_input : bool, default=True
         Whether to check and convert X and y.
 
@@ -600,7 +599,9 @@ def enet_path(
     if unknown := params.keys() - set(OPTIONS):
         raise DataError(f"Unexpected parameters in params: {sorted(unknown)}. Known are {', '.join(OPTIONS)}.")
     if np.ndim(y) != 1:
-        return _of_several_targets(**given, **params)
+        from sklearn.linear_model import enet_path as enet_path_of_scikit_learn
+
+        return enet_path_of_scikit_learn(**given, **params)  # type: ignore[no-any-return]
     if check_input:
         X, y = _checked(X, y)
     task = PathTask.of(X, y, None)
@@ -620,13 +621,6 @@ def enet_path(
     coefs = np.column_stack([point.coefficients for point in found]).astype(X.dtype, copy=False)
     result = (chosen, coefs, np.array([point.gap for point in found]))
     return (*result, [point.sweeps for point in found]) if return_n_iter else result
-
-
-def _of_several_targets(**given: Any) -> tuple[Any, ...]:
-    from sklearn.linear_model import enet_path as of_scikit_learn
-
-    result: tuple[Any, ...] = of_scikit_learn(**given)
-    return result
 
 
 def _checked(X: Any, y: Any) -> tuple[Any, Any]:
@@ -652,7 +646,7 @@ def _terms(params: dict[str, Any], **options: Any) -> PathTerms:
 
 
 def _alphas(task: PathTask, terms: PathTerms, n_alphas: Any, alphas: Any, eps: float) -> Array:
-    """Penalties, the largest first, from both of scikit-learn's parameters."""
+    """Return the penalties, the largest first, from both of scikit-learn's parameters."""
     count = 100
     if n_alphas != "deprecated":
         warn(
@@ -677,7 +671,7 @@ def _alphas(task: PathTask, terms: PathTerms, n_alphas: Any, alphas: Any, eps: f
 
 
 def _print_progress(found: list[PathPoint], verbose: Any) -> None:
-    """After the fact: the penalties are not solved one after the other."""
+    """Print progress for each penalty, at the end, since the penalties are not solved one after the other."""
     for i, point in enumerate(found if verbose else ()):
         if verbose > 2:
             sys.stdout.write(f"{point.certificate}\n")

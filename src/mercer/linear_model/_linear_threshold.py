@@ -1,4 +1,9 @@
-"""Linear threshold units by the four learning rules of lecture 2: perceptron, LMS, logistic and sigmoid."""
+"""Linear threshold units by the four learning rules of lecture 2: perceptron, LMS, logistic and sigmoid.
+
+From a source, rules that learn row after row make one pass in the order of its rows, and one that counts the remaining
+mistakes. The result depends on the order of the rows and so on the chunks: it is that of `partial_fit` with one chunk
+after the other.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +25,28 @@ from mercer._stored import floats, part_of, stored
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer.base import DECIDES_ONLY, Candidate, Question, traits
-from mercer.base.agreement import check_announced_classes, refuse_labels_of_other_type, refuse_new_classes, regrow_weights
+from mercer.base.agreement import (
+    check_announced_classes,
+    refuse_labels_of_other_type,
+    refuse_new_classes,
+    regrow_weights,
+)
 from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.linear import LinearClassifier
 from mercer.base.progress import CallbackSupportMixin, watch_fit, with_callbacks
 from mercer.base.sources import fits_sources, reader_of, refuse_offset, streamed_plan
-from mercer.base.validation import NO_WEIGHT, Plan, check_rows, check_weight, forget_fit, decode_labels, restore_on_failure, refuse_no_target, refuse_not_finite, refuse_one_class
+from mercer.base.validation import (
+    NO_WEIGHT,
+    Plan,
+    check_rows,
+    check_weight,
+    decode_labels,
+    forget_fit,
+    refuse_no_target,
+    refuse_not_finite,
+    refuse_one_class,
+    restore_on_failure,
+)
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.engines.folding import fold
@@ -35,19 +56,11 @@ from mercer.linear_model._learning_history import History
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.learning_rules import RULES, LabelledRows, RuleOptions, ThresholdUnits
 
-# Rules that learn row after row, from a source: one pass in the order of its rows, and a look at what came of it.
-#
-# What was learnt depends on the order of rows, and so on how they are cut into chunks: it is that of `partial_fit` with
-# one chunk after the other.
-
-STOPPED = "stopped by the user; the weights learnt so far are kept."
-SENTENCE = "rows on the wrong side of a hyperplane after one pass; none would prove the classes separable"
-
 
 def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any], *, zero_is_positive: bool) -> None:
-    """One pass in which `learn` has every chunk in turn, and one that counts the mistakes that are left.
+    """Make one pass that calls `learn` with every chunk, and one that counts the remaining mistakes.
 
-    What a score of 0 says is for the model to decide, whose `predict` has to agree.
+    `zero_is_positive` is the class of a score of 0, which has to agree with the model's `predict`.
     """
     refuse_offset(model, source.head())
     forget_fit(model)
@@ -60,23 +73,24 @@ def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any], *,
         model.n_iter_ = 1
         wrong = fold(partial(_mistakes, _scorer(model), zero_is_positive), source, operator.add)
     except KeyboardInterrupt:
-        if not hasattr(model, "coef_"):  # nothing was learnt, and the old model stays
+        if not hasattr(model, "coef_"):  # nothing was learned, and the old model stays
             raise
-        # that of the last chunk speaks of its rows alone
-        model.certificate_ = Certificate("separation", np.inf, 0.0, "was not looked at: there was no time for it")
-        raise FitInterrupted(STOPPED, Solution(model.coef_, model.certificate_, ())) from None
-    model.certificate_ = Certificate("separation", wrong, 0.0, SENTENCE)
-    path = f"{model.plan_.path}, in one pass"
-    model.plan_ = streamed_plan(path, model.plan_.dtype)
+        # the certificate of the last chunk is about its rows alone
+        model.certificate_ = Certificate("separation", np.inf, 0.0, "was not computed: the fit was interrupted")
+        message = "stopped by the user; the weights learnt so far are kept."
+        raise FitInterrupted(message, Solution(model.coef_, model.certificate_, ())) from None
+    sentence = "rows on the wrong side of a hyperplane after one pass; none would prove the classes separable"
+    model.certificate_ = Certificate("separation", wrong, 0.0, sentence)
+    model.plan_ = streamed_plan(f"{model.plan_.path}, in one pass", model.plan_.dtype)
 
 
 def read_all_labels(source: Source) -> Array:
-    """All labels, in ascending order: one pass."""
+    """Return all labels of a source, in ascending order, by one pass."""
     return fold(_labels, source, _merge_labels)
 
 
 def _weighted(source: Source) -> Iterator[Chunk]:
-    """Chunks of which some row has a weight."""
+    """Yield the chunks that have a row of positive weight."""
     current_run().passes += 1
     for chunk in source:
         if chunk.weight is None or np.any(chunk.weight):
@@ -84,7 +98,7 @@ def _weighted(source: Source) -> Iterator[Chunk]:
 
 
 def _mistakes(reader: Any, zero_is_positive: bool, chunk: Chunk) -> float:
-    """How often a unit has a row that has a weight on the wrong side."""
+    """Return the number of rows of positive weight on the wrong side of a unit."""
     scores = reader.decision_function(chunk.X)
     codes = codes_of(chunk.y, reader.classes_)
     positive = scores >= 0 if zero_is_positive else scores > 0
@@ -96,7 +110,7 @@ def _mistakes(reader: Any, zero_is_positive: bool, chunk: Chunk) -> float:
 
 
 def _scorer(model: Any) -> Any:
-    """The model with no more than it takes to score chunks: small, so that it can be sent anywhere."""
+    """Return a copy of the model with only what is needed to score chunks, so that it is small to send to workers."""
     reader = reader_of(model)
     reader.coef_, reader.intercept_, reader.classes_ = model.coef_, model.intercept_, model.classes_
     return reader
@@ -111,7 +125,7 @@ def _merge_labels(mine: Array, theirs: Array) -> Array:
     return np.union1d(mine, theirs)
 
 
-#: what else there is to do where all rows are of one class
+#: further remedy if all rows are of one class
 OR_BY_PARTS = ", or learn with partial_fit, which may start with one"
 
 
@@ -123,24 +137,24 @@ def _has_probabilities(estimator: Any) -> bool:
     )
 
 
-#: rows up to which learning rules take part in a comparison: where no hyperplane separates the classes, they pass over
-#: the rows until they give up, and the perceptron checks, for each class, whether there is none
+#: maximum number of rows for learning rules in a comparison: if no hyperplane separates the classes, they make all
+#: passes, and the perceptron solves a linear program for each class
 RULE_ROWS = {"perceptron": 5_000, "lms": 50_000}
-#: passes until then: more of them cost most of a comparison's time, and decide no better on rows that were held out
+#: maximum number of passes in a comparison: more would take most of its time, and are no better on held-out rows
 MOST_PASSES = 200
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
-    """Yield decisions learnt without probabilities (lecture 2's third way), up to so many rows.
+    """Yield models that learn a decision without probabilities (lecture 2's third way), up to a number of rows.
 
-    To find out whether a hyperplane exists takes time in the square of the rows, for each class.
+    Deciding whether a hyperplane exists takes time in the square of the rows, for each class.
     """
     if question.has_texts:
         yield Candidate(LinearThreshold("perceptron", max_iter=MOST_PASSES), 40)
         return
-    for place, (rule, rows) in enumerate(RULE_ROWS.items(), start=40):
+    for rank, (rule, rows) in enumerate(RULE_ROWS.items(), start=40):
         model = LinearThreshold(rule, max_iter=MOST_PASSES)
-        yield Candidate(model, place, "array", scale=True, most_rows=int(rows / question.outputs**0.5))
+        yield Candidate(model, rank, "array", scale=True, most_rows=int(rows / question.outputs**0.5))
 
 
 @traits(
@@ -154,18 +168,18 @@ def _candidates(question: Question) -> Iterator[Candidate]:
 )
 @stored(**FITTED_CLASSES, _units=part_of(ThresholdUnits, u="u"), coef_=floats("ud"), intercept_=floats("u"))
 class LinearThreshold(CallbackSupportMixin, LinearClassifier):
-    """Linear threshold units: class 1 where w·x + w₀ ≥ 0, learnt by one of the lectures' four rules.
+    """Linear threshold units: class 1 if w·x + w₀ ≥ 0, trained by one of the four rules of the lectures.
 
     Each rule moves the weights by w ← w + α e x, row after row or by the sum over all rows:
 
     - "perceptron": e = y − s(u), with the step function s of u = w·x + w₀. Finds a hyperplane without mistakes if there
-      is one, and else stops with the proof that there is none.
+      is one, and otherwise stops with the proof that there is none.
     - "lms": e = t − u with t = ±1 (Widrow and Hoff): least squares. Rows far on the correct side count as errors too,
-      and the only corner of class 1 of a Boolean function may come to lie exactly on the threshold.
+      and the only corner of class 1 of a Boolean function may lie exactly on the threshold.
     - "logistic": e = y − σ(u): the gradient of the likelihood of logistic regression.
     - "sigmoid": e = σ(u) (1 − σ(u)) (y − σ(u)): least squares of the probabilities.
 
-    More than two classes are learnt by one unit each, against all others; the largest u decides.
+    Each of more than two classes has a unit, trained against all others; the largest u decides.
 
     Parameters
     ----------
@@ -174,8 +188,8 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
     mode : {"batch", "incremental"}, default="batch"
         Whether a step is made for all rows together or after each row.
     rate : float or "auto", default="auto"
-        The learning rate α. "auto" is half of what is known to be safe, 2/λmax(XᵀX) for a step of "lms" over all rows;
-        1 for the perceptron.
+        The learning rate α. "auto" is half of the largest safe rate, which is 2/λmax(XᵀX) for a step of "lms" over all
+        rows; 1 for the perceptron.
     decay : float, default=None
         After t passes over the rows, fractions included, the rate is rate / (1 + decay · t). None is 0, a constant
         rate; with rate="auto" in incremental mode it is 0.1, without which the weights would circle around the optimum.
@@ -184,14 +198,14 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
     fit_intercept : bool, default=True
         Whether there is a w₀.
     max_iter : int, default=1000
-        Passes over the rows after which to give up.
+        Maximum number of passes over the rows.
     tol : float or None, default=1e-3
-        How small the gradient has to become: the largest cosine between a column and the errors. The perceptron stops
-        at a proof, whatever the number. With None, `max_iter` passes are made without looking for a reason to stop.
+        Tolerance of the gradient: the largest cosine between a column and the errors. The perceptron stops at a proof,
+        for any tolerance. With None, `max_iter` passes are made without a test for convergence.
     shuffle : bool, default=True
         Whether rows are taken in another random order in each pass, in incremental mode.
     random_state : int, RandomState instance or None, default=0
-        Determines these orders.
+        Determines the orders.
     proof_size : float, default=1e8
         Rows × columns² × units up to which a perceptron that makes no progress decides by linear programming whether a
         separating hyperplane exists. Beyond, it makes `max_iter` passes. 0 means never.
@@ -203,19 +217,19 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights of the unit that answers to the second of two classes, or of one unit per class.
+        Weights of the unit of the second of two classes, or of one unit per class.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Their w₀.
+        w₀ of each unit.
     n_iter_ : int
         Passes over the rows in the last `fit` or `partial_fit`.
     trace_ : History
-        Loss, error, mistakes and weights of each of them; `trace_.frame()` and `trace_.plot()` show them.
+        Loss, error, mistakes and weights of each pass, with `trace_.frame()` and `trace_.plot()`.
     separations_ : tuple of Separation or None
-        For each unit of a perceptron that found no hyperplane: whether there is one, with the proof.
+        For each unit of a perceptron that found no hyperplane: whether one exists, with the proof.
     certificate_ : Certificate
-        Why learning stopped: no mistakes, no separating hyperplane, or no gradient.
+        Evidence that the weights are final: no mistakes, no separating hyperplane, or a vanishing gradient.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
 
     Examples
     --------
@@ -243,7 +257,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
     }
 
     _units: ThresholdUnits
-    #: whether the classes were announced, so that no others may come
+    #: whether `classes` were given, so that no other classes may appear
     _classes_fixed: bool = False
 
     def __init__(
@@ -275,11 +289,11 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         self.proof_size = proof_size
         self.verbose = verbose
 
-    # Learning.
+    # Fitting.
 
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows, forgetting what was learnt before.
+        """Fit the model, forgetting earlier fits.
 
         Parameters
         ----------
@@ -301,9 +315,9 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
             X, y, weight = self._checked(X, y, sample_weight, reset=True)
             self.classes_, codes = encode_labels(y)
             refuse_one_class(self.classes_, OR_BY_PARTS)
-            lesson = self._lesson(X, codes, weight)
-            self._units = self._placed(np.zeros((lesson.units, X.shape[1])), np.zeros(lesson.units), lesson)
-            self._learn(lesson, X, y, tolerance=self.tol, most_passes=self.max_iter)
+            data = self._make_data(X, codes, weight)
+            self._units = self._make_units(np.zeros((data.units, X.shape[1])), np.zeros(data.units), data)
+            self._learn(data, X, y, tolerance=self.tol, most_passes=self.max_iter)
         return self
 
     def _fit_source(self, source: Source) -> Any:
@@ -329,9 +343,9 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,)
-            Class labels. New ones are welcome, unless `classes` were announced: their units start from zero.
+            Class labels. New labels are allowed unless `classes` were given: their units start from zero.
         classes : array-like of shape (n_classes,), default=None
-            Every class that can ever appear.
+            All classes that can ever appear.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, which multiply their errors; 1 if not given.
 
@@ -346,39 +360,39 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
             X, y, weight = self._checked(X, y, sample_weight, reset=first)
             known = None if first else self.classes_
             self.classes_ = self._all_classes(encode_labels(y)[0], classes, known)
-            lesson = self._lesson(X, codes_of(y, self.classes_), weight)
-            self._units = self._placed_again(lesson, known)
-            self._learn(lesson, X, y, tolerance=None, most_passes=1)
+            data = self._make_data(X, codes_of(y, self.classes_), weight)
+            self._units = self._fit_units_to(data, known)
+            self._learn(data, X, y, tolerance=None, most_passes=1)
         return self
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Any, Array | None]:
         refuse_no_target(self, y, "class")
         X, y = check_rows(self, X, y, reset=reset, dtype=[np.float64, np.float32])
         weight = check_weight(sample_weight, X)
-        if weight is not None and (there := weight > 0).sum() < len(weight):
-            X, y, weight = X[there], y[there], weight[there]
+        if weight is not None and (positive := weight > 0).sum() < len(weight):
+            X, y, weight = X[positive], y[positive], weight[positive]
         return X, y, weight
 
-    def _lesson(self, X: Any, codes: Array, weight: Array | None) -> LabelledRows:
+    def _make_data(self, X: Any, codes: Array, weight: Array | None) -> LabelledRows:
         return LabelledRows(X, codes, len(self.classes_), weight, self.fit_intercept)
 
-    def _placed(self, coefficients: Array, intercept: Array, lesson: LabelledRows) -> ThresholdUnits:
-        return ThresholdUnits.of(coefficients, intercept, by_column=lesson.entries is not None)
+    def _make_units(self, coefficients: Array, intercept: Array, data: LabelledRows) -> ThresholdUnits:
+        return ThresholdUnits.of(coefficients, intercept, by_column=data.entries is not None)
 
-    def _placed_again(self, lesson: LabelledRows, known: Array | None) -> ThresholdUnits:
-        """The units as they were left, where classes and storage are the same; else in their new places."""
+    def _fit_units_to(self, data: LabelledRows, known: Array | None) -> ThresholdUnits:
+        """Return the last units, with a unit for each of the present classes and in the storage order of the rows."""
         if known is None:
-            return self._placed(np.zeros((lesson.units, lesson.n_columns)), np.zeros(lesson.units), lesson)
+            return self._make_units(np.zeros((data.units, data.n_columns)), np.zeros(data.units), data)
         units = self._units
-        same_order = units.w.flags.c_contiguous if lesson.entries is not None else units.w.flags.f_contiguous
-        if len(known) == len(self.classes_) and same_order:
+        has_same_order = units.w.flags.c_contiguous if data.entries is not None else units.w.flags.f_contiguous
+        if len(known) == len(self.classes_) and has_same_order:
             return units.copy()
         weights = (units.w.T, units.bias[:, None], units.w_sum.T, units.bias_sum[:, None])
         w, bias, w_sum, bias_sum = (regrow_weights(part, known, self.classes_) for part in weights)
-        again = self._placed(w, bias[:, 0], lesson)
-        again.w_sum[...], again.bias_sum[...] = w_sum.T, bias_sum[:, 0]
-        again.steps, again.passes = units.steps, units.passes
-        return again
+        result = self._make_units(w, bias[:, 0], data)
+        result.w_sum[...], result.bias_sum[...] = w_sum.T, bias_sum[:, 0]
+        result.steps, result.passes = units.steps, units.passes
+        return result
 
     def _all_classes(self, labels: Array, announced: Any, known: Array | None) -> Array:
         if announced is not None:
@@ -392,7 +406,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
         return np.union1d(known, labels)
 
     @with_callbacks
-    def _learn(self, lesson: LabelledRows, X: Any, y: Any, *, tolerance: float | None, most_passes: int) -> None:
+    def _learn(self, data: LabelledRows, X: Any, y: Any, *, tolerance: float | None, most_passes: int) -> None:
         rule, incremental = RULES[self.rule], self.mode == "incremental"
         rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         how = RuleOptions(
@@ -409,7 +423,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
             try:
                 self._store(
                     learn(
-                        lesson,
+                        data,
                         rule,
                         how,
                         self._units,
@@ -425,16 +439,16 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
                     raise
 
     def _store(self, solution: Solution) -> None:
-        learnt = solution.value
-        self.coef_, self.intercept_ = learnt.coefficients, learnt.intercept
-        self.trace_, self.separations_ = learnt.history, learnt.separations
-        self.n_iter_ = max(1, len(learnt.history))
+        learned = solution.value
+        self.coef_, self.intercept_ = learned.coefficients, learned.intercept
+        self.trace_, self.separations_ = learned.history, learned.separations
+        self.n_iter_ = max(1, len(learned.history))
         self.certificate_ = solution.certificate
 
-    # Predicting.
+    # Prediction.
 
     def predict(self, X: Any) -> Array:
-        """The class of every row: of two, the second where u = w·x + w₀ ≥ 0; of more, the one with the largest u.
+        """Return the class of every row: of two, the second if u = w·x + w₀ ≥ 0; of more, the one with the largest u.
 
         Parameters
         ----------
@@ -452,7 +466,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """σ(u) of every row and class; for more than two classes these are divided by their sum.
+        """Return σ(u) of every row and class; for more than two classes these are divided by their sum.
 
         Parameters
         ----------
@@ -469,7 +483,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of `predict_proba`.
+        """Return the logarithms of `predict_proba`.
 
         Parameters
         ----------

@@ -1,7 +1,9 @@
-"""After the solver: what stands between its answer and the coefficients of the model.
+"""Solve a problem of a GLM, and diagnose its solution.
 
-Dependent columns leave the coefficients open: of all that fit as well the smallest are taken. Separated responses have
-none that are finite: what to do about it is the user's choice.
+`solve` chooses the solver and its starts, and `solve_with_r` alternates with the r of a negative binomial. `diagnose`
+then checks two conditions under which the coefficients have no unique finite optimum. If columns depend on each other,
+it takes the smallest of the coefficients that fit equally well. If a hyperplane separates the responses, some
+coefficients are infinite, and the user's `on_separation` is applied.
 """
 
 from __future__ import annotations
@@ -36,36 +38,34 @@ from mercer.optim.certificate import STATIONARY, Certificate, Solution
 from mercer.optim.choose import AnyProblem, SolverChoice, choose
 from mercer.optim.curvature import Curvature
 from mercer.optim.least_squares import LinearSolution
-from mercer.optim.problem import Problem, Smooth, feasible_start, evaluate
+from mercer.optim.problem import Problem, Smooth, evaluate, feasible_start
 from mercer.stats.quadratic import LOSS
 
-# From a problem to its solution: which solver, from where, and what to say if it did not get there.
-
-#: standard errors from a minimum at which one of several starts is known to lead there
+#: tolerance, in standard errors, of descents from several starts: near enough to tell which minimum each leads to
 ROUGH_TOLERANCE = 1e-3
 
 
 class SolverLimits(NamedTuple):
-    """When to stop."""
+    """Tolerance in standard errors, and maximum number of steps."""
 
     tolerance: float
     most_steps: int
 
 
 class Solved(NamedTuple):
-    """A problem, with its response as it was estimated, and the solution by the solver chosen."""
+    """Problem with the estimated response, its solution, and the chosen solver."""
 
     problem: Any  # a Problem or a SoftmaxProblem
     solution: Solution
     choice: SolverChoice
 
     def with_value(self, w: Array) -> Solved:
-        """The same with other coefficients that are as good."""
+        """Return the same with other coefficients that fit equally well."""
         return self._replace(solution=replace(self.solution, value=w))
 
 
 class SolveInterrupted(FitInterrupted):
-    """Ctrl-C, with what had been solved."""
+    """Interruption by Ctrl-C, with the solution so far."""
 
     def __init__(self, message: str, solved: Solved) -> None:
         super().__init__(message, solved.solution)
@@ -74,7 +74,7 @@ class SolveInterrupted(FitInterrupted):
 
 @contextmanager
 def keep_solved_on_interrupt(solved: Solved) -> Iterator[None]:
-    """On Ctrl-C after the search, `SolveInterrupted` with its solution: only what is computed from it is missing."""
+    """Turn a Ctrl-C after the search into `SolveInterrupted` with its solution: only derived figures are missing."""
     try:
         yield
     except FitInterrupted:
@@ -92,15 +92,16 @@ def solve(
     progress: Progress | None = None,
     explore: bool = True,
 ) -> Solved:
-    """Minimise a problem by the solver asked for, or the one that suits it.
+    """Minimise a problem by the given solver, or by the one that "auto" chooses.
 
-    One that is not convex is minimised from several starts, unless the one given is enough (`explore`).
+    A problem that is not convex is minimised from several starts, unless `explore` is False.
     """
     choice = choose(problem, solver)
 
     def descend(rows: AnyProblem, begin: Array | None, rough: bool = False) -> Solution:
-        tolerance, shown = (max(ROUGH_TOLERANCE, limits.tolerance), None) if rough else (limits.tolerance, progress)
-        return choice.solve(rows, begin, tolerance=tolerance, most_steps=limits.most_steps, progress=shown)
+        tolerance = max(ROUGH_TOLERANCE, limits.tolerance) if rough else limits.tolerance
+        report = None if rough else progress
+        return choice.solve(rows, begin, tolerance=tolerance, most_steps=limits.most_steps, progress=report)
 
     if isinstance(problem, Problem):
         start = _choose_start(problem, start)
@@ -120,9 +121,9 @@ def solve(
 
 
 def _choose_start(problem: Problem, start: Array | None) -> Array | None:
-    """The start that was given, unless some row has no mean there, or a constant mean for all rows would be better.
+    """Return the given start, unless some row has no mean there, or a constant mean for all rows has a lower loss.
 
-    That far from the optimum there may be neither slope nor curvature to lead back.
+    So far from the optimum the gradient and the Hessian may vanish.
     """
     if start is not None:
         value, plain = (evaluate(problem, w, LOSS).value for w in (start, problem.start()))
@@ -132,11 +133,11 @@ def _choose_start(problem: Problem, start: Array | None) -> Array | None:
 
 
 def certificate_as_published(problem: Any, solution: Solution, squares: float, dtype: Any) -> Certificate:
-    """Return the certificate of coefficients that were rounded to `dtype`; `squares` is Δᵀ H Δ for what that changed.
+    """Return the certificate of coefficients that were rounded to `dtype`, which changed them by Δ.
 
-    By half of it the objective rises, as far as its curvature H tells.
+    `squares` is Δᵀ H Δ: the objective rises by half of it, to second order.
     """
-    if solution.certificate.kind == "closed form":  # of which portion of y is left
+    if solution.certificate.kind == "closed form":  # its value is a share of the length of y
         size = np.sqrt(2 * evaluate(problem, np.zeros(problem.n_columns), LOSS).value)
         share = float(np.sqrt(squares) / (size or 1.0))
         return solution.certificate.after_rounding(dtype, lambda left: left + share)
@@ -155,79 +156,72 @@ def curvature_along(problem: Smooth, w: Array, change: Array) -> float:
 
 
 def convergence_warnings(solved: Solved, limits: SolverLimits) -> tuple[NotConvergedWarning, ...]:
-    """Which condition failed, the evidence, and one thing to do; nothing if the certificate holds."""
-    certificate = solved.solution.certificate
+    """Return a warning with the evidence and one remedy, or nothing if the certificate holds."""
+    certificate, steps = solved.solution.certificate, len(solved.solution.trace) - 1
     if certificate.holds:
         return ()
-    message = f"the {solved.choice.solver} solver has not converged: {certificate}. {_remedy(solved, limits)}"
-    return (NotConvergedWarning(message),)
-
-
-def _remedy(solved: Solved, limits: SolverLimits) -> str:
-    steps = len(solved.solution.trace) - 1
     if steps >= limits.most_steps:
-        return f"It was stopped after {steps} steps; allow more of them (max_iter={10 * limits.most_steps})."
-    return (
-        "No step lowers the objective any further in float64; divide columns of very different size by their spread, "
-        f"or ask for less (tol={10 * solved.solution.certificate.value:.0e})."
-    )
+        remedy = f"It was stopped after {steps} steps; allow more of them (max_iter={10 * limits.most_steps})."
+    else:
+        remedy = (
+            "No step lowers the objective any further in float64; divide columns of very different size by their "
+            f"spread, or ask for less (tol={10 * certificate.value:.0e})."
+        )
+    return (NotConvergedWarning(f"the {solved.choice.solver} solver has not converged: {certificate}. {remedy}"),)
 
 
-# The r of a negative binomial response, found together with the coefficients by maximum likelihood.
-#
-# For means μ the slope of the log likelihood in θ = 1/r is
-#
-#     G(θ) = r² Σ w (d − log(1+d) − c(y+r) + c(r)),      d = (y−μ)/(r+μ),      c(z) = ψ(z) − log z,
-#
-# with the digamma function ψ. Nothing in it cancels, neither for counts of any size nor near the Poisson limit θ = 0,
-# where it is Σ w ((y−μ)² − y)/2. The coefficients and r are fitted in turn: they are orthogonal parameters, so that a
-# few rounds suffice.
+# The r of a negative binomial.
 
 #: a named tuple with a `solution`
 FitT = TypeVar("F", bound=Any)
 
-#: counts that vary no more than a Poisson's get this r, of no consequence at any mean that float64 can tell apart
+#: r of counts that vary no more than a Poisson's: at any mean, float64 cannot tell the two apart
 LARGEST_R = 1e12
-#: log θ is known when a round moves it by less
+#: change of log θ in a round below which θ has converged
 THETA_TOLERANCE = 1e-10
+#: maximum number of rounds of coefficients and r
 MOST_ROUNDS_OF_R = 100
-#: from here on the digamma function is the first terms of its asymptotic series, to rounding
+#: argument from which on four terms of the asymptotic series of the digamma function are exact to rounding
 ASYMPTOTIC = 20.0
-#: deviations below this have a logarithm that cancels, and a series
+#: deviation d below which d − log(1 + d) cancels, so that its series is used
 SERIES_DEVIATION = 0.05
 
 
 def estimates_r(family: Family) -> bool:
-    """Whether r is to be found together with the coefficients, for which rows are needed together."""
+    """Return whether r is estimated together with the coefficients, which needs all rows in memory."""
     return isinstance(family, NegativeBinomial) and family.r is None
 
 
 def solve_with_r(
     problem: Problem, solver: str, limits: SolverLimits, *, start: Array | None = None, progress: Progress | None = None
 ) -> Solved:
-    """Coefficients and r at the maximum of the likelihood."""
+    """Return the coefficients and r at the maximum of the likelihood."""
 
-    def fitted(family: Family, last: Solved | None) -> Solved:
+    def fit(family: Family, last: Solved | None) -> Solved:
         current = replace(problem, response=Response(family, problem.response.link))
         begin = start if last is None else last.solution.value
-        # from the second family on, which is no longer a Poisson, rounds go on from the last one's minimum
+        # the Poisson and the first negative binomial explore several starts; later rounds begin at the last minimum
         explore = last is None or isinstance(last.problem.response.family, Poisson)
         return solve(current, solver, limits, start=begin, progress=progress, explore=explore)
 
-    return alternate_with_r(fitted, lambda solved: estimate_theta(solved.problem, solved.solution.value), "coefficients")
+    return alternate_with_r(fit, lambda solved: estimate_theta(solved.problem, solved.solution.value), "coefficients")
 
 
-def alternate_with_r(fitted: Callable[[Family, FitT | None], FitT], theta_of: Callable[[FitT], float], what: str) -> FitT:
-    """Fits of a Poisson and then of negative binomials, whose r the fit before makes most likely, until r stays.
+def alternate_with_r(
+    fitted: Callable[[Family, FitT | None], FitT], theta_of: Callable[[FitT], float], what: str
+) -> FitT:
+    """Fit a Poisson and then negative binomials, each with the r that is likeliest for the last fit, until r converges.
+
+    Coefficients and r are orthogonal parameters, so that a few rounds suffice.
 
     Parameters
     ----------
     fitted : callable
-        Takes a family and the last fit, and gives a fit with its `solution`.
+        Function of a family and the last fit, which returns a fit with its `solution`.
     theta_of : callable
-        The most likely 1/r for the means of a fit.
+        Function that returns the likeliest 1/r for the means of a fit.
     what : str
-        What is fitted, for the certificate.
+        Name of the fitted quantity, for the certificate.
     """
     fit = fitted(Poisson(), None)
     theta, change, trace = 0.0, np.inf, fit.solution.trace
@@ -252,7 +246,15 @@ def alternate_with_r(fitted: Callable[[Family, FitT | None], FitT], theta_of: Ca
 
 
 def estimate_theta(problem: Problem, w: Array) -> float:
-    """Maximum likelihood θ = 1/r for the means at `w`; 0 where the counts vary no more than a Poisson's."""
+    """Return the maximum likelihood θ = 1/r for the means at `w`; 0 if the counts vary no more than a Poisson's.
+
+    For means μ the slope of the log likelihood in θ is
+
+        G(θ) = r² Σ w (d − log(1+d) − c(y+r) + c(r)),      d = (y−μ)/(r+μ),      c(z) = ψ(z) − log z,
+
+    with the digamma function ψ. No term cancels, neither for counts of any size nor near the Poisson limit θ = 0, where
+    G is Σ w ((y−μ)² − y)/2.
+    """
     from scipy.optimize import brentq
 
     observations = problem.observations
@@ -262,10 +264,10 @@ def estimate_theta(problem: Problem, w: Array) -> float:
     if not np.isfinite(mean).all():
         raise NonFiniteError("means overflow on the way to r: divide the largest counts by a number, or give r.")
     slope = _slope(y, mean, weight)
-    seen = y if weight is None else y[weight > 0]
-    if not seen.any() or not slope(0.0) > 0:
+    weighted = y if weight is None else y[weight > 0]
+    if not weighted.any() or not slope(0.0) > 0:
         return 0.0
-    low, high = 0.0, 1.0
+    low, high = 0.0, 1.0  # bracket the root of G
     while slope(high) > 0:
         low, high = high, 4 * high
     while low == 0 and slope(high / 4) <= 0:
@@ -275,14 +277,14 @@ def estimate_theta(problem: Problem, w: Array) -> float:
 
 
 def _slope(y: Array, mu: Array, weight: Array | None) -> Callable[[float], float]:
-    """G, a function of θ."""
+    """Return the function G of `estimate_theta`."""
     w = np.ones(len(y)) if weight is None else weight
-    counts, places = np.unique(y, return_inverse=True)
-    weights = np.bincount(places, w)
+    counts, codes = np.unique(y, return_inverse=True)
+    weights = np.bincount(codes, w)
 
     def slope(theta: float) -> float:
         if theta == 0:
-            with np.errstate(over="ignore"):  # its sign is what counts
+            with np.errstate(over="ignore"):  # only its sign is used
                 return 0.5 * float(w @ (np.square(y - mu) - y))
         r = 1 / theta
         return r * r * (float(w @ _beyond_log(y, mu, r)) - float(weights @ _beyond_digamma(counts, r)))
@@ -291,7 +293,7 @@ def _slope(y: Array, mu: Array, weight: Array | None) -> Callable[[float], float
 
 
 def _beyond_log(y: Array, mu: Array, r: float) -> Array:
-    """d − log(1+d) for d = (y−μ)/(r+μ), by its series d²/2 − d³/3 + … where the difference cancels."""
+    """Return d − log(1+d) for d = (y−μ)/(r+μ), by its series d²/2 − d³/3 + … where the difference cancels."""
     d = (y - mu) / (r + mu)
     small = np.clip(d, -SERIES_DEVIATION, SERIES_DEVIATION)
     k = np.arange(13)
@@ -301,12 +303,12 @@ def _beyond_log(y: Array, mu: Array, r: float) -> Array:
 
 
 def _beyond_digamma(x: Array, r: float) -> Array:
-    """c(x+r) − c(r) for c(z) = ψ(z) − log z."""
+    """Return c(x+r) − c(r) for c(z) = ψ(z) − log z."""
     from scipy.special import digamma
 
     if r < ASYMPTOTIC:
         return np.asarray(digamma(x + r) - np.log(x + r) - (digamma(r) - np.log(r)))
-    # of −1/2z, the first term of the series, the difference is written out
+    # the difference of −1/2z, the first term of the series, is written in a form that does not cancel
     return np.asarray(x / (2 * r * (x + r)) + _later_terms(x + r) - _later_terms(r))
 
 
@@ -315,14 +317,16 @@ def _later_terms(z: Array | float) -> Array:
     return np.asarray(inverse * np.polynomial.polynomial.polyval(inverse, [-1 / 12, 1 / 120, -1 / 252, 1 / 240]))
 
 
-#: what the remedies are called in `plan_`
+# The diagnosis.
+
+#: name of Firth's remedy in `plan_`
 FIRTH_CHOICE = SolverChoice("firth", "the responses are separated")
-#: steps that Fisher scoring may take, which converges more slowly than Newton's method
+#: maximum number of steps of Fisher scoring, which converges more slowly than Newton's method
 MOST_FIRTH_STEPS = 1000
 
 
 class DiagnosedFit(NamedTuple):
-    """The answer that was settled on, how many coefficients it has used up, what was found, and what to warn of."""
+    """Solution, number of coefficients that the data have determined, findings, and warnings to give."""
 
     solved: Solved
     coefficients: float
@@ -333,23 +337,27 @@ class DiagnosedFit(NamedTuple):
 def diagnose(
     solved: Solved, names: Sequence[str], on_separation: str, limits: SolverLimits, progress: Progress | None
 ) -> DiagnosedFit:
-    """Make the coefficients unique and finite, or say that they are not."""
-    settled = _unique(solved, names)
-    finding = examine(settled.solved.problem, settled.solved.solution, names)
+    """Make the coefficients unique and finite, or describe why they are not."""
+    # 1. dependent columns: take the smallest coefficients
+    fit = _resolve_dependence(solved, names)
+    # 2. separated responses: infinite coefficients
+    finding = examine(fit.solved.problem, fit.solved.solution, names)
     if finding is None:
-        return settled
+        return fit
     remedy = _firth if on_separation == "firth" else _ridge
-    return handle_separation(settled, finding, on_separation, lambda: remedy(settled.solved, limits, progress))
+    return handle_separation(fit, finding, on_separation, lambda: remedy(fit.solved, limits, progress))
 
 
-def handle_separation(settled: DiagnosedFit, finding: Finding, on_separation: str, remedy: Callable[[], Solved]) -> DiagnosedFit:
-    """What the user chose to do about separated responses."""
-    findings, message = (*settled.findings, finding), f"{finding.sentence} {finding.remedy}"
+def handle_separation(
+    fit: DiagnosedFit, finding: Finding, on_separation: str, remedy: Callable[[], Solved]
+) -> DiagnosedFit:
+    """Raise an error, add a warning, or solve the problem with a remedy, as `on_separation` requires."""
+    findings, message = (*fit.findings, finding), f"{finding.sentence} {finding.remedy}"
     if on_separation == "error":
         raise SeparationError(message)
     if on_separation == "warn":
-        return settled._replace(findings=findings, cautions=(*settled.cautions, SeparationWarning(message)))
-    return settled._replace(solved=remedy(), findings=findings)
+        return fit._replace(findings=findings, cautions=(*fit.cautions, SeparationWarning(message)))
+    return fit._replace(solved=remedy(), findings=findings)
 
 
 def _firth(solved: Solved, limits: SolverLimits, progress: Progress | None) -> Solved:
@@ -371,20 +379,25 @@ def _ridge(solved: Solved, limits: SolverLimits, progress: Progress | None) -> S
     return solve(problem, "auto", limits, progress=progress)
 
 
-def _unique(solved: Solved, names: Sequence[str]) -> DiagnosedFit:
+def _resolve_dependence(solved: Solved, names: Sequence[str]) -> DiagnosedFit:
     problem, solution = solved.problem, solved.solution
     if isinstance(solution, LinearSolution):
-        return _unique_least_squares(solved, solution, names)
+        return _diagnose_least_squares(solved, solution, names)
     dependence = find_dependence(problem.observations, problem.strengths)
     if dependence is None:
         return diagnose_wide(solved, names) or DiagnosedFit(solved, used_coefficients(problem, solution.value))
     value = dependence.smallest(solution.value, problem.observations.design.coordinates)
     used = used_coefficients(problem, value, dependence.rank_lost)
-    return DiagnosedFit(solved.with_value(value), used, *describe_dependence(names, dependence.columns(), dependence.constant))
+    return DiagnosedFit(
+        solved.with_value(value), used, *describe_dependence(names, dependence.columns(), dependence.constant)
+    )
 
 
 def diagnose_wide(solved: Solved, names: Sequence[str]) -> DiagnosedFit | None:
-    """Too many columns to look for dependences, which there must be where rows are fewer."""
+    """Return the finding that columns depend on each other if there are fewer rows than columns without a penalty.
+
+    There are too many columns to compute which ones.
+    """
     observations, strengths = solved.problem.observations, solved.problem.strengths
     rows = observations.heavy
     free = np.flatnonzero((strengths.l1 == 0) & (strengths.l2 == 0))
@@ -393,23 +406,24 @@ def diagnose_wide(solved: Solved, names: Sequence[str]) -> DiagnosedFit | None:
     return DiagnosedFit(solved, rows, *describe_dependence(names, free.tolist()))
 
 
-def _unique_least_squares(solved: Solved, solution: LinearSolution, names: Sequence[str]) -> DiagnosedFit:
-    """The closed form has the smallest coefficients already, and knows the dependent columns."""
+def _diagnose_least_squares(solved: Solved, solution: LinearSolution, names: Sequence[str]) -> DiagnosedFit:
+    """Diagnose a solution in closed form, which has the smallest coefficients and the dependent columns already."""
     fit, columns = solution.fit, len(solution.fit.coefficients)
     if solved.problem.strengths.any or fit.rank is None or fit.rank == columns:
         return DiagnosedFit(solved, used_coefficients(solved.problem, solution.value))
     collinear = fit.collinear
     if not collinear and fit.rank < columns - len(fit.constant):
-        # with fewer rows than columns, any of them may be said to depend on the others
+        # with fewer rows than columns, each column depends on others
         collinear = tuple(set(range(columns)) - set(fit.constant))
-    return DiagnosedFit(solved, len(solution.value) - columns + fit.rank, *describe_dependence(names, collinear, fit.constant))
+    return DiagnosedFit(
+        solved, len(solution.value) - columns + fit.rank, *describe_dependence(names, collinear, fit.constant)
+    )
 
 
 def used_coefficients(problem: Problem, w: Array, rank_lost: int = 0) -> float:
-    """How many coefficients the data have determined.
+    """Return the number of coefficients that the data have determined.
 
-    One that an L1 penalty holds at its mean does not count; those under an L2 penalty count together as
-    tr H (H + L2)⁻¹.
+    Coefficients that an L1 penalty holds at its mean do not count; under an L2 penalty they count as tr H (H + L2)⁻¹.
     """
     strengths = problem.strengths
     loose = (strengths.l1 == 0) | (w != strengths.mean)
@@ -417,7 +431,7 @@ def used_coefficients(problem: Problem, w: Array, rank_lost: int = 0) -> float:
         return float(np.count_nonzero(loose) - rank_lost)
     with np.errstate(over="ignore", invalid="ignore"):
         hessian = problem.at(w).hessian[np.ix_(loose, loose)]
-    if not np.isfinite(hessian).all():  # the penalty is nothing beside it
+    if not np.isfinite(hessian).all():  # the penalty is negligible
         return float(np.count_nonzero(loose) - rank_lost)
     curvature = Curvature.of(hessian)
     return curvature.rank - curvature.share(strengths.l2[loose])
@@ -426,13 +440,12 @@ def used_coefficients(problem: Problem, w: Array, rank_lost: int = 0) -> float:
 def describe_dependence(
     names: Sequence[str], columns: Sequence[int], constant_columns: Sequence[int] = ()
 ) -> tuple[tuple[Finding, ...], tuple[CollinearWarning, ...]]:
-    """Which coefficients are not unique, for the diagnosis and as warnings: those of columns that depend on others."""
+    """Return findings and warnings about coefficients that are not unique, of constant or dependent columns."""
     constant = tuple(names[column] for column in constant_columns)
-    still = set(constant_columns)
-    collinear = tuple(names[column] for column in columns if column not in still)
+    collinear = tuple(names[column] for column in columns if column not in set(constant_columns))
     findings = []
     if constant:
-        sentence = f"There is no variation in {listed(list(constant))}: nothing tells the coefficient, and 0 is given."
+        sentence = f"There is no variation in {listed(list(constant))}: coefficients are not determined, and are 0."
         findings.append(Finding("constant", "warning", sentence, "Leave the columns out.", constant))
     if collinear:
         sentence = (

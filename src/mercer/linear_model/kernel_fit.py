@@ -1,4 +1,8 @@
-"""A model with a kernel instead of features: from rows and responses to f(x) + b = Σ αᵢ k(x, xᵢ) + b."""
+"""Fit a model with a kernel instead of features: f(x) + b = Σ αᵢ k(x, xᵢ) + b.
+
+`fit_kernel` minimises Σ weight · loss + λ/2 ‖f‖² for any `ResponseKind`, in the span of the rows or on features that
+approximate the kernel.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +21,14 @@ from mercer.families import IDENTITY, Family, Gaussian
 from mercer.families import ElasticNet as Mixed
 from mercer.families.penalties import L2, Penalty, Strengths
 from mercer.families.response import Response
-from mercer.kernel_approximation.approximate import Approximation, Map, approximation
+from mercer.kernel_approximation.approximate import Approximation, Map, assess_approximation
 from mercer.kernel_approximation.fourier import FourierMap
 from mercer.kernel_approximation.function import Function, KernelFunction, feature_function, tensor_design
 from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import Gram, Kernel, Linear
 from mercer.kernels.inputs import count, take
 from mercer.linear_model.glm_response import ClassResponse, MeanResponse, ResponseKind
-from mercer.linear_model.glm_solve import SolverLimits, estimate_theta, estimates_r, alternate_with_r
+from mercer.linear_model.glm_solve import SolverLimits, alternate_with_r, estimate_theta, estimates_r
 from mercer.matrices import Coordinates, DenseDesign, Observations
 from mercer.matrices.mapped import MappedDesign
 from mercer.matrices.mapped_tensors import LandmarkTensors, MappedTensors
@@ -38,8 +42,6 @@ from mercer.optim.span.ridge import DualFit, kernel_ridge, residual_certificate
 from mercer.optim.span.system import RidgeSystem
 from mercer.optim.span.tensor_losses import TensorRowLosses
 
-# Models with a kernel instead of features, as records: what is to be fitted, to what, and what came of it.
-
 REPRESENTER_THEOREM = (
     "By the representer theorem the optimum lies in the span of the rows only if the penalty is an increasing function "
     "of the norm ‖w‖"
@@ -49,7 +51,7 @@ WRITE_OUT_FEATURES = "Write the features out, e.g. with kernel.feature_map(colum
 
 @dataclass(frozen=True, eq=False)
 class KernelData:
-    """Responses of the rows: numbers, codes, or a column for each target."""
+    """Responses of the rows (numbers, codes, or a column for each target), their weights and offsets."""
 
     y: Array
     weight: Array | None = None
@@ -57,17 +59,17 @@ class KernelData:
 
     @property
     def total(self) -> float:
-        """Weight of all rows."""
+        """Sum of the weights."""
         return float(len(self.y) if self.weight is None else self.weight.sum())
 
     @property
-    def seen(self) -> Array:
-        """Rows of weight above 0, by their numbers."""
+    def positive(self) -> Array:
+        """Indices of the rows of positive weight."""
         return np.arange(len(self.y)) if self.weight is None else np.flatnonzero(self.weight)
 
     def counted(self, X: Any) -> Any:
-        """Of the rows X those of weight above 0."""
-        return X if len(self.seen) == len(self.y) else take(X, self.seen)
+        """Return the rows of X that have positive weight."""
+        return X if len(self.positive) == len(self.y) else take(X, self.positive)
 
     def take(self, rows: Array) -> KernelData:
         weight, offset = (None if part is None else part[rows] for part in (self.weight, self.offset))
@@ -76,7 +78,7 @@ class KernelData:
 
 @dataclass(frozen=True, eq=False)
 class KernelProblemSpec:
-    """A norm-regularised model: responses of some kind, and λ/2 ‖f‖², one λ or one for each target."""
+    """Specification of a norm-regularised model: kind of response, and λ/2 ‖f‖² with one λ or one for each target."""
 
     kernel: Kernel
     kind: ResponseKind
@@ -84,27 +86,27 @@ class KernelProblemSpec:
     intercept: bool
     limits: SolverLimits
     solver: str = "auto"
-    #: features that stand for the kernel, if it is not to be exact
+    #: features that approximate the kernel; None for the exact kernel
     map: Map | None = None
 
 
 class KernelFit(NamedTuple):
-    """A fitted function, its proof, and the kind of response with what was estimated of it."""
+    """Fitted function, its solution with a certificate, and the kind of response with its estimated parameters."""
 
     function: Function
     solution: Solution
     kind: ResponseKind
     path: str
-    #: what was minimised over rows of weight above 0, and their responses
+    #: the problem that was minimised over the rows of positive weight, and their responses
     problem: Callable[[], KernelProblem | MappedProblem]
     data: KernelData
     intercept: bool
     approximation: Approximation | None = None
-    #: whether the kernel itself was used, not features that stand for it
+    #: whether the kernel itself was used, not features that approximate it
     is_exact: bool = True
 
     def as_column(self) -> tuple[Any, Array]:
-        """A GLM with f itself for a column, and its coefficient of 1: what figures of any GLM are computed from."""
+        """Return a GLM problem whose only column is f, and its coefficient 1, from which figures are computed."""
         eta, intercept, data = self.solution.value.values, self.intercept, self.data
         outputs = eta.shape[1]
         design = DenseDesign(eta, Coordinates.plain(outputs, intercept=intercept))
@@ -116,7 +118,7 @@ class KernelFit(NamedTuple):
 
 
 class KernelFitInterrupted(FitInterrupted):
-    """Ctrl-C, with the fit so far."""
+    """Interruption by Ctrl-C, with the fit so far."""
 
     def __init__(self, message: str, fit: KernelFit) -> None:
         super().__init__(message, fit.solution)
@@ -124,18 +126,18 @@ class KernelFitInterrupted(FitInterrupted):
 
 
 def refuse_no_penalty(strength: Array | float) -> None:
-    """`PenaltyError` unless every λ is above 0."""
+    """Raise `PenaltyError` unless every λ is above 0."""
     given = np.atleast_1d(np.asarray(strength, dtype=float))
     if (wrong := ~(np.isfinite(given) & (given > 0))).any():
         raise PenaltyError(
             f"a model with a kernel needs a penalty above 0, but its strength is {given[np.argmax(wrong)]:g}. Without "
-            "one, nothing ties the function to the span of the rows: where the kernel matrix is singular there is no "
-            "unique optimum, and else every row is fitted exactly. Give a small one, such as 1e-6."
+            "one, the optimum need not lie in the span of the rows: if the kernel matrix is singular it is not unique, "
+            "and otherwise every row is fitted exactly. Give a small one, such as 1e-6."
         )
 
 
 def kernel_convergence_warnings(fit: KernelFit, limits: SolverLimits) -> tuple[NotConvergedWarning, ...]:
-    """Which condition failed, the evidence, and one thing to do; nothing if the certificate holds."""
+    """Return a warning with the evidence and one remedy, or nothing if the certificate holds."""
     certificate = fit.solution.certificate
     if certificate.holds:
         return ()
@@ -145,154 +147,153 @@ def kernel_convergence_warnings(fit: KernelFit, limits: SolverLimits) -> tuple[N
         )
     elif isinstance(design := getattr(fit.problem(), "design", None), MappedTensors) and design.is_single:
         remedy = (
-            f"Rounding of float32, in which {len(design.X):,} rows and their kernels are computed, leaves no way on, "
-            "and predictions may be off by as much: give float64 tensors, X.double(), or have fewer landmarks "
+            f"Rounding of float32, in which {len(design.X):,} rows and their kernels are computed, allows no further "
+            "step, and predictions may be off by as much: give float64 tensors, X.double(), or have fewer landmarks "
             "(approximate=Nystroem(n_components=…)), or raise the penalty."
         )
     else:
         remedy = (
-            "Rounding leaves no way on: bring the columns to mean 0 and spread 1, e.g. with StandardScaler, raise the "
-            "penalty, or ask for less (a larger tol)."
+            "Rounding allows no further step: bring the columns to mean 0 and spread 1, e.g. with StandardScaler, "
+            "raise the penalty, or use a larger tol."
         )
     return (NotConvergedWarning(f"the fit with {fit.function.kernel!r} has not converged: {certificate}. {remedy}"),)
 
 
 def norm_strength(penalty: Penalty | None) -> float:
-    """λ of a GLM's penalty; a typed error unless it is that of a norm."""
+    """Return λ of a penalty λ/2 ‖w‖², 0 for None, or raise an error if the penalty is not of this form."""
     if penalty is None:
         return 0.0
     strengths = penalty.strengths(1) if np.ndim(penalty.strength) == np.ndim(penalty.mean) == 0 else None
     if not isinstance(penalty, L2 | Mixed) or (strengths is not None and strengths.l1.any()):
         raise NoRepresenterError(
-            f"{penalty!r} has no kernel form. {REPRESENTER_THEOREM}, and Σ|w| depends on the axes that w is written in. {WRITE_OUT_FEATURES}, "
-            "and fit a GLM to those, or use penalty='l2'."
+            f"{penalty!r} has no kernel form. {REPRESENTER_THEOREM}, and Σ|w| depends on the axes that w is written "
+            f"in. {WRITE_OUT_FEATURES}, and fit a GLM to those, or use penalty='l2'."
         )
     if strengths is None or strengths.mean.any():
         raise PenaltyError(
-            f"with a kernel the coefficients of features are never seen, so that {penalty!r} cannot have a strength or "
-            "a mean for each; give L2(strength) with one number. A strength for a column is a scale of it."
+            f"with a kernel the coefficients of features are never computed, so that {penalty!r} cannot have a "
+            "strength or a mean for each; give L2(strength) with one number. A strength for a column is a scale of it."
         )
     return float(strengths.l2[0])
-
-
-# Least squares with a kernel and an intercept that is not penalised, by the equations of kernel ridge regression.
 
 
 def kernel_least_squares(
     kernel: Kernel, X: Any, Y: Array, weight: Array | None, strengths: Array, *, intercept: bool
 ) -> tuple[Solution, str]:
-    """min Σ weight (y − f − b)²/2 + λ/2 ‖f‖² for each target, and how it was found.
+    """Minimise Σ weight (y − f − b)²/2 + λ/2 ‖f‖² for each target; return the solution and its path.
 
-    (K + λW⁻¹) α = y − b with Σ α = 0: the equations are solved for y and for a target of ones, by which b is found.
+    The optimum solves (K + λW⁻¹) α = y − b with Σ α = 0. These equations of kernel ridge regression are solved for y
+    and for a target of ones, which together give the intercept b, which is not penalised.
 
     Raises
     ------
     FitInterrupted
         On Ctrl-C, with the solution so far.
     """
-    unit = powers_of_2(Y)  # sums of the largest numbers are none
+    unit = powers_of_2(Y)  # so that sums of the largest numbers do not overflow
     level = np.average(Y / unit, axis=0, weights=weight) if intercept else np.zeros(Y.shape[1])
     scale = powers_of_2(Y / unit - level)
     centred = (Y / unit - level) / scale
-    distinct, of = np.unique(strengths, return_inverse=True)
+    distinct, position = np.unique(strengths, return_inverse=True)
     ones = np.ones((len(Y), len(distinct))) if intercept else np.zeros((len(Y), 0))
     system = RidgeSystem.of(kernel, X, np.hstack([centred, ones]), weight)
     alphas = np.concatenate([strengths, distinct]) if intercept else strengths
 
-    def told(fit: DualFit) -> Solution:
+    def to_solution(fit: DualFit) -> Solution:
         alpha, b = fit.coefficients[:, : Y.shape[1]], np.zeros(Y.shape[1])
         if intercept:
             of_ones = fit.coefficients[:, Y.shape[1] :]
-            b = alpha.sum(axis=0) / of_ones.sum(axis=0)[of]
-            alpha = alpha - of_ones[:, of] * b
-        bent = alpha if weight is None else alpha / weight[:, None]
+            b = alpha.sum(axis=0) / of_ones.sum(axis=0)[position]
+            alpha = alpha - of_ones[:, position] * b
+        unweighted = alpha if weight is None else alpha / weight[:, None]
         found = RidgeSystem(system.K, system.rough, centred - b, weight)
-        error, _ = found.left_over(found.scaled(bent), strengths)
-        values = ((centred - strengths * bent) * scale + level) * unit
-        return Solution(KernelExpansion(alpha * scale * unit, (b * scale + level) * unit, values), residual_certificate(error), ())
+        error, _ = found.left_over(found.scaled(unweighted), strengths)
+        values = ((centred - strengths * unweighted) * scale + level) * unit
+        return Solution(
+            KernelExpansion(alpha * scale * unit, (b * scale + level) * unit, values), residual_certificate(error), ()
+        )
 
     try:
         solution = kernel_ridge(system, alphas)
     except FitInterrupted as stop:
-        raise FitInterrupted(str(stop), told(stop.solution.value)) from None
-    return told(solution.value), str(solution.value.path)
+        raise FitInterrupted(str(stop), to_solution(stop.solution.value)) from None
+    return to_solution(solution.value), str(solution.value.path)
 
 
 def powers_of_2(Y: Array) -> Array:
-    """About as large as each column, so that nothing is rounded by it; 1 where there is nothing."""
+    """Return the power of 2 next to the size of each column, which scales without rounding; 1 for columns of zeros."""
     size = np.abs(Y).max(axis=0, initial=0.0)
     return np.asarray(np.exp2(np.floor(np.log2(np.where(size > 0, size, 1.0)))))
 
 
 #: root mean square error of predictions, in standard deviations of the noise, that makes no practical difference
 NEGLIGIBLE_ERROR = 1e-5
-#: rows times features from which on digits that make no difference cost time
+#: rows times features from which on the tolerance is relaxed to errors that make no practical difference
 MANY_ENTRIES = 1e8
-#: … of tensors of float32 that are too many for float64
+#: `NEGLIGIBLE_ERROR` for float32 tensors that are too large for float64
 NEGLIGIBLE_ERROR_OF_SINGLE = 5e-5
-#: noise, as a portion of the targets of least squares, below which errors are compared with these
+#: least noise, as a portion of the targets of least squares, that errors are compared with
 LEAST_NOISE = 0.01
-#: how closely an exact twin is fitted to a sample
+#: limits of the exact and the approximate fit to a sample, by which the approximation is judged
 TWIN_LIMITS = SolverLimits(1e-4, 30)
-#: which solvers of GLMs have a kernel form, and whether K is in memory
+#: solvers of GLMs that have a kernel form, and whether K is in memory
 KERNEL_SOLVERS = {"auto": None, "newton": True, "newton-cg": False}
 
 
 def fit_kernel(
     machine: KernelProblemSpec, X: Any, data: KernelData, *, start: Any = None, progress: Progress | None = None
 ) -> KernelFit:
-    """Fit a machine to rows; those of weight 0 are left out.
+    """Fit a model with a kernel to rows; those of weight 0 are left out.
 
-    The start is a `KernelFunction` of as many rows, or with features in its place a `MappedFit`.
+    `start` is a `KernelFunction` of the same number of rows or, with features, a `MappedFit`.
     """
     refuse_no_penalty(machine.strength)
-    seen, rows = data.seen, data.counted(X)
-    fitting = KernelFitter(machine, X, rows, data.take(seen), seen, progress)
+    positive, rows = data.positive, data.counted(X)
+    fitter = KernelFitter(machine, X, rows, data.take(positive), positive, progress)
     if machine.map is not None:
-        fit = fitting.fit(start if isinstance(start, MappedFit) else None)
+        fit = fitter.fit(start if isinstance(start, MappedFit) else None)
         try:
-            return fit._replace(approximation=_approximation(machine, rows, fitting.data))
+            return fit._replace(approximation=_compare_with_exact(machine, rows, fitter.data))
         except KeyboardInterrupt:
-            message = "stopped by the user; the fit is finished, but nobody knows how good its features are."
+            message = "stopped by the user; the fit is finished, but the error of its features was not estimated."
             raise KernelFitInterrupted(message, fit) from None
-    if start is None or is_tensor(rows):  # whose coefficients are of other coordinates
-        return fitting.fit(None)
-    return fitting.fit(KernelExpansion(start.alpha[seen], start.intercept, np.zeros(0)))
+    if start is None or is_tensor(rows):  # the coefficients of tensors refer to other coordinates
+        return fitter.fit(None)
+    return fitter.fit(KernelExpansion(start.alpha[positive], start.intercept, np.zeros(0)))
 
 
-def _approximation(machine: KernelProblemSpec, X: Any, data: KernelData) -> Approximation:
-    """The machine and its exact twin, fitted to some rows with a penalty that weighs as much beside them."""
-
+def _compare_with_exact(machine: KernelProblemSpec, X: Any, data: KernelData) -> Approximation:
+    """Compare the features with the exact kernel by fits to samples, with the penalty scaled to the sample's weight."""
     features = machine.map
     assert features is not None
 
     def values(rows: Any, numbers: Array, others: Any) -> tuple[Array, Array]:
-        some = data.take(numbers)
-        share = some.total / data.total
-        twin = replace(machine, strength=share * np.asarray(machine.strength), limits=TWIN_LIMITS, solver="auto", map=None)
-        exact = fit_without_comparison(twin, rows, some).function.values(others)
-        # of few rows the products of all features are fewer numbers than the features
-        on_features = fit_without_comparison(replace(twin, kernel=Linear()), np.asarray(features(rows), float), some)
+        sample = data.take(numbers)
+        strength = sample.total / data.total * np.asarray(machine.strength)
+        twin = replace(machine, strength=strength, limits=TWIN_LIMITS, solver="auto", map=None)
+        exact = fit_without_comparison(twin, rows, sample).function.values(others)
+        # a sample has fewer rows than features: a linear kernel of the features is the smaller problem
+        on_features = fit_without_comparison(replace(twin, kernel=Linear()), np.asarray(features(rows), float), sample)
         return exact, on_features.function.values(np.asarray(features(others), float))
 
     outputs = int(getattr(machine.kind.response, "columns", 1))  # type: ignore[attr-defined]
-    return approximation(features, machine.kernel, X, values, outputs)
+    return assess_approximation(features, machine.kernel, X, values, outputs)
 
 
 def fit_without_comparison(machine: KernelProblemSpec, X: Any, data: KernelData) -> KernelFit:
-    """`fit_kernel` without a look at how far an approximation is from the exact model."""
-    return KernelFitter(machine, X, data.counted(X), data.take(data.seen), data.seen, None).fit(None)
+    """Fit as `fit_kernel` does, without a comparison of an approximation with the exact model."""
+    return KernelFitter(machine, X, data.counted(X), data.take(data.positive), data.positive, None).fit(None)
 
 
 @dataclass(frozen=True, eq=False)
 class KernelFitter:
-    """A machine and rows, of which those of weight above 0 count."""
+    """Fit of one model; `rows` and `data` are those of positive weight, at the indices `positive` of X."""
 
     machine: KernelProblemSpec
     X: Any
     rows: Any
     data: KernelData
-    seen: Array
+    positive: Array
     progress: Progress | None
 
     @cached_property
@@ -300,13 +301,13 @@ class KernelFitter:
         return make_products(Gram(self.machine.kernel, self.rows), in_memory=KERNEL_SOLVERS[self.machine.solver])
 
     @property
-    def _by_features(self) -> bool:
-        """Whether it is coefficients of features that are found: those of tensors are kernels with rows."""
+    def _uses_features(self) -> bool:
+        """Whether coefficients of features are found; with tensors the features are kernels with landmark rows."""
         return self.machine.map is not None or is_tensor(self.rows)
 
     @cached_property
     def design(self) -> MappedDesign | MappedTensors:
-        """The rows as features see them."""
+        """The design of the features."""
         map = self.machine.map
         if is_tensor(self.rows):
             return tensor_design(self.machine.kernel, map, self.rows, intercept=self.machine.intercept)
@@ -317,49 +318,50 @@ class KernelFitter:
         kind = self.machine.kind
         if isinstance(kind, ClassResponse):
             losses = ClassRowLosses(kind.response, self.data.y.astype(np.int64), self.data.weight)
-            return self._solved(kind, losses, start)
+            return self._fit_by_newton(kind, losses, start)
         assert isinstance(kind, MeanResponse)
         family = kind.response.family
         if isinstance(family, Gaussian) and kind.response.link == IDENTITY and self.machine.solver == "auto":
-            if self._by_features:
-                return self._least_squares_on_features(kind, start)
-            return self._least_squares(kind)
+            if self._uses_features:
+                return self._fit_least_squares_on_features(kind, start)
+            return self._fit_least_squares(kind)
         if estimates_r(family):
-            return self._with_r(kind.response, start)
-        return self._solved(kind, self._losses(kind.response), start)
+            return self._fit_with_r(kind.response, start)
+        return self._fit_by_newton(kind, self._losses(kind.response), start)
 
     def _losses(self, response: Response) -> ResponseLosses:
         return ResponseLosses(response, self.data.y[:, None].astype(float), self.data.weight, self.data.offset)
 
     @property
     def _targets(self) -> Array:
-        """What functions of the rows are to come close to by least squares: (rows, targets)."""
+        """Targets of least squares, of shape (rows, targets)."""
         Y = np.asarray(self.data.y.reshape(len(self.data.y), -1), dtype=float)
         return Y if self.data.offset is None else Y - self.data.offset[:, None]
 
-    def _least_squares_on_features(self, kind: MeanResponse, start: MappedFit | None) -> KernelFit:
-        """Every target in a unit of its own, so that none is large beside the errors of another one."""
+    def _fit_least_squares_on_features(self, kind: MeanResponse, start: MappedFit | None) -> KernelFit:
+        """Fit every target, each scaled to size one, so that no target is large beside the errors of another."""
         Y = self._targets
         unit = powers_of_2(Y)
         begin = None if start is None else start._replace(w=start.w / unit)
         problem = self._problem(ResponseLosses(kind.response, Y / unit, self.data.weight))
         problem = replace(problem, least_noise=LEAST_NOISE * float(np.sqrt(np.mean((Y / unit) ** 2))))
-        return self._on_features(kind, problem, begin, unit)
+        return self._fit_on_features(kind, problem, begin, unit)
 
     def _problem(self, losses: ArrayLosses) -> MappedProblem:
         strengths = np.broadcast_to(np.asarray(self.machine.strength, dtype=float).ravel(), losses.outputs)
         if isinstance(self.design, MappedTensors):
             assert isinstance(losses, ResponseLosses | ClassRowLosses)
-            return MappedProblem(self.design, TensorRowLosses.beside(losses, self.rows), np.array(strengths))
+            return MappedProblem(self.design, TensorRowLosses.on_device_of(losses, self.rows), np.array(strengths))
         return MappedProblem(self.design, losses, np.array(strengths))
 
-    def _on_features(
+    def _fit_on_features(
         self, kind: ResponseKind, problem: MappedProblem, start: MappedFit | None, unit: Array | float = 1.0
     ) -> KernelFit:
         tolerance, most_steps = self.machine.limits
-        # with many rows, such small fractions of a standard error make no difference to predictions
-        if self._in_single or len(self.seen) * self.design.n_features > MANY_ENTRIES:
-            negligible = NEGLIGIBLE_ERROR_OF_SINGLE if self._in_single else NEGLIGIBLE_ERROR
+        # with many rows, small fractions of a standard error make no difference to predictions
+        is_single = isinstance(self.design, MappedTensors) and self.design.is_single
+        if is_single or len(self.positive) * self.design.n_features > MANY_ENTRIES:
+            negligible = NEGLIGIBLE_ERROR_OF_SINGLE if is_single else NEGLIGIBLE_ERROR
             tolerance = max(tolerance, negligible * np.sqrt(self.data.total))
         begin = None if start is None else start.w
         try:
@@ -367,14 +369,10 @@ class KernelFitter:
                 problem, begin, tolerance=tolerance, most_steps=most_steps, progress=self.progress
             )
         except FitInterrupted as stop:
-            raise KernelFitInterrupted(str(stop), self._of_features(kind, problem, stop.solution, unit)) from None
-        return self._of_features(kind, problem, solution, unit)
+            raise KernelFitInterrupted(str(stop), self._fit_of_features(kind, problem, stop.solution, unit)) from None
+        return self._fit_of_features(kind, problem, solution, unit)
 
-    @property
-    def _in_single(self) -> bool:
-        return isinstance(self.design, MappedTensors) and self.design.is_single
-
-    def _of_features(
+    def _fit_of_features(
         self, kind: ResponseKind, problem: MappedProblem, solution: Solution, unit: Array | float
     ) -> KernelFit:
         machine, r = self.machine, self.design.n_features
@@ -387,25 +385,26 @@ class KernelFitter:
         else:
             assert isinstance(machine.map, NystroemMap | FourierMap)
             function = feature_function(machine.kernel, machine.map, found.w[:r], intercept)
-        path = f"Newton's method on {r} features of {len(self.seen)} rows"
+        path = f"Newton's method on {r} features of {len(self.positive)} rows"
         solution = replace(solution, value=found)
         exact = machine.map is None
         return KernelFit(function, solution, kind, path, lambda: problem, self.data, machine.intercept, is_exact=exact)
 
-    def _solved(self, kind: ResponseKind, losses: ArrayLosses, start: Any) -> KernelFit:
-        if self._by_features:
-            return self._on_features(kind, self._problem(losses), start)
+    def _fit_by_newton(self, kind: ResponseKind, losses: ArrayLosses, start: Any) -> KernelFit:
+        if self._uses_features:
+            return self._fit_on_features(kind, self._problem(losses), start)
         problem = KernelProblem(self.products, losses, float(self.machine.strength), self.machine.intercept)
         tolerance, most_steps = self.machine.limits
-        path = f"Newton's method in the span of {len(self.seen)} rows, by {self.products.name}"
+        path = f"Newton's method in the span of {len(self.positive)} rows, by {self.products.name}"
         try:
             solution = solve(problem, start, tolerance=tolerance, most_steps=most_steps, progress=self.progress)
         except FitInterrupted as stop:
-            raise KernelFitInterrupted(str(stop), self._as_fit(kind, lambda: problem, stop.solution, path)) from None
-        return self._as_fit(kind, lambda: problem, solution, path)
+            fit = self._fit_of_span(kind, lambda: problem, stop.solution, path)
+            raise KernelFitInterrupted(str(stop), fit) from None
+        return self._fit_of_span(kind, lambda: problem, solution, path)
 
-    def _least_squares(self, kind: MeanResponse) -> KernelFit:
-        """Every target and its λ, in closed form."""
+    def _fit_least_squares(self, kind: MeanResponse) -> KernelFit:
+        """Fit every target with its λ by linear equations."""
         data, intercept = self.data, self.machine.intercept
         Y = self._targets
         strengths = np.array(np.broadcast_to(np.asarray(self.machine.strength, dtype=float), Y.shape[1]))
@@ -414,28 +413,30 @@ class KernelFitter:
             losses = ResponseLosses(kind.response, Y, data.weight)
             return KernelProblem(self.products, losses, float(strengths[0]), intercept)
 
-        span = f"least squares in the span of {len(self.seen)} rows"
+        span = f"least squares in the span of {len(self.positive)} rows"
         try:
-            found = kernel_least_squares(self.machine.kernel, self.rows, Y, data.weight, strengths, intercept=intercept)
+            solution, path = kernel_least_squares(
+                self.machine.kernel, self.rows, Y, data.weight, strengths, intercept=intercept
+            )
         except FitInterrupted as stop:
-            raise KernelFitInterrupted(str(stop), self._as_fit(kind, problem, stop.solution, span)) from None
-        return self._as_fit(kind, problem, found[0], f"{span}, by {found[1]}")
+            raise KernelFitInterrupted(str(stop), self._fit_of_span(kind, problem, stop.solution, span)) from None
+        return self._fit_of_span(kind, problem, solution, f"{span}, by {path}")
 
-    def _as_fit(
+    def _fit_of_span(
         self, kind: ResponseKind, problem: Callable[[], KernelProblem], solution: Solution, path: str
     ) -> KernelFit:
         found: KernelExpansion = solution.value
         alpha = np.zeros((count(self.X), found.alpha.shape[1]))
-        alpha[self.seen] = found.alpha
+        alpha[self.positive] = found.alpha
         function = KernelFunction(self.machine.kernel, self.X, alpha, found.intercept)
         return KernelFit(function, solution, kind, path, problem, self.data, self.machine.intercept)
 
-    def _with_r(self, response: Response, start: Any) -> KernelFit:
-        """f and the r of a negative binomial in turn, as `solve_with_r` does with coefficients."""
+    def _fit_with_r(self, response: Response, start: Any) -> KernelFit:
+        """Fit f and the r of a negative binomial in turn, as `solve_with_r` does with coefficients."""
 
         def fitted(family: Family, last: KernelFit | None) -> KernelFit:
             current = Response(family, response.link)
             begin = start if last is None else last.solution.value
-            return self._solved(MeanResponse(current), self._losses(current), begin)
+            return self._fit_by_newton(MeanResponse(current), self._losses(current), begin)
 
         return alternate_with_r(fitted, lambda fit: estimate_theta(*fit.as_column()), "the function")

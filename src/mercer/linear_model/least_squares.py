@@ -1,4 +1,4 @@
-"""Ordinary least squares."""
+"""Ordinary least squares, and the base of all linear models that are fitted by least squares."""
 
 from __future__ import annotations
 
@@ -24,49 +24,62 @@ from mercer.base.diagnosis import Diagnosis, Finding
 from mercer.base.fitted_fields import FITTED_LINEAR
 from mercer.base.linear import linear_predictor, r_squared
 from mercer.base.sources import fits_sources, locate_bad_values, reader_of, refuse_offset, streamed_plan
-from mercer.base.validation import Plan, check_rows, check_tensor, check_weight, column_names, forget_fit, move_to_main_memory, fetch_tensor, is_sparse, restore_on_failure, publish, refuse_no_target, refuse_not_finite, refuse_other_device
+from mercer.base.validation import (
+    Plan,
+    check_rows,
+    check_tensor,
+    check_weight,
+    column_names,
+    fetch_tensor,
+    forget_fit,
+    is_sparse,
+    move_to_main_memory,
+    publish,
+    refuse_no_target,
+    refuse_not_finite,
+    refuse_other_device,
+    restore_on_failure,
+)
 from mercer.data.sources.base import Chunk, Source
 from mercer.matrices import Encoded
 from mercer.optim.certificate import Certificate, Solution
-from mercer.optim.least_squares import solve_by_conjugate_gradients, least_squares, is_direct_cheap
-from mercer.optim.least_squares_rows import LeastSquaresRows, tensor_rows, encoded_rows
+from mercer.optim.least_squares import is_direct_cheap, least_squares, solve_by_conjugate_gradients
+from mercer.optim.least_squares_rows import LeastSquaresRows, encoded_rows, tensor_rows
 from mercer.optim.linear_fit import LinearFit
 from mercer.optim.nonnegative import nonnegative_least_squares
 from mercer.optim.streamed_rows import StreamedRows
 
-# What linear models with squared loss have in common.
-
 
 class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC):
-    """A linear model fitted by least squares, with or without a penalty."""
+    """Base of linear models fitted by least squares, with or without a penalty."""
 
     fit_intercept: bool
     plan_: Plan
 
-    # What a concrete model says about itself.
+    # Hooks of concrete models.
 
     def _refuse_options(self, X: Any) -> None:
-        """Raise if the parameters do not go together, or not with such data."""
+        """Raise an error if the parameters do not fit together, or do not fit X."""
 
     def _takes_tensors(self) -> bool:
-        """Whether tensors are fitted where they are, and not as arrays."""
+        """Return whether tensors are fitted on their device, and not converted to arrays."""
         return True
 
-    def _flat(self, y: Any) -> bool:
-        """Whether one target has a vector of coefficients, not a matrix, also where y is a matrix of one column."""
+    def _is_flat(self, y: Any) -> bool:
+        """Return whether `coef_` is a vector, by default also for a matrix y of one column."""
         return bool(y.ndim == 1 or y.shape[1] == 1)
 
     def _accepts_sparse(self) -> bool:
         return True
 
     def _reads_codes(self) -> bool:
-        """Whether encoded rows are fitted as they are, and not as a matrix."""
+        """Return whether encoded rows are fitted as they are, and not converted to a matrix."""
         return True
 
-    # Learning.
+    # Fitting.
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, solved: Callable[[LeastSquaresRows], Solution]) -> Self:
-        """`solved` gives the `LinearFit` of some rows, and sets what else is to be known of it."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any, solver: Callable[[LeastSquaresRows], Solution]) -> Self:
+        """Fit by `solver`, which returns the `LinearFit` of rows and sets the attributes of the concrete model."""
         with restore_on_failure(self):
             self._validate_params()
             if not self._takes_tensors():
@@ -77,24 +90,24 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
             Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
             rows = self._rows(X, Y, sample_weight)
             try:
-                self._solve(rows, y, solved)
+                self._solve(rows, y, solver)
             except NonFiniteError:
                 refuse_not_finite(self, X)
                 raise
         return self
 
-    def _solve(self, rows: LeastSquaresRows, y: Any, solved: Callable[[LeastSquaresRows], Solution]) -> None:
-        """Keep what was found, also where the user stops it."""
+    def _solve(self, rows: LeastSquaresRows, y: Any, solver: Callable[[LeastSquaresRows], Solution]) -> None:
+        """Solve and store; after an interruption the best coefficients so far are stored."""
         try:
-            solution, interruption = solved(rows), None
+            solution, interruption = solver(rows), None
         except FitInterrupted as interrupted:
             solution, interruption = interrupted.solution, interrupted
         self._store(solution, rows, y)
         if interruption is not None:
             raise interruption
 
-    def _fit_rows_of(self, source: Source, solved: Callable[[LeastSquaresRows], Solution]) -> Any:
-        """`_fit` where rows are read piece by piece; NotImplemented where they are so few that they must be held."""
+    def _fit_rows_of(self, source: Source, solver: Callable[[LeastSquaresRows], Solution]) -> Any:
+        """Fit to a source; return NotImplemented if it has no more rows than columns, which need all rows in memory."""
         forget_fit(self)
         first = source.head()
         refuse_offset(self, first)
@@ -105,15 +118,17 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
             rows = StreamedRows.of(source, partial(_rows_of, reader))
             if rows.n_rows <= rows.shape[1]:
                 return NotImplemented
-            self._solve(rows, y, solved)
+            self._solve(rows, y, solver)
         self.plan_ = streamed_plan(self.plan_.path, rows.dtype)
         return self
 
     def _checked_tensors(self, X: Any, y: Any) -> tuple[Any, Array]:
-        """X on its device, and y in main memory."""
+        """Return X on its device, and y in main memory."""
         X = check_tensor(self, X, reset=True)
         refuse_other_device(y, X, "y")
-        _, y = self._checked(np.broadcast_to(0.0, X.shape), fetch_tensor(y))  # stands for X where scikit-learn looks at y
+        _, y = self._checked(
+            np.broadcast_to(0.0, X.shape), fetch_tensor(y)
+        )  # stands for X where scikit-learn looks at y
         return X, y
 
     def _rows(self, X: Any, Y: Array, sample_weight: Any, *, part: bool = False) -> LeastSquaresRows:
@@ -141,15 +156,14 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
                 "Sparse data was passed for y, but dense data is required. Use '.toarray()' to convert to a dense "
                 "numpy array."
             )
-        exotic = X.dtype.kind == "f" and X.dtype not in (np.float32, np.float64)
-        return X.astype(np.float64) if exotic or (is_sparse(X) and X.dtype.kind != "f") else X, y
+        is_other_float = X.dtype.kind == "f" and X.dtype not in (np.float32, np.float64)
+        return X.astype(np.float64) if is_other_float or (is_sparse(X) and X.dtype.kind != "f") else X, y
 
     def _store(self, solution: Solution, rows: LeastSquaresRows, y: Any) -> None:
         fit: LinearFit = solution.value
         self.plan_ = Plan(fit.path, str(rows.dtype), len(rows.blocks()), thread_count(), device=rows.device)
         self.diagnosis_ = Diagnosis(tuple(self._findings(solution)))
-        flat = self._flat(y)
-        publish(self, coef_=fit.coefficients[:, 0].copy() if flat else fit.coefficients.T.copy())
+        publish(self, coef_=fit.coefficients[:, 0].copy() if self._is_flat(y) else fit.coefficients.T.copy())
         if self.fit_intercept:
             publish(self, intercept_=fit.intercept[0] if y.ndim == 1 else fit.intercept)
         else:
@@ -162,7 +176,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         if not moved.any():
             return solution.certificate
         dtype = self.coef_.dtype
-        if solution.certificate.kind == "duality gap":  # of weights that sum to the number of rows
+        if solution.certificate.kind == "duality gap":  # for weights that sum to the number of rows
             far = float(moved.max()) * np.sqrt(0.5 * len(rows) / rows.total_weight)
             return solution.certificate.after_rounding(dtype, lambda gap: (np.sqrt(gap) + far) ** 2)
         lengths = rows.target_lengths()
@@ -176,7 +190,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         level = np.broadcast_to(np.asarray(self.intercept_, dtype=np.float64), (rows.targets,)) - fit.intercept
         if not (change.any() or level.any()):
             return np.zeros(rows.targets)
-        # alpha ‖w‖² is at most ‖y‖², as w = 0 has no lower objective, and so is what rounding makes of it
+        # the penalty: alpha ‖w‖² is at most ‖y‖², the objective at w = 0, which bounds its change by rounding
         of_penalty = 0.5 * np.finfo(coefficients.dtype).eps * rows.target_lengths()
         return np.asarray(np.hypot(rows.lengths_of(change, level), of_penalty))
 
@@ -184,12 +198,12 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         fit: LinearFit = solution.value
         found = []
         if fit.constant:
-            names, told = self._named(fit.constant)
+            names, subject = self._named(fit.constant)
             verb = "do not vary" if len(names) > 1 else "does not vary"
-            found.append(Finding("constant", "note", f"{told} {verb}.", "Leave constant columns out.", names))
+            found.append(Finding("constant", "note", f"{subject} {verb}.", "Leave constant columns out.", names))
         if fit.collinear:
-            names, told = self._named(fit.collinear)
-            sentence = f"{told} are linear combinations of one another."
+            names, subject = self._named(fit.collinear)
+            sentence = f"{subject} are linear combinations of one another."
             found.append(Finding("collinear", "warning", sentence, self._many_solutions(), names))
         if not solution.certificate.holds:
             sentence = f"The fit has not reached its tolerance: {solution.certificate}."
@@ -197,15 +211,16 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         return found
 
     def _many_solutions(self) -> str:
-        """What becomes of columns that depend on one another, and what to do about it."""
-        return "How they share their effect is up to the penalty: leave some of them out."
+        """Return the remedy for columns that depend on one another."""
+        return "The penalty decides how they share their effect: leave some of them out."
 
     def _named(self, columns: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
-        every = column_names(self)
-        names = tuple(every[j] for j in columns)
+        """Return the names of columns, and the subject of a sentence about them."""
+        all_names = column_names(self)
+        names = tuple(all_names[j] for j in columns)
         return names, f"Column{'s' if len(names) > 1 else ''} {listed(list(names))}"
 
-    # Predicting.
+    # Prediction.
 
     def predict(self, X: Any) -> Array:
         """Predict the targets.
@@ -224,7 +239,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         return linear_predictor(self, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R²: the share of the variance of y that is explained; the mean of those of several targets.
+        """Return R², the share of the variance of y that is explained; the mean over several targets.
 
         Parameters
         ----------
@@ -238,7 +253,7 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         Returns
         -------
         score : float
-            1 at best, and below 0 for a model that is worse than a constant.
+            At most 1, and below 0 for a model that is worse than a constant.
         """
         return r_squared(self, X, y, sample_weight)
 
@@ -258,7 +273,7 @@ def _numbers_of(reader: LeastSquaresRegressor, chunk: Chunk) -> Any:
 
 
 def checked_penalties(alpha: Any, targets: int) -> Array:
-    """One penalty per target, none negative."""
+    """Return one penalty per target, or raise an error if one is negative."""
     strengths = np.ravel(np.asarray(alpha, dtype=np.float64))
     if len(strengths) not in (1, targets):
         raise DataError(
@@ -280,13 +295,13 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.linear.regression",
     summary="mercer.inference.reading.read_least_squares",
-    objective="mercer.kernel_ridge.objectives.refuse_unpenalised",
+    objective="mercer.kernel_ridge.objectives.raise_for_no_penalty",
 )
 @stored(**FITTED_LINEAR, rank_=whole(0), singular_=floats("."))
 class LinearRegression(LeastSquaresRegressor):
-    """Ordinary least squares; scikit-learn's, with a proof of optimality and all digits.
+    """Ordinary least squares; scikit-learn's, with a certificate and full accuracy.
 
-    With more rows than columns the rank does not depend on the units of the columns.
+    With more rows than columns, the rank does not depend on the units of the columns.
 
     Parameters
     ----------
@@ -295,11 +310,11 @@ class LinearRegression(LeastSquaresRegressor):
     copy_X : bool, default=True
         Has no effect: X is never changed.
     tol : float, default=1e-6
-        How small the gradient has to become, compared with the one of all coefficients 0, where a sparse matrix is so
-        wide that it is solved by conjugate gradients. Other fits are exact: columns are left out as collinear only
-        where rounding decides.
+        Tolerance of the gradient, relative to the one at zero coefficients, for sparse matrices so wide that they are
+        solved by conjugate gradients. Other fits are exact: columns are left out as collinear only if they are so up to
+        rounding.
     n_jobs : int, default=None
-        Has no effect: threads are those of `mercer.engine`.
+        Has no effect: `mercer.engine` sets the threads.
     positive : bool, default=False
         Whether to forbid negative coefficients. Only for dense X.
 
@@ -320,9 +335,9 @@ class LinearRegression(LeastSquaresRegressor):
     diagnosis_ : Diagnosis
         Constant and collinear columns, by name.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that this is the optimum.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
 
     Examples
     --------
@@ -376,24 +391,24 @@ class LinearRegression(LeastSquaresRegressor):
         self : object
             The fitted model.
         """
-        return self._fit(X, y, sample_weight, self._solved)
+        return self._fit(X, y, sample_weight, self._minimise)
 
     def _fit_source(self, source: Source) -> Any:
-        return self._fit_rows_of(source, self._solved)
+        return self._fit_rows_of(source, self._minimise)
 
-    def _flat(self, y: Any) -> bool:
+    def _is_flat(self, y: Any) -> bool:
         return bool(y.ndim == 1)
 
     def _takes_tensors(self) -> bool:
         return not self.positive
 
-    def _solved(self, rows: LeastSquaresRows) -> Solution:
-        nothing = np.zeros(rows.targets)
+    def _minimise(self, rows: LeastSquaresRows) -> Solution:
+        no_penalty = np.zeros(rows.targets)
         if self.positive:
-            return nonnegative_least_squares(rows, nothing, intercept=self.fit_intercept)
+            return nonnegative_least_squares(rows, no_penalty, intercept=self.fit_intercept)
         if not is_direct_cheap(rows):
-            return solve_by_conjugate_gradients(rows, nothing, intercept=self.fit_intercept, tolerance=self.tol)
-        solution = least_squares(rows, nothing, intercept=self.fit_intercept)
+            return solve_by_conjugate_gradients(rows, no_penalty, intercept=self.fit_intercept, tolerance=self.tol)
+        solution = least_squares(rows, no_penalty, intercept=self.fit_intercept)
         if not rows.sparse:
             self.rank_ = solution.value.rank
             with np.errstate(over="ignore"):  # infinite in single precision, as in scikit-learn
@@ -409,4 +424,4 @@ class LinearRegression(LeastSquaresRegressor):
         return found
 
     def _many_solutions(self) -> str:
-        return "Of many solutions the shortest is given: leave columns out, add rows, or use Ridge."
+        return "The shortest of many solutions is given: leave columns out, add rows, or use Ridge."

@@ -1,4 +1,4 @@
-"""Ridge regression with the penalty chosen by cross-validation."""
+"""Ridge regression: `Ridge` with a given penalty or one tuned in closed form, and `RidgeCV` with several to try."""
 
 from __future__ import annotations
 
@@ -29,37 +29,52 @@ from mercer._warn import warn
 from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED, FITTED_LINEAR
 from mercer.base.sources import fits_sources
-from mercer.base.validation import forget_fit, is_sparse, restore_on_failure, refuse_no_alphas
+from mercer.base.validation import forget_fit, is_sparse, refuse_no_alphas, restore_on_failure
 from mercer.data.sources.base import Source
 from mercer.linear_model.least_squares import LeastSquaresRegressor, checked_penalties
 from mercer.optim.certificate import Solution
 from mercer.optim.krylov import TOLERANCE
-from mercer.optim.least_squares import solve_by_conjugate_gradients, least_squares, is_direct_cheap
+from mercer.optim.least_squares import is_direct_cheap, least_squares, solve_by_conjugate_gradients
 from mercer.optim.least_squares_rows import LeastSquaresRows, TensorRows
-from mercer.optim.leave_one_out import LeaveOneOutErrors, RidgeSpectrum, TallSpectrum, candidate_penalties, decompose, index_of_least
+from mercer.optim.leave_one_out import (
+    LeaveOneOutErrors,
+    RidgeSpectrum,
+    TallSpectrum,
+    candidate_penalties,
+    decompose,
+    index_of_least,
+)
 from mercer.optim.nonnegative import nonnegative_least_squares
 from mercer.optim.streamed_rows import StreamedRows
 from mercer.stats.normal_equations import NormalEquations
 
-# Choosing the penalty of ridge regression by errors that are known in closed form.
-
-#: scores the predictions of all rows for all targets: one number, or one for each target
+#: scikit-learn's solvers that are iterative
+ITERATIVE = frozenset({"sparse_cg", "lsqr", "sag", "saga"})
+#: rows and columns from which on these are iterative here
+WORTH_STEPS = 2000
+#: scikit-learn's solvers that count their steps
+COUNTING = frozenset({"lsqr", "sag", "saga"})
+#: scikit-learn's solvers that find an intercept for sparse X
+WITH_SPARSE_INTERCEPT = frozenset({"auto", "lbfgs", "lsqr", "sag", "sparse_cg"})
+#: penalties that a comparison tries by folds, safest first
+STRENGTHS = (1.0, 0.01, 0.1, 10.0, 100.0, 1e3, 1e4, 1e5)
+#: score of the predictions of all rows for all targets: one number, or one for each target
 Score = Callable[[Array], Any]
 
 
 class PenaltyChoice(NamedTuple):
-    """The best penalty, one for all targets or one for each, its score, and all that were tried."""
+    """The best penalty, one for all targets or one for each, its score, and all penalties tried."""
 
     alpha: Array  # (targets,)
     score: Any
     alphas: Array  # (penalties,)
-    scores: Array  # (penalties,) or (penalties, targets): the higher the better
-    sums: NormalEquations | None = None  # the statistic of the rows, if it was needed
+    scores: Array  # (penalties,) or (penalties, targets); higher is better
+    sums: NormalEquations | None = None  # sums over the rows, if they were computed
     stored: Array | None = None  # (rows, targets, penalties): squared errors, or predictions where they were scored
 
 
 def tune_penalty(rows: LeastSquaresRows, method: str, *, intercept: bool) -> PenaltyChoice:
-    """By the "loo" or "gcv" error over a range of penalties that the data suggest."""
+    """Choose the penalty by the "loo" or "gcv" error, over a range that the spectrum suggests."""
     refuse_single_row(rows)
     spectrum = decompose(rows, intercept=intercept)
     alphas = candidate_penalties(spectrum)
@@ -79,10 +94,12 @@ def choose_by_leave_one_out(
     per_target: bool,
     store: bool,
 ) -> PenaltyChoice:
-    """By leaving out each row in turn, scored by the squared error if not by `score`."""
+    """Choose the penalty by leaving out each row in turn, with the squared error or `score`."""
     refuse_single_row(rows)
     spectrum = decompose(rows, intercept=intercept, stable=stable, smallest=float(alphas.min()))
-    stored = _store_errors(spectrum, rows, alphas, predictions=score is not None) if store or score is not None else None
+    stored = (
+        _store_errors(spectrum, rows, alphas, predictions=score is not None) if store or score is not None else None
+    )
     if score is not None:
         assert stored is not None
         scores = np.array([score(stored[:, :, position]) for position in range(len(alphas))])
@@ -93,7 +110,7 @@ def choose_by_leave_one_out(
 
 
 def _store_errors(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Array, *, predictions: bool) -> Array:
-    """Of every row, left out: the prediction, or the weighted squared error."""
+    """Return the prediction, or the weighted squared error, of every row when it is left out."""
     values = np.empty((len(rows), rows.targets, len(alphas)))
 
     def keep(errors: LeaveOneOutErrors) -> None:
@@ -110,21 +127,21 @@ def _store_errors(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Array
 
 
 def squared_errors(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Array) -> Array:
-    """Weighted mean squares of the errors of rows left out: (penalties, targets)."""
+    """Return weighted mean squares of leave-one-out errors, of shape (penalties, targets)."""
     if isinstance(rows, StreamedRows):
         assert isinstance(spectrum, TallSpectrum)
-        total = rows.added(partial(_summed_in_chunk, replace(spectrum, rows=rows.kind, sums=None), alphas))
+        total = rows.added(partial(_sum_squares_of_chunk, replace(spectrum, rows=rows.kind, sums=None), alphas))
     else:
         total = _sum_squares(spectrum, rows, alphas)
     return total.T / len(rows)
 
 
-def _summed_in_chunk(spectrum: TallSpectrum, alphas: Array, rows: LeastSquaresRows) -> Array:
+def _sum_squares_of_chunk(spectrum: TallSpectrum, alphas: Array, rows: LeastSquaresRows) -> Array:
     return _sum_squares(replace(spectrum, rows=rows), rows, alphas)
 
 
 def _sum_squares(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Array) -> Array:
-    """Weighted sums of the squares: (targets, penalties)."""
+    """Return weighted sums of squared leave-one-out errors, of shape (targets, penalties)."""
 
     def squares(errors: LeaveOneOutErrors) -> Array:
         weight = None if rows.weight is None else rows.weight[errors.rows]
@@ -138,7 +155,7 @@ def _sum_squares(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Array)
 
 
 def choose_best(alphas: Array, scores: Array, targets: int) -> PenaltyChoice:
-    """The first of the best; NaN counts as the worst score of all."""
+    """Choose the first of the best scores; NaN counts as the worst."""
     scores = np.where(np.isnan(scores), -np.inf, scores)
     best = np.argmax(scores, axis=0)
     score = np.take_along_axis(scores, np.asarray(best)[None], axis=0)[0]
@@ -153,25 +170,11 @@ def refuse_single_row(rows: LeastSquaresRows) -> None:
         )
 
 
-# Ridge regression: least squares under a normal prior of the coefficients.
-
-#: solvers of scikit-learn that work step by step, and rows and columns from which on they do so here
-ITERATIVE = frozenset({"sparse_cg", "lsqr", "sag", "saga"})
-WORTH_STEPS = 2000
-#: … and those of them that count their steps
-COUNTING = frozenset({"lsqr", "sag", "saga"})
-#: those that find an intercept for sparse X
-WITH_SPARSE_INTERCEPT = frozenset({"auto", "lbfgs", "lsqr", "sag", "sparse_cg"})
-
-
-#: penalties that a comparison tries by folds, safest first
-STRENGTHS = (1.0, 0.01, 0.1, 10.0, 100.0, 1e3, 1e4, 1e5)
-
-
 def _candidates(question: Question) -> Iterator[Candidate]:
-    """Yield a model that leaves out each row in turn, which has a closed form, to choose its penalty.
+    """Yield a model that chooses its penalty by leaving out each row in turn, which has a closed form.
 
-    That says nothing where rows of the same group are left in: there, folds choose. Of words there are too many.
+    For rows in groups the penalty is chosen by folds, since rows of the same group would be left in. For texts, which
+    have too many columns, it is not tuned.
     """
     if question.has_texts:
         if question.task != "counts":
@@ -187,13 +190,13 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.linear.regression",
     summary="mercer.inference.reading.read_least_squares",
-    objective="mercer.kernel_ridge.objectives.of_ridge",
+    objective="mercer.kernel_ridge.objectives.make_ridge_objective",
 )
 @stored(**FITTED_LINEAR)
 class Ridge(LeastSquaresRegressor):
-    """Ridge regression, ‖y − X w − b‖² + alpha ‖w‖²; scikit-learn's, with a certificate and an alpha that tunes itself.
+    """Ridge regression, ‖y − X w − b‖² + alpha ‖w‖²; scikit-learn's, with a certificate and automatic choice of alpha.
 
-    The answer is the mode of the posterior under w ~ N(0, σ²/alpha · I), where σ² is the variance of the residuals.
+    The optimum is the mode of the posterior under w ~ N(0, σ²/alpha · I), where σ² is the variance of the residuals.
 
     Parameters
     ----------
@@ -201,23 +204,23 @@ class Ridge(LeastSquaresRegressor):
         Strength of the penalty, not negative; one for all targets or one for each. "loo" chooses the one with the
         smallest leave-one-out error, "gcv" the one with the smallest generalised cross-validation error, among up to 31
         that the data suggest; if several errors differ only by rounding, the largest of these penalties is taken. Both
-        are known in closed form: "gcv" costs hardly more than a fit, "loo" one more pass over the rows.
+        errors have a closed form: "gcv" costs hardly more than a fit, "loo" one more pass over the rows.
     fit_intercept : bool, default=True
         Whether there is an intercept, which is not penalised.
     copy_X : bool, default=True
         Has no effect: X is never changed.
     max_iter : int, default=None
-        Most steps of a fit that is iterative; see `solver`.
+        Maximum number of steps of an iterative fit; see `solver`.
     tol : float, default=1e-4
-        How small the gradient has to become, compared with the one of all coefficients 0, in a fit that is iterative.
+        Tolerance of the gradient, relative to the one at zero coefficients, in an iterative fit.
     solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}, default="auto"
-        All lead to the same answer. "svd" works with orthogonal factorisations from the start, the others only where
-        XᵀX is ill-conditioned. "lsqr", "sparse_cg", "sag", "saga", and "auto" for sparse X, are conjugate gradients
-        where X has so many columns that these are cheaper. "lbfgs" is for `positive` only.
+        All lead to the same optimum. "svd" uses orthogonal factorisations from the start, the others only if XᵀX is
+        ill-conditioned. "lsqr", "sparse_cg", "sag", "saga", and "auto" for sparse X, are conjugate gradients if X has
+        so many columns that these are cheaper. "lbfgs" is for `positive` only.
     positive : bool, default=False
         Whether to forbid negative coefficients.
     random_state : int, RandomState instance or None, default=None
-        Has no effect: nothing is left to chance.
+        Has no effect: nothing is random.
 
     Attributes
     ----------
@@ -226,13 +229,13 @@ class Ridge(LeastSquaresRegressor):
     intercept_ : float or ndarray of shape (n_targets,)
         The intercept; 0.0 if `fit_intercept` is False.
     n_iter_ : None or ndarray of shape (n_targets,)
-        Steps for each target, if `solver` is one that counts them; 1 where the answer was found directly.
+        Steps for each target, if `solver` is one that counts them; 1 for a direct solution.
     solver_ : str
-        The solver of scikit-learn that was asked for, or that "auto" stands for; `plan_` says which path was taken.
+        Scikit-learn's solver that was given, or that "auto" stands for; `plan_` has the path of the fit.
     alpha_ : float or ndarray of shape (n_targets,)
         The penalty used.
     alphas_ : ndarray of shape (n_alphas,)
-        The penalties tried, if `alpha` is "loo" or "gcv".
+        Penalties tried, if `alpha` is "loo" or "gcv".
     alpha_errors_ : ndarray of shape (n_alphas,)
         Their mean squared errors.
     n_features_in_ : int
@@ -240,11 +243,11 @@ class Ridge(LeastSquaresRegressor):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     diagnosis_ : Diagnosis
-        Constant and collinear columns, by name, where the fit came across them.
+        Constant and collinear columns, by name, if the fit found any.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that this is the optimum.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
 
     Examples
     --------
@@ -308,10 +311,10 @@ class Ridge(LeastSquaresRegressor):
         self : object
             The fitted model.
         """
-        return self._fit(X, y, sample_weight, self._solved)
+        return self._fit(X, y, sample_weight, self._minimise)
 
     def _fit_source(self, source: Source) -> Any:
-        return self._fit_rows_of(source, self._solved)
+        return self._fit_rows_of(source, self._minimise)
 
     def _takes_tensors(self) -> bool:
         return not self.positive
@@ -341,7 +344,7 @@ class Ridge(LeastSquaresRegressor):
         if self.solver == "svd":
             raise TypeError("SVD solver does not support sparse inputs currently. Use another solver.")
 
-    def _solved(self, rows: LeastSquaresRows) -> Solution:
+    def _minimise(self, rows: LeastSquaresRows) -> Solution:
         self.solver_ = self._solver_name(rows)
         self.n_iter_ = np.ones(rows.targets, dtype=np.int32) if self.solver in COUNTING else None
         sums = None
@@ -354,13 +357,13 @@ class Ridge(LeastSquaresRegressor):
         self.alpha_ = float(alpha[0]) if isinstance(self.alpha, str | Real) else np.array(alpha)
         if self.positive:
             return self._nonnegative(rows, alpha)
-        steps = self.solver in ITERATIVE and not isinstance(rows, TensorRows | StreamedRows)
-        iterative = steps and min(rows.shape) > WORTH_STEPS
-        if iterative or not is_direct_cheap(rows):
-            return self._by_conjugate_gradients(rows, alpha)
-        return least_squares(rows, alpha, intercept=self.fit_intercept, stable=self.solver == "svd", sums=sums)
-
-    def _by_conjugate_gradients(self, rows: LeastSquaresRows, alpha: Any) -> Solution:
+        is_iterative = (
+            self.solver in ITERATIVE
+            and not isinstance(rows, TensorRows | StreamedRows)
+            and min(rows.shape) > WORTH_STEPS
+        )
+        if not is_iterative and is_direct_cheap(rows):
+            return least_squares(rows, alpha, intercept=self.fit_intercept, stable=self.solver == "svd", sums=sums)
         solution = solve_by_conjugate_gradients(
             rows, alpha, intercept=self.fit_intercept, tolerance=self.tol, most_steps=self.max_iter
         )
@@ -395,11 +398,11 @@ class Ridge(LeastSquaresRegressor):
     "regression",
     export="mercer.export.linear.regression",
     summary="mercer.inference.reading.read_least_squares",
-    objective="mercer.kernel_ridge.objectives.refuse_search",
+    objective="mercer.kernel_ridge.objectives.raise_for_search",
 )
 @stored(**FITTED_LINEAR)
 class RidgeCV(LeastSquaresRegressor):
-    """Ridge regression that tries several penalties; scikit-learn's, with a proof of optimality.
+    """Ridge regression that tries several penalties; scikit-learn's, with a certificate.
 
     Parameters
     ----------
@@ -408,11 +411,11 @@ class RidgeCV(LeastSquaresRegressor):
     fit_intercept : bool, default=True
         Whether there is an intercept, which is not penalised.
     scoring : str, callable or None, default=None
-        What is to be as large as possible; minus the mean squared error if not given (with `cv`: R²).
+        Score to maximise; minus the mean squared error if not given (with `cv`: R²).
     cv : int, cross-validation generator, iterable or None, default=None
-        How to split; None leaves out each row in turn, which has a closed form.
+        Splitting; None leaves out each row in turn, which has a closed form.
     gcv_mode : {"auto", "svd", "eigen"} or None, default=None
-        "svd" works with orthogonal factorisations from the start, the others only where they are needed.
+        "svd" uses orthogonal factorisations from the start, the others only if they are needed.
     store_cv_results : bool, default=False
         Whether to keep `cv_results_`. Not with `cv`.
     alpha_per_target : bool, default=False
@@ -435,11 +438,11 @@ class RidgeCV(LeastSquaresRegressor):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     diagnosis_ : Diagnosis
-        What the fit with the best penalty came across.
+        Findings of the fit with the best penalty.
     certificate_ : Certificate
-        How we know that this is the optimum for the best penalty.
+        Evidence that this is the optimum for the best penalty.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
 
     Examples
     --------
@@ -494,7 +497,7 @@ class RidgeCV(LeastSquaresRegressor):
         sample_weight : float or array-like of shape (n_samples,), default=None
             Weights of the rows; 1 if not given.
         **params : dict
-            What the scorer is to be given, where metadata routing is enabled.
+            Parameters of the scorer, if metadata routing is enabled.
 
         Returns
         -------
@@ -512,11 +515,11 @@ class RidgeCV(LeastSquaresRegressor):
 
     def _fit_source(self, source: Source) -> Any:
         if self.cv is not None or self.scoring is not None or self.store_cv_results:
-            return NotImplemented  # other splits and scores look at single rows
+            return NotImplemented  # other splits and scores need single rows
         flat = source.head().y.ndim == 1
         return self._fit_rows_of(source, partial(self._cross_validated, flat=flat, score_params={}))
 
-    # By leaving out one row.
+    # Leaving out one row.
 
     def _score_params(self, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -572,7 +575,7 @@ class RidgeCV(LeastSquaresRegressor):
 
         return score
 
-    # By other splits.
+    # Other splits.
 
     def _fit_by_search(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> Self:
         from sklearn.model_selection import GridSearchCV
@@ -604,12 +607,12 @@ class RidgeCV(LeastSquaresRegressor):
         return check_scoring(estimator=self, scoring=self.scoring, allow_none=True)
 
     def get_metadata_routing(self) -> Any:
-        """Where metadata goes.
+        """Return the metadata routing.
 
         Returns
         -------
         routing : MetadataRouter
-            What the scorer and the splitter are given.
+            Parameters that are passed to the scorer and the splitter.
         """
         return (
             MetadataRouter(owner=self)
@@ -621,7 +624,7 @@ class RidgeCV(LeastSquaresRegressor):
 
 @stored(**FITTED, tag="UnchangedPredictions")
 class IdentityEstimator(RegressorMixin, BaseEstimator):
-    """Predicts what it is given: scorers want an estimator, and the predictions are known."""
+    """Estimator that returns its input as predictions, for scorers that need an estimator."""
 
     def decision_function(self, predicted: Array) -> Array:
         return predicted

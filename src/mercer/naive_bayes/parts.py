@@ -1,4 +1,14 @@
-"""Columns that are jointly normal, of which entries may be missing."""
+"""The factors p(x_S|y) of a mixed naive Bayes model, before and after the fit.
+
+A `ModelPart` has some columns and a family; its `fit` returns a `PartConditional`, the density of these columns in each
+class. There is a pair of classes for each kind of columns:
+
+- numbers of a scalar family (`NumbersPart`), normal ones by a compiled loop (`GaussianConditional`);
+- numbers described by kernels around their values (`WindowsPart`);
+- one column of categories (`CategoryPart`);
+- rows of a family of vectors (`VectorPart`), and rows of counts (`CountsPart`);
+- jointly normal columns with missing entries (`GaussianVectorPart`).
+"""
 
 from __future__ import annotations
 
@@ -26,10 +36,10 @@ from mercer._suggest import did_you_mean, quoted
 from mercer._typing import Array
 from mercer.base.gaussian_scores import GaussianScores
 from mercer.base.linear_form import LinearPiece
-from mercer.base.posterior import even_where_unknown, log
+from mercer.base.posterior import fill_unknown_evenly, log
 from mercer.base.validation import find_first, refuse_too_wide
 from mercer.data.coding import Coded, code_floats, drop_missing_words, label_array
-from mercer.data.scales import ends_of_scale, nearest_levels
+from mercer.data.scales import clip_to_scale, scale_limits
 from mercer.data.table import Table
 from mercer.density import Parzen
 from mercer.families import (
@@ -48,23 +58,21 @@ from mercer.families import (
 )
 from mercer.families.multivariate import cholesky
 from mercer.families.pseudo_counts import add_alpha
-from mercer.naive_bayes._discrete import LogProduct, draw_counts, drawn_lengths, log_coefficient
+from mercer.naive_bayes._discrete import LogProduct, draw_counts, draw_lengths, log_coefficient
 from mercer.optim.certificate import Certificate
 from mercer.optim.em import EMLabels, EMShrinkage, em_gaussian
 from mercer.stats import ColumnMoments, LevelCounts, PatternMoments, Statistic, StoredRows, VectorSums, statistic_for
-from mercer.stats.tally import places_of
-
-# What a part of a model is, before and after it is fitted.
+from mercer.stats.tally import find_positions
 
 CLOSED_FORM = Certificate.closed_form("the parameters are a formula of the statistics of the data")
 
 #: names of columns that a message lists
-MOST_NAMES = 5
+MOST_NAMES_LISTED = 5
 
 
 @stored()
 class Smoothing(NamedTuple):
-    """How far fits are drawn away from what the data alone say."""
+    """The strength of regularisation."""
 
     #: pseudo-count of each level
     counts: float
@@ -74,35 +82,35 @@ class Smoothing(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelPart(ABC):
-    """Some columns, by position and name, and the family that describes them."""
+    """Some columns, by position and name, and their family."""
 
     columns: tuple[int, ...]
     names: tuple[str, ...]
     family: Family
 
     def __str__(self) -> str:
-        return f"{self.family!r} of {list(self.names[:MOST_NAMES])}"
+        return f"{self.family!r} of {list(self.names[:MOST_NAMES_LISTED])}"
 
     def zero(self, groups: int, table: Table) -> Statistic:
-        """The statistic that `fit` needs, having seen nothing."""
+        """Return the statistic that `fit` needs, without any rows."""
         return statistic_for(self.family, groups, len(self.columns))
 
     def read(self, table: Table) -> Any:
-        """These columns of a table, as the statistic's `update` and `Conditional.score` take them."""
+        """Return these columns of a table, in the form for `Statistic.update` and `PartConditional.score`."""
         if all(table.kinds[column].numeric for column in self.columns):
             return table.numbers(self.columns)
-        return np.column_stack([_as_numbers(table, column) for column in self.columns])
+        return np.column_stack([_read_numbers(table, column) for column in self.columns])
 
     @abstractmethod
     def fit(self, statistic: Any, smoothing: Smoothing) -> PartConditional:
-        """The factor p(x_S|y) for each class, from a statistic of these columns."""
+        """Return the factor p(x_S|y) for each class, given a statistic of these columns."""
 
     def missing(self, block: Any) -> Array:
-        """Where a value is missing: (rows, columns)."""
+        """Return a mask of missing values: (rows, columns)."""
         return np.asarray(np.isnan(block))
 
     def outside(self, block: Any) -> Array:
-        """Where a value lies outside the family's support: (rows, columns), or (rows,) where rows are judged whole."""
+        """Return a mask of values outside the family's support: (rows, columns), or (rows,) for families of rows."""
         return self.family.outside(block)
 
     def refuse_missing(self, block: Any, first_row: int) -> None:
@@ -119,15 +127,15 @@ class ModelPart(ABC):
         if (outside := self.outside(block)).any():
             row, *columns = np.argwhere(outside)[0]
             value = block[row, columns[0]] if columns else block[row]
-            raise self.refusal(first_row + row, columns[0] if columns else None, value)
+            raise self.make_error(first_row + row, columns[0] if columns else None, value)
 
-    def refusal(self, row: int, column: int | None, value: Any) -> DataError:
-        """What to raise about a value in a column, or about a whole row."""
-        whole = f"The row of columns {', '.join(map(repr, self.names[:MOST_NAMES]))}"
+    def make_error(self, row: int, column: int | None, value: Any) -> DataError:
+        """Return the error for a value in a column, or for a whole row."""
+        whole = f"The row of columns {', '.join(map(repr, self.names[:MOST_NAMES_LISTED]))}"
         where = whole if column is None else f"Column {self.names[column]!r}"
         if np.isnan(value).any():
             return NonFiniteError(
-                f"Input X contains NaN. {where} is missing in row {row}, and the {self.family.name} family knows no "
+                f"Input X contains NaN. {where} is missing in row {row}, and the {self.family.name} family has no "
                 "missing counts; write 0 for a word that is absent."
             )
         if np.isinf(value).any():
@@ -143,41 +151,41 @@ class ModelPart(ABC):
 
 @dataclass(frozen=True)
 class PartConditional(ABC):
-    """A fitted part: the density p(x_S|y), its parameters with one entry per class."""
+    """A fitted part: the density p(x_S|y), whose parameters have one entry per class."""
 
     part: ModelPart
     parameters: Parameters
-    #: how we know that the parameters are the best ones
+    #: evidence that the parameters are optimal
     certificate: Certificate = field(default=CLOSED_FORM, kw_only=True)
-    #: if the user stopped the search for them
+    #: the exception, if the user stopped the search for them
     interruption: FitInterrupted | None = field(default=None, kw_only=True)
 
     @abstractmethod
     def score(self, block: Any) -> Array:
-        """log p(x_S|y) of every row and class; 0 where nothing was observed."""
+        """Return log p(x_S|y) of every row and class; 0 where nothing was observed."""
 
     @abstractmethod
     def sample(self, codes: Array, rng: np.random.Generator, *, length: Any = None) -> Any:
-        """One draw for each class code, (codes, columns), sparse if the data was; `length` is for rows of counts."""
+        """Draw a row for each class code, (codes, columns), sparse if the data were; `length` is for rows of counts."""
 
     @abstractmethod
     def linear_piece(self, n_rows: int) -> LinearPiece:
-        """What this part adds to the linear form of a model that has seen so many rows."""
+        """Return the contribution of this part to the linear form of a model fitted to `n_rows` rows."""
 
     @abstractmethod
     def by_column(self) -> dict[Any, Parameters]:
-        """Parameters by the name of the column, or the names of the columns where they are described together."""
+        """Return parameters by the name of the column, or the names of columns that are described together."""
 
     def tables(self, classes: list[Any]) -> dict[Any, dict[Any, dict[Any, Any]]]:
-        """Column -> class -> name of a parameter -> its value."""
+        """Return {column: {class: {name of a parameter: its value}}}."""
         return {
-            name: {label: _plain(of_class(parameters, c)) for c, label in enumerate(classes)}
+            name: {label: _to_plain_numbers(parameters_of_class(parameters, c)) for c, label in enumerate(classes)}
             for name, parameters in self.by_column().items()
         }
 
 
-def _as_numbers(table: Table, column: int) -> Array:
-    """A column as numbers even where its type does not say so: a batch of a frame may hold nothing but None."""
+def _read_numbers(table: Table, column: int) -> Array:
+    """Return a column as numbers, whatever its type: a column of a batch may be None throughout."""
     if table.kinds[column].numeric:
         return table.numbers([column])[:, 0]
     codes, labels = table.coded(column)
@@ -186,61 +194,62 @@ def _as_numbers(table: Table, column: int) -> Array:
             f"Column {table.names[column]!r} held numbers when the model was fitted, and now {labels[0]!r}; convert it "
             "to numbers, or describe it by Categorical() when fitting."
         )
-    return np.append(labels.astype(float), np.nan)[codes]  # code −1, the last entry, is a missing value
+    return np.append(labels.astype(float), np.nan)[codes]  # code −1, a missing value, selects the last entry
 
 
-def of_class(parameters: Parameters, c: int) -> Parameters:
-    """The parameters of one class."""
+def parameters_of_class(parameters: Parameters, c: int) -> Parameters:
+    """Return the parameters of one class."""
     return type(parameters)(*(values[c] for values in parameters))
 
 
-def _plain(parameters: Parameters) -> dict[str, Any]:
-    """Parameters as numbers and lists by their names."""
+def _to_plain_numbers(parameters: Parameters) -> dict[str, Any]:
+    """Return parameters as numbers and lists by their names."""
     return {name: np.asarray(value).tolist() for name, value in parameters._asdict().items()}
 
 
 def sample_by_class(family: Family, parameters: Parameters, codes: Array, rng: np.random.Generator) -> Array:
-    """One draw from the parameters of each class code: shape (codes, columns)."""
-    draws = [family.sample(of_class(parameters, c), int(n), rng) for c, n in enumerate(np.bincount(codes, minlength=1))]
+    """Draw a row with the parameters of each class code: shape (codes, columns)."""
+    draws = [
+        family.sample(parameters_of_class(parameters, c), int(n), rng)
+        for c, n in enumerate(np.bincount(codes, minlength=1))
+    ]
     together = np.concatenate(draws)
     result = np.empty_like(together)
     result[np.argsort(codes, kind="stable")] = together
     return result
 
 
-# Fitting a family to every class at once, when some classes have seen little or nothing.
+#: largest gradient of the mean log likelihood at a fit, relative to the size of T
+LARGEST_GRADIENT = 1e-8
 
-#: largest gradient of the mean log likelihood, relative to the size of T, that a fit may leave
-GRADIENT = 1e-8
-
-BRACKETED = Certificate(
+BRACKETED_ROOT = Certificate(
     "bracketed root", 0.0, 0.0, "the slope of the likelihood changes its sign at the parameter, to rounding"
 )
 
 
-class Fits(NamedTuple):
-    """Parameters of all classes, and how we know that they are the best ones."""
+class ClassFits(NamedTuple):
+    """Parameters of all classes, and the evidence that they are optimal."""
 
     parameters: Parameters
     certificate: Certificate
 
 
-def fit_classes(family: Family, statistic: Any, smoothing: Smoothing) -> Fits:
-    """Fit every class; one that has not observed a column takes the parameters of all classes together.
+def fit_classes(family: Family, statistic: Any, smoothing: Smoothing) -> ClassFits:
+    """Fit a family to every class; one without values of a column gets the parameters of all classes together.
 
-    Discrete families have a prior: `smoothing.counts` for each level where they have levels, else as many
-    observations that look like all classes together.
+    Discrete families have a prior: `smoothing.counts` for each level where they have levels, else the same number of
+    observations that are distributed as all classes together.
     """
-    common = family.fit(statistic.pooled())
+    common = family.fit(statistic.pool())
     if family.discrete or isinstance(family, Histogram):
         parameters = family.fit(statistic, _pseudo_counts(family, smoothing.counts, common))
-        return Fits(filled(parameters, common), CLOSED_FORM if family.exponential else BRACKETED)
+        return ClassFits(fill_from_common(parameters, common), CLOSED_FORM if family.exponential else BRACKETED_ROOT)
     parameters = _maximum_likelihood(family, statistic, smoothing, common)
-    return Fits(filled(parameters, common), _certificate(family, statistic, parameters))
+    return ClassFits(fill_from_common(parameters, common), _certificate(family, statistic, parameters))
 
 
-def filled(parameters: Parameters, common: Parameters, *, where: Array | None = None) -> Parameters:
-    """Parameters `where` a class has seen nothing (NaN, if not given) replaced by those of all classes together."""
+def fill_from_common(parameters: Parameters, common: Parameters, *, where: Array | None = None) -> Parameters:
+    """Replace parameters `where` a class has no values (NaN, if not given) by those of all classes together."""
     pairs = zip(parameters, common, strict=True)
     fields = (np.where(np.isnan(own) if where is None else where, shared, own) for own, shared in pairs)
     return type(parameters)(*fields)
@@ -251,12 +260,12 @@ def _pseudo_counts(family: Family, alpha: float, common: Parameters) -> Prior | 
         return None
     if isinstance(family, Bernoulli | Binomial | Histogram):
         return add_alpha(family, alpha)
-    # a column that no class has observed has nothing to look like; an r of ∞, a Poisson's, is to stay one
+    # parameters are NaN for a column without values; r = ∞, that of a Poisson, stays
     return Prior(alpha, type(common)(*(np.where(np.isnan(field), 1.0, field) for field in common)))
 
 
 def _maximum_likelihood(family: Family, statistic: Any, smoothing: Smoothing, common: Parameters) -> Parameters:
-    """Maximum likelihood; where a class has no spread and hence no fit, it borrows a little from all classes."""
+    """Return the maximum likelihood fit, with a weak prior from all classes where a class has no spread to fit."""
     try:
         return family.fit(statistic)
     except DegenerateDataError:
@@ -266,19 +275,22 @@ def _maximum_likelihood(family: Family, statistic: Any, smoothing: Smoothing, co
 
 
 def _certificate(family: Family, statistic: Any, parameters: Parameters) -> Certificate:
-    """The gradient of the mean log likelihood in η is what the data's mean of T exceeds its expectation by."""
+    """Return the norm of the gradient of the mean log likelihood in η: the mean of T minus its expectation."""
     mean = np.asarray(statistic.mean)
     gradient = np.abs(mean - family.expected(parameters)) / (1 + np.abs(mean))
     largest = np.max(gradient[np.asarray(statistic.weight) > 0], initial=0.0)
     return Certificate(
-        "gradient norm", float(largest), GRADIENT, "the expectation of T(x) in every class is its mean over the data"
+        "gradient norm",
+        float(largest),
+        LARGEST_GRADIENT,
+        "the expectation of T(x) in every class is its mean over the data",
     )
 
 
-def without_fit(family: Family, statistic: Any) -> int:
-    """The first column to which `family` has no maximum likelihood fit, in all classes together or in one of them."""
-    for seen in (statistic.pooled(), statistic):
-        mean = np.where(seen.weight[..., None] > 0, seen.mean, np.nan)
+def find_column_without_fit(family: Family, statistic: Any) -> int:
+    """Return the first column without a maximum likelihood fit, in all classes together or in one of them."""
+    for each in (statistic.pool(), statistic):
+        mean = np.where(each.weight[..., None] > 0, each.mean, np.nan)
         for j in range(mean.shape[1]):
             try:
                 family.from_mean(mean[:, [j]])
@@ -287,13 +299,13 @@ def without_fit(family: Family, statistic: Any) -> int:
     raise ValueError(f"{family!r} has a maximum likelihood fit to every column.")
 
 
-# Columns of numbers, independent given the class, that one scalar family describes.
+# Columns of numbers, independent given the class.
 
 
 @stored(columns=sequence("d", whole(0)), names=sequence("d"))
 @dataclass(frozen=True)
 class NumbersPart(ModelPart):
-    """Any scalar family but the categorical, whose levels are no numbers."""
+    """Columns of any scalar family but the categorical, whose levels are not numbers."""
 
     def fit(self, statistic: Any, smoothing: Smoothing) -> NumbersConditional:
         rows = statistic.rows.sum(axis=tuple(axis for axis in range(statistic.rows.ndim) if axis != 1))
@@ -302,13 +314,13 @@ class NumbersPart(ModelPart):
         try:
             parameters, certificate = fit_classes(self.family, statistic, smoothing)
         except DegenerateDataError as error:
-            name = self.names[without_fit(self.family, statistic)]
+            name = self.names[find_column_without_fit(self.family, statistic)]
             raise DegenerateDataError(f"column {name!r}: {error}") from None
         return NumbersConditional(self, parameters, rows > 0, rows, certificate=certificate)
 
     def _fit_moments(self, moments: ColumnMoments, smoothing: Smoothing, rows: Array) -> NumbersConditional:
-        together = moments.pooled()
-        parameters = filled(self.family.fit(moments), self.family.fit(together), where=moments.rows == 0)
+        together = moments.pool()
+        parameters = fill_from_common(self.family.fit(moments), self.family.fit(together), where=moments.rows == 0)
         spread = together.variance[0]
         refuse_too_wide(spread, self.names)
         if getattr(self.family, "variance", None) is None:
@@ -326,11 +338,11 @@ class NumbersPart(ModelPart):
 @stored(part=part_of(NumbersPart, d="d"), parameters=part_of(), informative=flags("d"), rows=reals("d"))
 @dataclass(frozen=True)
 class NumbersConditional(PartConditional):
-    """Parameters of shape (classes, columns)."""
+    """Densities of independent columns, with parameters of shape (classes, columns)."""
 
-    #: columns that were observed, and not the same in all the data: others say nothing
+    #: columns that have values, and not the same in all rows; others add 0 to every score
     informative: Array
-    #: how many rows each column was observed in
+    #: number of rows in which each column was observed
     rows: Array
 
     def _column(self, j: int) -> Parameters:
@@ -346,13 +358,13 @@ class NumbersConditional(PartConditional):
         return total
 
     def sample(self, codes: Array, rng: np.random.Generator, *, length: Any = None) -> Array:
-        seen = self.rows > 0
-        parameters = type(self.parameters)(*(field[:, seen] for field in self.parameters))
+        observed = self.rows > 0
+        parameters = type(self.parameters)(*(field[:, observed] for field in self.parameters))
         draws = sample_by_class(self.part.family, parameters, codes, rng)
-        if seen.all():
+        if observed.all():
             return draws
-        rows = np.full((len(codes), len(seen)), np.nan)
-        rows[:, seen] = draws
+        rows = np.full((len(codes), len(observed)), np.nan)
+        rows[:, observed] = draws
         return rows
 
     def linear_piece(self, n_rows: int) -> LinearPiece:
@@ -368,13 +380,13 @@ class NumbersConditional(PartConditional):
 
 
 def _log_density(family: Family, x: Array, parameters: Parameters) -> Array:
-    """log p(x|y) of a column: (rows, classes). Counts repeat, so that of them each value is asked for only once."""
+    """Return log p(x|y) of a column: (rows, classes). For counts, each distinct value is computed once."""
     if not family.discrete:
         return family.log_density(x[:, None], parameters)
     codes, values = code_floats(x)
     of_values = family.log_density(values[:, None].astype(float), parameters)
     of_missing = np.zeros((1, of_values.shape[1]))
-    return np.asarray(np.concatenate([of_values, of_missing])[codes])  # code −1, the last entry, is a missing value
+    return np.asarray(np.concatenate([of_values, of_missing])[codes])  # code −1, a missing value, selects the last row
 
 
 @stored(
@@ -385,7 +397,7 @@ def _log_density(family: Family, x: Array, parameters: Parameters) -> Array:
 )
 @dataclass(frozen=True)
 class GaussianConditional(NumbersConditional):
-    """Normal columns, scored by a compiled loop."""
+    """Densities of normal columns, computed by a compiled loop."""
 
     scores: GaussianScores
 
@@ -402,26 +414,23 @@ class GaussianConditional(NumbersConditional):
         return LinearPiece.of_gaussian(self.part.names, self.scores, gaps=self.rows < n_rows)
 
 
-# Columns of numbers, independent given the class, that are described by kernels around their values.
-
-
 @stored(columns=sequence("d", whole(0)), names=sequence("d"))
 @dataclass(frozen=True)
 class WindowsPart(NumbersPart):
-    """Parzen windows of every class and column. Nothing is smoothed but by their bandwidth."""
+    """Columns with Parzen windows in every class, whose only smoothing is their bandwidth."""
 
     def fit(self, statistic: StoredRows, smoothing: Smoothing) -> WindowsConditional:
         assert isinstance(self.family, Parzen)
         parameters = self.family.fit_named(statistic, self.names)
         informative = np.array([windows is not None for windows in parameters.windows[0]])
         rows = statistic.rows.sum(axis=0)
-        return WindowsConditional(self, parameters, informative, rows, _any_value(statistic.together.points))
+        return WindowsConditional(self, parameters, informative, rows, _first_values(statistic.all_rows.points))
 
 
 @stored(part=part_of(WindowsPart, d="d"), informative=flags("d"), rows=reals("d"), value=floats("d"))
 @dataclass(frozen=True)
 class WindowsConditional(NumbersConditional):
-    """Windows of shape (classes, columns)."""
+    """Densities of independent columns, with windows of shape (classes, columns)."""
 
     #: a value of each column: the only one, where there are no windows
     value: Array
@@ -430,10 +439,10 @@ class WindowsConditional(NumbersConditional):
         return np.where(self.informative, super().sample(codes, rng), self.value)
 
     def tables(self, classes: list[Any]) -> dict[Any, dict[Any, dict[Any, Any]]]:
-        """Column -> class -> the bandwidth, and how many values have a window."""
+        """Return {column: {class: the bandwidth and the number of windows}}."""
         bandwidth, windows = self.parameters
         return {
-            name: {label: _described(bandwidth[c, j], windows[c, j]) for c, label in enumerate(classes)}
+            name: {label: _describe_windows(bandwidth[c, j], windows[c, j]) for c, label in enumerate(classes)}
             for j, name in enumerate(self.part.names)
         }
 
@@ -445,14 +454,14 @@ class WindowsConditional(NumbersConditional):
         )
 
 
-def _any_value(points: Array) -> Array:
-    """The first value of each column; NaN where there is none."""
-    seen = ~np.isnan(points)
-    first = points[np.argmax(seen, axis=0), np.arange(points.shape[1])] if len(points) else np.zeros(0)
+def _first_values(points: Array) -> Array:
+    """Return the first value of each column; NaN where there is none."""
+    known = ~np.isnan(points)
+    first = points[np.argmax(known, axis=0), np.arange(points.shape[1])] if len(points) else np.zeros(0)
     return np.asarray(first)
 
 
-def _described(bandwidth: float, windows: Any) -> dict[str, Any]:
+def _describe_windows(bandwidth: float, windows: Any) -> dict[str, Any]:
     return {"bandwidth": float(bandwidth), "windows": 0 if windows is None else len(windows.points)}
 
 
@@ -462,7 +471,7 @@ def _described(bandwidth: float, windows: Any) -> dict[str, Any]:
 @stored()
 @dataclass(frozen=True)
 class CategoryPart(ModelPart):
-    """One column. Its levels are those seen and those declared: by its type, a schema, or `Categorical(levels=K)`."""
+    """One column of categories. Its levels are those that occur, and those that its type, schema or family declares."""
 
     unseen: Literal["smooth", "ignore", "error"] = "smooth"
     levels: tuple[Any, ...] | None = None
@@ -487,7 +496,7 @@ class CategoryPart(ModelPart):
         return np.asarray(block.codes < 0)[:, None]
 
     def outside(self, block: Coded) -> Array:
-        """Every label is a level, or becomes one."""
+        """Return an empty mask: every label is a level, or becomes one."""
         return np.zeros(0, dtype=bool)
 
     def fit(self, statistic: LevelCounts, smoothing: Smoothing) -> CategoryConditional:
@@ -496,9 +505,10 @@ class CategoryPart(ModelPart):
         if not len(levels):
             return CategoryConditional(self, CategoricalParameters(np.zeros((statistic.groups, 0))), levels, nothing)
         family = Categorical(len(levels))
-        p = even_where_unknown(family.fit(statistic, add_alpha(family, alpha)).probabilities, len(levels))
-        of_unseen = even_where_unknown(_share(alpha, statistic.weight + alpha * len(levels)), len(levels))
-        unseen = log(of_unseen) if self.unseen == "smooth" else nothing
+        p = fill_unknown_evenly(family.fit(statistic, add_alpha(family, alpha)).probabilities, len(levels))
+        total = statistic.weight + alpha * len(levels)
+        p_unseen = np.divide(alpha, total, out=np.full(total.shape, np.nan), where=total > 0)
+        unseen = log(fill_unknown_evenly(p_unseen, len(levels))) if self.unseen == "smooth" else nothing
         return CategoryConditional(self, CategoricalParameters(p), levels, unseen, strict=self.unseen == "error")
 
 
@@ -510,37 +520,37 @@ class CategoryPart(ModelPart):
 )
 @dataclass(frozen=True)
 class CategoryConditional(PartConditional):
-    """Probabilities of shape (classes, levels)."""
+    """Probabilities of categories, of shape (classes, levels)."""
 
     levels: Array
-    #: what a level never seen adds to the score of each class
+    #: the score of a new level in each class
     unseen: Array
-    #: whether such a level is an error instead
+    #: whether a new level is an error instead
     strict: bool = False
 
     def by_column(self) -> dict[Any, Parameters]:
         return {self.part.names[0]: self.parameters}
 
     def tables(self, classes: list[Any]) -> dict[Any, dict[Any, dict[Any, Any]]]:
-        """Column -> class -> level -> its probability."""
+        """Return {column: {class: {level: its probability}}}."""
         levels, probabilities = self.levels.tolist(), self.parameters.probabilities.tolist()
         rows = (dict(zip(levels, row, strict=True)) for row in probabilities)
         return {self.part.names[0]: dict(zip(classes, rows, strict=True))}
 
     @property
     def ends(self) -> tuple[int, int] | None:
-        """The lowest and the highest of levels that are a scale, beyond which numbers count as these; None of others.
+        """The lowest and the highest of levels that are a scale, as which numbers beyond count; None for other levels.
 
-        Where a level never seen is an error or says nothing, numbers beyond the scale are such levels, too.
+        Where new levels are ignored or an error, numbers beyond the scale are new levels.
         """
         smoothed = isinstance(self.part, CategoryPart) and self.part.unseen == "smooth"
-        return ends_of_scale(self.part.names[0], self.levels.tolist()) if smoothed else None
+        return scale_limits(self.part.names[0], self.levels.tolist()) if smoothed else None
 
     def codes(self, block: Coded) -> Array:
-        """Positions among the levels; their number for an unseen level, and one more for a missing value."""
+        """Return positions among the levels; len(levels) for a new level, and one more for a missing value."""
         self._refuse_other_type(block.labels)
         block = drop_missing_words(block, set(self.levels.tolist()))
-        places = places_of(nearest_levels(block.labels, self.ends), self.levels)
+        places = find_positions(clip_to_scale(block.labels, self.ends), self.levels)
         places = np.append(np.where(places < 0, len(self.levels), places), len(self.levels) + 1)
         return np.asarray(places[block.codes])
 
@@ -552,8 +562,8 @@ class CategoryConditional(PartConditional):
         return np.asarray(table[codes])
 
     def _refuse_other_type(self, labels: Array) -> None:
-        """Codes that were text and are numbers now would all be unseen, and every prediction a shrug."""
-        if _text_against_numbers(labels, self.levels):
+        """Raise if codes were text in the fit and are numbers now, or the reverse: all of them would be new levels."""
+        if _differ_in_type(labels, self.levels):
             raise ColumnTypeError(
                 f"Column {self.part.names[0]!r} held categories such as {quoted(self.levels.tolist()[0])} when the "
                 f"model was fitted, and now {quoted(labels.tolist()[0])}; convert it to the type it had."
@@ -579,25 +589,20 @@ class CategoryConditional(PartConditional):
         return LinearPiece.of_levels(self.codes, names, weights)
 
 
-def _text_against_numbers(a: Array, b: Array) -> bool:
-    """Whether one of the two is all numbers and the other all text: objects may also be a mixture of both."""
+def _differ_in_type(a: Array, b: Array) -> bool:
+    """Whether one of two label arrays has numbers only and the other text only; objects may also be both."""
     if not len(a) or not len(b) or (a.dtype == object) == (b.dtype == object):
         return False
     return all(isinstance(word, str) for word in (a if a.dtype == object else b).tolist())
 
 
-def _share(part: float, total: Array) -> Array:
-    """part / total, NaN where there is nothing at all."""
-    return np.asarray(np.divide(part, total, out=np.full(total.shape, np.nan), where=total > 0))
-
-
-# Columns that are described together, as the entries of one vector.
+# Columns that are described together.
 
 
 @stored(columns=sequence("d", whole(0)), names=sequence("d"))
 @dataclass(frozen=True)
 class VectorPart(ModelPart):
-    """A family of rows that is fitted from sums of T: a Dirichlet. A row is observed as a whole or not at all."""
+    """Rows of a family that is fitted from sums of T, such as a Dirichlet; rows are observed as a whole or not."""
 
     def refuse_outside(self, block: Any, first_row: int) -> None:
         missing = np.isnan(block)
@@ -621,9 +626,9 @@ class VectorPart(ModelPart):
 @stored(part=part_of(VectorPart, d="d"), parameters=part_of())
 @dataclass(frozen=True)
 class VectorConditional(PartConditional):
-    """Parameters of shape (classes, columns)."""
+    """The density of rows, with parameters of shape (classes, columns)."""
 
-    #: whether any row was observed: if not, nothing is said
+    #: whether any row was observed; if not, scores are 0
     informative: bool
 
     def by_column(self) -> dict[Any, Parameters]:
@@ -643,15 +648,12 @@ class VectorConditional(PartConditional):
         return LinearPiece.of_rows(self.part.family, self.part.names, self.parameters)
 
 
-# Rows of counts: words of a text, in a sparse matrix or in some columns of a table.
-
-
 @stored(columns=sequence("d", whole(0)), names=sequence("d"))
 @dataclass(frozen=True)
 class CountsPart(VectorPart):
-    """A multinomial over all of the columns."""
+    """Rows of counts (words of a text) with a multinomial over the columns, in a sparse matrix or in a table."""
 
-    #: whether the counts come in a sparse matrix
+    #: whether the counts are in a sparse matrix
     sparse: bool = False
 
     def read(self, table: Table) -> Any:
@@ -661,7 +663,7 @@ class CountsPart(VectorPart):
         return matrix if len(self.columns) == matrix.shape[1] else matrix[:, list(self.columns)]
 
     def missing(self, block: Any) -> Array:
-        """Of a sparse matrix, which has no missing values, none."""
+        """Return a mask of missing values, empty for a sparse matrix, which has none."""
         return np.isnan(block) if isinstance(block, np.ndarray) else np.zeros((0, 0), dtype=bool)
 
     def refuse_outside(self, block: Any, first_row: int) -> None:
@@ -671,19 +673,19 @@ class CountsPart(VectorPart):
         bad = find_first(block, lambda values: ~(values >= 0) | np.isinf(values))
         if bad is not None:
             row, column, value = bad
-            raise self.refusal(first_row + row, column, value)
+            raise self.make_error(first_row + row, column, value)
 
     def fit(self, statistic: VectorSums, smoothing: Smoothing) -> CountsConditional:
         prior = add_alpha(self.family, smoothing.counts, levels=len(self.columns))
         fitted = self.family.fit(statistic, prior)
-        p = even_where_unknown(fitted.probabilities, len(self.columns))
+        p = fill_unknown_evenly(fitted.probabilities, len(self.columns))
         return CountsConditional(self, fitted._replace(probabilities=p), statistic, LogProduct.of(log(p)))
 
 
 @stored(part=part_of(CountsPart, d="d"), parameters=part_of(), product=part_of(LogProduct, d="d", k="k"))
 @dataclass(frozen=True)
 class CountsConditional(PartConditional):
-    """Probabilities of shape (classes, columns)."""
+    """The density of rows of counts, with probabilities of shape (classes, columns)."""
 
     words: VectorSums
     product: LogProduct
@@ -698,7 +700,7 @@ class CountsConditional(PartConditional):
         return scores
 
     def sample(self, codes: Array, rng: np.random.Generator, *, length: Any = None) -> Any:
-        lengths = drawn_lengths(length, self.words, codes, rng)
+        lengths = draw_lengths(length, self.words, codes, rng)
         sparse = isinstance(self.part, CountsPart) and self.part.sparse
         return draw_counts(self.parameters.probabilities, codes, lengths, rng, sparse=sparse)
 
@@ -709,35 +711,35 @@ class CountsConditional(PartConditional):
 
 @stored()
 class NormalFit(NamedTuple):
-    """Mean (columns,) and covariance (columns, columns) of one group, and how we know that they are the best ones."""
+    """Mean (columns,) and covariance (columns, columns) of one group, with a certificate that they are optimal."""
 
     mean: Array
     covariance: Array
     certificate: Certificate
-    #: if the user stopped EM before it was done
+    #: the exception, if the user stopped EM
     interruption: FitInterrupted | None = None
 
 
 @stored(columns=sequence("d", whole(0)), names=sequence("d"))
 @dataclass(frozen=True)
 class GaussianVectorPart(ModelPart):
-    """A multivariate normal, fitted by EM where entries are missing.
+    """Jointly normal columns, fitted by EM where entries are missing.
 
     The portion `smoothing.variance` of the largest variance of all classes together is added to every variance.
     """
 
     def fit(self, statistic: PatternMoments, smoothing: Smoothing) -> GaussianVectorConditional:
         observed = observed_columns(statistic)
-        names = [name for name, seen in zip(self.names, observed, strict=True) if seen]
+        names = [name for name, is_observed in zip(self.names, observed, strict=True) if is_observed]
         try:
-            fits = _fit_classes(among(statistic, observed), names, smoothing.variance)
+            fits = _fit_classes(select_observed(statistic, observed), names, smoothing.variance)
             cholesky(np.array([fit.covariance for fit in fits]), names)
         except SingularCovarianceError as error:
             raise SingularCovarianceError(
-                f"{error} What NaiveBayes shrinks by is var_smoothing, here {smoothing.variance}."
+                f"{error} NaiveBayes shrinks by var_smoothing, here {smoothing.variance}."
             ) from None
         worst = max(fits, key=lambda fit: (fit.interruption is not None, fit.certificate.value))
-        parameters = _with_unknown(fits, observed)
+        parameters = _insert_unknown(fits, observed)
         return GaussianVectorConditional(
             self, parameters, observed, certificate=worst.certificate, interruption=worst.interruption
         )
@@ -750,7 +752,7 @@ class GaussianVectorPart(ModelPart):
 )
 @dataclass(frozen=True)
 class GaussianVectorConditional(PartConditional):
-    """Mean (classes, columns) and covariance (classes, columns, columns); NaN for columns never observed."""
+    """The normal density of rows, with mean (classes, columns) and one covariance per class; NaN if unobserved."""
 
     observed: Array
 
@@ -773,74 +775,75 @@ class GaussianVectorConditional(PartConditional):
 
     def linear_piece(self, n_rows: int) -> LinearPiece:
         mean, covariance = self._known
-        names = [name for name, seen in zip(self.part.names, self.observed, strict=True) if seen]
+        names = [name for name, is_observed in zip(self.part.names, self.observed, strict=True) if is_observed]
         root = np.linalg.inv(cholesky(covariance, names))
         log_determinant = -2 * np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
         about, precision = mean.mean(axis=0), np.swapaxes(root, 1, 2) @ root
         piece = LinearPiece.of_covariances(names, about, mean - about, precision, log_determinant)
-        return piece.among(self.observed)
+        return piece.for_columns(self.observed)
 
 
 def observed_columns(moments: PatternMoments) -> Array:
-    """Columns of which anything was seen."""
-    seen = [mask for mask, part in moments if part.rows.any()]
-    return np.asarray(np.reshape(seen, (-1, moments.columns)).any(axis=0))
+    """Return a mask of the columns that have values."""
+    patterns = [mask for mask, part in moments if part.rows.any()]
+    return np.asarray(np.reshape(patterns, (-1, moments.columns)).any(axis=0))
 
 
-def among(moments: PatternMoments, columns: Array) -> PatternMoments:
-    """The same moments without the other columns, of which nothing was seen."""
+def select_observed(moments: PatternMoments, columns: Array) -> PatternMoments:
+    """Return the moments of some columns; the other columns have no values."""
     patterns = {mask[columns].tobytes(): part for mask, part in moments}
     return PatternMoments(moments.groups, int(columns.sum()), patterns)
 
 
 def _fit_classes(moments: PatternMoments, names: Sequence[str], portion: float) -> list[NormalFit]:
-    """Every class by itself; columns that one has not observed it predicts from the others as all classes do."""
-    together = _fit(moments.pooled(), names, "all classes together", portion)
+    """Fit every class alone; columns without values in a class are regressed on others as in all classes together."""
+    together = _fit_group(moments.pool(), names, "all classes together", portion)
     ridge = portion * np.diagonal(together.covariance).max(initial=0.0) * np.eye(moments.columns)
     groups = np.arange(moments.groups)
     fits = []
     for group in groups:
         alone = moments.regroup(np.where(groups == group, 0, -1), 1)
-        seen = observed_columns(alone)
-        own = _fit(among(alone, seen), [names[j] for j in np.flatnonzero(seen).tolist()], "one class", portion)
-        whole = own if seen.all() else _extended(own, seen, together)
+        known = observed_columns(alone)
+        known_names = [names[j] for j in np.flatnonzero(known).tolist()]
+        own = _fit_group(select_observed(alone, known), known_names, "one class", portion)
+        whole = own if known.all() else _extend_by_regression(own, known, together)
         fits.append(whole._replace(covariance=whole.covariance + ridge))
     return fits
 
 
-def _fit(moments: PatternMoments, names: Sequence[str], owner: str, portion: float) -> NormalFit:
-    """Maximum likelihood for one group."""
+def _fit_group(moments: PatternMoments, names: Sequence[str], owner: str, portion: float) -> NormalFit:
+    """Return the maximum likelihood fit of one group."""
     if moments.complete:
         return NormalFit(moments.full.mean[0], moments.full.covariance[0], CLOSED_FORM)
 
-    def pull(covariance: Array, weight: float) -> EMShrinkage:
+    def shrink(covariance: Array, weight: float) -> EMShrinkage:
         return EMShrinkage(portion, np.full(len(covariance), np.diagonal(covariance).max()))
 
     interruption = None
     try:
-        solution = em_gaussian(moments, shrinkage=pull if portion > 0 else None, words=EMLabels(names, [owner]))
+        solution = em_gaussian(moments, shrinkage=shrink if portion > 0 else None, words=EMLabels(names, [owner]))
     except FitInterrupted as stopped:
         solution, interruption = stopped.solution, stopped
     return NormalFit(solution.value.mean[0], solution.value.covariance[0], solution.certificate, interruption)
 
 
-def _extended(own: NormalFit, seen: Array, together: NormalFit) -> NormalFit:
-    """With the columns not `seen` regressed on those that are, by the coefficients of all classes together."""
-    inner = together.covariance[np.ix_(seen, seen)]
-    slope = np.linalg.lstsq(inner, together.covariance[np.ix_(seen, ~seen)])[0].T
+def _extend_by_regression(own: NormalFit, known: Array, together: NormalFit) -> NormalFit:
+    """Return a fit of all columns: those not `known` regressed on the others with the coefficients of all classes."""
+    inner = together.covariance[np.ix_(known, known)]
+    slope = np.linalg.lstsq(inner, together.covariance[np.ix_(known, ~known)])[0].T
     mean, covariance = together.mean.copy(), together.covariance.copy()
-    mean[seen] = own.mean
-    mean[~seen] += slope @ (own.mean - together.mean[seen])
+    mean[known] = own.mean
+    mean[~known] += slope @ (own.mean - together.mean[known])
     change = own.covariance - inner
-    covariance[np.ix_(seen, seen)] += change
-    covariance[np.ix_(~seen, seen)] += slope @ change
-    covariance[np.ix_(seen, ~seen)] += change @ slope.T
-    covariance[np.ix_(~seen, ~seen)] += slope @ change @ slope.T
+    covariance[np.ix_(known, known)] += change
+    covariance[np.ix_(~known, known)] += slope @ change
+    covariance[np.ix_(known, ~known)] += change @ slope.T
+    covariance[np.ix_(~known, ~known)] += slope @ change @ slope.T
     return own._replace(mean=mean, covariance=covariance)
 
 
-def _with_unknown(fits: list[NormalFit], observed: Array) -> MultivariateGaussianParameters:
-    """Parameters of all classes, NaN for columns that were never observed."""
+def _insert_unknown(fits: list[NormalFit], observed: Array) -> MultivariateGaussianParameters:
+    """Return the parameters of all classes, NaN for columns without values."""
     d = len(observed)
     mean, covariance = np.full((len(fits), d), np.nan), np.full((len(fits), d, d), np.nan)
     for c, fit in enumerate(fits):

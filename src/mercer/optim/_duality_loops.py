@@ -69,6 +69,8 @@ def least_squares_gap(l1, l2, positive, w, c, squares):  # type: ignore[no-untyp
     by_rows, by_conjugate, unpenalised, smooth = feasible_shares(l1, l2, positive, w, c)
     bound = 0.5 * (1.0 - by_rows) ** 2 * squares + penalty_terms_as_rows(l1, l2, w, c, by_rows)
     if smooth:
-        other = 0.5 * (1.0 - by_conjugate) ** 2 * squares + penalty_terms_by_conjugate(l1, l2, positive, w, c, by_conjugate)
+        other = 0.5 * (1.0 - by_conjugate) ** 2 * squares + penalty_terms_by_conjugate(
+            l1, l2, positive, w, c, by_conjugate
+        )
         bound = min(bound, other)
     return max(bound, 0.0) + unpenalised

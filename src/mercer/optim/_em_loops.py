@@ -13,7 +13,7 @@ from mercer._jit import jit
 
 @jit
 def invert(A):  # type: ignore[no-untyped-def]
-    """Return A⁻¹ and log|A| of a symmetric matrix by its lower triangle; log|A| is NaN if A is not positive definite."""
+    """Return A⁻¹ and log|A| of a symmetric matrix by its lower triangle; NaN for log|A| if it is not definite."""
     n = A.shape[0]
     L = np.empty((n, n))
     M = np.zeros((n, n))  # L⁻¹

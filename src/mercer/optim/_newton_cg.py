@@ -1,8 +1,8 @@
-"""Newton's method whose steps are found by conjugate gradients: the Hessian is known by its products alone.
+"""Newton's method with steps by conjugate gradients: only products with the Hessian are computed.
 
-A product H v costs as much as a gradient, so that nothing grows with the square of the columns. Far from the optimum
-steps are found roughly, near it exactly (Dembo, Eisenstat and Steihaug 1982). Least squares need one step: they are
-solved by conjugate gradients alone.
+A product H v costs as much as a gradient, and no cost grows with the square of the columns. Steps are inexact far from
+the optimum and accurate near it (Dembo, Eisenstat and Steihaug 1982). Least squares take one step: they are solved by
+conjugate gradients alone.
 """
 
 from __future__ import annotations
@@ -13,19 +13,24 @@ from mercer._typing import Array
 from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.krylov import conjugate_gradient
 from mercer.optim.newton import StallMonitor
-from mercer.optim.problem import Problem, Product, Smooth, length_by_rows, evaluate
+from mercer.optim.problem import Problem, Product, Smooth, evaluate, length_by_rows
 from mercer.optim.scaling import Scaling, choose_scaling
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 from mercer.stats.quadratic import GRADIENT
 
+#: distance to the optimum, in standard errors
 TOLERANCE = 1e-8
+#: Newton steps
 MOST_STEPS = 100
-#: products of the Hessian for one step
+#: products with the Hessian for one step
 MOST_PRODUCTS = 1000
-#: the largest portion of the gradient that a step leaves unsolved, and that of the one that the certificate is from
-ROUGHLY, EXACTLY = 0.1, 1e-6
+#: largest relative residual of a step
+ROUGHLY = 0.1
+#: relative residual of the step from which the certificate is computed
+EXACTLY = 1e-6
+#: halvings of a step
 MOST_HALVINGS = 40
-#: an objective that is higher by this portion is not higher
+#: a rise of the objective by this portion is rounding
 ROUNDING = 1e-13
 
 
@@ -44,18 +49,18 @@ def solve(
     problem : Problem
         Its penalty must have no absolute values.
     start : array, optional
-        Where to begin; by default where no column has an effect.
+        Initial coefficients; no column has an effect by default.
     tolerance : float
-        How small √(gᵀH⁻¹g) has to become: the distance to the optimum in standard errors.
+        Upper bound for √(gᵀH⁻¹g), the distance to the optimum in standard errors.
     most_steps : int
-        Newton steps after which to give up; the certificate then does not hold.
+        Maximum number of Newton steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and the distance.
 
     Returns
     -------
     solution : Solution
-        `value` are the working coefficients; `trace` has the objective after each step.
+        `value` has the working coefficients; `trace` has the objective after each step.
 
     Raises
     ------
@@ -76,7 +81,7 @@ def descend(
     most_steps: int = MOST_STEPS,
     progress: Progress | None = None,
 ) -> Solution:
-    """Minimise anything smooth from `start`, in variables that make it round; see `solve`."""
+    """Minimise a smooth objective from `start`, in the variables of `scaling`; see `solve`."""
     descent = _NewtonCGDescent(problem, start, scaling, tolerance, progress)
     with keep_on_interrupt(descent.solution):
         descent.run(most_steps)
@@ -84,7 +89,7 @@ def descend(
 
 
 class _NewtonCGDescent:
-    """Steps down from a start, and the best point so far."""
+    """Newton steps from a start; the last point is the best so far."""
 
     def __init__(
         self, problem: Smooth, start: Array, scaling: Scaling, tolerance: float, progress: Progress | None
@@ -92,7 +97,7 @@ class _NewtonCGDescent:
         self._problem, self._scaling, self._tolerance, self._progress = problem, scaling, tolerance, progress
         self._w, self._here, self._products = start, evaluate(self._problem, start, GRADIENT), 0
         self._trace = [self._here.value]
-        # until a step is known, by the curvature that the scaling stands for
+        # until there is a step, by the curvature of the scaling, SSᵀ = H⁻¹
         self._length = self._in_errors(float(np.linalg.norm(scaling.back(self._here.gradient))))
         self._step = self._find_step()
 
@@ -100,31 +105,31 @@ class _NewtonCGDescent:
         return length / self._problem.unit(self._here.value)
 
     def run(self, most_steps: int) -> None:
-        """Step down until there, or until there is no way down."""
-        headway = StallMonitor(self._length)
+        """Step until the gradient is short enough or no step lowers the objective."""
+        monitor = StallMonitor(self._length)
         for number in range(1, most_steps + 1):
-            if self._step is None or headway.none or not self._advance(self._step):
+            if self._step is None or monitor.is_stalled or not self._advance(self._step):
                 return
-            headway.note(self._trace[-1], self._here.value, self._length)
+            monitor.note(self._trace[-1], self._here.value, self._length)
             self._trace.append(self._here.value)
             if self._progress is not None:
                 self._progress(number, self._here.value, self._length)
 
     def _find_step(self) -> Array | None:
-        """−H⁻¹ g, as well as it is worth knowing; None at the optimum, or where nothing is finite."""
+        """Return −H⁻¹ g, accurately near the optimum; None at the optimum, or if the objective is not finite."""
         if not np.isfinite(self._here.value + self._length):
             return None
         product = self._problem.hessian_product(self._w)
-        step = self._towards(product, min(ROUGHLY, float(np.sqrt(self._length))))
+        step = self._solve_newton(product, min(ROUGHLY, float(np.sqrt(self._length))))
         if self._length <= self._tolerance:
-            step = self._towards(product, EXACTLY)
+            step = self._solve_newton(product, EXACTLY)
         if self._length <= self._tolerance:
             unit = self._problem.unit(self._here.value)
             self._length = length_by_rows(self._problem, self._w, self._here.gradient, self._length * unit) / unit
         return None if self._length <= self._tolerance else step
 
-    def _towards(self, product: Product, precision: float) -> Array:
-        """Solve H s = −g in the variables u of s = S u, and measure √(gᵀH⁻¹g): what is unsolved counts with SSᵀ."""
+    def _solve_newton(self, product: Product, precision: float) -> Array:
+        """Solve H s = −g in the variables u of s = S u, and measure √(gᵀH⁻¹g); the residual is measured by SSᵀ."""
         forth, back = self._scaling.forth, self._scaling.back
         downhill = -back(self._here.gradient)
         found = conjugate_gradient(
@@ -136,7 +141,7 @@ class _NewtonCGDescent:
         return forth(found.value)
 
     def _advance(self, step: Array) -> bool:
-        """Take a step, halved until the objective does not rise; False if it always does."""
+        """Take a step, halved until the objective does not rise; return False if it always does."""
         highest = self._here.value + ROUNDING * abs(self._here.value)
         for halvings in range(MOST_HALVINGS):
             w = self._w + step * 0.5**halvings
@@ -148,7 +153,7 @@ class _NewtonCGDescent:
         return False
 
     def solution(self) -> Solution:
-        steps = f"after {counted(len(self._trace) - 1, 'Newton step')} by {self._products} conjugate gradients"
+        steps = f"after {format_count(len(self._trace) - 1, 'Newton step')} by {self._products} conjugate gradients"
         certificate = gradient_certificate(
             self._length, self._tolerance, f"√(gᵀH⁻¹g), {steps}", is_convex=self._problem.is_convex
         )

@@ -1,12 +1,12 @@
-"""Learning rules, row by row: w ← w + α e x, where e tells how wrong the unit was about the row (lecture 2).
+"""Compiled learning rules, row by row: w ← w + α e x, where e is the error of the unit on the row (lecture 2).
 
     perceptron   e = y − s(u)                    s the step function, u = w·x, y 0 or 1
     LMS          e = t − u                       t = ±1
     logistic     e = y − σ(u)
     sigmoid      e = σ(u) (1 − σ(u)) (y − σ(u))
 
-The rate falls as rows go by, α = rate / (1 + decay · passes), and the weights may be averaged over all rows seen: with
-A = Σ t·Δw_t kept alongside, the average of w_1 … w_T is w_T − A/T, at no more cost than the updates themselves.
+The rate decays as α = rate / (1 + decay · passes), and the weights may be averaged over all steps: with A = Σ t·Δw_t
+accumulated beside them, the average of w_1 … w_T is w_T − A/T, at no more cost than the updates themselves.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from mercer._jit.instructions import fetch
 from mercer._jit.scalar import logistic
 
 PERCEPTRON, LMS, LOGISTIC, SIGMOID = 0, 1, 2, 3
-#: how many rows ahead of their turn the weights of a sparse row are asked for
+#: the weights of a sparse row are prefetched this many rows before its turn
 ROWS_AHEAD = 4
 
 
 class Pace(NamedTuple):
-    """How far to go with row t: α = rate / (1 + decay · (passes + share · t)); averaging counts from `seen` rows."""
+    """Step sizes α = rate / (1 + decay · (passes + share · t)) of the rows t; averages count from `steps_before`."""
 
     rate: float
     decay: float
     passes: float
     share: float
-    seen: float
+    steps_before: float
 
 
 @jit(forceinline=True, **IN_ORDER)
 def rate_at(pace, t, importance):  # type: ignore[no-untyped-def]
-    """How far to go with row t, which has this weight."""
+    """Return α of row t, times its weight."""
     rate = importance * pace.rate
     if pace.decay > 0.0:
         rate /= 1.0 + pace.decay * (pace.passes + pace.share * t)
@@ -45,7 +45,7 @@ def rate_at(pace, t, importance):  # type: ignore[no-untyped-def]
 
 @jit(forceinline=True, **IN_ORDER)
 def error_and_loss(rule, u, positive):  # type: ignore[no-untyped-def]
-    """The error e of a unit with activation u, and its loss."""
+    """Return the error e of a unit with activation u, and its loss."""
     right = (u >= 0.0) == positive
     sign = 1.0 if positive else -1.0
     if rule == PERCEPTRON:
@@ -62,9 +62,9 @@ def error_and_loss(rule, u, positive):  # type: ignore[no-untyped-def]
 
 @jit(**IN_ORDER)
 def errors_and_losses(rule, u, codes, first, weight, error, tally):  # type: ignore[no-untyped-def]
-    """Of rows and units with activations u (rows, units): errors times weights, and what `learn_dense` tallies.
+    """Compute weighted errors for activations u (rows, units), and add to `tally` as `learn_dense` does.
 
-    In a third column of `tally` is the weight of the rows that each unit has on the wrong side.
+    A third column of `tally` sums the weight of the rows that each unit has on the wrong side.
     """
     n, units = u.shape
     weighted = weight.shape[0] > 0
@@ -88,11 +88,11 @@ def errors_and_losses(rule, u, codes, first, weight, error, tally):  # type: ign
 
 @jit
 def learn_dense(rule, X, codes, first, weight, order, pace, W, bias, learns_bias, A, a, tally):  # type: ignore[no-untyped-def]
-    """One pass over rows of numbers, in the given order: W (units, columns), `bias` and their sums A, a are updated.
+    """Learn dense rows once, in the given order: update W (units, columns), `bias` and their sums A and a.
 
-    Unit k is to answer to rows of class first + k. `tally` takes each unit's loss and mistakes, and in its last row the
-    weight of the rows given to a wrong class and a number that is NaN if some value was not finite. An empty `weight`
-    means ones, an empty `order` the order of the rows, and an empty A that there is no averaging.
+    Unit k is positive for rows of class first + k. `tally` accumulates each unit's loss and mistakes, and in its last
+    row the weight of the misclassified rows and a number that is NaN if a value was not finite. An empty `weight` means
+    ones, an empty `order` the order of the rows, and an empty A no averaging.
     """
     n, units, d = codes.shape[0], W.shape[0], W.shape[1]
     weighted, shuffled, averaging = weight.shape[0] > 0, order.shape[0] > 0, A.shape[0] > 0
@@ -119,7 +119,7 @@ def learn_dense(rule, X, codes, first, weight, order, pace, W, bias, learns_bias
                 for j in range(d):
                     W[k, j] += step * X[i, j]
                 if averaging:
-                    before = step * (pace.seen + t)
+                    before = step * (pace.steps_before + t)
                     a[k] += before * learns_bias
                     for j in range(d):
                         A[k, j] += before * X[i, j]
@@ -132,10 +132,10 @@ def learn_dense(rule, X, codes, first, weight, order, pace, W, bias, learns_bias
 def learn_sparse(  # type: ignore[no-untyped-def]
     rule, indptr, indices, values, codes, first, weight, order, pace, w, bias, learns_bias, A, a, tally
 ):
-    """`learn_dense` for one unit and the stored entries of a CSR matrix: w and A have one number per column."""
+    """Learn sparse rows once by a single unit, as `learn_dense` does: w and A have one number per column."""
     n = codes.shape[0]
     weighted, shuffled, averaging = weight.shape[0] > 0, order.shape[0] > 0, A.shape[0] > 0
-    b, total, mistakes, wrong, spoilt = bias[0], 0.0, 0.0, 0.0, 0.0
+    b, total, mistakes, wrong, nonfinite = bias[0], 0.0, 0.0, 0.0, 0.0
     stored = indices.shape[0]
     for t in range(n):
         i = order[t] if shuffled else t
@@ -143,21 +143,21 @@ def learn_sparse(  # type: ignore[no-untyped-def]
         later = order[later] if shuffled else later
         importance = weight[i] if weighted else 1.0
         rate = rate_at(pace, t, importance)
-        begin, end, onwards = np.int64(indptr[i]), np.int64(indptr[i + 1]), np.int64(indptr[later])
+        begin, end, ahead = np.int64(indptr[i]), np.int64(indptr[i + 1]), np.int64(indptr[later])
         u = 0.0
-        if onwards + (end - begin) <= stored:
-            # one for one, so that memory is never asked for more at once than it can have under way
+        if ahead + (end - begin) <= stored:
+            # one prefetch per value, so that no more are in flight than the memory can serve
             for k in range(end - begin):
-                fetch(w, np.int64(indices[onwards + k]))
+                fetch(w, np.int64(indices[ahead + k]))
                 u += values[begin + k] * w[indices[begin + k]]
         else:
             for entry in range(begin, end):
                 u += values[entry] * w[indices[entry]]
-        u += b  # last, so that the sum need not wait for the row before
+        u += b  # added last, so that the sum does not depend on the previous row's update
         positive = codes[i] == first
         e, loss = error_and_loss(rule, u, positive)
         total += importance * loss
-        spoilt += 0.0 * u
+        nonfinite += 0.0 * u
         if (u >= 0.0) != positive:
             mistakes += 1.0
             wrong += importance
@@ -167,7 +167,7 @@ def learn_sparse(  # type: ignore[no-untyped-def]
             for entry in range(begin, end):
                 w[indices[entry]] += step * values[entry]
             if averaging:
-                before = step * (pace.seen + t)
+                before = step * (pace.steps_before + t)
                 a[0] += before * learns_bias
                 for entry in range(begin, end):
                     A[indices[entry]] += before * values[entry]
@@ -175,14 +175,14 @@ def learn_sparse(  # type: ignore[no-untyped-def]
     tally[0, 0] += total
     tally[0, 1] += mistakes
     tally[1, 0] += wrong
-    tally[1, 1] += spoilt
+    tally[1, 1] += nonfinite
 
 
 @jit(**IN_ORDER)
 def learn_sparse_units(  # type: ignore[no-untyped-def]
     rule, indptr, indices, values, codes, first, weight, order, pace, W, bias, learns_bias, A, a, tally
 ):
-    """`learn_dense` for the stored entries of a CSR matrix; here W and A are (columns, units)."""
+    """Learn sparse rows once by several units, as `learn_dense` does: W and A are (columns, units)."""
     n, units = codes.shape[0], W.shape[1]
     weighted, shuffled, averaging = weight.shape[0] > 0, order.shape[0] > 0, A.shape[0] > 0
     u, step = np.empty(units), np.empty(units)
@@ -208,11 +208,11 @@ def learn_sparse_units(  # type: ignore[no-untyped-def]
             step[k] = rate * e
             bias[k] += step[k] * learns_bias
             if averaging:
-                a[k] += step[k] * (pace.seen + t) * learns_bias
+                a[k] += step[k] * (pace.steps_before + t) * learns_bias
         tally[units, 0] += 0.0 if codes[i] == first + winner else importance
         for entry in range(indptr[i], indptr[i + 1]):
             value, j = values[entry], indices[entry]
             for k in range(units):
                 W[j, k] += step[k] * value
                 if averaging:
-                    A[j, k] += step[k] * (pace.seen + t) * value
+                    A[j, k] += step[k] * (pace.steps_before + t) * value

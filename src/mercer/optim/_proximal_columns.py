@@ -1,8 +1,8 @@
-"""The columns of a design, one by one: what coordinate descent asks of it.
+"""The columns of a design, for coordinate descent.
 
-Numbers stay where they are; a sparse matrix, and the ones of categorical columns, are copied once column by column:
-as many entries as the data have, never a dense column of a wide design. Many entries are copied as float32, which makes
-sweeps twice as fast: a quadratic model need only be near the losses, whose slopes come from the design itself.
+Dense columns are not copied; the entries of a sparse matrix, and the ones of categorical columns, are copied once in
+column order, never as dense columns of a wide design. Many entries are copied as float32, which makes sweeps twice as
+fast: a quadratic model need only be close to the losses, whose slopes come from the design itself.
 """
 
 from __future__ import annotations
@@ -24,16 +24,21 @@ from mercer.optim._column_loops import squares_of_sparse
 from mercer.optim.columns import SMALL, DenseColumns
 from mercer.optim.duality import GapPenalty
 
-#: stored entries from which on sweeps wait for memory
+#: stored entries from which on sweeps are limited by memory bandwidth
 MANY = 1 << 20
-#: blocks that a sparse matrix is turned in, whatever the number of threads
+#: blocks in which a sparse matrix is transposed, independent of the number of threads
 BLOCKS = 4
 
 
 class DesignColumns:
-    """Parts side by side, each with its places among the columns; an intercept is a part of its own.
+    """Parts side by side, each with its positions among the columns; an intercept is a separate part.
 
-    `exact` is for designs whose columns float32 cannot tell apart.
+    Parameters
+    ----------
+    design : Design
+        The columns.
+    exact : bool
+        Whether to copy entries in float64, for designs whose columns are nearly dependent.
     """
 
     def __init__(self, design: Design, *, exact: bool = False) -> None:
@@ -41,7 +46,7 @@ class DesignColumns:
         places = np.arange(len(design.coordinates.shift))
         parts = design.placed() if isinstance(design, MixedDesign) else [(design, places)]
         many = sum(map(_stored_entries, (part for part, _ in parts))) >= MANY
-        #: of stored entries, and of what a sweep keeps of each row
+        #: type of stored entries, and of the numbers that a sweep keeps for each row
         self.dtype = np.dtype(np.float32 if many and not exact else np.float64)
         self._parts: list[Part] = []
         self._part, self._place = np.zeros((2, self.n_columns), dtype=np.intp)
@@ -61,7 +66,7 @@ class DesignColumns:
         self._parts.append(part)
 
     def _split(self, ids: Array) -> list[tuple[Part, Array, Array]]:
-        """The parts that these columns are of: which of them, and their places there."""
+        """Return the parts that contain these columns, the positions of the columns in `ids`, and those in the part."""
         of_part = self._part[ids]
         whiches = (np.flatnonzero(of_part == number) for number in range(len(self._parts)))
         return [
@@ -74,7 +79,7 @@ class DesignColumns:
         return np.arange(self.n_columns)
 
     def numbers(self, ids: Array) -> tuple[int, int]:
-        """How many of these columns have a number in every row, and how many entries the others have stored."""
+        """Return the number of dense columns among these, and the number of stored entries of the others."""
         dense = stored = 0
         for part, _, places in self._split(ids):
             if isinstance(part, StoredPart):
@@ -84,7 +89,7 @@ class DesignColumns:
         return dense, stored
 
     def gram(self, rows: Array, columns: Array, h: Array) -> Array:
-        """Σ h x x' of two sets of columns."""
+        """Return Σ h x x' of two sets of columns."""
         out = np.empty((len(rows), len(columns)))
         left = self._split(rows)
         right = left if np.array_equal(rows, columns) else self._split(columns)
@@ -94,34 +99,34 @@ class DesignColumns:
         return out
 
     def squares(self, ids: Array, h: Array) -> Array:
-        """Σ h x² of columns."""
+        """Return Σ h x² of columns."""
         out = np.empty(len(ids))
         for part, which, places in self._split(ids):
             out[which] = part.squares(places, h)
         return out
 
     def times(self, ids: Array, d: Array) -> Array:
-        """Σ d x."""
+        """Return Σ d x."""
         rows = np.zeros(self.n_rows, dtype=self.dtype)
         for part, which, places in self._split(ids):
             rows += part.times(places, d[which])
         return rows
 
     def products(self, ids: Array, rows: Array) -> Array:
-        """Of columns with a vector of rows."""
+        """Return the products of columns with a vector of n entries."""
         out = np.empty(len(ids))
         for part, which, places in self._split(ids):
             out[which] = part.products(places, rows)
         return out
 
     def curved(self, ids: Array, h: Array, d: Array) -> Array:
-        """Xᵀ diag(h) X d of these columns."""
+        """Return Xᵀ diag(h) X d of these columns."""
         rows = self.times(ids, d)
         rows *= h
         return self.products(ids, rows)
 
     def sweep(self, ids: Array, c: Array, h: Array, curvature: Array, penalty: GapPenalty, w: Array, v: Array) -> float:
-        """One sweep of coordinate descent; see `mercer.optim._weighted_descent_loops`."""
+        """Sweep once by coordinate descent (`mercer.optim._weighted_descent_loops`); return the decrease."""
         decrease = 0.0
         for part, which, places in self._split(ids):
             own = w[which]
@@ -131,13 +136,13 @@ class DesignColumns:
 
 
 class DensePart:
-    """Columns that have a number in every row."""
+    """Dense columns."""
 
     def __init__(self, columns: DenseColumns) -> None:
         self._columns = columns
 
-    def gathered(self, ids: Array) -> Iterator[tuple[slice, Array]]:
-        """Columns as rows, a few at a time."""
+    def gather_chunks(self, ids: Array) -> Iterator[tuple[slice, Array]]:
+        """Yield copies of columns as rows of a matrix, a few at a time."""
         for few in self._columns.chunks(ids):
             yield few, self._columns.gather(ids[few])
 
@@ -148,7 +153,7 @@ class DensePart:
         return self._columns.squares(ids, h)
 
     def products(self, ids: Array, rows: Array) -> Array:
-        return np.concatenate([tile @ rows for _, tile in self.gathered(ids)])
+        return np.concatenate([tile @ rows for _, tile in self.gather_chunks(ids)])
 
     def times(self, ids: Array, d: Array) -> Array:
         return np.asarray(self._columns.combination(ids, d[None])[0])
@@ -158,12 +163,12 @@ class DensePart:
     ) -> float:
         return sum(
             float(loops.dense_sweep(tile, c[few], h, curvature[few], l1[few], l2[few], w[few], v))
-            for few, tile in self.gathered(ids)
+            for few, tile in self.gather_chunks(ids)
         )
 
 
 class StoredPart:
-    """The entries of a sparse matrix by columns, in working coordinates."""
+    """Sparse columns: the entries of a matrix in column order, in working coordinates."""
 
     def __init__(self, by_rows: Entries, first: int, n_rows: int, scale: Array, dtype: Any) -> None:
         self.n_rows = n_rows
@@ -177,15 +182,16 @@ class StoredPart:
         return sparse.csc_array(self._entries.for_scipy(), shape=(self.n_rows, len(self._entries.indptr) - 1))
 
     def of(self, ids: Array) -> Any:
-        """Columns as a matrix of float64."""
+        """Return columns as a sparse matrix of float64."""
         return self._matrix()[:, ids].astype(np.float64)
 
     def count(self, ids: Array) -> int:
+        """Return the number of stored entries of columns."""
         indptr = self._entries.indptr
         return int((indptr[ids + 1] - indptr[ids]).sum())
 
     def _blocks(self, ids: Array) -> list[slice]:
-        """Columns that have about as many entries as others."""
+        """Return blocks of columns with about the same number of entries."""
         indptr = self._entries.indptr
         ends = (indptr[ids + 1] - indptr[ids]).cumsum()
         if not len(ids) or ends[-1] <= SMALL:
@@ -194,19 +200,19 @@ class StoredPart:
         return [slice(a, b) for a, b in zip((0, *cuts), (*cuts, len(ids)), strict=True)]
 
     def squares(self, ids: Array, h: Array) -> Array:
-        return self._of_each(squares_of_sparse, ids, h)
+        return self._apply_loop(squares_of_sparse, ids, h)
 
     def products(self, ids: Array, q: Array) -> Array:
-        """Of columns with a vector of rows."""
-        return self._of_each(loops.products, ids, q)
+        """Return the products of columns with a vector of n entries."""
+        return self._apply_loop(loops.products, ids, q)
 
-    def _of_each(self, loop: Any, ids: Array, rows: Array) -> Array:
+    def _apply_loop(self, loop: Any, ids: Array, rows: Array) -> Array:
         out = np.empty(len(ids))
         ordered_map(lambda block: loop(*self._entries, ids, rows, block.start, block.stop, out), self._blocks(ids))
         return out
 
     def times(self, ids: Array, d: Array) -> Array:
-        """Σ d x."""
+        """Return Σ d x."""
 
         def of_block(block: slice) -> Array:
             out = np.zeros(self.n_rows, dtype=self._entries.values.dtype)
@@ -241,14 +247,14 @@ def _columns(design: Design, dtype: Any) -> Part:
 
 
 def _shifted_columns(design: SparseDesign, ids: Array) -> DensePart:
-    """Columns of a sparse matrix that are not about zero: written out, since no entry stands for their zeros."""
+    """Return the shifted columns of a sparse matrix as dense ones, since their zeros are shifted, too."""
     rows = sparse.csr_array(design.entries.for_scipy(), shape=(len(design.entries.indptr) - 1, design.n_columns))
     X = np.ascontiguousarray(rows[design.start : design.stop][:, ids].toarray(), dtype=np.float64)
     return DensePart(DenseColumns(X, design.coordinates.shift[ids], design.coordinates.scale[ids]))
 
 
 def _one_hot_entries(design: CodesDesign) -> Entries:
-    """The one-hot columns of categories, row by row."""
+    """Return the entries of the one-hot columns of categories, in row order."""
     begins, first, members = design.cells
     cells = (design.cell_of_row[:, design.start : design.stop] + begins[:-1, None]).T.astype(np.int64)
     counts = (first[cells + 1] - first[cells]).ravel()
@@ -260,7 +266,7 @@ def _one_hot_entries(design: CodesDesign) -> Entries:
 
 
 def _transpose_entries(by_rows: Entries, first: int, n_rows: int, scale: Array, dtype: Any) -> Entries:
-    """Entries by columns instead, each divided by the scale of its column: blocks of rows one after the other."""
+    """Return the entries in column order, divided by the scale of their column; blocks of rows keep their order."""
     indptr, indices, values = by_rows
     blocks = row_blocks(n_rows, max(1, -(-n_rows // BLOCKS)))
     counts = np.zeros((len(blocks), len(scale)), dtype=np.uint64)
@@ -285,7 +291,7 @@ def _transpose_entries(by_rows: Entries, first: int, n_rows: int, scale: Array, 
 
 
 def _cross_products(left: Part, mine: Array, right: Part, theirs: Array, h: Array) -> Array:
-    """Σ h x x' of columns of two parts."""
+    """Return Σ h x x' of columns of two parts."""
     if isinstance(left, StoredPart):
         if isinstance(right, DensePart):
             return _cross_products(right, theirs, left, mine, h).T
@@ -294,11 +300,11 @@ def _cross_products(left: Part, mine: Array, right: Part, theirs: Array, h: Arra
     if left is right:
         return left.gram(mine, theirs, h)
     out = np.empty((len(mine), len(theirs)))
-    for few, tile in left.gathered(mine):
+    for few, tile in left.gather_chunks(mine):
         weighted = tile * h
         if isinstance(right, StoredPart):
             out[few] = np.asarray(right.of(theirs).T @ weighted.T).T
         else:
-            for others, columns in right.gathered(theirs):
+            for others, columns in right.gather_chunks(theirs):
                 out[few, others] = weighted @ columns.T
     return out

@@ -1,8 +1,9 @@
-"""Coordinate descent that keeps the slope of each row: for more columns than a Gram matrix is worth.
+"""Working sets of columns, in which penalised least squares are solved by coordinate descent and linear systems.
 
-Sweeps are accelerated by Anderson's method; a leap that does not lower the objective is not made. Where there are more
-columns than rows and all of them have a squared penalty, the minimum for the present signs is a linear system of as
-many unknowns as there are rows (Woodbury's identity), which is solved from time to time.
+Sweeps of coordinate descent find out which coefficients are zero. As long as the signs of the others stay, the
+objective is a quadratic, whose minimum is a linear system. A set keeps either the Gram matrix of its columns
+(`GramWorkingSet`), so that coefficients move without the data, or the slope of each row (`ResidualWorkingSet`), for
+more columns than a Gram matrix is worth.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from mercer.optim._anderson import AndersonAcceleration
 from mercer.optim.columns import COPIED, DenseColumns, MatrixColumns
 from mercer.optim.duality import GapPenalty, least_squares_gap
 
-# The Cholesky factor of a part of a large symmetric matrix, as rows and columns come and go.
+# A Cholesky factor that is updated
 
 #: columns that are appended at once
 PANEL = 128
-#: a column is linearly dependent on others if this portion of it, or less, is not
+#: a column is linearly dependent on others if no more than this portion of its square is independent of them
 DEPENDENT = 1e-12
-#: where more than this share has to leave, it is cheaper to begin anew
+#: share of the columns to be removed beyond which it is cheaper to factorise anew
 MOST_LEAVING = 1 / 3
 
 
 class ColumnFactor:
-    """UᵀU = G[ids, ids] + diag(ridge[ids]), where `ids` are asked for, less those that depend on others."""
+    """UᵀU = G[ids, ids] + diag(ridge[ids]) for the requested columns except those that depend on others."""
 
     def __init__(self) -> None:
         self._U = np.zeros((0, 0))
@@ -43,7 +44,7 @@ class ColumnFactor:
         return len(self.ids)
 
     def changes(self, ids: Array, ridge: Array) -> int:
-        """How many columns would have to come or go."""
+        """Return the number of columns that would have to be added or removed."""
         if not self._is_current(ridge):
             return len(ids)
         return int(np.setxor1d(ids, self.ids, assume_unique=True).size)
@@ -52,7 +53,7 @@ class ColumnFactor:
         return np.array_equal(self._ridge, ridge[self.ids])
 
     def drop(self, keep: Array, ridge: Array) -> None:
-        """Keep only columns that are in the mask `keep`."""
+        """Remove the columns that are not in the mask `keep`."""
         kept = keep[self.ids]
         if not self._is_current(ridge) or np.count_nonzero(~kept) > MOST_LEAVING * len(kept):
             self.ids = self.ids[:0]
@@ -62,7 +63,7 @@ class ColumnFactor:
         self._ridge = ridge[self.ids]
 
     def extend(self, G: Array, ids: Array, ridge: Array) -> None:
-        """Append columns that are not there yet."""
+        """Append columns that are not in the factor yet."""
         new = np.setdiff1d(ids, self.ids, assume_unique=True)
         for first in range(0, len(new), PANEL):
             self._append(G, new[first : first + PANEL], ridge)
@@ -83,7 +84,7 @@ class ColumnFactor:
             if (np.square(lower.diagonal()) <= pivots).any():
                 raise np.linalg.LinAlgError
         except np.linalg.LinAlgError:
-            if m > 1:  # one of them is to blame
+            if m > 1:  # one of them is dependent
                 for half in np.array_split(new, 2):
                     self._append(G, half, ridge)
             return
@@ -99,50 +100,50 @@ class ColumnFactor:
             self._U = larger
 
     def _forward(self, B: Array) -> Array:
-        """U⁻ᵀ B, in panels, so that most of it is a product of matrices."""
+        """Return U⁻ᵀ B, in panels, so that most of the work is a product of matrices."""
         a, U = len(B), self._U
         for first in range(0, a, PANEL):
             last = min(first + PANEL, a)
-            # on one thread: those of SciPy's BLAS would wait for NumPy's, which go on spinning after a product
+            # on one thread: SciPy's BLAS threads would wait for NumPy's, which keep spinning after a product
             with blas_for(PANEL):
                 B[first:last] = solve_triangular(U[first:last, first:last], B[first:last], trans=1, check_finite=False)
             B[last:] -= U[first:last, last:a].T @ B[first:last]
         return B
 
     def solve(self, b: Array) -> Array:
-        """(UᵀU)⁻¹ b."""
+        """Return (UᵀU)⁻¹ b."""
         x = np.array(b)
         triangle_loops.solve(self._U, len(self), x)
         return x
 
 
-# A quadratic with a penalty: ½ wᵀ G w − bᵀ w + Σ l1 |w| + ½ l2 w².
-#
-# Sweeps of coordinate descent find out which coefficients are zero; among those that are not, and while their signs
-# stay, the objective is a quadratic whose minimum is a linear system. Its factor is kept from one penalty to the next.
+# A quadratic with a penalty
 
-#: products that take no longer than one step from here: so many are spent on sweeps first, and never more sweeps
-CHEAP, MOST_CHEAP = 1 << 16, 100
-#: sweeps before the linear system is tried, which has to pay for itself
+#: multiplications that take no longer than one step in Python: as many are first spent on sweeps
+CHEAP = 1 << 16
+#: sweeps that are made in this way
+MOST_CHEAP = 100
+#: sweeps before the linear system is tried
 FEWEST_SWEEPS = 2
-#: what a product of matrices gains over a sweep, per number
+#: speed of a product of matrices compared with a sweep, per entry
 GAIN = 12
 #: times that coefficients may reach zero on the way to the solution of a linear system
 MOST_FACES = 50
-#: a change of the objective by this portion is none
+#: a change of the objective by this portion is negligible
 LEVEL = 1e-9
 #: a slope of this portion of the length of the residual is rounding
 ROUNDING = 1e-13
-#: a fall of the objective by this portion of what it was is rounding
+#: a fall of the objective by this portion is rounding
 EPSILON = 1e-16
-#: … and this portion of it is that of coefficients which have come to rest
+#: sweeps end when one gains less than this portion of that rounding: coefficients no longer change
 AT_REST = 1e-8
 
 
 class PenalisedQuadratic:
-    """Coefficients w, their slopes downhill c = b − G w, and 2 × the quadratic, which is not negative: Σ h r².
+    """Minimise ½ wᵀ G w − bᵀ w + Σ l1 |w| + ½ l2 w²: coefficients w, and their negative gradient c = b − G w.
 
-    G may grow: its first rows and columns count, as many as there are coefficients.
+    `squares` is twice the quadratic with the constant that makes it nonnegative, Σ h r². The factor of the linear
+    system is kept from one penalty to the next. G may be larger than the coefficients: its leading part counts.
     """
 
     def __init__(self, G: Array) -> None:
@@ -151,41 +152,47 @@ class PenalisedQuadratic:
         self.w, self.c, self.squares = np.zeros(0), np.zeros(0), 0.0
 
     def load(self, w: Array, c: Array, squares: float) -> None:
-        """Begin at coefficients with these slopes."""
+        """Set coefficients with these slopes."""
         self.w, self.c, self.squares = np.array(w), np.array(c), squares
 
     def gap(self, penalty: GapPenalty) -> float:
-        """Upper bound of what the objective can still fall by."""
+        """Return the duality gap."""
         return least_squares_gap(penalty, self.w, self.c, self.squares)
 
     def solve(self, penalty: GapPenalty, target: float, most: int) -> int:
-        """Move until the gap is at most `target`; returns the number of steps made."""
+        """Minimise until the gap is at most `target`; return the number of steps.
+
+        1. Make cheap sweeps over all coefficients in compiled code.
+        2. Solve the linear system of the coefficients whose factor is there already.
+        3. Sweep over the coefficients that are not zero or have steep slopes; where sweeps become slow, solve the
+           linear system. Repeat until the gap is reached or rounding stops the decrease.
+        """
         nothing = EPSILON * (self.squares + penalty.value(self.w))
         steps, sweeps = self._cheap_sweeps(penalty, target, nothing, most), 0
-        if len(self._factor) and steps < most and not self._there(penalty, target):
-            self._newton(penalty, extend=False)  # what was not zero before is likely not to be now
+        if len(self._factor) and steps < most and not self._is_solved(penalty, target):
+            self._newton(penalty, extend=False)  # coefficients that were not zero before probably stay so
             steps += 1
-        while steps < most and not self._there(penalty, target):
+        while steps < most and not self._is_solved(penalty, target):
             active = np.flatnonzero((self.w != 0) | (penalty.pull(self.c) > penalty.l1))
             decrease = self._sweep(active, penalty)
             steps, sweeps = steps + 1, sweeps + 1
             slow = decrease <= nothing or sweeps >= self._patience(penalty)
-            if slow and steps < most and not self._there(penalty, target):
+            if slow and steps < most and not self._is_solved(penalty, target):
                 decrease += self._newton(penalty, extend=True)
                 steps, sweeps = steps + 1, 0
             if decrease <= nothing:
-                break  # as low as floating-point numbers go
+                break  # only rounding is left
         return steps
 
     def _cheap_sweeps(self, penalty: GapPenalty, target: float, nothing: float, most: int) -> int:
-        """Sweeps that cost less than looking where they lead; they end when coefficients have come to rest."""
+        """Make sweeps that cost less than computing the gap after each, until coefficients no longer change."""
         size = len(self.w)
         few = min(CHEAP // max(1, size * size), MOST_CHEAP, most // 10)
         known = self.G, size, *penalty, self.w, self.c, self.squares
         sweeps, self.squares = descent_loops.gram_descent(*known, target, AT_REST * nothing, few)
         return int(sweeps)
 
-    def _there(self, penalty: GapPenalty, target: float) -> bool:
+    def _is_solved(self, penalty: GapPenalty, target: float) -> bool:
         return self.gap(penalty) <= target
 
     def _sweep(self, active: Array, penalty: GapPenalty) -> float:
@@ -195,15 +202,15 @@ class PenalisedQuadratic:
         return float(decrease)
 
     def _patience(self, penalty: GapPenalty) -> float:
-        """Sweeps after which the linear system is worth its cost."""
+        """Return the number of sweeps after which the linear system is worth its cost."""
         support = np.flatnonzero(self.w)
         changes = self._factor.changes(support, penalty.l2)
         return max(FEWEST_SWEEPS, changes * len(support) / (GAIN * len(self.w)))
 
     def _newton(self, penalty: GapPenalty, *, extend: bool) -> float:
-        """To the minimum for the signs that there are; coefficients that reach zero on the way stay there.
+        """Move to the minimum for the present signs; coefficients that reach zero on the way stay there.
 
-        Returns the decrease of the objective.
+        Return the decrease of the objective.
         """
         total = self._independent(penalty) if extend else 0.0
         for _ in range(MOST_FACES):
@@ -217,7 +224,7 @@ class PenalisedQuadratic:
         return total
 
     def _independent(self, penalty: GapPenalty) -> float:
-        """Bring the factor up to date; of columns that depend on others, one of each such set leaves."""
+        """Update the factor; remove dependent columns, and return the decrease of the objective."""
         decrease = 0.0
         for _ in range(MOST_FACES):
             self._factor.drop(self.w != 0, penalty.l2)
@@ -226,15 +233,15 @@ class PenalisedQuadratic:
             if not len(dependent):
                 break
             lower = self._exchange(penalty, dependent[0])
-            if lower < 0:  # the way is downhill, so that only rounding can forbid it
+            if lower < 0:  # the direction is downhill, so that only rounding can prevent a decrease
                 break
             decrease += lower
         return decrease
 
     def _exchange(self, penalty: GapPenalty, j: int) -> float:
-        """Trade a column for those it depends on, which changes the penalty alone, until a coefficient is zero.
+        """Move along a linear dependence of columns, which changes only the penalty, until a coefficient is zero.
 
-        Returns the decrease of the objective; below 0 if nothing was done.
+        Return the decrease of the objective; below 0 if no step was made.
         """
         rows = np.append(self._factor.ids, j)
         few, w = penalty.of(rows), self.w[rows]
@@ -242,26 +249,26 @@ class PenalisedQuadratic:
         step[np.abs(step) <= LEVEL * np.abs(step).max()] = 0.0
         uphill = (few.l1 * np.sign(w) + few.l2 * w - self.c[rows]) @ step
         level = abs(uphill) <= (LEVEL * few.l1 + ROUNDING * np.sqrt(self.squares)) @ np.abs(step)
-        # where no way leads down, the column gives way to the others
+        # where the direction is level, column j is removed
         step *= -np.sign(w[-1] if level else uphill)
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.where(w * step < 0, -w / step, np.inf)
         first = reach.min()
-        if first == np.inf:  # as far as rounding can tell no coefficient comes nearer to zero
+        if first == np.inf:  # up to rounding, no coefficient approaches zero
             return -1.0
         slack = LEVEL * self.squares if level else 0.0
         lower = self._try(rows, few, w, np.where(reach == first, -w, first * step), slack)
-        return max(lower, 0.0) if lower >= -slack else lower  # a level move is made, and is no decrease
+        return max(lower, 0.0) if lower >= -slack else lower  # a level step counts as no decrease
 
     def _face(self, penalty: GapPenalty, rows: Array) -> tuple[float, bool]:
-        """One step to the minimum for the present signs, as far as they last; its decrease, and whether they did."""
+        """Step towards the minimum for the present signs; return the decrease, and whether no sign changed."""
         few, w = penalty.of(rows), self.w[rows]
         sign = np.sign(w)
         step = self._factor.solve(self.c[rows] - few.l2 * w - few.l1 * sign)
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.where((w + step) * sign < 0, -w / step, 1.0)
         first = reach.min()
-        # those whose sign would change stop at zero; if that is no way down, all stop with the first of them
+        # coefficients whose sign would change stop at zero; if that is not a decrease, all stop with the first of them
         rounding = 10 * EPSILON * (self.squares + penalty.value(self.w))
         decrease = self._try(rows, few, w, np.where(reach < 1, -w, step), rounding)
         if decrease < -rounding and first < 1:
@@ -269,7 +276,7 @@ class PenalisedQuadratic:
         return max(decrease, 0.0), bool(first == 1)
 
     def _try(self, rows: Array, few: GapPenalty, w: Array, step: Array, slack: float = 0.0) -> float:
-        """Make a step if it is a way down, or level up to a `slack`; returns the decrease."""
+        """Make a step unless the objective rises by more than `slack`; return the decrease."""
         slopes = self.c.copy()
         add_rows(self.c, 0, len(self.w), self.G, rows, -step)
         change = float((slopes[rows] + self.c[rows]) @ step)
@@ -282,23 +289,23 @@ class PenalisedQuadratic:
         return decrease
 
 
-# A growing set of columns with all products between them: coefficients move without looking at the data.
+# Working sets
 
 
 class GramWorkingSet:
-    """Columns `ids`, and the quadratic Σ h (r − X w)² of their coefficients."""
+    """Columns `ids`, and the quadratic Σ h (r − X w)² of their coefficients by its Gram matrix, without the data."""
 
     def __init__(self, columns: MatrixColumns, h: Array) -> None:
         self._columns, self._h = columns, h
         self.ids = np.zeros(0, dtype=np.intp)
         self.member = np.zeros(columns.n_columns, dtype=bool)
         self.quadratic = PenalisedQuadratic(np.zeros((0, 0)))
-        #: the columns times √h, as long as they are few
+        #: the columns times √h, if they are few
         self._kept: Array | None = np.zeros((0, columns.n_rows)) if isinstance(columns, DenseColumns) else None
 
     @classmethod
     def of_gram(cls, columns: MatrixColumns, G: Array) -> GramWorkingSet:
-        """All columns, with products that are known."""
+        """Return the set of all columns, with their known Gram matrix."""
         made = cls(columns, np.zeros(0))
         made.ids, made.quadratic = columns.all_ids(), PenalisedQuadratic(np.require(G, np.float64, ["C", "W"]))
         made.member[:] = True
@@ -308,7 +315,7 @@ class GramWorkingSet:
         return len(self.ids)
 
     def grow(self, new: Array) -> None:
-        """Take in columns; coefficients have to be loaded afterwards."""
+        """Add columns; coefficients have to be loaded afterwards."""
         if not len(new):
             return
         k, size = len(self), len(self) + len(new)
@@ -325,7 +332,7 @@ class GramWorkingSet:
         self.member[new] = True
 
     def _products(self, new: Array, ids: Array) -> Array:
-        """Of new columns with all."""
+        """Return the products of new columns with all."""
         n, k, columns = self._columns.n_rows, len(self), self._columns
         if self._kept is None or not isinstance(columns, DenseColumns) or 8 * n * len(ids) > COPIED:
             self._kept = None
@@ -339,25 +346,29 @@ class GramWorkingSet:
         return np.asarray(self._kept[k : len(ids)] @ self._kept[: len(ids)].T)
 
     def load(self, w: Array, c: Array, squares: float) -> None:
-        """Begin at coefficients of all columns, with their exact slopes and Σ h r²."""
+        """Set the coefficients of all columns, with their exact slopes and Σ h r²."""
         self.quadratic.load(w[self.ids], c[self.ids], squares)
 
     def solve(self, penalty: GapPenalty, target: float, most: int) -> int:
-        """Move until the gap, as if there were no other columns, is at most `target`; returns the steps made."""
+        """Minimise until the gap of the set is at most `target`; return the number of steps."""
         return self.quadratic.solve(penalty.of(self.ids), target, most)
 
 
-#: sweeps that the acceleration looks back on
+#: earlier sweeps that Anderson acceleration combines
 MEMORY = 5
-#: rows up to which their linear system is solved, and how many sweeps it costs per row
-MOST_ROWS, SWEEPS_PER_ROW = 3_000, 0.02
-#: times that coefficients may reach zero on the way to its solution
+#: rows up to which their linear system is solved
+MOST_ROWS = 3_000
+#: cost of that system in sweeps, per row
+SWEEPS_PER_ROW = 0.02
 
 
 class ResidualWorkingSet:
-    """Columns `ids` with coefficients w; v is the slope of each row downhill, and h what a unit of X w takes from it.
+    """Columns `ids` with coefficients w, and the negative gradient v of each row, from which a unit of X w subtracts h.
 
-    The objective is Σ v²/2h + penalty, up to a constant. Where `centred`, an intercept keeps Σ v at zero.
+    The objective is Σ v²/2h + penalty, up to a constant. If `centred`, an intercept keeps Σ v at zero. Sweeps are
+    accelerated by Anderson's method; an extrapolation that does not lower the objective is rejected. With more columns
+    than rows and squared penalties for all, the minimum for the present signs is a linear system of the size of the
+    rows (Woodbury's identity), which is solved from time to time.
     """
 
     def __init__(self, columns: MatrixColumns, ids: Array, h: Array, *, centred: bool) -> None:
@@ -368,11 +379,11 @@ class ResidualWorkingSet:
         self.w, self.v = np.zeros(0), np.zeros(0)
 
     def load(self, w: Array, v: Array) -> None:
-        """Begin at coefficients of these columns, with the slopes of the rows."""
+        """Set the coefficients of these columns, with the negative gradient of the rows."""
         self.w, self.v = np.array(w), np.array(v)
 
     def solve(self, penalty: GapPenalty, target: float, most: int) -> int:
-        """Sweep until one lowers the objective by no more than `target`; returns the number of sweeps."""
+        """Sweep until a sweep lowers the objective by no more than `target`; return the number of sweeps."""
         penalty = penalty.of(self.ids)
         k, anderson = len(self.ids), AndersonAcceleration(MEMORY)
         patience = self._patience(penalty)
@@ -390,11 +401,11 @@ class ResidualWorkingSet:
         return most
 
     def _try(self, penalty: GapPenalty, w: Array, v: Array) -> bool:
-        """Go to a point if it is lower."""
+        """Move to a point if the objective is lower there and the constraint holds; return whether it is."""
         lower = self._value(penalty, w, v) < self._value(penalty, self.w, self.v)
-        if allowed := bool(lower and not (penalty.positive and (w < 0).any())):
+        if is_accepted := bool(lower and not (penalty.positive and (w < 0).any())):
             self.w, self.v = w, v
-        return allowed
+        return is_accepted
 
     def _value(self, penalty: GapPenalty, w: Array, v: Array) -> float:
         return 0.5 * float(np.square(v) @ self._inverse) + penalty.value(w)
@@ -407,16 +418,14 @@ class ResidualWorkingSet:
             decrease += 0.5 * total**2 / weight
         return float(decrease)
 
-    # The linear system.
-
     def _patience(self, penalty: GapPenalty) -> int:
-        """Sweeps after which a linear system of the rows is worth its cost; more than there are if it never is."""
+        """Return the number of sweeps after which a linear system of the rows is worth its cost."""
         n = self._columns.n_rows
         suits = isinstance(self._columns, DenseColumns) and n <= min(MOST_ROWS, len(self.ids)) and penalty.l2.all()
         return max(MEMORY, int(SWEEPS_PER_ROW * n)) if suits else np.iinfo(np.int64).max
 
     def _newton(self, penalty: GapPenalty) -> None:
-        """To the minimum for the signs that there are; coefficients that reach zero on the way stay there."""
+        """Move to the minimum for the present signs; coefficients that reach zero on the way stay there."""
         support = np.flatnonzero(self.w)
         K = np.eye(self._columns.n_rows) + self._outer(penalty, support)
         for _ in range(MOST_FACES):
@@ -427,7 +436,7 @@ class ResidualWorkingSet:
                 break
 
     def _outer(self, penalty: GapPenalty, which: Array) -> Array:
-        """√h X l2⁻¹ Xᵀ √h of some of the columns."""
+        """Return √h X l2⁻¹ Xᵀ √h for some of the columns."""
         assert isinstance(self._columns, DenseColumns)
         root, total = np.sqrt(self._h), np.zeros((self._columns.n_rows,) * 2)
         for part in self._columns.chunks(which):
@@ -438,7 +447,7 @@ class ResidualWorkingSet:
         return total
 
     def _face(self, penalty: GapPenalty, support: Array, K: Array) -> bool:
-        """One step to the minimum for the present signs, as far as they last; whether no more are to be made."""
+        """Step towards the minimum for the present signs; return whether no more steps are needed."""
         few, w, ids, root = penalty.of(support), self.w[support], self.ids[support], np.sqrt(self._h)
         sign = np.sign(w)
         # (XᵀhX + l2)⁻¹ b = l2⁻¹ (b − Xᵀ√h K⁻¹ √hX l2⁻¹ b)
@@ -447,7 +456,7 @@ class ResidualWorkingSet:
         step -= self._columns.products((root * inner)[None], ids)[0] / few.l2
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.where((w + step) * sign < 0, -w / step, 1.0)
-        # as in `PenalisedQuadratic`: those whose sign would change stop at zero, or all with the first of them
+        # as in `PenalisedQuadratic`: coefficients whose sign would change stop at zero, or all with the first of them
         first = reach.min()
         for trial in (np.where(reach < 1, -w, step), np.where(reach == first, -w, first * step)):
             there = self.w.copy()

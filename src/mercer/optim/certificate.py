@@ -1,4 +1,4 @@
-"""A length that takes a pass over the rows: measured where a solver believes that it has arrived, and nowhere twice."""
+"""Certificates: evidence that a solution is optimal, and what is kept of a search that was interrupted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ import numpy as np
 from mercer._errors import FitInterrupted
 from mercer._stored import stored
 
-# How we know that an answer is the optimum, and what is kept of a search that was stopped on the way there.
-
-#: kind of a certificate that the gradient vanishes where the objective is not convex: a local claim
+#: kind of a certificate that the gradient vanishes although the objective is not convex: a local claim
 STATIONARY = "stationary point"
-#: what it does not claim
+#: the limits of that claim
 LOCAL_ONLY = "the objective is not convex, so that this is about points nearby, and a lower one may exist elsewhere"
 
 #: called after each step with its number, the objective and the distance to the optimum
@@ -26,10 +24,10 @@ Progress = Callable[[int, float, float], None]
 @stored()
 @dataclass(frozen=True)
 class Certificate:
-    """A number that is zero at the optimum, how small it is, and how small it had to be.
+    """A number that is zero at the optimum, with its value and its tolerance.
 
-    Of an objective that is not convex it is zero at every stationary point: the kind is then "stationary point", and
-    `is_global` is False.
+    If the objective is not convex, the number is zero at every stationary point: the kind is then "stationary point",
+    and `is_global` is False.
 
     Examples
     --------
@@ -37,8 +35,8 @@ class Certificate:
     True
     """
 
-    #: "closed form", "gradient norm", "duality gap" or "KKT"; "stationary point" where the objective is not convex; of
-    #: hyperplanes "separation" or "no separation"
+    #: "closed form", "gradient norm", "duality gap" or "KKT"; "stationary point" where the objective is not convex;
+    #: "separation" or "no separation" for hyperplanes
     kind: str
     value: float
     tolerance: float
@@ -46,31 +44,32 @@ class Certificate:
 
     @classmethod
     def closed_form(cls, sentence: str) -> Self:
-        """The answer is a formula of the data: nothing was iterated, so nothing can be left over."""
+        """Return the certificate of a solution that is a formula of the data, without iterations."""
         return cls("closed form", 0.0, 0.0, sentence)
 
     @property
     def holds(self) -> bool:
+        """Whether the value is at most the tolerance."""
         return bool(self.value <= self.tolerance)  # a value may be NumPy's
 
     @property
     def is_global(self) -> bool:
-        """Whether it holds and is about the best of all points, rather than the best of those nearby.
+        """Whether the certificate holds for a global optimum, rather than a local one.
 
         >>> Certificate("stationary point", 1e-9, 1e-8, "the gradient vanishes").is_global
         False
         """
         return self.holds and self.kind != STATIONARY
 
-    def after_rounding(self, dtype: Any, moved: Callable[[float], float]) -> Self:
+    def after_rounding(self, dtype: Any, bound_after: Callable[[float], float]) -> Self:
         """Return the certificate of the coefficients rounded to `dtype`.
 
-        `moved` takes a bound of what was found to one of what is left after rounding. The tolerance moves with the
-        value: coefficients of that type come no closer, so that rounding alone does not make a search fail.
+        `bound_after` maps a bound before rounding to a bound after rounding. It is applied to the tolerance, too:
+        coefficients of that type come no closer, so that rounding alone does not make a search fail.
         """
-        value = moved(self.value)
+        value = bound_after(self.value)
         sentence = f"{self.sentence}; before the coefficients were rounded to {dtype} it was {self.value:.1g}"
-        return replace(self, value=value, tolerance=moved(self.tolerance), sentence=sentence)
+        return replace(self, value=value, tolerance=bound_after(self.tolerance), sentence=sentence)
 
     def __str__(self) -> str:
         if self.kind == "closed form":
@@ -81,7 +80,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver returns: the answer, the proof, and the value of what it optimises after each step."""
+    """Result of a solver: the value, its certificate, and the trace of the objective after each step."""
 
     value: Any
     certificate: Certificate
@@ -89,68 +88,80 @@ class Solution:
 
 
 @contextmanager
-def keep_on_interrupt(solution: Callable[[], Any], what: str = "the best coefficients found so far are kept") -> Iterator[None]:
-    """On Ctrl-C, `FitInterrupted` with the solution as it then is."""
+def keep_on_interrupt(
+    solution: Callable[[], Any], kept: str = "the best coefficients found so far are kept"
+) -> Iterator[None]:
+    """Raise `FitInterrupted` with the present solution on Ctrl-C."""
     try:
         yield
     except KeyboardInterrupt:
-        raise FitInterrupted(f"stopped by the user; {what}.", solution()) from None
+        raise FitInterrupted(f"stopped by the user; {kept}.", solution()) from None
 
 
 def gradient_certificate(
-    length: float, tolerance: float, how: str, *, is_convex: bool, fall: float | None = None, of: str = "the optimum"
+    length: float,
+    tolerance: float,
+    how: str,
+    *,
+    is_convex: bool,
+    fall: float | None = None,
+    target: str = "the optimum",
 ) -> Certificate:
-    """The certificate of a gradient whose length is measured in standard errors.
+    """Return the certificate of a gradient whose length is measured in standard errors.
 
     Parameters
     ----------
     length, tolerance : float
-        √(gᵀH⁻¹g), and how small it had to become.
+        √(gᵀH⁻¹g), and its upper bound.
     how : str
-        How it was measured, after how many steps.
+        The measure, and the number of steps.
     is_convex : bool
-        Whether the objective is: else the claim is about points nearby.
+        Whether the objective is convex: else the claim is local.
     fall : float, optional
-        How much the objective can still fall by, if that is known.
-    of : str
-        What is near.
+        Upper bound for a further decrease of the objective, if known.
+    target : str
+        The point to which the distance is measured.
     """
     if not is_convex:
         return Certificate(
             STATIONARY, length, tolerance, f"length of the gradient in standard errors, {how}; {LOCAL_ONLY}"
         )
-    sentence = f"distance to {of} in standard errors, {how}"
-    if fall is not None and length <= tolerance:  # by the curvature here, which says little of a minimum far away
+    sentence = f"distance to {target} in standard errors, {how}"
+    if fall is not None and length <= tolerance:  # by the curvature here, which is not that of a distant minimum
         sentence += f"; the objective is within {fall:.1g} of its minimum"
     return Certificate("gradient norm", length, tolerance, sentence)
 
 
 def subgradient_certificate(length: float, tolerance: float, steps: str, *, is_convex: bool) -> Certificate:
-    """The certificate of the shortest subgradient, measured in standard errors by the diagonal of the Hessian."""
+    """Return the certificate of the shortest subgradient, in standard errors by the diagonal of the Hessian."""
     sentence = f"length of the shortest subgradient in standard errors, √(gᵀD⁻¹g), {steps}"
     if is_convex:
         return Certificate("KKT", length, tolerance, sentence)
     return Certificate(STATIONARY, length, tolerance, f"{sentence}; {LOCAL_ONLY}")
 
 
-#: where a length turns out to be too long, the next aim is this much below what would be short enough
+#: the next aim is below the estimate of a sufficient length by this factor
 AIM_FACTOR = 0.7
 
 
 class LengthMeasure:
-    """A length by the curvature of the point, for solvers whose steps use that of the start."""
+    """Length of the gradient by the curvature of the present point, for solvers whose steps use that of the start.
+
+    A measurement takes passes over the rows, so that it is made only where a solver has converged by its own measure,
+    and once per point.
+    """
 
     def __init__(self, measure: Callable[[], float]) -> None:
         self._measure = measure
         self._value, self._point = np.inf, None
 
     def at(self, point: Any) -> float:
-        """The length at a point, which is the one that `measure` looks at now."""
+        """Return the length at `point`, the present point of the solver, measured once."""
         if self._point is not point:
             self._value, self._point = self._measure(), point
         return self._value
 
     def aim(self, point: Any, length: float, tolerance: float) -> float | None:
-        """How short the length by which steps are taken has to become; None where nothing more is to be done."""
+        """Return the aim for the solver's own measure, now `length`; None if the measured length suffices."""
         measured = self.at(point)
         return AIM_FACTOR * length * tolerance / measured if tolerance < measured < np.inf else None

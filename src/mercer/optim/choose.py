@@ -1,4 +1,4 @@
-"""Which solver suits a problem, and why."""
+"""The choice of a solver: which one suits a problem, and why. The rules are those of `choose`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 from mercer._errors import UnsuitableSolverError
 from mercer._typing import Array
 from mercer.optim import _newton_cg as newton_cg
-from mercer.optim import gradient, lbfgs, newton, proximal_newton, row_space, softmax, softmax_lasso, stochastic, streamed_proximal
+from mercer.optim import (
+    gradient,
+    lbfgs,
+    newton,
+    proximal_newton,
+    row_space,
+    softmax,
+    softmax_lasso,
+    stochastic,
+    streamed_proximal,
+)
 from mercer.optim.certificate import Progress, Solution
 from mercer.optim.least_squares import has_closed_form, solve_least_squares
 from mercer.optim.problem import Problem
@@ -16,21 +26,22 @@ from mercer.optim.softmax import SoftmaxProblem
 
 AnyProblem = Problem | SoftmaxProblem
 
-#: columns up to which a few Hessians cost less than the many gradients that replace them
+#: columns up to which a few Hessians cost less than many gradients
 NEWTON_COLUMNS = 1000
 
-#: what each solver is made for
+#: the problems that each solver is for
 SOLVERS = {
     "direct": "least squares with a closed form: a dense matrix of numbers, and one L2 strength for all coefficients",
     "newton": "smooth penalties, up to some thousand columns",
     "newton-cg": "smooth penalties, any number of columns: steps by conjugate gradients",
     "lbfgs": "smooth penalties, any number of columns",
-    "gradient": "smooth penalties: the lectures' batch gradient descent, in many steps",
+    "gradient": "smooth penalties: batch gradient descent, in many steps",
     "online": "smooth penalties: stochastic gradient descent, whose steps are passes over the rows, to a rough optimum",
     "proximal": "penalties with absolute values, which make coefficients exactly zero",
 }
 
 
+#: solvers of problems with one linear predictor; the row space is chosen by "auto" only
 SINGLE_PREDICTOR_SOLVERS: dict[str, Callable[..., Solution]] = {
     "newton": newton.solve,
     "row-space": row_space.solve,
@@ -43,7 +54,7 @@ SINGLE_PREDICTOR_SOLVERS: dict[str, Callable[..., Solution]] = {
 
 
 class SolverChoice(NamedTuple):
-    """A solver by name, and the reason for it."""
+    """A solver's name, and the reason for the choice."""
 
     solver: str
     why: str
@@ -71,29 +82,38 @@ class SolverChoice(NamedTuple):
         return f"{self.solver} ({self.why})"
 
 
-def choose(problem: AnyProblem, asked: str = "auto") -> SolverChoice:
-    """The solver that was asked for, if it suits the problem, or the one that suits it best.
+def choose(problem: AnyProblem, requested: str = "auto") -> SolverChoice:
+    """Return the requested solver if it suits the problem, or for "auto" the one that suits it best.
+
+    The first rule that applies decides:
+
+    1. absolute values in the penalty: proximal Newton;
+    2. several classes with at most `softmax.MOST_NEWTON` coefficients: Newton;
+    3. one predictor with squared losses in closed form: direct;
+    4. fewer rows than columns, all penalised by squares: Newton in the space of the rows (`row_space.suits`);
+    5. one predictor with at most `NEWTON_COLUMNS` columns: Newton;
+    6. else L-BFGS.
 
     Parameters
     ----------
     problem : Problem or SoftmaxProblem
-        What is to be minimised.
-    asked : str
+        The problem to minimise.
+    requested : str
         "auto" or the name of a solver.
 
     Returns
     -------
-    choice : Choice
+    choice : SolverChoice
         The solver and the reason.
 
     Raises
     ------
     UnsuitableSolverError
-        If the solver asked for cannot solve the problem.
+        If the requested solver cannot solve the problem.
     """
-    if asked != "auto":
-        _check_suitable(problem, asked)
-        return SolverChoice(asked, "asked for")
+    if requested != "auto":
+        _check_suitable(problem, requested)
+        return SolverChoice(requested, "asked for")
     if not problem.strengths.smooth:
         return SolverChoice("proximal", "the penalty has absolute values")
     if isinstance(problem, SoftmaxProblem):
@@ -116,7 +136,7 @@ def _row_space_choice(problem: AnyProblem) -> SolverChoice:
 
 
 def _solve_classes(problem: SoftmaxProblem, by: str, start: Array | None, options: dict[str, Any]) -> Solution:
-    """Starts and solutions are matrices, with a column for each column of η."""
+    """Minimise a problem of classes; starts and solutions are matrices with a column for each column of η."""
     if by == "proximal":
         solver: Any = streamed_proximal if problem.observations.streamed else softmax_lasso
         lasso: Solution = solver.solve(problem, start, **options)
@@ -136,14 +156,14 @@ def _solve_for_point(problem: SoftmaxProblem, by: str, start: Array | None, opti
     return SINGLE_PREDICTOR_SOLVERS[by](problem, start, **options)
 
 
-def _check_suitable(problem: AnyProblem, asked: str) -> None:
-    if asked not in SOLVERS:
-        raise UnsuitableSolverError(f'there is no solver {asked!r}; give "auto" or one of {", ".join(SOLVERS)}.')
-    if asked == "direct":
-        suits = isinstance(problem, Problem) and has_closed_form(problem)
+def _check_suitable(problem: AnyProblem, requested: str) -> None:
+    if requested not in SOLVERS:
+        raise UnsuitableSolverError(f'there is no solver {requested!r}; give "auto" or one of {", ".join(SOLVERS)}.')
+    if requested == "direct":
+        is_suitable = isinstance(problem, Problem) and has_closed_form(problem)
     else:
-        suits = problem.strengths.smooth or asked == "proximal"
-    if not suits:
+        is_suitable = problem.strengths.smooth or requested == "proximal"
+    if not is_suitable:
         raise UnsuitableSolverError(
-            f'the solver "{asked}" is for {SOLVERS[asked]}; this problem is none of these: use solver="auto".'
+            f'the solver "{requested}" is for {SOLVERS[requested]}; this problem is none of these: use solver="auto".'
         )

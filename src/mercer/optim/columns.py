@@ -1,4 +1,4 @@
-"""A matrix by its columns, each about a centre and in units of a scale: what coordinate descent asks of it."""
+"""Matrices by columns, each centred and scaled: the operations that coordinate descent needs."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from mercer.matrices.sparse import Entries
 from mercer.optim import _column_loops as loops
 from mercer.optim import _descent_loops as descent_loops
 
-#: numbers below which a pass is not worth its threads
+#: stored entries up to which a pass over sparse columns is not worth threads
 SMALL = 1 << 16
-#: … and a pass over numbers that lie side by side
+#: entries up to which a pass over dense columns is not worth threads
 WORTH_THREADS = 1 << 19
 #: columns that a thread takes at a time
 BLOCK = 512
 #: bytes of columns that are copied at once
 COPIED = 1 << 26
-#: a column that deviates from its mean by this portion of it is constant but for rounding
+#: a column that deviates from its mean by at most this portion of it is constant up to rounding
 CONSTANT = 1e-14
-#: squares about the mean that are less than this portion of those about zero have lost digits to it
+#: squares about the mean below this portion of those about zero have lost digits to cancellation
 CANCELLED = 1e-6
 
 
 class MatrixColumns(ABC):
-    """n rows × p columns (x_j − centre_j) / scale_j. Vectors of rows come as the rows of a matrix."""
+    """n rows × p columns (x_j − centre_j) / scale_j. Several vectors with n entries are the rows of a matrix V."""
 
     n_rows: int
     n_columns: int
@@ -40,30 +40,30 @@ class MatrixColumns(ABC):
 
     @abstractmethod
     def products(self, V: Array, ids: Array | None = None) -> Array:
-        """The products of some columns with the vectors V (m, n): (m, ids)."""
+        """Return the products of columns (all by default) with the vectors V (m, n): (m, ids)."""
 
     @abstractmethod
     def combination(self, ids: Array, W: Array) -> Array:
-        """Σ_t W[:, t] x_ids[t]: (m, n)."""
+        """Return Σ_t W[:, t] x_ids[t]: (m, n)."""
 
     @abstractmethod
     def gram(self, rows: Array, columns: Array, h: Array) -> Array:
-        """Σ h x x' of two sets of columns."""
+        """Return Σ h x x' of two sets of columns."""
 
     @abstractmethod
     def squares(self, ids: Array, h: Array) -> Array:
-        """Σ h x² of columns as `sweep` sees them."""
+        """Return Σ h x² of columns as `sweep` uses them."""
 
     @abstractmethod
     def sweep(self, ids: Array, h: Array, curvature: Array, penalty: Any, w: Array, v: Array) -> float:
-        """One sweep of coordinate descent over columns; see `mercer.optim._descent_loops`."""
+        """Sweep once over columns by coordinate descent (`mercer.optim._descent_loops`); return the decrease."""
 
     def all_ids(self) -> Array:
         return np.arange(self.n_columns)
 
 
 class DenseColumns(MatrixColumns):
-    """Columns of a float matrix in either order, which is only looked at; another layout is copied."""
+    """Columns of a contiguous float matrix in either order, not copied; another layout is copied."""
 
     def __init__(self, X: Array, centre: Array, scale: Array) -> None:
         self.X = X if X.flags.c_contiguous or X.flags.f_contiguous else np.ascontiguousarray(X)
@@ -76,7 +76,7 @@ class DenseColumns(MatrixColumns):
 
     @classmethod
     def standardised(cls, X: Array, weight: Array, *, centred: bool) -> tuple[DenseColumns, Array]:
-        """About the weighted means (if `centred`), in units near their lengths; and the squared lengths."""
+        """Return columns about their weighted means (if `centred`), scaled to length about 1, and squared lengths."""
         columns = cls(X, np.zeros(X.shape[1]), np.ones(X.shape[1]))
         squares = np.zeros(X.shape[1])
         by_column = columns._by_column
@@ -100,7 +100,7 @@ class DenseColumns(MatrixColumns):
             ordered_map(lambda block: work(block.start, block.stop), blocks)
 
     def products(self, V: Array, ids: Array | None = None) -> Array:
-        """By rows, columns that were not asked for cost nothing more, and are left out at the end."""
+        """Return products; in row order all columns are multiplied at no extra cost, and the others dropped."""
         wanted = self.all_ids() if ids is None else ids
         read = wanted if self._by_column else self.all_ids()
         parts = [self._few_products(V[k : k + loops.AT_ONCE], read) for k in range(0, len(V), loops.AT_ONCE)]
@@ -122,7 +122,7 @@ class DenseColumns(MatrixColumns):
         return out[: len(V)]
 
     def gather(self, ids: Array, rows: slice = slice(None)) -> Array:
-        """Columns as the rows of a matrix."""
+        """Return a copy of columns as the rows of a matrix."""
         if self._by_column:
             part = self.X.T[ids, rows] if rows == slice(None) else self.X.T[:, rows][ids]
             part = part.astype(np.float64, copy=False)
@@ -166,14 +166,14 @@ class DenseColumns(MatrixColumns):
         return total
 
     def chunks(self, ids: Array) -> list[slice]:
-        """Columns that are copied at once."""
+        """Return blocks of columns that are copied at once."""
         return row_blocks(len(ids), max(16, COPIED // (8 * max(1, self.n_rows))))
 
     def squares(self, ids: Array, h: Array) -> Array:
         return np.concatenate([np.square(self.gather(ids[part])) @ h for part in self.chunks(ids)] or [np.zeros(0)])
 
     def sweep(self, ids: Array, h: Array, curvature: Array, penalty: Any, w: Array, v: Array) -> float:
-        """Where they lie if they lie column by column, else a few of them copied at a time."""
+        """Sweep in place over float64 columns in column order, else over copies of a few columns at a time."""
         if self._by_column and self.X.dtype == np.float64:
             return float(
                 descent_loops.dense_sweep(self.X.T, ids, self.centre, self.scale, h, curvature, *penalty, w, v)
@@ -187,10 +187,10 @@ class DenseColumns(MatrixColumns):
 
 
 class SparseColumns(MatrixColumns):
-    """Columns of a sparse matrix; centres are taken out of the products.
+    """Columns of a sparse matrix; centres are subtracted from the products.
 
-    Not those of columns far from zero, whose products would lose their digits: of these every entry is stored, and the
-    centre is taken out of the entries.
+    The products of columns far from zero would lose their digits. Where every entry of such a column is stored, its
+    centre is subtracted from the entries instead.
     """
 
     def __init__(self, X: Any, centre: Array, scale: Array) -> None:
@@ -201,12 +201,12 @@ class SparseColumns(MatrixColumns):
         self.n_rows, self.n_columns = X.shape
         self.centre, self.scale = centre, scale
         self._entries = Entries.of(X)
-        #: centres that are to be taken out of products
+        #: centres to be subtracted from products
         self._left = centre
 
     @classmethod
     def standardised(cls, X: Any, weight: Array, *, centred: bool) -> tuple[SparseColumns, Array]:
-        """As for dense columns."""
+        """Return centred and scaled columns and their squared lengths, as `DenseColumns.standardised` does."""
         columns = cls(X, np.zeros(X.shape[1]), np.ones(X.shape[1]))
         total = weight.sum()
         second = columns.squares(columns.all_ids(), weight)
@@ -216,12 +216,12 @@ class SparseColumns(MatrixColumns):
             squares = second - total * np.square(columns.centre)
             squares[squares <= 1e-12 * second] = 0.0  # rounding
             columns._left = columns.centre.copy()
-            columns._move((squares <= CANCELLED * second) & (second > 0), weight, squares)
+            columns._subtract_far_centres((squares <= CANCELLED * second) & (second > 0), weight, squares)
         columns.scale = length_unit(squares)
         return columns, squares / np.square(columns.scale)
 
-    def _move(self, far: Array, weight: Array, squares: Array) -> None:
-        """Take the centres of columns that are far from zero out of their entries, and put their squares right."""
+    def _subtract_far_centres(self, far: Array, weight: Array, squares: Array) -> None:
+        """Subtract the centres of columns far from zero from their entries, and correct their squares."""
         if not far.any():
             return
         indptr, indices, values = self._entries
@@ -229,7 +229,7 @@ class SparseColumns(MatrixColumns):
         for j in np.flatnonzero(far):
             entries = slice(int(indptr[j]), int(indptr[j + 1]))
             h = weight[indices[entries]]
-            if np.count_nonzero(h) < heavy:  # zeros that are not stored, beside which the spread is not small
+            if np.count_nonzero(h) < heavy:  # some zeros are not stored: then the spread is not small
                 continue
             away = values[entries] - self.centre[j]
             rest = h @ away / total
@@ -242,7 +242,7 @@ class SparseColumns(MatrixColumns):
         self._entries = Entries(indptr, indices, values)
 
     def _stored(self, V: Array, ids: Array) -> Array:
-        """Products of the stored entries alone with V (n, m): (ids, m)."""
+        """Return products of the stored entries alone with V (n, m): (ids, m)."""
         out = np.empty((len(ids), V.shape[1]))
         V = np.ascontiguousarray(V)
         blocks = row_blocks(len(ids), max(1, len(ids) // 64))
@@ -285,11 +285,11 @@ class SparseColumns(MatrixColumns):
         return np.asarray(out / np.square(self.scale[ids]))
 
     def sweep(self, ids: Array, h: Array, curvature: Array, penalty: Any, w: Array, v: Array) -> float:
-        """The centres are left out: whoever has them sees to it that v sums to zero."""
+        """Sweep without the centres: the caller keeps the sum of v at zero."""
         l1, l2, positive = penalty
         return float(descent_loops.sparse_sweep(*self._entries, ids, self.scale, h, curvature, l1, l2, positive, w, v))
 
 
 def length_unit(squares: Array) -> Array:
-    """The power of two nearest to a length, which rounds nothing; 1 for no length."""
+    """Return the power of two nearest to √squares, by which division is exact; 1 for a length of 0."""
     return power_of_two(np.sqrt(squares))

@@ -1,4 +1,4 @@
-"""A Hessian, factorised: what turns a gradient into a step, also where some directions have no curvature."""
+"""Factorised Hessians, also singular ones: they map a gradient to a Newton step and measure its length."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from scipy.linalg import cho_solve, lapack, solve_triangular
 from mercer._threads import blas_for
 from mercer._typing import Array
 
-#: a direction whose curvature, columns scaled to unit curvature, is below this has none: rounding alone leaves as much
+#: with columns scaled to unit curvature, a direction whose curvature per column is below this has none but rounding
 FLAT = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """H⁻¹ of a positive semidefinite H; where it is singular, the pseudo-inverse in columns of unit curvature."""
+    """H⁻¹ of a positive semidefinite H; the pseudo-inverse, with columns scaled to unit curvature, if H is singular."""
 
     scale: Array
     factor: Array
-    #: whether `factor` is a Cholesky factor, or else a square root of the pseudo-inverse
+    #: whether `factor` is a Cholesky factor; else it is a square root of the pseudo-inverse
     definite: bool
     rank: int
 
     @classmethod
     def of(cls, hessian: Array) -> Self:
+        """Factorise a Hessian."""
         diagonal = np.diagonal(hessian)
-        # 0 where there is no curvature: the rounding of other columns, which may be large, is no reason to move
+        # 0 where there is no curvature: rounding of other, possibly large columns must not cause a step
         scale = np.where(diagonal > 0, np.where(diagonal > 0, diagonal, 1.0) ** -0.5, 0.0)
         scaled = hessian * scale * scale[:, None]
         with blas_for(len(scale)):
@@ -40,18 +41,18 @@ class Curvature:
         return cls(scale, vectors[:, kept] / np.sqrt(values[kept]), False, int(kept.sum()))
 
     def solve(self, gradient: Array) -> Array:
-        """H⁻¹ g."""
+        """Return H⁻¹ g."""
         scaled = self.scale * gradient
         if self.definite:
             return np.asarray(self.scale * cho_solve((self.factor, True), scaled, check_finite=False))
         return np.asarray(self.scale * (self.factor @ (self.factor.T @ scaled)))
 
     def length(self, gradient: Array) -> float:
-        """√(gᵀH⁻¹g)."""
+        """Return √(gᵀH⁻¹g)."""
         return float(np.sqrt(np.maximum(0.0, gradient @ self.solve(gradient))))  # NaN stays NaN
 
     def missed(self, gradient: Array, rounding: Array) -> float:
-        """A lower bound of √(gᵀH⁻¹g) by the part of g, if more than `rounding`, that H⁻¹ leaves out; 0 without one."""
+        """Return a lower bound of √(gᵀH⁻¹g) by the part of g outside the range of H; 0 if that is `rounding`."""
         if self.definite:
             return 0.0
         none = (self.scale == 0) & (np.abs(gradient) > rounding)
@@ -64,14 +65,14 @@ class Curvature:
         return float(least)
 
     def norm(self, w: Array) -> float:
-        """√(wᵀHw)."""
+        """Return √(wᵀHw)."""
         w = np.divide(w, self.scale, out=np.zeros(len(w)), where=self.scale > 0)
         image = self.factor.T @ w
         return float(np.linalg.norm(image if self.definite else image / np.square(self.factor).sum(axis=0)))
 
     def share(self, l2: Array) -> float:
-        """tr H⁻¹ diag(l2): what a penalty that is a part of H has of it."""
-        # H is at least the penalty, so that these are at most 1 where neither square would be a number
+        """Return tr H⁻¹ diag(l2), the share of a penalty in H, of which it is a part."""
+        # H is at least the penalty: these products are at most 1, also where the squares would overflow
         portion = np.square(np.sqrt(l2) * self.scale)
         if not self.definite:
             return float(portion @ np.square(self.factor).sum(axis=1))
@@ -80,6 +81,6 @@ class Curvature:
         return float(portion @ np.square(root).sum(axis=0))
 
     def scaled_by(self, factor: float) -> Self:
-        """The curvature of an objective `factor` times as large."""
+        """Return the curvature of an objective `factor` times as large."""
         root = factor**-0.5
         return type(self)(self.scale * root, self.factor, self.definite, self.rank)

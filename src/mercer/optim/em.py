@@ -1,14 +1,18 @@
-"""EM for normal groups whose rows have gaps: from the moments of each pattern of gaps, never the rows.
+"""EM for normal groups with missing values, from the moments of each pattern of missing values.
 
-One EM step follows from the gradient of the observed log likelihood ℓ alone. With n the weight of a group,
+For the rows of one group with the observed columns o, with weight n, mean m and scatter S, the log likelihood is
+
+    ℓ(μ, Σ) = −½ [ n |o| log 2π + n log|Σ_oo| + tr Σ_oo⁻¹ (S + n (m−μ)_o (m−μ)_oᵀ) ],
+
+a function of these moments alone. One EM step follows from its gradient. With n the weight of a group,
 
     E step:   mean   μ⁺ = μ + Σ ∂ℓ/∂μ / n
-              spread S  = Σ + 2 Σ (∂ℓ/∂Σ) Σ / n − (μ⁺−μ)(μ⁺−μ)ᵀ      (expected covariance, the gaps filled in)
-    M step:   Σ⁺ = S, pulled towards a diagonal target where shrinkage is asked for,
+              spread S  = Σ + 2 Σ (∂ℓ/∂Σ) Σ / n − (μ⁺−μ)(μ⁺−μ)ᵀ      (expected covariance of the completed rows)
+    M step:   Σ⁺ = S, shrunk towards a diagonal target if there is shrinkage,
 
 so that the length of a step, measured by the Fisher information of complete rows, is the norm of the gradient: it is
-zero exactly at a stationary point, and the same in any units. The steps are accelerated by Anderson's method; a leap
-that would lower the likelihood is replaced by the plain step, which cannot.
+zero exactly at a stationary point, and does not depend on units. Steps are accelerated by Anderson's method; an
+extrapolation that would lower the likelihood is replaced by the plain step, which cannot lower it.
 """
 
 from __future__ import annotations
@@ -31,27 +35,23 @@ from mercer.optim import _em_loops as loops
 from mercer.optim._anderson import AndersonAcceleration
 from mercer.optim.certificate import STATIONARY, Certificate, Solution
 from mercer.stats import PatternMoments, ScatterMoments
-from mercer.stats.base import ratio
+from mercer.stats.base import divide
 
-# The likelihood of normal rows with gaps, as a function of mean and covariance, from moments by pattern alone.
-#
-# For the rows of one group that show the columns o, with weight n, mean m and scatter S,
-#
-#     ℓ(μ, Σ) = −½ [ n |o| log 2π + n log|Σ_oo| + tr Σ_oo⁻¹ (S + n (m−μ)_o (m−μ)_oᵀ) ].
+# The likelihood
 
-#: cells that are added up at a time
+#: cells that a thread sums at a time
 CHUNK = 128
 
 
 class EMParameters(NamedTuple):
-    """Means (groups, columns) and the covariance they share (columns, columns)."""
+    """Means (groups, columns) and the common covariance (columns, columns)."""
 
     mean: Array
     covariance: Array
 
 
 class LikelihoodSlope(NamedTuple):
-    """Log likelihood of each group (groups,), its derivatives by the mean (groups, columns), twice that by Σ."""
+    """Log likelihood of each group (groups,), its derivative by the mean (groups, columns), and twice that by Σ."""
 
     log_likelihood: Array
     by_mean: Array
@@ -59,7 +59,7 @@ class LikelihoodSlope(NamedTuple):
 
 
 class ColumnUnits(NamedTuple):
-    """Columns are measured as (x − centre) / unit, so that units decide nothing."""
+    """Columns are transformed to (x − centre) / unit, so that results do not depend on units."""
 
     centre: Array
     unit: Array
@@ -67,7 +67,10 @@ class ColumnUnits(NamedTuple):
 
 @dataclass(frozen=True)
 class IncompleteLikelihood:
-    """One cell for the rows of one group that lack the same columns; entries of columns they lack are zero."""
+    """The observed log likelihood, by cells.
+
+    A cell has the rows of a group with the same columns missing, whose entries are zero.
+    """
 
     observed: Array  # (cells, columns)
     group: Array  # (cells,)
@@ -80,7 +83,7 @@ class IncompleteLikelihood:
 
     @classmethod
     def of(cls, moments: PatternMoments) -> tuple[Self, ColumnUnits]:
-        """Cells of columns with unit variance within the groups. Rows that show nothing are left out."""
+        """Return cells with columns of unit variance within the groups; rows without observed values are left out."""
         centre = _centre(moments)
         cells = cls._about(moments, centre)
         unit = np.sqrt(cells.variance())
@@ -113,26 +116,26 @@ class IncompleteLikelihood:
         return replace(self, mean=self.mean / unit, scatter=scatter, log_unit=np.log(unit))
 
     def by_group(self, values: Array) -> Array:
-        """Sums over the cells of each group."""
+        """Return sums over the cells of each group."""
         member = (self.group == np.arange(self.groups)[:, None]).astype(float)
         return np.asarray(np.tensordot(member, values, axes=1))
 
     def column_weight(self) -> Array:
-        """How much was observed of each column in each group: (groups, columns)."""
+        """Return the observed weight of each column in each group: (groups, columns)."""
         return self.by_group(self.weight[:, None] * self.observed)
 
     def column_mean(self) -> Array:
-        """Mean of what was observed of each column in each group: (groups, columns)."""
-        return ratio(self.by_group(self.weight[:, None] * self.mean), self.column_weight())
+        """Return the mean of the observed values of each column in each group: (groups, columns)."""
+        return divide(self.by_group(self.weight[:, None] * self.mean), self.column_weight())
 
     def variance(self) -> Array:
-        """Variance of what was observed of each column about the means of the groups: (columns,)."""
+        """Return the variance of the observed values of each column about the means of the groups: (columns,)."""
         away = np.where(self.observed, self.mean - self.column_mean()[self.group], 0.0)
         squares = np.einsum("cjj->j", self.scatter) + self.weight @ np.square(away)
-        return ratio(squares, self.column_weight().sum(axis=0))
+        return divide(squares, self.column_weight().sum(axis=0))
 
     def slope(self, point: EMParameters) -> LikelihoodSlope:
-        """The log likelihood and its derivatives; `LinAlgError` where the covariance is not positive definite."""
+        """Return the log likelihood and its derivatives; raise `LinAlgError` if the covariance is not definite."""
         parts = ordered_map(lambda rows: self._sums(rows, point), row_blocks(len(self.weight), CHUNK))
         deviance, by_mean, by_covariance = (sum(part) for part in zip(*parts, strict=True))
         if not np.isfinite(deviance).all():
@@ -148,7 +151,7 @@ class IncompleteLikelihood:
 
 
 def _centre(moments: PatternMoments) -> Array:
-    """A value near the data of each column, from which means can be subtracted without losing digits."""
+    """Return a value near the data of each column, about which means keep their digits."""
     centre, found = np.zeros(moments.columns), np.zeros(moments.columns, dtype=bool)
     for mask, part in moments:
         centre[mask & ~found] = part.pilot[np.argmax(part.weight > 0)][~found[mask]]
@@ -156,11 +159,11 @@ def _centre(moments: PatternMoments) -> Array:
     return centre
 
 
-# One step of EM for normal groups whose rows have gaps, and how far it is from the top.
+# One EM step
 
-#: correlations with an eigenvalue below this are on their way to a singular matrix, where the likelihood is infinite
+#: correlations with an eigenvalue below this converge to a singular matrix, where the likelihood is infinite
 VANISHING = 1e-9
-#: columns with a smaller part in the vanishing direction have none
+#: columns with a smaller component in the vanishing direction are not named in the error
 NEGLIGIBLE = 1e-3
 
 
@@ -170,19 +173,20 @@ class EMShrinkage(NamedTuple):
     amount: float
     target: Array
 
-    def applied(self, covariance: Array) -> Array:
+    def apply(self, covariance: Array) -> Array:
+        """Return the shrunk covariance."""
         result: Array = (1 - self.amount) * covariance
         np.einsum("ii->i", result)[...] += self.amount * self.target
         return result
 
 
-#: how strongly, and to where, a covariance of so much weight is to be pulled
+#: (covariance, its weight) ↦ its shrinkage
 Shrinkage = Callable[[Array, float], EMShrinkage]
 
 
 @stored()
 class EMLabels(NamedTuple):
-    """What columns and groups are called in messages."""
+    """Names of columns and groups in messages."""
 
     columns: Sequence[str]
     groups: Sequence[str]
@@ -196,11 +200,12 @@ class EMLabels(NamedTuple):
 
     @property
     def owner(self) -> str:
+        """Return the name of the group, or of all."""
         return self.groups[0] if len(self.groups) == 1 else "all classes together"
 
 
 class EMState(NamedTuple):
-    """A point, how good it is, and where EM goes from it."""
+    """Parameters, their likelihood and gradient, and the parameters after one EM step."""
 
     point: EMParameters
     log_likelihood: float
@@ -212,14 +217,17 @@ class EMState(NamedTuple):
     precision_diagonal: Array
 
     def objective(self, pull: EMShrinkage) -> float:
-        """What a step under `pull` cannot lower: the likelihood, and that of imagined rows like the target."""
+        """Return the objective that an EM step with shrinkage `pull` cannot lower.
+
+        It is the likelihood of the rows and of pseudo-rows with the target as their covariance.
+        """
         imagined = -0.5 * (self.log_determinant + float(self.precision_diagonal @ pull.target))
         return (1 - pull.amount) * self.log_likelihood + pull.amount * imagined
 
 
 @dataclass(frozen=True)
 class EMProblem:
-    """Groups with one covariance: what EM is run on."""
+    """Groups with one common covariance, to be fitted by EM."""
 
     cells: IncompleteLikelihood
     scale: ColumnUnits
@@ -233,16 +241,16 @@ class EMProblem:
     def of(cls, moments: PatternMoments, share: Array | None, shrinkage: Shrinkage | None, words: EMLabels) -> Self:
         cells, scale = IncompleteLikelihood.of(moments)
         weight = cells.by_group(cells.weight)
-        share = ratio(weight, weight.sum()) if share is None else ratio(share, share.sum())
+        share = divide(weight, weight.sum()) if share is None else divide(share, share.sum())
         rows = sum((part.rows for mask, part in moments if mask.any()), np.zeros_like(moments.rows))
         problem = cls(cells, scale, weight, rows, share, shrinkage, words)
-        problem._refuse_unidentified()
+        problem._check_identified()
         return problem
 
-    def _refuse_unidentified(self) -> None:
-        unseen = np.argwhere(self.cells.column_weight() == 0)
-        if len(unseen):
-            group, column = unseen[0]
+    def _check_identified(self) -> None:
+        unobserved = np.argwhere(self.cells.column_weight() == 0)
+        if len(unobserved):
+            group, column = unobserved[0]
             raise DegenerateDataError(
                 f"column {self.words.columns[column]!r} is missing in every row of {self.words.groups[group]}, so that "
                 "its mean there is unknown; leave the column out, or choose a diagonal covariance."
@@ -255,12 +263,12 @@ class EMProblem:
             )
 
     def start(self) -> EMParameters:
-        """What was observed of each column, and no correlations."""
+        """Return the means and variances of the observed values, without correlations."""
         variance = self.cells.variance()
         if self.shrinkage is None and (variance == 0).any():
             raise self._singular(variance == 0)
         covariance = np.diag(variance)
-        return EMParameters(self.cells.column_mean(), self._pull(covariance).applied(covariance))
+        return EMParameters(self.cells.column_mean(), self._pull(covariance).apply(covariance))
 
     def _singular(self, columns: Array) -> SingularCovarianceError:
         listed = ", ".join(repr(self.words.columns[j]) for j in np.flatnonzero(columns)[:10])
@@ -271,19 +279,19 @@ class EMProblem:
         )
 
     def checked_at(self, point: EMParameters) -> EMState:
-        """`at`, unless the covariance is as good as singular: from there the likelihood only grows without bound."""
+        """Return `at(point)`; raise an error if the covariance is nearly singular, where it is unbounded."""
         if self.shrinkage is None:
             smallest, direction = smallest_correlation_eigenvalue(point.covariance)
             if smallest < VANISHING:
                 raise self._singular(np.abs(direction) > NEGLIGIBLE)
         try:
             return self.at(point)
-        except np.linalg.LinAlgError:  # shrinkage by hardly anything
+        except np.linalg.LinAlgError:  # shrinkage too weak
             raise self._singular(np.ones(len(point.covariance), dtype=bool)) from None
 
     @cached_property
     def _varies(self) -> Array:
-        """Columns that are not constant where they were observed: only of those can gaps be filled with variance."""
+        """Return the mask of columns whose observed values vary: only their missing values have a variance."""
         return self.cells.variance() > 0
 
     def _pull(self, covariance: Array) -> EMShrinkage:
@@ -295,21 +303,24 @@ class EMProblem:
         return pull._replace(target=pull.target / np.square(unit))
 
     def at(self, point: EMParameters) -> EMState:
-        """One E and one M step; `LinAlgError` where the covariance is not positive definite."""
+        """Make one E and one M step; raise `LinAlgError` if the covariance is not positive definite."""
         mean, covariance = point
         root = np.linalg.inv(np.linalg.cholesky(covariance))
         slope = self.cells.slope(point)
+        # E step: μ⁺ − μ = Σ ∂ℓ/∂μ / n and S = Σ + 2 Σ (∂ℓ/∂Σ) Σ / n − (μ⁺−μ)(μ⁺−μ)ᵀ
         step = slope.by_mean @ covariance / self.weight[:, None]
         about = covariance + covariance @ (slope.by_covariance / self.weight[:, None, None]) @ covariance
         spread = about - step[:, :, None] * step[:, None, :]
+        # M step: the pooled spread, shrunk
         pull = self._pull(pooled := self._pooled(spread))
-        uphill = root @ (pull.applied(self._pooled(about)) - covariance) @ root.T
+        # norm of the gradient in the Fisher information of complete rows: ‖Σ^(−½) Δμ‖² + ½ ‖Σ^(−½) ΔΣ Σ^(−½)‖²
+        uphill = root @ (pull.apply(self._pooled(about)) - covariance) @ root.T
         squared_norm = self.share @ np.square(step @ root.T).sum(axis=1) + 0.5 * np.square(uphill).sum()
         return EMState(
             point,
             log_likelihood=float(self.share @ (slope.log_likelihood / self.weight)),
             gradient=float(np.sqrt(squared_norm)),
-            next=EMParameters(mean + step, pull.applied(pooled)),
+            next=EMParameters(mean + step, pull.apply(pooled)),
             spread=spread,
             pull=pull,
             log_determinant=-2 * float(np.log(np.diagonal(root)).sum()),
@@ -321,7 +332,7 @@ class EMProblem:
         return np.asarray((pooled + pooled.T) / 2)
 
     def completed(self, position: EMState) -> ScatterMoments:
-        """The moments to be expected had nothing been missing."""
+        """Return the expected moments of the completed rows."""
         centre, unit = self.scale
         scatter = position.spread * (self.weight[:, None, None] * unit[:, None] * unit)
         pilot = np.tile(centre, (len(self.weight), 1))
@@ -330,19 +341,23 @@ class EMProblem:
 
 
 def smallest_correlation_eigenvalue(covariance: Array) -> tuple[float, Array]:
-    """The smallest eigenvalue of the correlations, and its direction."""
+    """Return the smallest eigenvalue of the correlations and its eigenvector."""
     deviation = np.sqrt(np.diagonal(covariance))
     eigenvalues, vectors = np.linalg.eigh(covariance / deviation[:, None] / deviation)
     return float(eigenvalues[0]), vectors[:, 0]
 
 
+# EM
+
+#: norm of the gradient per unit weight
 TOLERANCE = 1e-8
+#: steps of EM, accelerated
 MOST_STEPS = 1000
-#: steps that the acceleration looks back on
+#: earlier steps that Anderson acceleration combines
 MEMORY = 20
-#: a likelihood that is lower by this portion of its value is not lower
+#: a fall of the likelihood by this portion of its size is rounding
 ROUNDING = 1e-13
-#: correlations with an eigenvalue below this may be on their way to a singular matrix
+#: correlations with an eigenvalue below this may be converging to a singular matrix
 NEARLY_COLLINEAR = 1e-4
 
 
@@ -356,7 +371,7 @@ def em_gaussian(
     most_steps: int = MOST_STEPS,
     words: EMLabels | None = None,
 ) -> Solution:
-    """Maximum likelihood means and covariances of the groups: one covariance each, or one that they share.
+    """Fit means and covariances of the groups by maximum likelihood: one covariance each, or a shared one.
 
     Parameters
     ----------
@@ -365,20 +380,20 @@ def em_gaussian(
     shared : bool
         Whether all groups have the same covariance.
     share : array of shape (groups,), optional
-        What each group contributes to a shared covariance; its portion of the weight if not given.
+        Contribution of each group to a shared covariance; its portion of the weight by default.
     shrinkage : callable, optional
-        Pulls the covariance in every M step.
+        Shrinkage of the covariance in every M step.
     tolerance : float
-        How small the norm of the gradient per unit weight has to become.
+        Upper bound for the norm of the gradient per unit weight.
     most_steps : int
-        Steps after which to give up, with a `NotConvergedWarning`.
-    words : Words, optional
-        What columns and groups are called in messages.
+        Maximum number of steps; beyond it a `NotConvergedWarning` is given.
+    words : EMLabels, optional
+        Names of columns and groups in messages.
 
     Returns
     -------
     solution : Solution
-        `value` is the `ScatterMoments` to be expected had no value been missing: mean and (unshrunk) covariance follow
+        `value` has the expected `ScatterMoments` of the completed rows: mean and (unshrunk) covariance follow
         from it as from complete data. `trace` has the observed log likelihood per unit weight after each step.
 
     Raises
@@ -388,29 +403,29 @@ def em_gaussian(
     """
     words = words or EMLabels.default(moments)
     seen = np.flatnonzero(moments.rows)
-    climbs: list[tuple[Array, EMAscent]] = []
+    ascents: list[tuple[Array, EMAscent]] = []
     try:
         for groups in [seen] if shared else seen[:, None]:
             problem = EMProblem.of(
                 _select_groups(moments, groups), None if share is None else share[groups], shrinkage, words.only(groups)
             )
-            climb = EMAscent(problem, tolerance)
-            climbs.append((groups, climb))
-            climb.run(0 if _interrupted(climbs) else most_steps)
-        solution = _merge_solutions([(groups, climb.solution()) for groups, climb in climbs], moments.groups)
+            ascent = EMAscent(problem, tolerance)
+            ascents.append((groups, ascent))
+            ascent.run(0 if _interrupted(ascents) else most_steps)
+        solution = _merge_solutions([(groups, ascent.solution()) for groups, ascent in ascents], moments.groups)
     except DataError:
-        # a group that cannot be solved leaves nothing to keep, and must not swallow what the user asked for
-        if _interrupted(climbs):
+        # a group that cannot be fitted leaves nothing to keep, and must not hide the interruption
+        if _interrupted(ascents):
             raise KeyboardInterrupt from None
         raise
-    if _interrupted(climbs):
+    if _interrupted(ascents):
         raise FitInterrupted("stopped by the user; the best parameters found so far are kept.", solution)
-    max((climb for _, climb in climbs), key=lambda climb: climb.gradient).warn_if_unfinished()
+    max((ascent for _, ascent in ascents), key=lambda ascent: ascent.gradient).warn_if_unfinished()
     return solution
 
 
-def _interrupted(climbs: list[tuple[Array, EMAscent]]) -> bool:
-    return any(climb.interrupted for _, climb in climbs)
+def _interrupted(ascents: list[tuple[Array, EMAscent]]) -> bool:
+    return any(ascent.interrupted for _, ascent in ascents)
 
 
 def _select_groups(moments: PatternMoments, groups: Array) -> PatternMoments:
@@ -420,7 +435,7 @@ def _select_groups(moments: PatternMoments, groups: Array) -> PatternMoments:
 
 
 def _merge_solutions(solutions: list[tuple[Array, Solution]], n_groups: int) -> Solution:
-    """The solutions of groups that were solved apart, as one: the worst certificate, likelihoods weighted together."""
+    """Merge the solutions of separately fitted groups: the worst certificate, and the weighted mean of the traces."""
     values = [solution.value.regroup(groups, n_groups) for groups, solution in solutions]
     value = functools.reduce(ScatterMoments.merge, values)
     worst = max((solution.certificate for _, solution in solutions), key=lambda certificate: certificate.value)
@@ -431,7 +446,7 @@ def _merge_solutions(solutions: list[tuple[Array, Solution]], n_groups: int) -> 
 
 
 class EMAscent:
-    """From the start of a problem upwards, until the gradient vanishes."""
+    """Accelerated EM steps from the start of a problem until the gradient vanishes."""
 
     def __init__(self, problem: EMProblem, tolerance: float) -> None:
         self._problem, self._tolerance = problem, tolerance
@@ -441,26 +456,27 @@ class EMAscent:
         self.interrupted = False
 
     def run(self, most_steps: int) -> None:
-        """Climb until there, or until the user interrupts: what is kept is the best point so far in either case."""
+        """Step until the gradient vanishes or the user interrupts; in either case the best point so far is kept."""
         try:
             for _ in range(most_steps):
-                if self._here.gradient <= self._tolerance and self._arrived():
+                if self._here.gradient <= self._tolerance and self._has_converged():
                     break
-                self._here = self._onwards()
+                self._here = self._next_state()
                 self._trace.append(self._here.log_likelihood)
         except KeyboardInterrupt:
             self.interrupted = True
 
-    def _arrived(self) -> bool:
-        """The moments to return are those that lead to the next point: that is where the gradient has to vanish."""
+    def _has_converged(self) -> bool:
+        """Return whether the gradient vanishes at the next point, which follows from the returned moments."""
         return self._plain_step().gradient <= self._tolerance
 
     def _plain_step(self) -> EMState:
         return self._problem.checked_at(self._here.next)
 
-    def _onwards(self) -> EMState:
+    def _next_state(self) -> EMState:
+        """Return the accelerated step, or the plain EM step if that would lower the objective."""
         here = self._here
-        leap = self._leap()
+        leap = self._extrapolate()
         if leap is not None and leap.objective(here.pull) >= here.objective(here.pull) - ROUNDING * self._size:
             return leap
         return self._plain_step()
@@ -469,7 +485,8 @@ class EMAscent:
     def _size(self) -> float:
         return abs(self._here.log_likelihood) + len(self._here.precision_diagonal)
 
-    def _leap(self) -> EMState | None:
+    def _extrapolate(self) -> EMState | None:
+        """Return the point that Anderson acceleration proposes; None if its covariance is not positive definite."""
         here, shape = self._here, self._here.point.mean.shape
         now, after = _flatten(here.point), _flatten(here.next)
         leap = self._acceleration.propose(now, after - now)
@@ -481,12 +498,12 @@ class EMAscent:
 
     @functools.cached_property
     def _end(self) -> EMState:
-        """Where the moments to return lead."""
+        """Return the state after the returned moments."""
         return self._plain_step()
 
     @property
     def gradient(self) -> float:
-        """Its norm at the end."""
+        """Return the norm of the gradient at the end."""
         return self._end.gradient
 
     def solution(self) -> Solution:
@@ -504,7 +521,7 @@ class EMAscent:
         return len(self._trace) - 1
 
     def warn_if_unfinished(self) -> None:
-        """Evidence, cause, and one thing to do."""
+        """Warn with evidence, cause and one remedy if the gradient has not vanished."""
         if self.gradient > self._tolerance:
             warn(
                 f"EM for the covariance of {self._problem.words.owner} has not converged: the gradient norm is "

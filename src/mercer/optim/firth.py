@@ -1,14 +1,14 @@
-"""Firth's penalised likelihood: finite coefficients also where the responses can be separated.
+"""Firth's penalised likelihood: finite coefficients even for separable responses.
 
     minimise  F(w) = Σ weight · loss − ½ log det I(w),        I = Xᵀ diag(h) X,  the Fisher information
 
-(Firth, Biometrika 1993): Jeffreys' prior, which takes the first-order bias off the estimate. Where the link is
-canonical its gradient needs only the leverages q = h · xᵀ I⁻¹ x,
+(Firth, Biometrika 1993): Jeffreys' prior, which removes the first-order bias of the estimate. For a canonical link its
+gradient needs only the leverages q = h · xᵀ I⁻¹ x,
 
     ∇F = Xᵀ (μ − y) − Xᵀ (q · ½ μ''/μ'),        ½ μ''/μ' = ½ − p  for the logit,  ½  for the logarithm,
 
-as if each row had q more responses, half of them successes. Steps are Newton's for the data so augmented: with
-H = Xᵀ diag(h (1 + q/weight)) X, q held fixed. (Steps by I alone overshoot where rows are few, and may never end.)
+as if each row had q more responses, half of them successes. Steps are those of Newton's method for the augmented data:
+H = Xᵀ diag(h (1 + q/weight)) X with q held fixed. (Steps by I alone overshoot for few rows, and may not converge.)
 """
 
 from __future__ import annotations
@@ -32,10 +32,13 @@ from mercer.optim.certificate import Solution, gradient_certificate, keep_on_int
 from mercer.optim.curvature import Curvature
 from mercer.optim.problem import Problem
 
+#: distance to the optimum, in standard errors
 TOLERANCE = 1e-8
+#: Newton steps with leverages held fixed converge linearly
 MOST_STEPS = 1000
+#: halvings of a step
 MOST_HALVINGS = 40
-#: an objective that is higher by this portion is not higher
+#: a rise of the objective by this portion is rounding
 ROUNDING = 1e-13
 
 
@@ -54,33 +57,33 @@ def solve(
     problem : Problem
         Bernoulli or binomial responses with the logit link, or Poisson responses with the logarithm, without penalty.
     start : array, optional
-        Where to begin; by default at the null model.
+        Initial coefficients; the null model by default.
     within : array of shape (p, q), optional
-        Directions that steps may take; the penalty is that of all coefficients. By default any.
+        Basis of the directions that steps may take, all by default; the penalty is that of all coefficients.
     tolerance : float
-        How small √(gᵀH⁻¹g) has to become: the distance to the optimum in standard errors.
+        Upper bound for √(gᵀH⁻¹g), the distance to the optimum in standard errors.
     most_steps : int
-        Steps after which to give up; the certificate then does not hold.
+        Maximum number of steps; beyond it the certificate does not hold.
 
     Returns
     -------
     solution : Solution
-        `value` are the working coefficients; `trace` has the objective after each step.
+        `value` has the working coefficients; `trace` has the objective after each step.
 
     Raises
     ------
     FitInterrupted
         On Ctrl-C, with the best solution so far.
     SingularCovarianceError
-        Where columns are collinear.
+        If columns are collinear.
     """
     begin = problem.start() if start is None else np.array(start, dtype=float)
     try:
         here = evaluate_firth(problem, begin)
     except SingularCovarianceError as singular:
         raise SingularCovarianceError(
-            "Firth's penalised likelihood has no maximum where columns are collinear, or constant beside an intercept, "
-            f"which takes all information from some direction ({singular}) Leave such columns out, or use an L2 "
+            "Firth's penalised likelihood has no maximum if columns are collinear, or constant beside an intercept, "
+            f"since some direction then has no information ({singular}) Leave such columns out, or use an L2 "
             "penalty."
         ) from None
     descent = FirthDescent(problem, here, np.eye(len(begin)) if within is None else within)
@@ -90,7 +93,7 @@ def solve(
 
 
 class FirthPoint(NamedTuple):
-    """F, its gradient and its Hessian (leverages held fixed) at a point."""
+    """A point w with F, its gradient and its Hessian for fixed leverages."""
 
     w: Array
     value: float
@@ -110,7 +113,7 @@ def evaluate_firth(problem: Problem, w: Array) -> FirthPoint:
 
 
 class FirthDescent:
-    """Newton steps for the augmented data, halved until the objective does not rise."""
+    """Newton steps for the augmented data, each halved until the objective does not rise."""
 
     def __init__(self, problem: Problem, here: FirthPoint, within: Array) -> None:
         self._problem, self._within = problem, within
@@ -124,12 +127,14 @@ class FirthDescent:
         self._step, self._length = -self._within @ step, float(np.sqrt(np.maximum(0.0, gradient @ step)))
 
     def run(self, tolerance: float, most_steps: int) -> None:
+        """Step until the gradient is short enough or no step lowers the objective."""
         for _ in range(most_steps):
             if self._length <= tolerance or not self._advance():
                 break
             self._trace.append(self._here.value)
 
     def _advance(self) -> bool:
+        """Take one step; return False if the objective rises for every length."""
         for halvings in range(MOST_HALVINGS):
             there = self._try(self._here.w + self._step * 0.5**halvings)
             if there is not None and there.value <= self._here.value + ROUNDING * (1 + abs(self._here.value)):
@@ -138,7 +143,7 @@ class FirthDescent:
         return False
 
     def _try(self, w: Array) -> FirthPoint | None:
-        """None where η is so large that no information is left."""
+        """Evaluate F at w; None if η is so large that the information vanishes."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 return evaluate_firth(self._problem, w)
@@ -146,7 +151,7 @@ class FirthDescent:
             return None
 
     def solution(self, tolerance: float) -> Solution:
-        # Jeffreys' prior is unimodal, but its logarithm is not concave, and neither is its sum with the likelihood's
+        # Jeffreys' prior is unimodal, but its logarithm is not concave, and neither is the penalised log likelihood
         how = f"√(gᵀH⁻¹g), of Firth's penalised likelihood after {len(self._trace) - 1} steps"
         certificate = gradient_certificate(self._length, tolerance, how, is_convex=False)
         return Solution(self._here.w, certificate, tuple(self._trace))
@@ -154,7 +159,7 @@ class FirthDescent:
 
 @dataclass(frozen=True, eq=False)
 class JeffreysPrior:
-    """What Jeffreys' prior adds to slope and curvature at one point: Xᵀ (q ½ μ''/μ') and its decrease along η."""
+    """Gradient Xᵀ (q ½ μ''/μ') and curvature of Jeffreys' log prior at one point: a mergeable statistic."""
 
     response: Response
     point: Array
@@ -165,6 +170,7 @@ class JeffreysPrior:
 
     @classmethod
     def at(cls, response: Response, point: Array, root: Array) -> Self:
+        """Return the statistic of no rows."""
         p = len(point)
         return cls(response, point, root, np.zeros(p), np.zeros((p, p)))
 
@@ -190,7 +196,7 @@ class JeffreysPrior:
 
 
 class Tilt(NamedTuple):
-    """½ μ''/μ' of rows, and how it decreases along η."""
+    """½ μ''/μ' of rows, and its negative derivative by η."""
 
     value: Array
     decrease: Array
@@ -206,7 +212,7 @@ def _log_linear_tilt(eta: Array) -> Tilt:
 
 
 def suits(response: Response) -> bool:
-    """Whether the method is made for the response."""
+    """Return whether the method applies to the response."""
     return _tilt(response) is not None
 
 
@@ -219,7 +225,7 @@ def _tilt(response: Response) -> Callable[[Array], Tilt] | None:
 
 
 def tilt_of(response: Response) -> Callable[[Array], Tilt]:
-    """½ μ''/μ' as a function of η; `UnsuitableSolverError` where the method is not made for the response."""
+    """Return ½ μ''/μ' as a function of η; raise `UnsuitableSolverError` if the method does not apply."""
     if (tilt := _tilt(response)) is not None:
         return tilt
     raise UnsuitableSolverError(

@@ -1,7 +1,7 @@
-"""Batch gradient descent: every step looks at every row, w ← w − α ∇ (lecture 2, "Batch Gradient Descent").
+"""Batch gradient descent: every step uses every row, w ← w − α ∇ (lecture 2).
 
-`solve` minimises a conditional model's objective this way; `Errors` is one look of linear threshold units at all rows,
-from which a step of any of the four learning rules follows, w ← w + α Σ e x.
+`solve` minimises the objective of a conditional model this way; `ErrorSums` is the sum Σ e x of the errors of linear
+threshold units over all rows, from which a step w ← w + α Σ e x of any of the four learning rules follows.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ from mercer.matrices import Design
 from mercer.optim import _online_loops as loops
 from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.curvature import Curvature
-from mercer.optim.learning_rules import LearningRule, LabelledRows
+from mercer.optim.learning_rules import LabelledRows, LearningRule
 from mercer.optim.problem import Problem, Slope
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
+#: distance to the optimum, in standard errors
 TOLERANCE = 1e-6
+#: steps along the gradient are cheap, and many are needed
 MOST_STEPS = 10_000
-#: an objective that is higher by this portion is not higher
+#: a rise of the objective by this portion is rounding
 ROUNDING = 1e-13
+#: after as many halvings a step changes no digit
 MOST_HALVINGS = 60
-#: what compiled loops take for "every row weighs 1"
+#: the empty array, by which compiled loops recognise "every row weighs 1"
 ALL_ONES = np.zeros(0)
 
 
@@ -47,23 +50,23 @@ def solve(
     problem : Problem
         Its penalty must have no absolute values.
     start : array, optional
-        Where to begin; by default where the problem says.
+        Initial coefficients; `problem.start()` by default.
     rate : float, optional
-        α of step t is rate / (1 + decay · t), in working coordinates. By default the largest step that is safe where
-        the descent begins, 1/λmax of the Hessian, and half as long whenever the objective would rise.
+        α of step t is rate / (1 + decay · t), in working coordinates. By default the largest rate that is safe at the
+        start, 1/λmax of the Hessian, halved whenever the objective would rise.
     decay : float
-        How fast the rate falls.
+        Decay of the rate.
     tolerance : float
-        How small √(gᵀH⁻¹g) has to become: the distance to the optimum, in standard errors.
+        Upper bound for √(gᵀH⁻¹g), the distance to the optimum in standard errors.
     most_steps : int
-        Steps after which to give up; the certificate then does not hold.
+        Maximum number of steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and the distance.
 
     Returns
     -------
     solution : Solution
-        `value` are the working coefficients; `trace` has the objective at the start and after each step.
+        `value` has the working coefficients; `trace` has the objective at the start and after each step.
 
     Raises
     ------
@@ -77,6 +80,8 @@ def solve(
 
 
 class _GradientDescent:
+    """Steps along the gradient from a start; the last point is the best so far."""
+
     def __init__(self, problem: Problem, start: Array, rate: float | None, decay: float) -> None:
         self._problem, self._given, self._decay = problem, rate, decay
         self._w = np.array(start, dtype=float)
@@ -85,15 +90,15 @@ class _GradientDescent:
         self._trace = [self._here.value]
 
     def _measure(self) -> None:
-        """Curvature here, by which lengths of gradients are measured until the next time."""
+        """Factorise the Hessian at the present point, which measures gradients until the next call."""
         with np.errstate(all="ignore"):
             self._here: Slope = self._problem.at(self._w, HESSIAN)
         hessian = self._here.hessian
-        # of what is not finite there is nothing to know: the distance is not finite either
+        # where the Hessian is not finite the distance is not finite either, and the descent stops
         self._curvature = Curvature.of(hessian if np.isfinite(hessian).all() else np.eye(len(hessian)))
 
     def _safe_rate(self) -> float:
-        """1/λmax of the Hessian."""
+        """Return 1/λmax of the Hessian."""
         hessian = self._here.hessian
         if not np.isfinite(hessian).all():
             return 1.0  # no step will be taken
@@ -103,21 +108,22 @@ class _GradientDescent:
         return self._curvature.length(self._here.gradient) / self._problem.unit(self._here.value)
 
     def run(self, tolerance: float, most_steps: int, progress: Progress | None) -> None:
-        """Step down until there, or until there is no way down; an objective that is not finite has none."""
+        """Step until the gradient is short enough or no step lowers the objective; do nothing if it is not finite."""
         for number in range(1, most_steps + 1):
-            if not np.isfinite(self._distance()) or self._arrived(tolerance) or not self._step(number):
+            if not np.isfinite(self._distance()) or self._has_converged(tolerance) or not self._step(number):
                 return
             if progress is not None:
                 progress(number, self._here.value, self._distance())
 
-    def _arrived(self, tolerance: float) -> bool:
+    def _has_converged(self, tolerance: float) -> bool:
+        """Return whether the gradient is short enough, by the Hessian of the present point."""
         if self._distance() > tolerance:
             return False
         self._measure()
         return self._distance() <= tolerance
 
     def _step(self, number: int) -> bool:
-        """Go on by one step; False if that leads nowhere."""
+        """Take one step; return False if none lowers the objective."""
         rate = self._rate / (1 + self._decay * (number - 1))
         for _ in range(MOST_HALVINGS):
             w = self._w - rate * self._here.gradient
@@ -127,7 +133,7 @@ class _GradientDescent:
                 break
             rate *= 0.5
             self._rate *= 0.5
-        else:  # pragma: no cover – the last of these steps changes no digit: only what is not finite gets here
+        else:  # pragma: no cover – the last of these steps changes no digit: only values that are not finite get here
             return False
         if not (np.isfinite(there.value) and np.isfinite(there.gradient).all()):
             return False
@@ -145,38 +151,39 @@ class _GradientDescent:
 
 @dataclass(frozen=True, eq=False)
 class ErrorSums:
-    """What units with weights `w` (columns, units), the intercept last, do wrong: a mergeable statistic.
+    """Summed errors of units with weights `w` (columns, units), the intercept last: a mergeable statistic.
 
     Attributes
     ----------
     gradient : ndarray of shape (columns, units)
         Σ weight · e · x: minus the gradient of the loss.
     tally : ndarray of shape (units + 1, 3)
-        Of each unit Σ weight · loss, the number of rows on the wrong side, and their weight; in the last row the weight
-        of the rows given to a wrong class.
+        For each unit Σ weight · loss, the number of rows on the wrong side, and their weight; in the last row the
+        weight of the misclassified rows.
     """
 
-    lesson: LabelledRows
+    labelled: LabelledRows
     rule: LearningRule
     w: Array
     gradient: Array
     tally: Array
 
     @classmethod
-    def of(cls, lesson: LabelledRows, rule: LearningRule, w: Array) -> Self:
-        """Of all rows."""
-        with np.errstate(over="ignore", invalid="ignore"):  # callers that mind look whether the sums are finite
-            return reduce(cls.at(lesson, rule, w), lesson.observations)
+    def of(cls, labelled: LabelledRows, rule: LearningRule, w: Array) -> Self:
+        """Sum over all rows."""
+        with np.errstate(over="ignore", invalid="ignore"):  # callers check where it matters
+            return reduce(cls.at(labelled, rule, w), labelled.observations)
 
     @classmethod
-    def at(cls, lesson: LabelledRows, rule: LearningRule, w: Array) -> Self:
-        return cls(lesson, rule, w, np.zeros(w.shape), np.zeros((w.shape[1] + 1, 3)))
+    def at(cls, labelled: LabelledRows, rule: LearningRule, w: Array) -> Self:
+        """Return the statistic of no rows."""
+        return cls(labelled, rule, w, np.zeros(w.shape), np.zeros((w.shape[1] + 1, 3)))
 
     def empty(self) -> Self:
-        return self.at(self.lesson, self.rule, self.w)
+        return self.at(self.labelled, self.rule, self.w)
 
     def update(self, design: Design, codes: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
-        gradient, tally, first = self.gradient.copy(), self.tally.copy(), self.lesson.first
+        gradient, tally, first = self.gradient.copy(), self.tally.copy(), self.labelled.first
         for rows, tile in design.tiles():
             u = np.ascontiguousarray(tile.times(self.w))
             each, error = ALL_ONES if weight is None else weight[rows], np.empty_like(u)
@@ -204,14 +211,15 @@ class ErrorSums:
         return float(self.tally[-1, 0])
 
     def distance(self) -> float:
-        """The largest gradient, as a cosine: |mean of e x| / √(mean of x²) for a column x, about its mean if it may be.
+        """Return the largest gradient as a cosine: |mean of e x| / √(mean of x²) over the columns x.
 
-        So it depends neither on the units of the columns nor, where there is an intercept, on where they have their 0.
+        Columns are centred if there is an intercept. The result does not depend on the units of the columns nor, with
+        an intercept, on their origin.
         """
-        (mean, size), mean_error = self.lesson.spread, self.gradient / self.lesson.total_weight
+        (mean, size), mean_error = self.labelled.spread, self.gradient / self.labelled.total_weight
         varies = size > 0
         slopes = mean_error[: len(mean)]
-        if not self.lesson.intercept:
+        if not self.labelled.intercept:
             return _largest_size(slopes[varies] / size[varies, None])
         about = slopes - mean[:, None] * mean_error[-1]
         return max(_largest_size(mean_error[-1]), _largest_size(about[varies] / size[varies, None]))

@@ -1,4 +1,4 @@
-"""Conjugate gradients: A v = b for a positive semidefinite A that is only known by its products."""
+"""Conjugate gradients for A v = b with a positive semidefinite A given by its products."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from mercer.optim.certificate import Certificate, Solution, keep_on_interrupt
 
 Product = Callable[[Array], Array]
 
+#: relative residual
 TOLERANCE = 1e-10
-#: steps of conjugate gradients after which a Newton step is taken as it is
+#: conjugate gradient steps after which a Newton direction is used as it is
 MOST_NEWTON_STEPS = 500
-#: steps this much longer than 1 tell that the matrix has fallen since it was preconditioned: what is left looks small
+#: longer steps mean that A has decreased since it was preconditioned, so that the residual underestimates the error
 LONG_STEP = 2.0
 
 
@@ -28,29 +29,29 @@ def conjugate_gradient(
     tolerance: float = TOLERANCE,
     most_steps: int | None = None,
 ) -> Solution:
-    """Solve A v = b, for each column of b by itself.
+    """Solve A v = b, each column of b independently.
 
     Parameters
     ----------
     product : callable
         v ↦ A v, for v of the shape of b.
     b : array of shape (size,) or (size, targets)
-        Right-hand sides. Where A is singular they must lie in its range; without `start` and `precondition` the
-        answer is then the shortest.
+        Right-hand sides. If A is singular they must lie in its range; without `start` and `precondition` the
+        solution is then the shortest.
     start : array, optional
-        Where to begin; 0 if not given.
+        Initial v; 0 by default.
     precondition : callable, optional
         r ↦ M r for a positive definite M close to A⁻¹.
     tolerance : float
-        How small ‖b − A v‖ has to become, compared with ‖b‖.
+        Upper bound for ‖b − A v‖ / ‖b‖.
     most_steps : int, optional
-        Steps after which to give up; ten times the size of b if not given. The certificate then does not hold.
+        Maximum number of steps, ten times the size of b by default; beyond it the certificate does not hold.
 
     Returns
     -------
     solution : Solution
-        `trace` has the largest relative residual after each step, as the recursion has it; the one of the certificate
-        is computed anew.
+        `trace` has the largest relative residual of the recursion after each step; the residual of the certificate
+        is computed from A v.
 
     Raises
     ------
@@ -73,7 +74,7 @@ def conjugate_gradient(
 
 
 class _ConjugateSearch:
-    """Where the search is, and which way it goes."""
+    """The iterates of conjugate gradients, with their residuals."""
 
     def __init__(self, product: Product, b: Array, start: Array | None, precondition: Product | None) -> None:
         self._product, self._b = product, b
@@ -83,10 +84,10 @@ class _ConjugateSearch:
         size = np.linalg.norm(b, axis=0)
         self._unit = np.where(size > 0, size, 1.0)
         self._trace: list[float] = []
-        self._known: float | None = None  # the error of v, where it was computed anew
+        self._known: float | None = None  # the error of v, if it was computed from A v
 
     def run(self, tolerance: float, most_steps: int) -> None:
-        """Search until the residual, computed anew, is small; the recursion gradually drifts away from it."""
+        """Restart until the true residual is small: that of the recursion gradually drifts away from it."""
         error, least, best = np.inf, self._error(self._residual), (self._v, self._residual)
         while len(self._trace) < most_steps:
             self._descend(tolerance, most_steps)
@@ -99,15 +100,16 @@ class _ConjugateSearch:
         (self._v, self._residual), self._known = best, least
 
     def _descend(self, tolerance: float, most_steps: int) -> None:
+        """Make steps by the recursion until its residual is small."""
         across = self._precondition(self._residual)
         direction, energy = across, _column_dots(self._residual, across)
         while len(self._trace) < most_steps and self._error(self._residual) > tolerance:
             image = self._product(direction)
             curvature = _column_dots(direction, image)
             step = np.divide(energy, curvature, out=np.zeros_like(energy), where=curvature > 0)
-            if not step.any():  # no way on: what is left of b is not in the range of A
+            if not step.any():  # the rest of b is not in the range of A
                 return
-            # both at once, or an interruption between them would leave a solution without its residual
+            # in one statement: an interruption between two would leave a solution without its residual
             self._known = None
             self._v, self._residual = self._v + step * direction, self._residual - step * image
             across = self._precondition(self._residual)
@@ -115,7 +117,7 @@ class _ConjugateSearch:
             direction = across + np.divide(energy, before, out=np.zeros_like(energy), where=before > 0) * direction
             self._trace.append(self._error(self._residual))
             if ((energy < 0) & (self._errors(self._residual) > tolerance)).any():
-                return  # no square is negative: rounding has spoilt the preconditioner, and leads astray
+                return  # no square is negative: the preconditioner is dominated by rounding
 
     def _errors(self, residual: Array) -> Array:
         return np.asarray(np.linalg.norm(residual, axis=0) / self._unit)
@@ -130,12 +132,12 @@ class _ConjugateSearch:
 
 
 def _column_dots(a: Array, b: Array) -> Array:
-    """Scalar products of the columns."""
+    """Return the scalar products of corresponding columns."""
     return np.asarray(np.einsum("i...,i...->...", a, b))
 
 
 class NewtonDirection(NamedTuple):
-    """About D with A D = residual, its image in the metric, the square of what is left of it, and the steps taken."""
+    """Approximate D with A D = residual, its image K D, the squared length of the error, and the number of steps."""
 
     value: Array
     image: Array
@@ -152,20 +154,24 @@ def newton_direction(
     tolerance: Callable[[float], float],
     most_steps: int = MOST_NEWTON_STEPS,
 ) -> NewtonDirection:
-    """A Newton step by preconditioned conjugate gradients, all columns together, in an inner product ⟨u, v⟩ = uᵀ K v.
+    """Compute a Newton step by preconditioned conjugate gradients in the inner product ⟨u, v⟩ = uᵀ K v.
+
+    All columns are solved together.
 
     Parameters
     ----------
     product : callable
         (v, K v) ↦ A v.
     precondition : callable
-        r ↦ P r, with P close to A⁻¹; both are self-adjoint in the inner product.
+        r ↦ P r, with P close to A⁻¹; both are self-adjoint in this inner product.
     residual : array of shape (size, outputs)
         The right-hand side.
     metric : callable, optional
-        v ↦ K v; the ordinary inner product if not given.
+        v ↦ K v; the identity by default.
     tolerance : callable
-        What may be left, in the length of the step, given the length of the right-hand side as P measures it.
+        Upper bound for the error relative to the length of the step, given √(rᵀ K P r) of the right-hand side.
+    most_steps : int
+        Maximum number of steps.
     """
     times = metric or (lambda v: v)
     D, KD = np.zeros(residual.shape), np.zeros(residual.shape)
@@ -177,7 +183,7 @@ def newton_direction(
     while energy > 0 and left > enough * gained and steps < most_steps:
         bent = product(direction, image)
         curvature = float(np.vdot(image, bent))
-        if not curvature > 0:  # rounding is all that is left
+        if not curvature > 0:  # only rounding is left
             break
         length = energy / curvature
         D, KD, residual = D + length * direction, KD + length * image, residual - length * bent
@@ -187,7 +193,7 @@ def newton_direction(
         K_across = times(across)
         before, energy = energy, float(np.vdot(residual, K_across))
         direction, image = across + energy / before * direction, K_across + energy / before * image
-        # no square is negative: one that is tells how large rounding errors are
+        # a negative square shows the size of rounding errors
         left = longest * abs(energy)
         if longest > LONG_STEP:
             left = max(left, gain)

@@ -1,4 +1,15 @@
-"""Weighted least squares with absolute values in the penalty, by coordinate descent on working sets."""
+"""Weighted least squares with absolute values in the penalty, by coordinate descent on working sets.
+
+A path of penalties is solved from the largest to the smallest, each fit starting at the last one. For a few penalties
+at a time:
+
+1. Predict the columns that they will need: slopes change nearly linearly along the path (`LassoPath._predict_columns`).
+2. Solve the problem of these columns (the working set) for each of the penalties.
+3. Compute the slopes of all columns that may matter in one pass over the data for up to four penalties, and from them
+   the duality gaps (`LassoPath._check_on_data`). A slope changes by no more than the residual does, times the length of
+   the column, so that columns that cannot have come near their penalty are screened out.
+4. Accept the solutions whose gaps are small enough; repeat from 1 for the others.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +31,20 @@ from mercer.optim.duality import STRONGEST, GapPenalty, least_squares_gap
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.stats.normal_equations import NormalEquations
 
-__all__ = ["CONSTANT", "LassoFit", "WorkingRegression", "solve", "solve_path"]
+# The regression in working coordinates
 
-
-# Penalised least squares in working coordinates: columns centred and of length about one, responses likewise.
-
-#: columns up to which all of their products are formed, if there are so many times as many rows
-FULL_GRAM_COLUMNS, ROWS_PER_COLUMN = 1_000, 2
+#: columns up to which all of their products are formed
+FULL_GRAM_COLUMNS = 1_000
+#: rows per column from which on they are
+ROWS_PER_COLUMN = 2
 
 
 @dataclass(frozen=True, eq=False)
 class WorkingRegression:
-    """½ Σ weight (y − b − X β)² with X β = unit · X̃ w, where X̃ are the `columns` and `target` is (y − ȳ) / unit."""
+    """½ Σ weight (y − b − X β)² with X β = unit · X̃ w, where X̃ are the `columns` and `target` is (y − ȳ) / unit.
+
+    The columns X̃ are centred and have lengths of about one, and so has the target.
+    """
 
     columns: MatrixColumns
     lengths: Array  # of the columns
@@ -40,18 +53,19 @@ class WorkingRegression:
     level: float  # ȳ, or 0 without an intercept
     unit: float
     intercept: bool
-    mean: Array  # of the coefficients, a priori
-    #: products of all columns with each other, and their slopes where all coefficients are zero, if these are known
+    mean: Array  # prior means of the coefficients
+    #: products of all columns with each other, if known
     gram: Array | None = None
+    #: slopes of all columns at w = 0, if known
     first: Array | None = None
 
     @classmethod
     def of(cls, X: Any, y: Array, weight: Array | None, mean: Array, *, intercept: bool) -> Self:
-        """From data of any scale; `NonFiniteError` if sums of their squares are not finite."""
+        """Standardise data of any scale; raise `NonFiniteError` if sums of their squares are not finite."""
         ones = np.ones(len(y)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             target = np.asarray(y, dtype=np.float64) - (X @ mean if mean.any() else 0.0)
-            # about the first value, which is exact where all are the same
+            # about the first value, which is exact for a constant target
             level = float(target[0] + np.average(target - target[0], weights=ones)) if intercept else 0.0
             target -= level
             unit = float(length_unit(np.asarray(ones @ np.square(target))))
@@ -68,11 +82,11 @@ class WorkingRegression:
 
     @property
     def scale(self) -> float:
-        """Σ weight (y − ȳ)², in working units."""
+        """Return Σ weight (y − ȳ)², in working units."""
         return float(self.weight @ np.square(self.target))
 
     def penalty(self, strengths: Strengths, *, positive: bool = False) -> GapPenalty:
-        """A penalty of the user's coefficients, as one of the working ones; columns without spread stay at zero."""
+        """Return the penalty of working coefficients; those of constant columns stay at zero."""
         scale = self.columns.scale
         with np.errstate(over="ignore", under="ignore"):
             l1, l2 = strengths.l1 / scale / self.unit, strengths.l2 / scale / scale
@@ -80,31 +94,31 @@ class WorkingRegression:
         return GapPenalty(np.minimum(l1, STRONGEST), np.minimum(l2, STRONGEST), positive)
 
     def residuals(self, fitted: Array) -> Array:
-        """Of several X̃ w at once, about their weighted means."""
+        """Return residuals for several X̃ w, about their weighted means if there is an intercept."""
         R = self.target - fitted
         if self.intercept:
             R -= (R @ self.weight / self.weight.sum())[:, None]
         return np.asarray(R)
 
     def slopes(self, R: Array, ids: Array | None = None) -> Array:
-        """X̃ᵀ weight r."""
+        """Return X̃ᵀ weight r."""
         return self.columns.products(R * self.weight, ids)
 
     def slopes_at_zero(self) -> Array:
-        """Of coefficients that are all zero."""
+        """Return the slopes at w = 0."""
         return self.slopes(self.target[None])[0] if self.first is None else self.first
 
     def squares(self, R: Array) -> Array:
-        """Σ weight r² of each."""
+        """Return Σ weight r² for each residual."""
         return np.asarray(np.square(R) @ self.weight)
 
     def working(self, coefficients: Array) -> Array:
-        """Working coefficients of the user's."""
+        """Return the working coefficients for coefficients of the user."""
         w = (coefficients - self.mean) * self.columns.scale / self.unit
         return np.asarray(np.where(self.lengths > 0, w, 0.0))
 
     def coefficients(self, w: Array) -> tuple[Array, float]:
-        """The user's coefficients and intercept."""
+        """Return the user's coefficients and intercept."""
         away = w * self.unit / self.columns.scale
         intercept = self.level - float(self.columns.centre @ away) if self.intercept else 0.0
         return self.mean + away, intercept
@@ -113,7 +127,7 @@ class WorkingRegression:
 def _columns(
     X: Any, target: Array, weight: Array | None, ones: Array, *, intercept: bool
 ) -> tuple[MatrixColumns, Array, Array | None, Array | None]:
-    """Columns and their squared lengths; of few columns with many rows also their products, from the same pass."""
+    """Return columns and squared lengths; for few columns and many rows also Gram matrix and slopes, by one pass."""
     if hasattr(X, "indptr"):
         return *SparseColumns.standardised(X, ones, centred=intercept), None, None
     n, p = X.shape
@@ -129,14 +143,14 @@ def _columns(
     return columns, squares / np.square(columns.scale), gram / units, moment[:, 0] / columns.scale
 
 
-# What is known at one strength of a penalty: see `mercer.optim.lasso`.
+# Results
 
-#: looks at all columns without progress after which to give up
+#: passes over the data without progress
 MOST_VAIN_PASSES = 3
 
 
 class LassoFit(NamedTuple):
-    """Coefficients, the intercept, and how many sweeps over them it took."""
+    """Coefficients, the intercept, and the number of sweeps."""
 
     coefficients: Array
     intercept: float
@@ -154,39 +168,43 @@ class LassoPoint(NamedTuple):
 
 @dataclass
 class LassoAttempt:
-    """What has been done for the present strength."""
+    """Sweeps and gaps so far for the present strength."""
 
     sweeps: int = 0
     gaps: list[float] = field(default_factory=list)
 
     @property
-    def in_vain(self) -> bool:
-        """Whether the last looks brought no progress."""
-        return len(self.gaps) > MOST_VAIN_PASSES and min(self.gaps[-MOST_VAIN_PASSES:]) > 0.5 * min(self.gaps[:-MOST_VAIN_PASSES])
+    def is_stalled(self) -> bool:
+        """Whether the last passes over the data made no progress."""
+        return len(self.gaps) > MOST_VAIN_PASSES and min(self.gaps[-MOST_VAIN_PASSES:]) > 0.5 * min(
+            self.gaps[:-MOST_VAIN_PASSES]
+        )
 
 
-# From one strength of a penalty to the next, by working sets: see `mercer.optim.lasso`.
+# The path
 
-#: columns that a working set begins with; it may double each time
+#: columns of the first working set, which may double in each round
 FIRST_COLUMNS = 100
 #: columns up to which a Gram matrix is kept
 MOST_GRAM = 5_000
-#: columns up to which all of them make up the set from the start, if there are as many rows
+#: columns up to which the first working set has all of them, if there are as many rows
 FULL_SET_COLUMNS = 1_000
-#: working sets are solved to this portion of the tolerance; while columns are missing, of the gap
-CLOSER, CLOSER_THAN_NOW = 1e-4, 0.05
-#: columns are foreseen to be needed that come this near to their penalty, in portions of its change
+#: working sets are solved to this portion of the tolerance
+CLOSER = 1e-4
+#: working sets that lack columns are solved to this portion of the present gap
+CLOSER_THAN_NOW = 0.05
+#: columns are predicted to be needed if their slopes come this near to the penalty, in portions of its change
 MARGIN = 0.1
-#: columns are looked at whose slopes may have reached this portion of their penalty
+#: slopes are computed for columns whose bounds reach this portion of their penalty
 NEAR_PENALTY = 0.7
-#: gaps below this portion of Σ weight (y − ȳ)² are taken from the data, not from a Gram matrix
+#: tolerances below this portion of Σ weight (y − ȳ)² need gaps from the data, not from a Gram matrix
 ROUNDING = 1e-12
-#: slopes of columns and residuals of length one are not more accurate than this
+#: rounding error of the slopes of columns and residuals of length one
 SLOPE_ROUNDING = 1e-15
 
 
 class LassoPath:
-    """The present point of a regression, and the columns that matter there."""
+    """Solutions along a path of penalties: the present point, and the working set of columns."""
 
     def __init__(
         self,
@@ -207,13 +225,14 @@ class LassoPath:
         self._set = GramWorkingSet(regression.columns, regression.weight)
         if known is not None:
             self._set = GramWorkingSet.of_gram(regression.columns, known)
-        #: the multiplier that the present point was found for, and how slopes change with it
+        #: multiplier of the present point
         self._at = np.inf
+        #: derivative of the slopes by the multiplier
         self._trend: Array | None = None
         self._attempt = LassoAttempt()
 
     def begin(self, start: Array | None) -> None:
-        """At coefficients of the user's, or at zero."""
+        """Set the first point: coefficients of the user, or zero."""
         regression = self._regression
         w = np.zeros(regression.n_columns) if start is None else regression.working(start)
         if self._base.positive:
@@ -224,10 +243,10 @@ class LassoPath:
             self.here = LassoPoint(w, residual[0], regression.squares(residual)[0], regression.slopes(residual)[0])
         else:
             self.here = LassoPoint(w, regression.target, regression.scale, regression.slopes_at_zero())
-        #: upper bounds of the sizes of all slopes at the present point
+        #: upper bounds for the sizes of all slopes at the present point
         self._bound = np.abs(self.here.c)
         p = regression.n_columns
-        #: columns whose slopes there are known; of others they are those of an earlier point
+        #: columns whose slopes at the present point are known; the others have those of an earlier point
         self._known = np.ones(p, dtype=bool)
         wanted = (self._base.l1 == 0) | (w != 0)
         if p <= min(FULL_SET_COLUMNS, len(regression.target)):
@@ -236,7 +255,7 @@ class LassoPath:
         self._set.load(w, self.here.c, self.here.squares)
 
     def _penalty(self, multiplier: float) -> GapPenalty:
-        """At a multiplier; what is less than the rounding of slopes is nothing."""
+        """Return the penalty for a multiplier; strengths below the rounding of slopes are set to 0."""
         l1, l2, positive = self._base.times(multiplier)
         return GapPenalty(np.where(l1 < SLOPE_ROUNDING, 0.0, l1), l2, positive)
 
@@ -245,83 +264,79 @@ class LassoPath:
         return np.asarray(self._regression.lengths > 0)
 
     @property
-    def _complete(self) -> bool:
-        """Whether every column is in the set, whose slopes are accurate enough to speak for the data."""
+    def _is_complete(self) -> bool:
+        """Whether the set has every column, and its slopes are accurate enough to compute gaps without the data."""
         return len(self._set) >= int(self._varies.sum()) and self._relative > ROUNDING
 
     @property
     def _most_gram(self) -> int:
-        """Columns up to which a Gram matrix is kept; with a squared penalty there may be many more than rows."""
+        """Return the columns up to which a Gram matrix is kept: with a squared penalty at most twice the rows."""
         n = len(self._regression.target)
         return min(MOST_GRAM, max(FIRST_COLUMNS, 2 * n)) if self._base.l2.all() else MOST_GRAM
 
-    # One strength after another.
-
-    def along(self, multipliers: Array) -> Iterator[Solution]:
-        """Solutions at the multipliers, in their order."""
+    def solve_along(self, multipliers: Array) -> Iterator[Solution]:
+        """Yield the solutions for the multipliers, in their order."""
         done, ahead = 0, 1
         while done < len(multipliers):
             few = multipliers[done : done + ahead]
             found = 0
-            for solution in self._few(few, last=done + len(few) == len(multipliers)):
+            for solution in self._solve_few(few, last=done + len(few) == len(multipliers)):
                 yield solution
                 found += 1
             done += found
-            # looking ahead pays as long as what was foreseen comes true
+            # more penalties at a time, as long as the predictions are right
             ahead = min(AT_ONCE, ahead + 1) if found == len(few) else 1
 
-    def _few(self, multipliers: Array, *, last: bool) -> Iterator[Solution]:
-        """Solutions at the first of these multipliers: as many as turn out right, perhaps none."""
+    def _solve_few(self, multipliers: Array, *, last: bool) -> Iterator[Solution]:
+        """Yield solutions for the first of these multipliers, as many as have small enough gaps, perhaps none."""
         penalties = [self._penalty(m) for m in multipliers]
-        # coefficients of zero would be off by the root of a gap; those of the user's are as good as was asked
+        # a start at zero has to be more accurate: coefficients would be wrong by the root of the gap
         enough = self._tolerance if self.here.w.any() else self._closer
         if self._at == np.inf and not self._attempt.gaps and self._gap(self.here, penalties[0]) <= enough:
             self._arrive(self.here, multipliers[0])
             yield self._solution(self.here, penalties[0])
-        elif self._complete and (len(penalties) > 1 or not last):
-            # the last one is looked at, which tells if rounding has spoilt the others
+        elif self._is_complete and (len(penalties) > 1 or not last):
+            # the last one is checked on the data, which reveals rounding errors of the others
             for self._at, penalty in zip(multipliers[: len(penalties) - last], penalties, strict=False):
-                yield self._by_set(penalty)
+                yield self._solve_without_data(penalty)
         else:
-            wanted, lacking = self._foresee(multipliers[-1])
+            wanted, lacking = self._predict_columns(multipliers[-1])
             if len(self._set) + len(wanted) > self._most_gram:
                 penalties = penalties[:1]
-                found = self._solved_by_rows(penalties[0])
+                found = self._solve_by_rows(penalties[0])
             else:
-                self._look_again(wanted)
+                self._update_slopes(wanted)
                 self._set.grow(wanted)
-                found = self._solved(penalties, lacking)
-            yield from self._looked_at(multipliers, penalties, *found)
+                found = self._solve_set(penalties, lacking)
+            yield from self._check_on_data(multipliers, penalties, *found)
 
-    def _looked_at(
+    def _check_on_data(
         self, multipliers: Array, penalties: list[GapPenalty], sweeps: list[int], W: Array
     ) -> Iterator[Solution]:
-        """Which of the coefficients W are right, by a pass over all columns that may matter."""
+        """Yield the solutions W whose gaps are small enough, by a pass over all columns that may matter."""
         used = np.flatnonzero(W.any(axis=0))
         residuals = self._regression.residuals(self._regression.columns.combination(used, W[:, used]))
-        looked = self._may_matter(used, residuals, penalties)
+        relevant = self._screen(used, residuals, penalties)
         C = np.tile(self.here.c, (len(W), 1))
-        C[:, looked] = self._regression.slopes(residuals, looked)
+        C[:, relevant] = self._regression.slopes(residuals, relevant)
         squares = self._regression.squares(residuals)
         for i, penalty in enumerate(penalties):
             point = LassoPoint(W[i], residuals[i], float(squares[i]), C[i])
-            self._arrive(point, multipliers[i], looked)
+            self._arrive(point, multipliers[i], relevant)
             self._attempt.sweeps += sweeps[i]
             self._attempt.gaps.append(self._gap(point, penalty))
-            right = self._attempt.gaps[-1] <= self._tolerance
-            if right or self._attempt.sweeps >= self._most or self._attempt.in_vain:
+            is_solved = self._attempt.gaps[-1] <= self._tolerance
+            if is_solved or self._attempt.sweeps >= self._most or self._attempt.is_stalled:
                 yield self._solution(point, penalty)
-            if not right:
+            if not is_solved:
                 return
 
-    # Looking at the data.
-
     def _gap(self, point: LassoPoint, penalty: GapPenalty) -> float:
-        """Upper bound of what the objective can still fall by; unpenalised slopes have to vanish."""
+        """Return the duality gap; unpenalised slopes have to vanish."""
         return least_squares_gap(penalty, point.w, point.c, point.squares)
 
-    def _may_matter(self, used: Array, residuals: Array, penalties: list[GapPenalty]) -> Array:
-        """Columns in use or in the set, and others whose slopes may have come near their penalty."""
+    def _screen(self, used: Array, residuals: Array, penalties: list[GapPenalty]) -> Array:
+        """Return the columns in use or in the set, and others whose slopes may have come near their penalty."""
         if not self._screening:
             return self._regression.columns.all_ids()
         matters = self._set.member.copy()
@@ -331,35 +346,35 @@ class LassoPath:
             matters |= self._bound + self._regression.lengths * distance >= NEAR_PENALTY * penalty.l1
         return np.flatnonzero(matters & self._varies)
 
-    def _look_again(self, ids: Array) -> None:
-        """Find the slopes of columns that were not looked at: a set has to begin at those of the present point."""
+    def _update_slopes(self, ids: Array) -> None:
+        """Compute unknown slopes of columns at the present point, at which a working set begins."""
         unknown = ids[~self._known[ids]]
         if len(unknown):
             self.here.c[unknown] = self._regression.slopes(self.here.residual[None], unknown)[0]
 
-    def _arrive(self, there: LassoPoint, multiplier: float, looked: Array | None = None) -> None:
-        """Make a point the present one; the slopes of columns that were not `looked` at are only bounded."""
+    def _arrive(self, there: LassoPoint, multiplier: float, computed: Array | None = None) -> None:
+        """Make a point the present one; slopes that were not `computed` (all by default) are only bounded."""
         bound, self._known = np.abs(there.c), np.ones(len(there.c), dtype=bool)
-        if looked is not None:
+        if computed is not None:
             away = self._regression.squares((there.residual - self.here.residual)[None])[0]
             skipped = np.ones(len(bound), dtype=bool)
-            skipped[looked] = False
+            skipped[computed] = False
             bound[skipped] = (self._bound + self._regression.lengths * np.sqrt(away))[skipped]
             self._known = ~skipped
         if np.isfinite(self._at) and multiplier != self._at:
             self._trend = (there.c - self.here.c) / (multiplier - self._at)
         self._bound, self.here, self._at = bound, there, multiplier
 
-    # The working set.
-
-    def _foresee(self, multiplier: float) -> tuple[Array, bool]:
-        """Columns that the set will need down to a multiplier, and whether some had to be left out."""
+    def _predict_columns(self, multiplier: float) -> tuple[Array, bool]:
+        """Return the columns to add to the set for a multiplier, and whether some had to be left out."""
         l1 = self._base.times(multiplier).l1
         size, threshold = self._base.pull(self.here.c), l1
         if np.isfinite(self._at):
             ahead = self._at - multiplier
             if self._trend is None:
-                threshold = l1 - self._base.times(ahead).l1  # slopes seldom change faster than penalties
+                threshold = (
+                    l1 - self._base.times(ahead).l1
+                )  # sequential strong rule: slopes seldom change faster than penalties
             else:
                 size = self._base.pull(self.here.c - ahead * self._trend)
                 threshold = l1 - self._base.times(MARGIN * ahead).l1
@@ -371,8 +386,8 @@ class LassoPath:
             wanted = wanted[np.argpartition(l1[wanted] - size[wanted], most)[:most]]
         return np.sort(np.append(needed, wanted)), lacking
 
-    def _solved(self, penalties: list[GapPenalty], lacking: bool) -> tuple[list[int], Array]:
-        """Coefficients at each of the penalties as if only the columns of the set mattered, and the sweeps spent."""
+    def _solve_set(self, penalties: list[GapPenalty], lacking: bool) -> tuple[list[int], Array]:
+        """Return the sweeps and the coefficients for each of the penalties, with the columns of the set only."""
         now = CLOSER_THAN_NOW * self._gap(self.here, penalties[0])
         target = max(self._closer, now) if lacking else self._closer
         self._set.load(self.here.w, self.here.c, self.here.squares)
@@ -384,8 +399,8 @@ class LassoPath:
                 w[self._set.ids] = self._set.quadratic.w
         return sweeps, W
 
-    def _solved_by_rows(self, penalty: GapPenalty) -> tuple[list[int], Array]:
-        """The same for more columns than a Gram matrix is kept of."""
+    def _solve_by_rows(self, penalty: GapPenalty) -> tuple[list[int], Array]:
+        """Return the same for one penalty and more columns than a Gram matrix is kept for."""
         regression, here = self._regression, self.here
         ids = np.flatnonzero(((here.w != 0) | (penalty.pull(here.c) > penalty.l1)) & self._varies)
         rows = ResidualWorkingSet(regression.columns, ids, regression.weight, centred=regression.intercept)
@@ -395,8 +410,8 @@ class LassoPath:
         W[0, ids] = rows.w
         return [sweeps], W
 
-    def _by_set(self, penalty: GapPenalty) -> Solution:
-        """The solution where the Gram matrix knows all columns: the data are not looked at."""
+    def _solve_without_data(self, penalty: GapPenalty) -> Solution:
+        """Return the solution by a Gram matrix of all columns, without a pass over the data."""
         quadratic = self._set.quadratic
         sweeps = self._set.solve(penalty, self._closer, self._most)
         w, c = np.zeros((2, self._regression.n_columns))
@@ -404,8 +419,6 @@ class LassoPath:
         self.here = LassoPoint(w, self.here.residual, quadratic.squares, c)
         self._attempt.sweeps, self._attempt.gaps = sweeps, [self._gap(self.here, penalty)]
         return self._solution(self.here, penalty)
-
-    # Results.
 
     def _solution(self, point: LassoPoint, penalty: GapPenalty) -> Solution:
         unit = self._regression.unit**2
@@ -421,25 +434,18 @@ class LassoPath:
         return Solution(fit, certificate, tuple(gap * unit for gap in attempt.gaps))
 
     def unfinished(self) -> Solution:
-        """Where it stands, with a certificate that does not hold."""
+        """Return the present coefficients with a certificate that does not hold."""
         fit = LassoFit(*self._regression.coefficients(self.here.w), self._attempt.sweeps)
         unit = self._regression.unit**2
         sentence = "stopped by the user before the gap was known"
         return Solution(fit, Certificate("duality gap", np.inf, self._tolerance * unit, sentence), ())
 
 
-# Least squares with absolute values in the penalty, at one strength after another: each begins where the last ended.
-#
-# Which columns matter is found by working sets. Those whose slopes are steepest are solved for among themselves; then
-# one pass over all columns tells whether others pull harder than their penalty holds, and how far from the minimum the
-# answer can be at most. Two things make a path cheaper than its points:
-#
-# * Slopes change nearly linearly from one strength to the next. The columns that a few strengths will need are
-# foreseen, solved for, and checked together: reading the matrix once serves four of them.
-# * A slope changes by no more than the residual does (times the length of the column), so that columns which cannot
-# have come near their penalty since they were last looked at are not looked at.
+# Solvers
 
+#: duality gap, in units of Σ weight (y − ȳ)²
 TOLERANCE = 1e-8
+#: sweeps over the coefficients for each penalty
 MOST_SWEEPS = 10_000
 
 
@@ -475,17 +481,17 @@ def solve_path(
     fit_intercept : bool
         Whether there is a b.
     positive : bool
-        Whether coefficients must not be below their means.
+        Whether coefficients are constrained to be at least their means.
     start : array of shape (p,), optional
-        Coefficients to begin with.
+        Initial coefficients.
     tolerance : float
-        The duality gap to be reached, in units of Σ weight (y − ȳ)².
+        Upper bound for the duality gap, in units of Σ weight (y − ȳ)².
     most_sweeps : int
-        Sweeps over the coefficients at each multiplier after which to give up.
+        Maximum number of sweeps over the coefficients for each multiplier.
     screening : bool
-        Whether columns are passed over that cannot matter; the answer is the same.
+        Whether columns that cannot matter are skipped; the solution is the same.
     gram : array of shape (p, p), optional
-        Σ weight (x − x̄)(x − x̄)ᵀ where it is known.
+        Σ weight (x − x̄)(x − x̄)ᵀ, if known.
 
     Returns
     -------
@@ -497,15 +503,15 @@ def solve_path(
     NonFiniteError
         If the data, or sums of their squares, are not finite.
     FitInterrupted
-        On Ctrl-C; its `solution` is the list of those found, the last of them as far as it got.
+        On Ctrl-C; its `solution` is the list of the solutions so far, the last one unfinished.
     """
     regression = WorkingRegression.of(X, y, weight, strengths.mean, intercept=fit_intercept)
     penalty = regression.penalty(strengths, positive=positive)
-    walk = LassoPath(regression, penalty, tolerance=tolerance, most_sweeps=most_sweeps, screening=screening, gram=gram)
+    path = LassoPath(regression, penalty, tolerance=tolerance, most_sweeps=most_sweeps, screening=screening, gram=gram)
     solutions: list[Solution] = []
-    with keep_on_interrupt(lambda: [*solutions, walk.unfinished()], "the coefficients found so far are kept"):
-        walk.begin(start)
-        solutions.extend(walk.along(np.asarray(multipliers, dtype=np.float64)))
+    with keep_on_interrupt(lambda: [*solutions, path.unfinished()], "the coefficients found so far are kept"):
+        path.begin(start)
+        solutions.extend(path.solve_along(np.asarray(multipliers, dtype=np.float64)))
     return solutions
 
 
@@ -533,7 +539,7 @@ def solve(X: Any, y: Array, strengths: Strengths, **options: Any) -> Solution:
     NonFiniteError
         If the data, or sums of their squares, are not finite.
     FitInterrupted
-        On Ctrl-C, with the solution as far as it got.
+        On Ctrl-C, with the best solution so far.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""L-BFGS, in variables that make the objective round where it begins.
+"""L-BFGS in variables in which the Hessian at the start is close to the identity.
 
-A Hessian is never formed in full: of up to some thousand columns a sample of the rows tells enough of it, of more
-columns their means and spreads (`sampled_scaling`). As with Newton's method, the length of the gradient is measured in
-standard errors, λ = √(gᵀH⁻¹g): on the way with that Hessian of the start, but where the search is to end with the one
-that is there, by a few of its products. It may have fallen far (classes that are nearly separable, a weak penalty):
-then the gradient has more to go than it seemed to, and the search goes on.
+The Hessian of all rows is never formed: for up to some thousand columns the scaling comes from a sample of the rows,
+for more columns from their means and spreads (`scaling.choose_scaling`). As with Newton's method, the length of the
+gradient is measured in standard errors, λ = √(gᵀH⁻¹g): during the search with the Hessian of the start, at its end with
+the Hessian of the last point, by a few products with it. That may be much smaller (nearly separable classes, a weak
+penalty): then λ is longer than estimated, and the search continues.
 """
 
 from __future__ import annotations
@@ -21,21 +21,27 @@ from mercer.optim.certificate import LengthMeasure, Progress, Solution, gradient
 from mercer.optim.krylov import newton_direction
 from mercer.optim.newton import CorrectedHessian
 from mercer.optim.problem import Problem, Smooth, length_by_rows, product_of_rows
-from mercer.optim.scaling import Scaling, fit_to_sample, sample_size, choose_scaling
+from mercer.optim.scaling import Scaling, choose_scaling, fit_to_sample, sample_size
 from mercer.stats.quadratic import GRADIENT
 
+#: distance to the optimum, in standard errors
 TOLERANCE = 1e-8
+#: steps of L-BFGS
 MOST_STEPS = 1000
-#: halvings and doublings of a step
-MOST_LOOKS = 50
-#: the objective falls by at least this share of what its slope promises, and at most this share of the slope is left
-LEAST_FALL, MOST_SLOPE_LEFT = 1e-4, 0.9
-#: an objective that falls by no more than this portion may not fall at all
+#: evaluations in a line search, which doubles and halves the step
+MOST_EVALUATIONS = 50
+#: Wolfe's first condition: the fall of the objective is at least this share of its linear prediction
+LEAST_FALL = 1e-4
+#: Wolfe's second condition: the slope is at most this share of the slope before
+MOST_SLOPE_LEFT = 0.9
+#: a fall of the objective by this portion may be rounding
 ROUNDING = 1e-14
-#: steps without progress after which to stop
+#: consecutive steps without progress
 PATIENCE = 10
-#: what may be left of λ when it is measured, and products with the Hessian after which it is taken as it is
-ROUGHLY, MOST_PRODUCTS = 0.1, 50
+#: relative error with which λ is measured
+ROUGHLY = 0.1
+#: products with the Hessian for a measurement of λ
+MOST_PRODUCTS = 50
 
 
 def solve(
@@ -53,18 +59,18 @@ def solve(
     problem : Problem
         Its penalty must have no absolute values.
     start : array, optional
-        Where to begin; by default where no column has an effect.
+        Initial coefficients; no column has an effect by default.
     tolerance : float
-        How small λ has to become, in standard errors.
+        Upper bound for λ, in standard errors.
     most_steps : int
-        Steps after which to give up; the certificate then does not hold.
+        Maximum number of steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and λ.
 
     Returns
     -------
     solution : Solution
-        `value` are the working coefficients; `trace` has the objective after each step.
+        `value` has the working coefficients; `trace` has the objective after each step.
 
     Raises
     ------
@@ -87,9 +93,9 @@ def descend(
     most_steps: int = MOST_STEPS,
     progress: Progress | None = None,
 ) -> Solution:
-    """Minimise anything smooth from `start`, in the variables u of w = start + S u; see `solve`."""
+    """Minimise a smooth objective from `start`, in the variables u of w = start + S u; see `solve`."""
     descent = LBFGSDescent(problem, start, scaling, tolerance, progress)
-    # threads of BLAS would gain little on vectors, and go on spinning while ours work
+    # BLAS threads gain little on vectors, and keep spinning while our threads work
     with keep_on_interrupt(descent.solution), blas_for(1):
         descent.run(most_steps)
     return descent.solution()
@@ -97,7 +103,7 @@ def descend(
 
 @dataclass(frozen=True, eq=False)
 class LBFGSPoint:
-    """A point that was looked at: w, the objective, and its gradient in the variables u and in those of w (`slope`)."""
+    """A point w with the objective, its gradient by the variables u, and its gradient by w (`slope`)."""
 
     w: Array
     value: float
@@ -106,50 +112,52 @@ class LBFGSPoint:
 
 
 class IdentityCurvature:
-    """A Hessian that is a multiple of the identity: as much as the last step found, or 1."""
+    """A Hessian that is a multiple of the identity: 1, or the curvature along the last step."""
 
     def __init__(self) -> None:
         self._inverse = 1.0
 
-    def learn(self, step: Array, change: Array) -> None:
+    def update(self, step: Array, change: Array) -> None:
+        """Set H⁻¹ to sᵀy/yᵀy for a step s and the change y of the gradient, if that is positive."""
         if (along := step @ change) > 0:
             self._inverse = along / (change @ change)
 
     def solve(self, gradient: Array) -> Array:
+        """Return H⁻¹ g."""
         return self._inverse * gradient
 
 
 class LBFGSDescent:
-    """Steps down from a start, and the best point so far."""
+    """Steps of L-BFGS from a start; the last point is the best so far."""
 
     def __init__(
         self, problem: Smooth, start: Array, scaling: Scaling, tolerance: float, progress: Progress | None
     ) -> None:
         self._problem, self._scaling, self._tolerance, self._progress = problem, scaling, tolerance, progress
-        self._round = IdentityCurvature()
-        self._model = CorrectedHessian(cast(Any, self._round))
-        self.here = self._look(start)
+        self._initial = IdentityCurvature()
+        self._model = CorrectedHessian(cast(Any, self._initial))
+        self.here = self._evaluate(start)
         self._measured = LengthMeasure(self._measure)
         self.trace = [self.here.value]
 
-    def _look(self, w: Array) -> LBFGSPoint:
+    def _evaluate(self, w: Array) -> LBFGSPoint:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             slope = self._problem.at(w, GRADIENT)
             return LBFGSPoint(w, slope.value, self._scaling.back(slope.gradient), slope.gradient)
 
     def _length_at_first(self) -> float:
-        """λ by the curvature of the start."""
+        """Return λ by the curvature of the start."""
         return float(np.linalg.norm(self.here.gradient)) / self._problem.unit(self.here.value)
 
     @property
     def length(self) -> float:
-        """λ by the curvature of the start, or by what the last steps have told of it since, whichever is longer."""
+        """Return λ by the curvature of the start or by its correction from the last steps, whichever is longer."""
         gradient = self.here.gradient
         squared = max(gradient @ gradient, -gradient @ self._model.step(gradient))
         return float(np.sqrt(squared)) / self._problem.unit(self.here.value)
 
     def measured(self) -> float:
-        """λ by the Hessian that is here, in the variables u."""
+        """Return λ by the Hessian at the present point."""
         return self._measured.at(self.here)
 
     def _measure(self) -> float:
@@ -157,8 +165,8 @@ class LBFGSDescent:
             return self.length
         forth, back, gradient = self._scaling.forth, self._scaling.back, self.here.gradient
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            some, w = _sample_for_hessian(self._problem), self.here.w
-            product = self._problem.hessian_product(w) if some is None else product_of_rows(self._problem, some, w)
+            sample, w = _sample_for_hessian(self._problem), self.here.w
+            product = self._problem.hessian_product(w) if sample is None else product_of_rows(self._problem, sample, w)
             step = newton_direction(
                 lambda u, _: back(product(forth(u))),
                 lambda r: r,
@@ -167,16 +175,16 @@ class LBFGSDescent:
                 most_steps=MOST_PRODUCTS,
             )
         length = float(np.sqrt(abs(gradient @ step.value) + step.left))
-        if some is None and length <= self._tolerance * self._problem.unit(self.here.value):
+        if sample is None and length <= self._tolerance * self._problem.unit(self.here.value):
             length = length_by_rows(self._problem, w, self.here.slope, length)
         return length / self._problem.unit(self.here.value)
 
     def run(self, most_steps: int) -> None:
-        """Step down until there, or until there is no way down.
+        """Step until λ is small enough or no step lowers the objective.
 
-        What has arrived by the curvature of the start need not have arrived by that of the point it has come to. Then
-        the search goes on, but stops one step short of the limit: one that made all its steps did not get through the
-        first stretch.
+        1. Descend until λ by the curvature of the start is small enough.
+        2. Measure λ by the Hessian of the point reached. If it is too long, descend to a smaller aim, and repeat. This
+           stops one step short of the limit: only a search that ends in step 1 makes all steps.
         """
         aim: float | None = self._tolerance
         if not self._descend(self._length_at_first, self._tolerance, most_steps):
@@ -185,7 +193,7 @@ class LBFGSDescent:
             aim = self._measured.aim(self.here, self.length, self._tolerance)
 
     def _descend(self, length: Callable[[], float], aim: float, most_steps: int) -> bool:
-        """Whether a `length` has come down to the aim; an objective that is not finite has no way down."""
+        """Step until `length` is at most the aim; return whether it is. Do nothing if the objective is not finite."""
         idle, now = 0, length()
         shortest = now
         while now > aim and len(self.trace) <= most_steps and idle < PATIENCE:
@@ -197,7 +205,7 @@ class LBFGSDescent:
         return now <= aim
 
     def _advance(self) -> bool:
-        """One step; False if none was found that goes down."""
+        """Take one step; return False if the line search fails."""
         before = self.here
         direction = self._model.step(before.gradient)
         found = self._search(before, direction)
@@ -205,7 +213,7 @@ class LBFGSDescent:
             return False
         size, there = found
         change = there.gradient - before.gradient
-        self._round.learn(size * direction, change)
+        self._initial.update(size * direction, change)
         self._model.remember(size * direction, change)
         self.here = there
         self.trace.append(there.value)
@@ -214,12 +222,12 @@ class LBFGSDescent:
         return True
 
     def _search(self, before: LBFGSPoint, direction: Array) -> tuple[float, LBFGSPoint] | None:
-        """A step that is neither too long nor too short (Wolfe's conditions), by doubling and halving."""
+        """Find a step that satisfies Wolfe's conditions, by doubling and halving; None if that fails."""
         slope = float(before.gradient @ direction)
         along = self._scaling.forth(direction)
         low, high, size = 0.0, np.inf, 1.0
-        for _ in range(MOST_LOOKS):
-            there = self._look(before.w + size * along)
+        for _ in range(MOST_EVALUATIONS):
+            there = self._evaluate(before.w + size * along)
             slope_there = float(there.gradient @ direction)
             if _is_too_long(before.value, slope, there.value, slope_there, size):
                 high = size
@@ -231,16 +239,16 @@ class LBFGSDescent:
         return None
 
     def solution(self) -> Solution:
-        told = "" if _sample_for_hessian(self._problem) is None else " with H as some of the rows tell it"
+        hessian = "" if _sample_for_hessian(self._problem) is None else " with H of a sample of the rows"
         steps = f"after {len(self.trace) - 1} steps of L-BFGS"
         certificate = gradient_certificate(
-            self.measured(), self._tolerance, f"√(gᵀH⁻¹g){told}, {steps}", is_convex=self._problem.is_convex
+            self.measured(), self._tolerance, f"√(gᵀH⁻¹g){hessian}, {steps}", is_convex=self._problem.is_convex
         )
         return Solution(self.here.w, certificate, tuple(self.trace))
 
 
 def _sample_for_hessian(problem: Smooth) -> Any:
-    """Rows that tell enough of the Hessian for a length; None where all do, or where a source has its own way."""
+    """Return the rows whose Hessian measures λ; None for all rows, or for a source, which samples by itself."""
     observations: Any = getattr(problem, "observations", None)
     if observations is None or observations.streamed:
         return None
@@ -248,9 +256,9 @@ def _sample_for_hessian(problem: Smooth) -> Any:
 
 
 def _is_too_long(value: float, slope: float, value_there: float, slope_there: float, size: float) -> bool:
-    """Whether the objective falls too little for the length of the step.
+    """Return whether the objective falls too little for the length of the step.
 
-    Near the optimum, where rounding hides by how much it falls, its slope tells instead (Hager and Zhang, 2005).
+    Near the optimum, where the fall is lost in rounding, the slope decides (Hager and Zhang 2005).
     """
     if value_there <= value + LEAST_FALL * size * slope:
         return False

@@ -1,4 +1,15 @@
-"""Rows for linear threshold units to learn from, one unit per class."""
+"""Linear threshold units and their four learning rules (lecture 2): the rules, the weights, the rows and the rates.
+
+A linear threshold unit outputs 1 where u = w·x ≥ 0 and 0 elsewhere. Each rule changes its weights by w ← w + α e x:
+
+    perceptron   e = y − s(u)                      s the step function, y 0 or 1
+    LMS          e = t − u                         gradient of ½ (t − u)² (Widrow and Hoff), t = ±1
+    logistic     e = y − σ(u)                      gradient of −y log σ(u) − (1 − y) log(1 − σ(u))
+    sigmoid      e = σ(u) (1 − σ(u)) (y − σ(u))    gradient of ½ (y − σ(u))²
+
+With targets 0 and 1, LMS would put the threshold at u = ½, not at u = 0 where the unit has it (on the lecture's three
+points u(2, 2) = 0, so that the point of class 0 would be assigned to class 1); with −1 and 1 both agree.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +28,10 @@ from mercer.matrices import Coordinates, DenseDesign, Design, MixedDesign, Obser
 from mercer.matrices.sparse import Entries
 from mercer.optim import _online_loops as loops
 
-# The four learning rules of lecture 2: how wrong a unit is about a row, and how much that costs.
-#
-# A linear threshold unit says 1 where u = w·x ≥ 0 and 0 elsewhere. Each rule moves its weights by w ← w + α e x:
-#
-#     perceptron   e = y − s(u)                      s the step function, y 0 or 1
-#     LMS          e = t − u                         of ½ (t − u)²; Widrow and Hoff. t = ±1, see below
-#     logistic     e = y − σ(u)                      of −y log σ(u) − (1 − y) log(1 − σ(u))
-#     sigmoid      e = σ(u) (1 − σ(u)) (y − σ(u))    of ½ (y − σ(u))²
-#
-# With targets 0 and 1, LMS would put the threshold where u = ½, not where the unit has it (on the lecture's three
-# points u(2, 2) = 0, so that the point of class 0 would be given to class 1); with −1 and 1 both agree.
-
 
 @dataclass(frozen=True)
 class LearningRule:
-    """A learning rule; compiled loops know it by its code.
+    """A learning rule, which compiled loops identify by its code.
 
     Examples
     --------
@@ -42,18 +41,19 @@ class LearningRule:
 
     name: str
     code: int
-    #: the largest second derivative of the loss by u; 0 where it has none
+    #: largest second derivative of the loss by u; 0 if the loss is not differentiable
     curvature: float
-    #: the loss of a row where u = 0: what it costs to know nothing
+    #: loss of a row at u = 0, without any information
     ignorance: float
 
     @property
     def has_gradient(self) -> bool:
-        """Whether it descends along the gradient of a differentiable loss."""
+        """Whether the rule is gradient descent on a differentiable loss."""
         return self.curvature > 0
 
     @property
     def has_probabilities(self) -> bool:
+        """Whether σ(u) is a probability of the class."""
         return self.code in (loops.LOGISTIC, loops.SIGMOID)
 
 
@@ -72,31 +72,28 @@ RULES = {
 
 
 class RuleOptions(NamedTuple):
-    """How a rule is applied; `rate` None stands for a safe one."""
+    """Options of a learning rule; `rate` None means a safe one."""
 
     incremental: bool = False
     rate: float | None = None
     decay: float | None = None
     average: bool = False
-    #: None for the order that the rows have
+    #: generator of the order of the rows; None keeps their order
     rng: np.random.Generator | None = None
-    #: rows × columns² × units up to which a linear programme decides whether a separating hyperplane exists
+    #: rows × columns² × units up to which a linear programme decides if a separating hyperplane exists
     proof_size: float = 1e8
-
-
-# Linear threshold units while they learn: their weights, and what the average of their weights needs.
 
 
 @stored(w=floats("du"), bias=floats("u"), w_sum=floats("du"), bias_sum=floats("u"))
 @dataclass(eq=False)
 class ThresholdUnits:
-    """Weights of units, changed in place as they learn.
+    """Weights of linear threshold units during learning, changed in place.
 
-    With every step Δ also added `steps before it` times to a sum, the mean of the weights after each step is what they
-    are now less that sum over the number of steps: averaging costs no more than the steps do.
+    `w_sum` accumulates t·Δ for the step Δ after t others. The mean of the weights after each of T steps is then
+    w − w_sum/T: averaging costs no more than the steps do.
     """
 
-    #: (columns, units): in order of units for rows of numbers, in order of columns for sparse rows
+    #: (columns, units): contiguous by unit for dense rows, by column for sparse rows
     w: Array
     bias: Array
     w_sum: Array
@@ -106,7 +103,7 @@ class ThresholdUnits:
 
     @classmethod
     def of(cls, coefficients: Array, intercept: Array, *, by_column: bool) -> Self:
-        """From coefficients (units, columns), not shared with them; `by_column` for sparse rows."""
+        """Copy coefficients (units, columns); `by_column` is the layout for sparse rows."""
         w = np.array(coefficients.T, dtype=float, order="C" if by_column else "F")
         bias = np.array(intercept, dtype=float)
         return cls(w, bias, np.zeros_like(w), np.zeros_like(bias))
@@ -116,16 +113,16 @@ class ThresholdUnits:
         return type(self)(w, self.bias.copy(), w_sum, self.bias_sum.copy(), self.steps, self.passes)
 
     def stacked(self, *, intercept: bool) -> Array:
-        """Weights, those of the intercept last."""
+        """Return the weights, with those of the intercept in the last row."""
         return np.vstack([self.w, self.bias]) if intercept else np.array(self.w)
 
     def averaged(self, *, intercept: bool) -> Array:
-        """The mean of the weights after each step."""
+        """Return the mean of the weights after each step."""
         sums = np.vstack([self.w_sum, self.bias_sum]) if intercept else self.w_sum
         return np.asarray(self.stacked(intercept=intercept) - sums / max(1.0, self.steps))
 
     def move(self, step: Array, *, intercept: bool) -> None:
-        """Take one step, (columns, units) with that of the intercept last."""
+        """Add one step, (columns, units) with that of the intercept last."""
         columns = len(self.w)
         self.w += step[:columns]
         self.w_sum += self.steps * step[:columns]
@@ -136,30 +133,30 @@ class ThresholdUnits:
         self.passes += 1
 
 
-#: columns up to which XᵀX is formed to know its largest eigenvalue
+#: columns up to which XᵀX is formed for its largest eigenvalue
 FEW_COLUMNS = 500
-#: products with XᵀX that tell it well enough otherwise: a rate may be twice too large
+#: power iterations with XᵀX otherwise: enough precision, since a rate may be twice too large
 POWERS = 30
-#: a variance this much smaller than the mean square is that of a constant
+#: a variance below this portion of the mean square is rounding: the column is constant
 ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """Rows, their classes and their weights.
+    """Rows with their classes and weights, to be learnt by linear threshold units.
 
     Attributes
     ----------
     X : ndarray or CSR matrix
-        Of any order; floats.
+        Floats, in any memory order.
     codes : ndarray of int32
         The class of each row, from 0 to `classes` − 1.
     classes : int
-        Two are learnt by one unit, that of class 1; more by one unit each.
+        Number of classes. Two are learnt by one unit, positive for class 1; more by one unit each.
     weight : ndarray or None
-        How much each row counts, more than 0.
+        Weights of the rows, above 0.
     intercept : bool
-        Whether the units have one.
+        Whether the units have an intercept.
     """
 
     X: Any
@@ -174,7 +171,7 @@ class LabelledRows:
 
     @property
     def first(self) -> int:
-        """The class of unit 0."""
+        """Return the class of unit 0."""
         return self.classes - 1 if self.units == 1 else 0
 
     @property
@@ -187,24 +184,22 @@ class LabelledRows:
 
     @cached_property
     def entries(self) -> Entries | None:
-        """Of a sparse matrix; None if it is an array."""
+        """Return the stored entries of a sparse matrix; None for an array."""
         return None if isinstance(self.X, np.ndarray) else Entries.of(self.X)
 
     @cached_property
     def total_weight(self) -> float:
         return float(self.n_rows if self.weight is None else self.weight.sum())
 
-    # As designs.
-
     @cached_property
     def observations(self) -> Observations:
-        """With the columns as they are: gradients are those of the user's weights."""
+        """Return the rows as observations with unscaled columns: gradients are those of the user's weights."""
         plain = Coordinates.plain(self.n_columns, intercept=self.intercept)
         design: Design = DenseDesign(self.X, plain) if self.entries is None else self._with_intercept(plain)
         return Observations(design, self.codes, self.weight)
 
     def unit_observations(self, unit: int) -> Observations:
-        """0 or 1 for one unit, with columns shifted and scaled as is best for looking at them all."""
+        """Return the rows with targets 0 or 1 for one unit, and with standardised columns."""
         y = (self.codes == self.first + unit).astype(float)
         at = self._coordinates
         return Observations(
@@ -215,11 +210,9 @@ class LabelledRows:
         design = SparseDesign.within(self.X, replace(coordinates, intercept=False))
         return MixedDesign.of(sparse=design, intercept=True) if self.intercept else design
 
-    # Sizes, which rates depend on and gradients are compared with.
-
     @cached_property
     def largest_row(self) -> float:
-        """The largest weight · ‖x‖², with the 1 of the intercept."""
+        """Return the largest weight · ‖x‖², with the 1 of the intercept."""
 
         def of_block(rows: slice) -> float:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -230,7 +223,7 @@ class LabelledRows:
 
     @cached_property
     def largest_eigenvalue(self) -> float:
-        """λmax(XᵀWX), of X with its column of ones; where columns are many, from below and close."""
+        """Return λmax(XᵀWX) for X with its column of ones; for many columns a close lower bound."""
         design = self.observations.design
         with np.errstate(over="ignore", invalid="ignore"), blas_for(design.n_columns):
             if design.n_columns > FEW_COLUMNS:
@@ -240,7 +233,7 @@ class LabelledRows:
 
     @cached_property
     def spread(self) -> RowSpread:
-        """About their means where there is an intercept, which makes up for any shift; else about 0."""
+        """Return the spread of the columns about their means if an intercept absorbs these, else about 0."""
         shift, scale = self._coordinates.shift, self._coordinates.scale
 
         def of_block(rows: slice) -> Array:
@@ -275,7 +268,7 @@ class LabelledRows:
 
 
 class RowSpread(NamedTuple):
-    """The mean of each column, and the root of its mean square about it: 0 for a constant."""
+    """Mean of each column, and the root of its mean square about it: 0 for a constant column."""
 
     mean: Array
     size: Array
@@ -290,6 +283,7 @@ def _squared(X: Any) -> Any:
 
 
 def _power_iteration(design: Design, weight: Array) -> float:
+    """Return a lower bound of λmax(XᵀWX), close after `POWERS` products."""
     v, size = np.random.default_rng(0).standard_normal(design.n_columns), 0.0
     for _ in range(POWERS):
         v = design.transposed_times(weight * design.times(v / np.linalg.norm(v)))
@@ -299,9 +293,9 @@ def _power_iteration(design: Design, weight: Array) -> float:
     return size
 
 
-# Learning rates: which are safe, and how they fall.
+# Learning rates
 
-#: how fast a rate falls that would otherwise have the weights go round the optimum
+#: decay of a safe rate for incremental steps, which would otherwise circle the optimum
 DECAY = 0.1
 
 
@@ -312,37 +306,40 @@ class LearningRate(NamedTuple):
     decay: float
 
     def after(self, passes: float) -> float:
+        """Return α after that many passes."""
         return self.start / (1 + self.decay * passes)
 
 
-def choose_rate(lesson: LabelledRows, rule: LearningRule, *, incremental: bool, start: float | None, decay: float | None) -> LearningRate:
-    """The rate asked for; a safe one where it is None, which falls where it has to."""
+def choose_rate(
+    labelled: LabelledRows, rule: LearningRule, *, incremental: bool, start: float | None, decay: float | None
+) -> LearningRate:
+    """Return the given rate, or a safe one where `start` is None, which decays if incremental steps require it."""
     if start is not None:
         return LearningRate(start, decay or 0.0)
     if decay is None:
         decay = DECAY if incremental and rule.has_gradient else 0.0
-    return LearningRate(safe_rate(lesson, rule, incremental=incremental), decay)
+    return LearningRate(safe_rate(labelled, rule, incremental=incremental), decay)
 
 
-def safe_rate(lesson: LabelledRows, rule: LearningRule, *, incremental: bool) -> float:
-    """Half of what the rule can bear: 1/curvature in the steepest direction.
+def safe_rate(labelled: LabelledRows, rule: LearningRule, *, incremental: bool) -> float:
+    """Return half of the largest stable rate: 1/curvature in the steepest direction.
 
-    The loss of all rows is at most curvature · λmax(XᵀWX) curved, that of one row curvature · weight · ‖x‖². To the
-    perceptron, starting from zero, the rate is a unit of its weights and nothing else.
+    The second derivative of the loss of all rows is at most curvature · λmax(XᵀWX), that of one row
+    curvature · weight · ‖x‖². For the perceptron, starting from zero, the rate is only a unit of the weights.
     """
     if not rule.has_gradient:
         return 1.0
-    size = rule.curvature * _steepness(lesson, incremental=incremental)
+    size = rule.curvature * _steepness(labelled, incremental=incremental)
     return 1 / size if size > 0 else 1.0
 
 
-def largest_rate(lesson: LabelledRows, rule: LearningRule, *, incremental: bool) -> float:
-    """From which on steps may lead uphill; of LMS 2/λmax(XᵀWX), or 2/(weight · ‖x‖²) of the longest row."""
-    return 2 * safe_rate(lesson, rule, incremental=incremental)
+def largest_rate(labelled: LabelledRows, rule: LearningRule, *, incremental: bool) -> float:
+    """Return the rate from which on steps may increase the loss; for LMS 2/λmax(XᵀWX), or 2/(weight · ‖x‖²) at most."""
+    return 2 * safe_rate(labelled, rule, incremental=incremental)
 
 
-def _steepness(lesson: LabelledRows, *, incremental: bool) -> float:
-    size = lesson.largest_row if incremental else lesson.largest_eigenvalue
+def _steepness(labelled: LabelledRows, *, incremental: bool) -> float:
+    size = labelled.largest_row if incremental else labelled.largest_eigenvalue
     if not np.isfinite(size):
         raise NonFiniteError(
             "the squares of the data are too large for float64; divide the largest columns by a number."

@@ -1,4 +1,18 @@
-"""A problem with squared losses, handed to the closed form of least squares."""
+"""Least squares with certificates: min Σ weight (y − X w − b)² + alpha ‖w‖², b not penalised.
+
+`least_squares` chooses among four direct ways, the cheapest that is accurate:
+
+* more rows than columns: the normal equations, one pass over the rows, by Cholesky, refined if they are ill-conditioned
+  (`solve_normal_equations`);
+* if these are nearly singular, or overflow: the triangle of a QR factorisation, computed block by block, which reveals
+  the rank, and is refined (`solve_by_triangle`);
+* at least as many columns as rows, with a penalty: the same equations in the space of the rows, w = Xᵀα
+  (`solve_by_kernel`);
+* if these are ill-conditioned, or nothing is penalised: singular values (`solve_by_singular_values`).
+
+If columns are linearly dependent and nothing is penalised, the solution is the shortest w. Wide sparse data are left to
+`solve_by_conjugate_gradients`. `solve_least_squares` solves a `Problem` with squared losses.
+"""
 
 from __future__ import annotations
 
@@ -21,52 +35,49 @@ from mercer.matrices import DenseDesign, Encoded, TensorDesign
 from mercer.optim.certificate import Solution
 from mercer.optim.krylov import conjugate_gradient
 from mercer.optim.least_squares_rows import LeastSquaresRows, design_rows
-from mercer.optim.linear_fit import NOT_FINITE, TOLERANCE, LinearFit, closed_form_certificate, check_representable
+from mercer.optim.linear_fit import NOT_FINITE, TOLERANCE, LinearFit, check_representable, closed_form_certificate
 from mercer.optim.problem import Problem
 from mercer.optim.streamed_rows import StreamedRows
-from mercer.stats.base import spoilt_sums_are_silent
+from mercer.stats.base import silence_infinities
 from mercer.stats.normal_equations import CrossProducts, NormalEquations, RFactor, Triangle
-from mercer.stats.tiles import NEAR_ZERO, WIDE_TILE, dense
+from mercer.stats.tiles import NEAR_ZERO, WIDE_TILE, to_dense
 
-__all__ = ["LeastSquaresRows", "LinearFit", "least_squares", "is_direct_cheap"]
+# The triangle R: rank, minimum norm, penalties, and the inverse of RᵀR
 
-
-# Least squares from a triangle R: rank, minimum norm, penalties, and the inverse of RᵀR.
-
-#: singular values below d times this, columns scaled to unit length, are zero to rounding
+#: with columns scaled to unit length, relative singular values below d times this are rounding
 ROUNDING = 64 * float(np.finfo(float).eps)
-#: … or below this many rounding errors of the data themselves
+#: relative singular values below this many rounding errors of the data are rounding, too
 DATA_ROUNDING = 4.0
 
 
 @dataclass(frozen=True, eq=False)
 class TriangleSpan:
-    """The directions in which the columns vary: all of them, or those of `basis`."""
+    """The directions in which the columns vary: all, or those of `basis`."""
 
     rank: int
-    #: orthonormal columns, or None for all directions
+    #: orthonormal columns; None for all directions
     basis: Array | None
-    #: largest by smallest singular value within, columns scaled to unit length
+    #: ratio of the largest to the smallest singular value in the span, columns scaled to unit length
     condition: float
     #: columns without variation
     constant: tuple[int, ...]
     #: columns that are linear combinations of one another
     collinear: tuple[int, ...]
-    #: orthonormal rows: the images under R of directions without variation but for the rounding of the data
+    #: orthonormal rows: images under R of directions in which the columns vary by rounding of the data only
     doubtful: Array
 
     @classmethod
     def of(cls, R: Array, still: Array, precision: float) -> TriangleSpan:
-        """`still` is the length up to which each column of R counts as constant; `precision` that of the data.
+        """Find the rank of R; columns up to the length `still` are constant, and `precision` is that of the data.
 
-        Columns are scaled to unit length first: units do not decide about the rank. The basis is orthonormal in the
-        units of the data, so that a solution in it is the shortest.
+        Columns are first scaled to unit length, so that the rank does not depend on units. The basis is orthonormal in
+        the units of the data, so that a solution in it is the shortest.
         """
         d = R.shape[1]
         length = lengths(R)
         if not np.isfinite(length).all():
             raise NonFiniteError(NOT_FINITE)
-        still = np.maximum(still, np.finfo(float).tiny)  # below it numbers lose their digits, and have no reciprocals
+        still = np.maximum(still, np.finfo(float).tiny)  # subnormal numbers have few digits and no reciprocals
         alive = np.flatnonzero(length > still)
         scale = length[alive]
         images, values, axes = np.linalg.svd(R[:, alive] / scale, full_matrices=True)
@@ -85,21 +96,21 @@ class TriangleSpan:
         return cls(rank, basis, condition, constant, collinear, doubtful)
 
     def within(self, R: Array) -> Array:
-        """R in the coordinates of the basis."""
+        """Return R in the coordinates of the basis."""
         return R if self.basis is None else R @ self.basis
 
-    def outwards(self, v: Array) -> Array:
-        """From coordinates of the basis to coefficients."""
+    def to_coefficients(self, v: Array) -> Array:
+        """Return the coefficients for coordinates in the basis."""
         return v if self.basis is None else np.asarray(self.basis @ v)
 
-    def inwards(self, w: Array) -> Array:
-        """From coefficients, or a gradient, to coordinates of the basis."""
+    def to_basis(self, w: Array) -> Array:
+        """Return the coordinates in the basis of coefficients, or of a gradient."""
         return w if self.basis is None else np.asarray(self.basis.T @ w)
 
 
 @dataclass(frozen=True, eq=False)
 class PenalisedTriangle:
-    """min ‖R w − z‖² + alpha ‖w‖² within a span, factorised: root ᵀroot is RᵀR + alpha in its coordinates."""
+    """The solution of min ‖R w − z‖² + alpha ‖w‖² within a span; rootᵀ root is RᵀR + alpha in its coordinates."""
 
     span: TriangleSpan
     root: Array
@@ -111,31 +122,35 @@ class PenalisedTriangle:
         if alpha > 0:
             A, z = np.concatenate([A, np.sqrt(alpha) * np.eye(r)]), np.concatenate([z, np.zeros((r, z.shape[1]))])
         Q, root = np.linalg.qr(A)
-        return cls(span, root, span.outwards(solve_triangular(root, Q.T @ z, check_finite=False)))
+        return cls(span, root, span.to_coefficients(solve_triangular(root, Q.T @ z, check_finite=False)))
 
     def correction(self, gradient: Array) -> Array:
-        """(RᵀR + alpha)⁻¹ gradient."""
-        inner = solve_triangular(self.root, self.span.inwards(gradient), trans="T", check_finite=False)
-        return self.span.outwards(solve_triangular(self.root, inner, check_finite=False))
+        """Return (RᵀR + alpha)⁻¹ gradient."""
+        inner = solve_triangular(self.root, self.span.to_basis(gradient), trans="T", check_finite=False)
+        return self.span.to_coefficients(solve_triangular(self.root, inner, check_finite=False))
 
     def length(self, gradient: Array) -> Array:
-        """√(gᵀ(RᵀR + alpha)⁻¹g) of each column: the part of y that is still to be explained."""
-        return lengths(solve_triangular(self.root, self.span.inwards(gradient), trans="T", check_finite=False))
+        """Return √(gᵀ(RᵀR + alpha)⁻¹g) of each column: the part of y that is still to be explained."""
+        return lengths(solve_triangular(self.root, self.span.to_basis(gradient), trans="T", check_finite=False))
 
 
 def lengths(R: Array) -> Array:
-    """Euclidean norms of the columns, without squares that overflow or vanish."""
+    """Return the Euclidean norms of the columns without overflow or underflow of squares."""
     largest = np.abs(R).max(axis=0, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)
     return np.asarray(unit * np.linalg.norm(R / unit, axis=0))
 
 
-# Symmetric systems by Cholesky, where that is accurate.
+# Symmetric systems by Cholesky
 
-#: reciprocal condition number down to which a solution has ten digits, and down to which it has a few to build upon
-WELL_CONDITIONED, REFINABLE = 1e-5, 1e-12
-#: squares outside of these bounds may have lost digits to underflow, or be close to overflow
-SMALLEST_SQUARE, LARGEST_SQUARE = 1e-290, 1e300
+#: reciprocal condition number down to which a solution has ten digits
+WELL_CONDITIONED = 1e-5
+#: reciprocal condition number down to which a solution has a few digits, so that refinement converges
+REFINABLE = 1e-12
+#: squares below this may have lost digits to underflow
+SMALLEST_SQUARE = 1e-290
+#: squares above this may lead to overflow
+LARGEST_SQUARE = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,29 +162,29 @@ class ScaledCholesky:
     reciprocal: float
 
     @property
-    def accurate(self) -> bool:
+    def is_accurate(self) -> bool:
         """Whether a solution has ten digits."""
         return self.reciprocal > WELL_CONDITIONED
 
     def correction(self, gradient: Array) -> Array:
-        """A⁻¹ gradient."""
+        """Return A⁻¹ gradient."""
         scale = self.scale[:, None]
         return np.asarray(lapack.dpotrs(self.lower, gradient / scale, lower=1)[0] / scale)
 
     def length(self, gradient: Array) -> Array:
-        """√(gᵀA⁻¹g) of each column."""
+        """Return √(gᵀA⁻¹g) of each column."""
         return lengths(lapack.dtrtrs(self.lower, gradient / self.scale[:, None], lower=1)[0])
 
     @property
     def root(self) -> Array:
-        """Upper triangle R with RᵀR = A."""
+        """Return the upper triangle R with RᵀR = A."""
         return self.lower.T * self.scale
 
 
 def factorise(matrix: Array, smallest: float = WELL_CONDITIONED) -> ScaledCholesky | None:
-    """The Cholesky factor of a matrix; None where its reciprocal condition number is not above `smallest`.
+    """Return the Cholesky factor of a matrix; None if its reciprocal condition number is not above `smallest`.
 
-    Rows and columns are scaled to a diagonal of ones first: units do not decide what is ill-conditioned.
+    Rows and columns are first scaled to a diagonal of ones, so that the condition does not depend on units.
     """
     squares = np.diagonal(matrix)
     if not ((squares > SMALLEST_SQUARE) & (squares < LARGEST_SQUARE)).all():
@@ -179,7 +194,7 @@ def factorise(matrix: Array, smallest: float = WELL_CONDITIONED) -> ScaledCholes
     scaled /= scale
     norm = np.abs(scaled).sum(axis=0).max(initial=0.0)
     with blas_for(len(scale)):
-        # transposed it is the same matrix, in the order that LAPACK takes without a copy
+        # the transpose is the same matrix, in the memory order that LAPACK needs
         lower, failed = lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
         if failed:
             return None
@@ -188,7 +203,7 @@ def factorise(matrix: Array, smallest: float = WELL_CONDITIONED) -> ScaledCholes
 
 
 def add_to_diagonal(matrix: Array, amount: float) -> Array:
-    """With a number added to its diagonal."""
+    """Return the matrix with `amount` added to its diagonal."""
     if amount == 0:
         return matrix
     higher = matrix.copy()
@@ -196,15 +211,13 @@ def add_to_diagonal(matrix: Array, amount: float) -> Array:
     return higher
 
 
-# Iterative refinement of least squares, with gradients that have twice the usual digits.
-#
-# A correction solves with a factor of XᵀX that need only be right to a digit or two: each one gains as many digits as
-# the factor has, until the coefficients have all of them (Björck 1987, "corrected semi-normal equations").
+# Iterative refinement
 
-#: corrections after which there are no more digits to be had
+#: corrections after which no more digits are gained
 MOST_CORRECTIONS = 4
-#: a correction has to be this much smaller than the one before, or it consists of rounding errors
+#: a correction that is not smaller than the previous one by this factor consists of rounding errors
 LEAST_PROGRESS = 0.5
+#: rounding error of float64
 EPSILON = float(np.finfo(float).eps)
 
 
@@ -212,16 +225,16 @@ class RefinedSystem(Protocol):
     """XᵀX + alpha, factorised."""
 
     def correction(self, gradient: Array) -> Array:
-        """(XᵀX + alpha)⁻¹ gradient."""
+        """Return (XᵀX + alpha)⁻¹ gradient."""
         ...
 
     def length(self, gradient: Array) -> Array:
-        """√(gᵀ(XᵀX + alpha)⁻¹g) of each column: the part of y that is still to be explained."""
+        """Return √(gᵀ(XᵀX + alpha)⁻¹g) of each column: the part of y that is still to be explained."""
         ...
 
 
 class RefinedFit(NamedTuple):
-    """Coefficients, the intercept, and what is left of the gradient of each target, as a length in the space of y."""
+    """Coefficients, the intercept, and the length of each target's remaining gradient in the space of y."""
 
     coefficients: Array  # (columns, targets)
     intercept: Array  # (targets,)
@@ -230,7 +243,7 @@ class RefinedFit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RefinementCentre:
-    """A point near the means of x and of y, and how far from it they are; both 0 where there is no intercept."""
+    """A point near the means of x and y, and the offsets of the means from it; both 0 without an intercept."""
 
     pilot: tuple[Array, Array]
     offset: tuple[Array, Array]
@@ -248,23 +261,27 @@ class RefinementCentre:
         return cls((pilot[:d], pilot[d:]), (offset[:d], offset[d:]), summary.weight, intercept)
 
     def only(self, targets: Array) -> Self:
-        """With some of the targets."""
+        """Return the centre for some of the targets."""
         pilot, offset = ((x, y[targets]) for x, y in (self.pilot, self.offset))
         return type(self)(pilot, offset, self.weight, self.intercept)
 
     def level(self, w: Array) -> Array:
-        """The intercept about the pilot."""
+        """Return the intercept about the pilot."""
         return np.asarray(self.offset[1] - self.offset[0] @ w)
 
-    def refined(self, w: Array, length: Array, level: Array | None = None) -> RefinedFit:
-        """With the intercept about zero."""
+    def make_fit(self, w: Array, length: Array, level: Array | None = None) -> RefinedFit:
+        """Return the fit with the intercept about zero."""
         level = self.level(w) if level is None else level
         return RefinedFit(w, self.pilot[1] + level - self.pilot[0] @ w, length)
 
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
-    """The fit of one penalty."""
+    """Iterative refinement for one penalty, with gradients in twice the working precision.
+
+    A correction solves with a factor of XᵀX + alpha that needs only a digit or two: each correction gains as many
+    digits as the factor has, until the coefficients have all of them (Björck 1987, "corrected semi-normal equations").
+    """
 
     rows: LeastSquaresRows
     centre: RefinementCentre
@@ -272,7 +289,7 @@ class Refinement:
     alpha: float
 
     def run(self, w: Array) -> RefinedFit:
-        """Correct until there is nothing to correct; `length` is not finite where gradients overflow."""
+        """Correct coefficients until no digits are gained; `length` is not finite if gradients overflow."""
         level = self.centre.level(w)
         best, shortest = (w, level), np.full(self.rows.targets, np.inf)
         for _ in range(MOST_CORRECTIONS):
@@ -288,18 +305,18 @@ class Refinement:
             level = level + first - self.centre.offset[0] @ step
             if (np.abs(step) <= EPSILON * np.abs(w)).all():
                 break
-        return self.centre.refined(best[0], shortest, best[1])
+        return self.centre.make_fit(best[0], shortest, best[1])
 
-    @spoilt_sums_are_silent
+    @silence_infinities
     def _gradient(self, w: Array, level: Array) -> tuple[Array, Array]:
-        """What the intercept lacks at the given slopes; and the gradient by the slopes, at the best intercept."""
+        """Return the correction of the intercept for fixed w, and the gradient by w at the corrected intercept."""
         high, low = self.rows.gradient(np.concatenate(self.centre.pilot), np.concatenate([level[None], w]))
         offset = self.centre.offset[0][:, None]
         slope = high[1:] - offset * high[0] + (low[1:] - offset * low[0])
         return high[0] / self.centre.weight * self.centre.intercept, slope - self.alpha * w
 
 
-# Least squares with more rows than columns: from XᵀX, or where that is ill-conditioned, from the triangle of X.
+# More rows than columns: from XᵀX, or if that is ill-conditioned, from the triangle of X
 
 #: condition number, columns scaled to unit length, up to which a QR factorisation has ten digits by itself
 MOST_CONDITION_UNREFINED = 100.0
@@ -308,9 +325,9 @@ MOST_CONDITION_UNREFINED = 100.0
 def solve_normal_equations(
     rows: LeastSquaresRows, alpha: Array, *, intercept: bool, sums: NormalEquations | None = None
 ) -> Solution | None:
-    """By Cholesky, refined where that gains the digits that squares have lost; None where they are too few for it.
+    """Solve the normal equations by Cholesky, refined if they are ill-conditioned; None if refinement would fail.
 
-    `sums` is the statistic of the rows, where it is known already.
+    `sums` is the statistic of the rows, if it is known already.
     """
     sums = sums or rows.summarised(NormalEquations)
     if not np.isfinite(sums.moments.offset).all():
@@ -320,11 +337,11 @@ def solve_normal_equations(
     products = sums.products(centred=intercept)
     squares = np.diagonal(products.gram)
     if not alpha.all() and (squares <= _squares_rounding(sums, centred=intercept)).any():
-        return None  # nothing but a penalty tells the coefficient of a constant column
+        return None  # the coefficient of a constant column is determined by a penalty only
     factors = _factorise_all(products.gram, alpha, rows.precision)
     if factors is None:
         return None
-    refine = not all(factor.accurate for factor in factors.values())
+    refine = not all(factor.is_accurate for factor in factors.values())
     centre = RefinementCentre.of(sums, intercept=intercept)
     fit = _TallFit(rows, alpha, centre)
     for strength, factor in factors.items():
@@ -342,7 +359,7 @@ def solve_normal_equations(
 
 
 def _factorise_all(gram: Array, alpha: Array, precision: float) -> dict[float, ScaledCholesky] | None:
-    """Of XᵀX + alpha for each penalty; None if one of them is too ill-conditioned, or columns may be dependent."""
+    """Factorise XᵀX + alpha for each penalty; None if one is too ill-conditioned, or columns may be dependent."""
     smallest = max(REFINABLE, len(gram) * (DATA_ROUNDING * precision) ** 2)
     factors = {}
     for strength in dict.fromkeys(alpha.tolist()):
@@ -358,17 +375,17 @@ def _solve_unrefined(
 ) -> RefinedFit:
     moment = products.moment[:, which]
     w = factor.correction(moment)
-    return centre.only(which).refined(w, factor.length(moment - products.gram @ w - strength * w))
+    return centre.only(which).make_fit(w, factor.length(moment - products.gram @ w - strength * w))
 
 
 def _has_ten_digits(part: RefinedFit, factor: ScaledCholesky) -> bool:
-    """Whether what is left of the gradient moves no coefficients by more, even in the direction that is told worst."""
+    """Return whether the gradient changes coefficients by at most `TOLERANCE`, even in the worst direction."""
     size = lengths(factor.scale[:, None] * part.coefficients)
     return bool((part.length <= TOLERANCE * np.sqrt(factor.reciprocal) * size).all())
 
 
 def solve_by_triangle(rows: LeastSquaresRows, alpha: Array, *, intercept: bool) -> Solution:
-    """By the triangle of a QR factorisation, found block by block, and refined."""
+    """Solve by the triangle of a QR factorisation, computed block by block, and refine."""
     rows = rows.one_by_one()
     factor = rows.summarised(RFactor)
     if not factor.finite:
@@ -389,7 +406,7 @@ def _fit_triangle(rows: LeastSquaresRows, factor: RFactor, alpha: Array, *, inte
         part = _triangle_fit(triangle, penalised, strength, which, fit.centre)
         if refine:
             refined = fit.refinement(which, penalised, strength).run(part.coefficients)
-            part = refined if np.isfinite(refined.length).all() else part  # as it is, where gradients overflow
+            part = refined if np.isfinite(refined.length).all() else part  # unrefined if gradients overflow
         fit.put(which, part)
         roots[strength] = penalised.root if span.basis is None else triangle.R
     path = "QR factorisation by blocks (TSQR)" + f", refined with {rows.gradients}" * refine
@@ -404,11 +421,11 @@ def _triangle_fit(
 ) -> RefinedFit:
     w = penalised.coefficients
     gradient = triangle.R.T @ (triangle.z[:, which] - triangle.R @ w) - strength * w
-    return centre.only(which).refined(w, penalised.length(gradient))
+    return centre.only(which).make_fit(w, penalised.length(gradient))
 
 
 class _TallFit:
-    """The coefficients of all targets, as they are found penalty by penalty."""
+    """The coefficients of all targets, collected penalty by penalty."""
 
     def __init__(self, rows: LeastSquaresRows, alpha: Array, centre: RefinementCentre) -> None:
         self.rows, self.centre = rows, centre
@@ -428,24 +445,24 @@ class _TallFit:
 
 
 def _squares_rounding(sums: NormalEquations, *, centred: bool) -> Array:
-    """Squares of columns that vary by no more than rounding; where rows that weigh lie far from the pilot, by sums."""
+    """Return squares up to which columns vary by rounding only, also of sums far from the pilot."""
     lost = 4 * EPSILON * sums.weight * np.square(sums.moments.offset[0, : sums.n_columns]) if centred else 0.0
     return np.maximum(np.square(rounding_lengths(sums, centred=centred)), lost)
 
 
 def rounding_lengths(summary: NormalEquations | RFactor, *, centred: bool) -> Array:
-    """Lengths up to which columns vary by no more than rounding."""
+    """Return lengths up to which columns vary by rounding only."""
     if not centred:
         return np.zeros(summary.n_columns)
     return np.asarray(4 * EPSILON * np.abs(summary.mean[0]) * np.sqrt(summary.weight))
 
 
-# Least squares with at least as many columns as rows, on the side of the rows: w = Xᵀα (lecture 1).
+# At least as many columns as rows: w = Xᵀα (lecture 1)
 
 
 @dataclass(frozen=True, eq=False)
 class WideLeastSquares:
-    """√weight · X and √weight · y, about their means where there is an intercept; never copied as a whole."""
+    """√weight · X and √weight · y, about their means if there is an intercept, in tiles of columns."""
 
     X: Any  # dense, or CSC
     y: Array  # (rows, targets): √weight · (y − mean)
@@ -465,20 +482,23 @@ class WideLeastSquares:
         root = np.ones((len(Y), 1)) if weight is None else np.sqrt(weight)[:, None]
         mean = np.zeros(X.shape[1]), np.zeros(Y.shape[1])
         if intercept:
-            mean = np.concatenate([_weighted_mean(tile, weight) for _, tile in column_tiles(X)]), _weighted_mean(Y, weight)
+            mean = (
+                np.concatenate([_weighted_mean(tile, weight) for _, tile in column_tiles(X)]),
+                _weighted_mean(Y, weight),
+            )
         return cls(X, root * (Y - mean[1]), root, mean)
 
     def tiles(self) -> Iterator[tuple[slice, Array]]:
-        """Some columns at a time, for all rows."""
+        """Yield a few columns at a time, for all rows."""
         for columns, tile in column_tiles(self.X):
             yield columns, self.root * (tile - self.mean[0][columns])
 
     def whole(self) -> Array:
-        """All columns, copied."""
-        return np.asarray(self.root * (dense(self.X) - self.mean[0]))
+        """Return a copy of all columns."""
+        return np.asarray(self.root * (to_dense(self.X) - self.mean[0]))
 
     def kernel(self) -> Array:
-        """X Xᵀ."""
+        """Return X Xᵀ."""
         if hasattr(self.X, "indptr") and (sparse := self._sparse_kernel()) is not None:
             return sparse
         K = np.zeros((len(self.y), len(self.y)))
@@ -487,7 +507,7 @@ class WideLeastSquares:
         return K
 
     def _sparse_kernel(self) -> Array | None:
-        """From the stored entries; None where the means are so large that taking them out would lose digits."""
+        """Return X Xᵀ from the stored entries; None if subtracting large means would lose digits."""
         mean = self.mean[0]
         raw = (self.X @ self.X.T).toarray()
         across = np.asarray(self.X @ mean)[:, None]
@@ -497,18 +517,18 @@ class WideLeastSquares:
         return np.asarray(self.root * centred * self.root.T)
 
     def times(self, w: Array) -> Array:
-        """X w."""
+        """Return X w."""
         fitted = np.zeros_like(self.y)
         for columns, tile in self.tiles():
             fitted += tile @ w[columns]
         return fitted
 
     def transposed_times(self, dual: Array) -> Array:
-        """Xᵀα."""
+        """Return Xᵀα."""
         return np.concatenate([tile.T @ dual for _, tile in self.tiles()])
 
     def solution(self, w: Array, left: Array, left_out: Array, path: str, **known: Any) -> Solution:
-        """With the means put back; `left` and `left_out` are lengths of what is left: see `closed_form`."""
+        """Return the solution with its intercept; `left` and `left_out` are those of `closed_form_certificate`."""
         x, y = self.mean
         size = lengths(self.y) + np.concatenate([lengths(tile) for _, tile in self.tiles()]) @ np.abs(w)
         certificate = closed_form_certificate(left, size, f"the {path}", left_out)
@@ -516,14 +536,14 @@ class WideLeastSquares:
 
 
 def solve_wide(rows: LeastSquaresRows, alpha: Array, *, intercept: bool, stable: bool) -> Solution:
-    """By the kernel of the rows; by singular values where that is ill-conditioned, or nothing is penalised."""
+    """Solve by the kernel of the rows, or by singular values if that is ill-conditioned or nothing is penalised."""
     wide = WideLeastSquares.of(rows, intercept=intercept)
     solution = solve_by_kernel(wide, alpha) if alpha.all() and not stable else None
     return solution or solve_by_singular_values(wide, alpha, rows.precision)
 
 
 def solve_by_kernel(wide: WideLeastSquares, alpha: Array) -> Solution | None:
-    """α = (X Xᵀ + alpha)⁻¹ y by Cholesky; None where that is not accurate."""
+    """Solve (X Xᵀ + alpha) α = y by Cholesky; None if that is not accurate."""
     with np.errstate(over="ignore", invalid="ignore"):
         K = wide.kernel()
     dual = np.empty_like(wide.y)
@@ -533,20 +553,20 @@ def solve_by_kernel(wide: WideLeastSquares, alpha: Array) -> Solution | None:
             return None
         dual[:, alpha == strength] = factor.correction(wide.y[:, alpha == strength])
     w = wide.transposed_times(dual)
-    # at the optimum alpha · α is the residual (lecture 1); the gradient is Xᵀ of the difference
+    # at the optimum alpha · α is the residual (lecture 1); the gradient is Xᵀ times the difference
     left = lengths(wide.y - wide.times(w) - alpha * dual)
     solution = wide.solution(w, left, np.zeros_like(left), "kernel of the rows, by Cholesky")
     return solution if solution.certificate.holds else None
 
 
 def solve_by_singular_values(wide: WideLeastSquares, alpha: Array, precision: float) -> Solution:
-    """X = U S Vᵀ, for which all of X is copied; the shortest solution where alpha is 0."""
+    """Solve by X = U S Vᵀ, for which X is copied; the solution for alpha = 0 is the shortest."""
     whole = wide.whole()
     Q, R = np.linalg.qr(whole.T)
     if not np.isfinite(R).all():
         raise NonFiniteError(NOT_FINITE)
     U, every, right = np.linalg.svd(R.T)
-    # below the smallest normal number values lose their digits, and have no reciprocals
+    # subnormal numbers have few digits and no reciprocals
     rounding = max(len(every) * ROUNDING * every.max(initial=0.0), np.finfo(float).tiny)
     kept = every > max(rounding, DATA_ROUNDING * precision * every.max(initial=0.0))
     doubtful = U[:, ~kept & (every > rounding)]
@@ -562,20 +582,21 @@ def solve_by_singular_values(wide: WideLeastSquares, alpha: Array, precision: fl
 
 
 def column_tiles(X: Any) -> Iterator[tuple[slice, Array]]:
-    """Some columns at a time, dense."""
+    """Yield a few columns at a time, dense."""
     for columns in row_blocks(X.shape[1], max(1, WIDE_TILE // (8 * max(1, X.shape[0])))):
-        yield columns, dense(X[:, columns])
+        yield columns, to_dense(X[:, columns])
 
 
 def _weighted_mean(values: Array, weight: Array | None) -> Array:
-    """Weighted mean of the columns, exact for constant ones."""
+    """Return the weighted means of the columns, exact for constant ones."""
     first = values[0].astype(float)
     with np.errstate(over="ignore", invalid="ignore"):  # whether the fit is finite is checked at the end
         return np.asarray(first + np.average(values - first, axis=0, weights=weight))
 
 
-# Least squares by conjugate gradients, for data too wide for a square matrix of its columns.
+# Conjugate gradients, for data with too many columns for a square matrix of them
 
+#: path of a solution by conjugate gradients
 ITERATIVE_PATH = "conjugate gradients"
 
 
@@ -584,13 +605,13 @@ def solve_by_conjugate_gradients(
 ) -> Solution:
     """Minimise Σ weight (y − X w − b)² + alpha ‖w‖² for each target; see `least_squares`.
 
-    Fewer rows than columns, all penalised, are solved on the side of the rows: (X Xᵀ + alpha) α = y, w = Xᵀα.
+    Fewer rows than columns, all penalised, are solved in the space of the rows: (X Xᵀ + alpha) α = y, w = Xᵀα.
     """
     products = CentredProducts(rows, intercept)
     if not np.isfinite(products.right).all():
         raise NonFiniteError(NOT_FINITE)
     on_rows = rows.shape[0] < rows.shape[1] and bool((alpha > 0).all())
-    finish = products.from_dual if on_rows else products.finished
+    finish = products.from_dual if on_rows else products.finish
     try:
         solution = (
             _iterate_on_rows(products, alpha, tolerance, most_steps)
@@ -611,7 +632,7 @@ def _iterate_on_rows(products: CentredProducts, alpha: Array, tolerance: float, 
 
 def _iterate_on_columns(products: CentredProducts, alpha: Array, tolerance: float, most_steps: int | None) -> Solution:
     squares = products.squares[:, None] + alpha
-    # without a penalty the shortest solution is asked for, which scaled columns would not give
+    # without a penalty the solution is the shortest, which preconditioning by scales would change
     scaled: Callable[[Array], Array] | None = (lambda r: r / squares) if (alpha > 0).all() else None
     return conjugate_gradient(
         lambda v: products.gram_times(v) + alpha * v,
@@ -624,14 +645,14 @@ def _iterate_on_columns(products: CentredProducts, alpha: Array, tolerance: floa
 
 @dataclass(frozen=True, eq=False)
 class CentredProducts:
-    """Products with √weight · X, about its means where there is an intercept, which is never formed."""
+    """Products with √weight · X, about its means if there is an intercept, without forming it."""
 
     rows: LeastSquaresRows
     intercept: bool
 
     @cached_property
     def blocks(self) -> list[tuple[Any, Array, Array]]:
-        """Views of the rows: X, y and weight."""
+        """Return views of the rows: X, y and weight."""
         n, weight = len(self.rows), self.rows.weight
         every = np.ones(n) if weight is None else weight
         blocks = row_blocks(n, rows_per_block(self.rows.held))
@@ -642,7 +663,7 @@ class CentredProducts:
 
     @cached_property
     def mean(self) -> tuple[Array, Array]:
-        """Of X and of y."""
+        """Return the means of X and y, or zeros without an intercept."""
         if not self.intercept:
             return np.zeros(self.rows.shape[1]), np.zeros(self.rows.targets)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -651,21 +672,23 @@ class CentredProducts:
 
     @cached_property
     def right(self) -> Array:
-        """Xᵀ y."""
+        """Return Xᵀ y."""
         _, y = self.mean
         return self._sum(lambda block: block[0].T @ (block[2][:, None] * (block[1] - y)))
 
     @cached_property
     def squares(self) -> Array:
-        """Σ x² of each column."""
+        """Return Σ x² of each column."""
         x, _ = self.mean
         total = self._sum(lambda block: _squared(block[0]).T @ block[2])
         return np.maximum(total - self.rows.total_weight * x**2, 0.0)
 
     def gram_times(self, v: Array) -> Array:
-        """XᵀX v, in one pass."""
+        """Return XᵀX v, in one pass."""
         x, _ = self.mean
-        v = v[:, 0] if (alone := v.shape[1] == 1) else v  # vectors are multiplied faster than matrices of one column
+        v = (
+            v[:, 0] if (is_single := v.shape[1] == 1) else v
+        )  # products with vectors are faster than with matrices of one column
         level = x @ v
 
         def of_block(block: tuple[Any, Array, Array]) -> Array:
@@ -674,21 +697,21 @@ class CentredProducts:
 
         product = self._sum(of_block)
         centred = product[:-1].T - np.multiply.outer(product[-1], x)
-        return np.asarray(centred[:, None] if alone else centred.T)
+        return np.asarray(centred[:, None] if is_single else centred.T)
 
     @cached_property
     def y(self) -> Array:
-        """√weight · y, about its mean."""
+        """Return √weight · y, about its mean."""
         return np.asarray(self._root * (self.rows.Y - self.mean[1]))
 
     @cached_property
     def _root(self) -> Array:
-        """√weight."""
+        """Return √weight."""
         root: Array = np.sqrt(np.concatenate([weight for _, _, weight in self.blocks]))
         return root[:, None]
 
     def transposed_times(self, dual: Array) -> Array:
-        """Xᵀα."""
+        """Return Xᵀα."""
         heavy = self._root * dual
         parts = np.split(heavy, np.cumsum([len(weight) for _, _, weight in self.blocks])[:-1])
         pairs = zip(self.blocks, parts, strict=True)
@@ -696,17 +719,17 @@ class CentredProducts:
         return np.asarray(w - self.mean[0][:, None] * heavy.sum(axis=0))
 
     def kernel_times(self, dual: Array) -> Array:
-        """X Xᵀα."""
+        """Return X Xᵀα."""
         w = self.transposed_times(dual)
         image = np.concatenate(ordered_map(lambda block: block[0] @ w, self.blocks))
         return np.asarray(self._root * (image - self.mean[0] @ w))
 
     def from_dual(self, solution: Solution) -> Solution:
-        """w = Xᵀα."""
-        return self.finished(Solution(self.transposed_times(solution.value), solution.certificate, solution.trace))
+        """Return the solution w = Xᵀα."""
+        return self.finish(Solution(self.transposed_times(solution.value), solution.certificate, solution.trace))
 
-    def finished(self, solution: Solution) -> Solution:
-        """With the means put back."""
+    def finish(self, solution: Solution) -> Solution:
+        """Return the solution with its intercept."""
         x, y = self.mean
         w = solution.value
         return Solution(LinearFit(w, y - x @ w, ITERATIVE_PATH), solution.certificate, solution.trace)
@@ -718,29 +741,18 @@ def _squared(X: Any) -> Any:
     return X.multiply(X) if hasattr(X, "indptr") else np.square(X)
 
 
-# Least squares in closed form, with a proof: min Σ weight (y − X w − b)² + alpha ‖w‖², b not penalised.
-#
-# Four ways, the cheapest that is accurate:
-#
-# * more rows than columns: the normal equations, one pass over the rows, by Cholesky; refined, where they are
-#   ill-conditioned;
-# * … where they are close to singular, or overflow: the triangle of a QR factorisation, found block by block, which
-# tells the rank, and is refined;
-# * at least as many columns as rows, with a penalty: the same equations on the side of the rows, w = Xᵀα;
-# * … where these are ill-conditioned, or nothing is penalised: singular values.
-#
-# Where columns are linearly dependent and nothing is penalised, the answer is the shortest w.
+# The choice
 
-#: columns of sparse data up to which a square matrix of them is the better way
+#: columns of sparse data up to which a square matrix of them is cheaper than iterations
 MOST_COLUMNS = 1000
-#: entries up to which wide sparse data may be made dense
+#: entries up to which wide sparse data may be converted to dense
 MOST_ENTRIES = 1 << 23
 
 
 def is_direct_cheap(rows: LeastSquaresRows) -> bool:
-    """Whether a direct solution is cheap; sparse data with too many columns are better left to conjugate gradients.
+    """Return whether a direct solution is cheap, as it is except for sparse data with too many columns.
 
-    Each of their steps would be a pass over a source, which has a square for that reason.
+    For a source it always is: each step of conjugate gradients would be a pass over it.
     """
     n, d = rows.shape
     if isinstance(rows, StreamedRows):
@@ -762,16 +774,16 @@ def least_squares(
 
     Parameters
     ----------
-    rows : Rows
+    rows : LeastSquaresRows
         The data.
     alpha : array of shape (targets,)
         Penalties, none negative.
     intercept : bool
         Whether there is a b.
     stable : bool
-        Whether to use orthogonal factorisations from the start.
+        Whether to use orthogonal factorisations only.
     sums : NormalEquations, optional
-        The statistic of the rows, where it is known already.
+        The statistic of the rows, if it is known already.
 
     Returns
     -------
@@ -786,13 +798,13 @@ def least_squares(
     Examples
     --------
     >>> import numpy as np
-    >>> rows = Rows(np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [3.0], [5.0]]))
+    >>> rows = LeastSquaresRows(np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [3.0], [5.0]]))
     >>> fit = least_squares(rows, np.zeros(1)).value
     >>> fit.coefficients.round(12), fit.intercept.round(12)
     (array([[2.]]), array([1.]))
     """
     n, d = rows.shape
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what overflows is refused below
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # overflow raises an error below
         if n <= d:
             return check_representable(solve_wide(rows, alpha, intercept=intercept, stable=stable))
         with blas_for(d):
@@ -802,13 +814,13 @@ def least_squares(
 
 @dataclass(frozen=True)
 class LinearSolution(Solution):
-    """With what was found out about the columns."""
+    """A solution with its `LinearFit`."""
 
     fit: LinearFit
 
 
 def has_closed_form(problem: Problem) -> bool:
-    """Whether the losses are squares, of a plain matrix, with one strength for all coefficients and no prior mean."""
+    """Return whether a problem has squared losses, one matrix, one strength for all coefficients and no prior means."""
     squares = isinstance(problem.response.family, Gaussian) and problem.response.link == IDENTITY
     plain = isinstance(problem.observations.design, DenseDesign | TensorDesign)
     if not (squares and plain and problem.strengths.smooth):
@@ -819,7 +831,7 @@ def has_closed_form(problem: Problem) -> bool:
 
 
 def solve_least_squares(problem: Problem) -> LinearSolution:
-    """The solution in closed form, as working coefficients."""
+    """Solve a problem in closed form; the value has working coefficients."""
     y, weight, offset = problem.observations.y, problem.observations.weight, problem.observations.offset
     design = problem.observations.design
     assert isinstance(design, DenseDesign | TensorDesign)
@@ -832,8 +844,8 @@ def solve_least_squares(problem: Problem) -> LinearSolution:
 
 
 def _user_strengths(problem: Problem) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Of the penalty on each coefficient in the units of the data."""
+    """Return the strength of the penalty on each coefficient in the units of the data."""
     scale = problem.observations.design.coordinates.scale
-    # the strength for a column so large that this overflows was raised to a bound, and cannot be told any more
+    # overflow: the strength for a column this large was limited to a bound before, and is unknown
     with np.errstate(over="ignore"):
         return np.asarray(problem.strengths.l2[: len(scale)] * scale * scale)

@@ -1,4 +1,4 @@
-"""Rows of x that are a tensor, to be fitted by least squares: XᵀX and Xᵀy are made where they are."""
+"""Rows for least squares: matrices in memory, encoded columns, and tensors, with the sums that solvers need of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import sparse
 
 from mercer._gpu import like, to_numpy
 from mercer._gpu.chunks import in_chunks, tile_size
-from mercer._threads import WORTH_THREADS, blas_for, ordered_stream, row_blocks
+from mercer._threads import MIN_COLUMNS_FOR_THREADS, blas_for, ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.engines.reducing import reduce
@@ -19,15 +19,13 @@ from mercer.matrices import Coordinates, DenseDesign, Encoded, TensorDesign
 from mercer.matrices.encoded import CodePart, encoded_design
 from mercer.matrices.tensor import on_device
 from mercer.optim import _least_squares_loops as loops
-from mercer.stats.base import as_block, spoilt_sums_are_silent
+from mercer.stats.base import as_block, silence_infinities
 from mercer.stats.normal_equations import LeastSquaresSums, NormalEquations, RFactor
 from mercer.stats.tiles import PILOT_ROWS, pilot
 
-# Rows of x and y to be fitted by least squares, in memory.
-
 S = TypeVar("S", NormalEquations, RFactor)
 
-#: bytes of numbers that one thread takes at a time: many, so that their sums cost little; few, so that all have work
+#: bytes of data per block: large, so that adding sums costs little; small, so that all threads have work
 BLOCK = 1 << 25
 
 
@@ -39,7 +37,7 @@ class LeastSquaresRows:
     Y: Array
     weight: Array | None = None
 
-    #: how good the answer of `gradient` is
+    #: precision of `gradient`, in the path of a solution
     gradients: ClassVar[str] = "gradients of twice the digits"
 
     def __len__(self) -> int:
@@ -64,12 +62,12 @@ class LeastSquaresRows:
 
     @property
     def device(self) -> str:
-        """Where X is."""
+        """Return the device of X."""
         return "cpu"
 
     @property
     def precision(self) -> float:
-        """The rounding error of a value."""
+        """Return the rounding error of a value."""
         return float(np.finfo(self.dtype).eps)
 
     @property
@@ -77,40 +75,41 @@ class LeastSquaresRows:
         return float(len(self)) if self.weight is None else float(self.weight.sum())
 
     def blocks(self) -> list[slice]:
-        """Rows that one thread takes at a time: at least ten times as many numbers as are kept of them."""
+        """Return blocks of rows for threads, with at least ten times as many numbers as the sums of a block."""
         n, d = self.shape
         return row_blocks(n, max(rows_per_block(self.held, BLOCK), 10 * d * d // self.held))
 
     @property
     def held(self) -> int:
-        """Numbers that are stored of a row, on average."""
+        """Return the mean number of stored values per row."""
         n, d = self.shape
         return max(1, self.X.nnz // max(1, n)) if self.sparse else d
 
     @property
     def heavy(self) -> int:
-        """How many rows have a weight."""
+        """Return the number of rows with positive weight."""
         return len(self) if self.weight is None else int(np.count_nonzero(self.weight))
 
     def only(self, targets: Array) -> Self:
-        """With some of the targets."""
+        """Return the rows with some of the targets."""
         return replace(self, Y=self.Y[:, targets])
 
     def one_by_one(self) -> LeastSquaresRows:
-        """The same rows, read so that products keep all their digits, whatever that costs."""
+        """Return the same rows in a form whose products keep all digits, whatever the cost."""
         return self
 
     def view(self, rows: slice) -> Any:
-        """Some rows of X, not copied, for products."""
+        """Return some rows of X for products, without a copy."""
         return view_csr_rows(self.X, rows) if self.sparse else self.X[rows]
 
     def batch(self, rows: slice) -> tuple[Any, Array, Array | None]:
+        """Return X, Y and weight of some rows."""
         return self.X[rows], self.Y[rows], None if self.weight is None else self.weight[rows]
 
     def summarised(self, kind: type[S]) -> S:
-        """All rows as one statistic."""
+        """Return the statistic of all rows."""
         zero = kind.zero(self.shape[1], self.targets)
-        wide = self.shape[1] >= WORTH_THREADS and not self.sparse  # so large a product has its own threads
+        wide = self.shape[1] >= MIN_COLUMNS_FOR_THREADS and not self.sparse  # large products use threads of BLAS
         if wide or len(self.blocks()) == 1:
             with blas_for(self.shape[1]):
                 return zero.update(self.X, self.Y, self.weight)
@@ -133,7 +132,7 @@ class LeastSquaresRows:
         return np.asarray(np.sqrt(squares.sum(axis=0) if self.weight is None else self.weight @ squares))
 
     def gradient(self, shift: Array, v: Array) -> tuple[Array, Array]:
-        """[1, x − shift]ᵀ (y − shift − [1, x − shift] v) of all rows: a value, and what rounding has left of it."""
+        """Return [1, x − shift]ᵀ (y − shift − [1, x − shift] v) over all rows, as high and low parts."""
         n, d = self.shape
 
         def of_block(block: slice) -> tuple[Array, Array]:
@@ -150,26 +149,26 @@ class LeastSquaresRows:
 
 
 def view_csr_rows(X: Any, rows: slice) -> Any:
-    """Rows of a CSR matrix that share its entries."""
+    """Return rows of a CSR matrix that share its entries."""
     begin, end = X.indptr[rows.start], X.indptr[rows.stop]
     view = sparse.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
-    # one by one: a matrix made of views of much larger arrays would copy them
+    # set one by one: the constructor would copy views of much larger arrays
     view.indptr = X.indptr[rows.start : rows.stop + 1] - begin
     view.indices, view.data = X.indices[begin:end], X.data[begin:end]
     return view
 
 
-# Rows of x that are encoded, to be fitted by least squares: XᵀX and Xᵀy are made of codes, which stay such.
+# Encoded rows
 
-#: a column whose mean is more than so many spreads from zero has lost four digits of its squares about the mean …
+#: a column with a mean this many spreads from zero loses four digits of its squares about the mean
 FAR_SPREADS = 100.0
-#: … unless these are but rounding errors: it does not vary
+#: squares about the mean below this portion of those about zero are rounding: the column is constant
 CONSTANT = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedBlocks(LeastSquaresRows):
-    """`Rows` whose X is `Encoded`, and read as a sparse matrix, block by block."""
+    """Rows whose X is `Encoded`, and converted to sparse matrices block by block."""
 
     X: Encoded
 
@@ -193,7 +192,7 @@ class EncodedBlocks(LeastSquaresRows):
 
 @dataclass(frozen=True, eq=False)
 class EncodedRows(EncodedBlocks):
-    """`Rows` whose X is `Encoded`, and multiplied as it is."""
+    """Rows whose X is `Encoded`, with products of the codes themselves."""
 
     gradients: ClassVar[str] = "gradients of codes as they are"
 
@@ -202,19 +201,19 @@ class EncodedRows(EncodedBlocks):
 
     def summarised(self, kind: type[S]) -> S:
         if issubclass(kind, NormalEquations):
-            made = kind.of_sums(self._heavy()._sums(), self.shape[1])
+            made = kind.of_sums(self._positive_weight()._sums(), self.shape[1])
             if not _has_far_columns(made):
                 return made
         return super().summarised(kind)
 
-    def _heavy(self) -> Self:
-        """Without the rows of weight 0, which do not count, whatever they hold."""
+    def _positive_weight(self) -> Self:
+        """Return the rows with positive weight; the others may have any values."""
         if self.weight is None or self.weight.all():
             return self
         heavy = self.weight > 0
         return replace(self, X=self.X[heavy], Y=self.Y[heavy], weight=self.weight[heavy])
 
-    @spoilt_sums_are_silent
+    @silence_infinities
     def _sums(self) -> LeastSquaresSums:
         design = encoded_design(self.X, None, intercept=True)
         d, unit = self.shape[1], np.append(design.coordinates.scale, np.ones(1 + self.targets))
@@ -238,7 +237,7 @@ class EncodedRows(EncodedBlocks):
     def gradient(self, shift: Array, v: Array) -> tuple[Array, Array]:
         if self._shifts_codes(shift):
             return super().gradient(shift, v)
-        rows, d = self._heavy(), self.shape[1]
+        rows, d = self._positive_weight(), self.shape[1]
         design = encoded_design(rows.X, Coordinates(shift[:d], np.ones(d), intercept=True))
         left = rows.Y - shift[d:] - design.times(np.roll(v, -1, axis=0))
         if rows.weight is not None:
@@ -252,29 +251,31 @@ class EncodedRows(EncodedBlocks):
 
 
 def encoded_rows(X: Encoded, Y: Array, weight: Array | None) -> LeastSquaresRows:
-    """As they are if there are more of them than columns, else as a sparse matrix, as which so few are solved."""
+    """Return encoded rows if there are more rows than columns, else rows of a sparse matrix, as few rows need."""
     return EncodedRows(X, Y, weight) if len(X) > X.shape[1] else LeastSquaresRows(X.tocsr(), Y, weight)
 
 
-@spoilt_sums_are_silent
+@silence_infinities
 def _has_far_columns(sums: NormalEquations) -> bool:
-    """Whether squares about zero have lost digits of some column that varies."""
+    """Return whether squares about zero lose digits of a column that varies."""
     d, moments = sums.n_columns, sums.moments
     squares = np.diagonal(moments.scatter[0])[:d]
     level = moments.weight[0] * moments.offset[0, :d] ** 2
     return bool(((level > FAR_SPREADS**2 * squares) & (squares > CONSTANT * level)).any())
 
 
-#: a chunk is copied in float64, and once more times its weights
+# Tensors
+
+#: memory of a chunk of a tensor: the chunk, its copy in float64, and that times its weights
 COPIES = 3
 
 
 @dataclass(frozen=True, eq=False)
 class TensorRows(LeastSquaresRows):
-    """`Rows` whose X is a tensor; Y and weights, a few numbers per row, are arrays.
+    """Rows whose X is a tensor; Y and weights, a few numbers per row, are arrays.
 
-    Sums of products are computed in float64 on the device of X, chunk by chunk. Where they are too ill-conditioned, the
-    factorisations and refinements that read rows one by one get them block by block in main memory.
+    Sums of products are computed in float64 on the device of X, chunk by chunk. If they are too ill-conditioned,
+    factorisation and refinement process the rows block by block in main memory.
     """
 
     @property
@@ -321,7 +322,7 @@ class TensorRows(LeastSquaresRows):
         return LeastSquaresSums(count, float(product[0, 0]), shift, product[0, 1:], product[1:, 1:])
 
     def _weighted(self, joined: Any, rows: slice) -> Any:
-        """Each row times its weight; one of weight 0 does not count, whatever it holds."""
+        """Return each row times its weight; rows of weight 0 may have any values."""
         if self.weight is None:
             return joined
         weight = like(self.weight[rows], joined)
@@ -330,14 +331,14 @@ class TensorRows(LeastSquaresRows):
 
 
 def tensor_rows(X: Any, Y: Array, weight: Array | None) -> LeastSquaresRows:
-    """Of a tensor: as it is if it has more rows than columns, else in main memory, where so few rows are solved."""
+    """Return rows of a tensor if there are more rows than columns, else a copy in main memory, as few rows need."""
     if len(X) > X.shape[1]:
         return TensorRows(X, Y, weight)
     return LeastSquaresRows(to_numpy(X), Y, weight)
 
 
 def design_rows(design: DenseDesign | TensorDesign, Y: Any, weight: Any) -> LeastSquaresRows:
-    """Of a design that is one matrix."""
+    """Return rows for a design that is one matrix."""
     if isinstance(design, DenseDesign):
         return LeastSquaresRows(design.X, Y, weight)
     return tensor_rows(design.X, to_numpy(Y), None if weight is None else to_numpy(weight))

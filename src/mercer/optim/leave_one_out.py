@@ -1,8 +1,8 @@
-"""Ridge regression for many penalties at once: its leave-one-out errors in closed form, from one decomposition.
+"""Leave-one-out errors of ridge regression in closed form, for many penalties from one decomposition.
 
-With ŷ = H y and h the diagonal of H, the error of a row that was left out is (y − ŷ) / (1 − h) (Allen's PRESS), and the
-average of h in its place gives generalised cross-validation (Golub, Heath and Wahba). Both follow for every penalty
-from the eigenvalues of XᵀX, or of X Xᵀ where that is smaller.
+With ŷ = H y and h the diagonal of H, the leave-one-out error of a row is (y − ŷ) / (1 − h) (Allen's PRESS); with the
+mean of h in its place it gives generalised cross-validation (Golub, Heath and Wahba). Both follow for every penalty
+from the eigenvalues of XᵀX, or of X Xᵀ if that is smaller.
 """
 
 from __future__ import annotations
@@ -21,56 +21,61 @@ from mercer.optim.least_squares import WideLeastSquares
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.linear_fit import NOT_FINITE
 from mercer.stats.normal_equations import NormalEquations, RFactor
-from mercer.stats.tiles import JOINED_TILE, dense, triangle
+from mercer.stats.tiles import JOINED_TILE, factorize, to_dense
 
 A = TypeVar("A")
 
-#: eigenvalues of XᵀX, with a penalty, down to this portion of the largest have digits enough
+#: eigenvalues of XᵀX plus the penalty down to this portion of the largest have enough digits
 RESOLVED = 1e-6
-#: penalties to try: portions of the largest eigenvalue
-SMALLEST, LARGEST, PER_DECADE = 1e-8, 1e2, 3
-#: … but none below this portion of the smallest, which would change no coefficient by more than that
+#: smallest candidate penalty, as a portion of the largest eigenvalue
+SMALLEST = 1e-8
+#: largest candidate penalty, as a multiple of the largest eigenvalue
+LARGEST = 1e2
+#: candidates per decade
+PER_DECADE = 3
+#: no candidate is below this portion of the smallest eigenvalue: it would change no coefficient by more than that
 UNFELT = 1e-6
-#: relative rounding of an error: of the sum that it is, and of eigenvalues, which counts in proportion to the largest
-#: eigenvalue over the penalty
-ROUNDING_OF_SUMS, ROUNDING = 10 * np.finfo(float).eps, np.finfo(float).eps
-#: tiles that one thread takes at a time
+#: relative rounding error of the sum that an error is
+ROUNDING_OF_SUMS = 10 * np.finfo(float).eps
+#: relative rounding error from eigenvalues, in units of the largest eigenvalue over the penalty
+ROUNDING = np.finfo(float).eps
+#: tiles that a thread takes at a time
 TILES = 16
 
 
 class LeaveOneOutErrors(NamedTuple):
-    """Of some rows, each left out in turn: what was seen less what was predicted, for each target and penalty."""
+    """Leave-one-out errors of some rows, y less its prediction, for each target and penalty."""
 
     rows: slice
     values: Array  # (rows, targets, penalties)
 
 
 class RidgeSpectrum(ABC):
-    """Eigenvalues of X, about its means where there is an intercept, and what the penalties act upon."""
+    """Eigenvalues of XᵀX or X Xᵀ, with X about its means if there is an intercept."""
 
     values: Array  # (k,): eigenvalues, none negative
-    #: statistic of the same rows, if there is one to fit from
+    #: statistic of the same rows, if it was computed
     sums: NormalEquations | None = None
 
     @abstractmethod
     def errors(self, alphas: Array, use: Callable[[LeaveOneOutErrors], A]) -> Iterator[A]:
-        """What is made of y − ŷ of every row, had it been left out: some rows at a time, in order, on all threads.
+        """Yield `use(errors)` for the leave-one-out errors of some rows at a time, in order, on all threads.
 
-        The errors are `use`'s to change; those of other rows overwrite nothing. A row that weighs so much that its own
-        fit is all of it, up to rounding, has an error that is not finite; so may one of enormous numbers and no weight.
+        `use` may change the errors in place. The error is not finite for a row with leverage 1 up to rounding, and
+        perhaps for a row of weight 0 with very large values.
         """
 
     @abstractmethod
     def generalised(self, alphas: Array) -> Array:
-        """Generalised cross-validation: (penalties, targets)."""
+        """Return the generalised cross-validation errors: (penalties, targets)."""
 
     def shrunk(self, alphas: Array) -> Array:
-        """alpha / (eigenvalue + alpha): what a penalty leaves unexplained; (k, penalties)."""
+        """Return alpha / (eigenvalue + alpha), the unexplained share of each direction: (k, penalties)."""
         return np.asarray(alphas / (self.values[:, None] + alphas))
 
 
 def candidate_penalties(spectrum: RidgeSpectrum) -> Array:
-    """Penalties from hardly any to nearly all, spaced evenly on a logarithmic scale."""
+    """Return candidate penalties in ascending order, evenly spaced on a logarithmic scale."""
     largest = float(spectrum.values.max(initial=0.0)) or 1.0
     felt = UNFELT * float(spectrum.values.min(initial=largest)) / largest
     decades = np.log10(LARGEST / max(SMALLEST, felt if felt < LARGEST else 0.0))
@@ -79,10 +84,10 @@ def candidate_penalties(spectrum: RidgeSpectrum) -> Array:
 
 
 def index_of_least(spectrum: RidgeSpectrum, alphas: Array, errors: Array) -> int:
-    """Where the error is least, of penalties in ascending order; NaN counts as the largest error of all.
+    """Return the index of the least error, for penalties in ascending order; NaN counts as the largest error.
 
-    Of penalties whose errors differ by no more than rounding it is the largest: of rows that say nothing about each
-    other all errors are equal, and rounding, which depends on the order of the rows, must not choose among them.
+    Among penalties whose errors differ by rounding only, the largest is chosen: for unrelated rows all errors are
+    equal, and the choice must not depend on rounding, which depends on the order of the rows.
     """
     errors = np.where(np.isnan(errors), np.inf, errors)
     rounding = ROUNDING_OF_SUMS + ROUNDING * float(spectrum.values.max(initial=0.0)) / alphas
@@ -94,9 +99,9 @@ def index_of_least(spectrum: RidgeSpectrum, alphas: Array, errors: Array) -> int
 def decompose(
     rows: LeastSquaresRows, *, intercept: bool, stable: bool = False, smallest: float = np.inf
 ) -> RidgeSpectrum:
-    """The spectrum of X; by an orthogonal factorisation if it has to be `stable`.
+    """Return the spectrum of X, by an orthogonal factorisation if `stable`.
 
-    It has to where the `smallest` penalty is too small to hide the rounding errors of XᵀX.
+    It is also used if the `smallest` penalty is too small to hide the rounding errors of XᵀX.
     """
     n, d = rows.shape
     with np.errstate(over="ignore", invalid="ignore"):
@@ -111,7 +116,7 @@ def decompose(
 
 @dataclass(frozen=True, eq=False)
 class TallSpectrum(RidgeSpectrum):
-    """By the columns: XᵀX = axes · values · axesᵀ."""
+    """The spectrum by columns: XᵀX = axes · values · axesᵀ."""
 
     rows: LeastSquaresRows
     mean: tuple[Array, Array]
@@ -119,13 +124,13 @@ class TallSpectrum(RidgeSpectrum):
     axes: Array  # (columns, k)
     values: Array
     along: Array  # (k, targets): axesᵀ Xᵀ y
-    rest: Array  # (targets,): squares that no coefficients explain
+    rest: Array  # (targets,): residual squares without a penalty
     intercept: bool
-    #: what it was found from, unless by an orthogonal factorisation
+    #: statistic of the rows, unless the spectrum is from an orthogonal factorisation
     sums: NormalEquations | None = None
 
     def resolves(self, smallest: float) -> bool:
-        """Whether rounding of the eigenvalues is small beside them and the smallest penalty."""
+        """Return whether rounding errors are small compared with the eigenvalues plus the smallest penalty."""
         return bool((self.values + smallest > RESOLVED * self.values.max(initial=0.0)).all())
 
     def errors(self, alphas: Array, use: Callable[[LeaveOneOutErrors], A]) -> Iterator[A]:
@@ -137,7 +142,7 @@ class TallSpectrum(RidgeSpectrum):
 
         def of_tile(rows: slice) -> A:
             X, Y, weight = self.rows.batch(rows)
-            x = _subtract_mean(dense(X), self.mean[0], weight)
+            x = _subtract_mean(to_dense(X), self.mean[0], weight)
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
                 left = self._left(x @ self.axes, inverse, weight)
                 error = (x @ coefficients).reshape(len(x), targets, -1)
@@ -153,8 +158,8 @@ class TallSpectrum(RidgeSpectrum):
             yield from answers
 
     def _left(self, Z: Array, inverse: Array, weight: Array | None) -> Array:
-        """1 − h of rows whose coordinates along the axes are Z, which are used up."""
-        if weight is not None:  # before they are squared: of numbers about 1e160 the squares alone are beyond float64
+        """Return 1 − h of rows with the coordinates Z along the axes; Z is overwritten."""
+        if weight is not None:  # before squaring: squares of numbers about 1e160 overflow without the weights
             Z *= np.sqrt(weight)[:, None]
         own = np.square(Z, out=Z) @ inverse
         if self.intercept:
@@ -165,7 +170,7 @@ class TallSpectrum(RidgeSpectrum):
     def generalised(self, alphas: Array) -> Array:
         n = self.rows.heavy
         shrunk = self.shrunk(alphas)
-        # what lies along a direction without variation is rounding
+        # components along directions without variation are rounding
         explained = np.divide(
             self.along**2, self.values[:, None], out=np.zeros_like(self.along), where=self.values[:, None] > 0
         )
@@ -175,7 +180,7 @@ class TallSpectrum(RidgeSpectrum):
 
 
 def _spectrum_from_sums(rows: LeastSquaresRows, intercept: bool) -> TallSpectrum | None:
-    """None where squares are not finite, though values may be."""
+    """Return the spectrum of XᵀX; None if squares overflow."""
     sums = rows.summarised(NormalEquations)
     if not sums.finite:
         return None
@@ -206,7 +211,7 @@ def _spectrum_from_triangle(rows: LeastSquaresRows, intercept: bool) -> TallSpec
 
 @dataclass(frozen=True, eq=False)
 class WideSpectrum(RidgeSpectrum):
-    """By the rows: X Xᵀ = vectors · values · vectorsᵀ, on what is orthogonal to √weight where there is an intercept."""
+    """The spectrum by rows: X Xᵀ = vectors · values · vectorsᵀ, orthogonal to √weight if there is an intercept."""
 
     rows: LeastSquaresRows
     wide: WideLeastSquares
@@ -220,7 +225,7 @@ class WideSpectrum(RidgeSpectrum):
         with blas_for(len(wide.y)):
             if stable:
                 whole = wide.whole() if turn is None else turn.reduced(wide.whole())
-                vectors, singular, _ = np.linalg.svd(_check_finite(triangle(whole.T)).T)
+                vectors, singular, _ = np.linalg.svd(_check_finite(factorize(whole.T)).T)
                 values = _check_finite(singular**2)
             else:
                 kernel = _check_finite(wide.kernel())
@@ -228,7 +233,7 @@ class WideSpectrum(RidgeSpectrum):
         return cls(rows, wide, vectors if turn is None else turn.restored(vectors), np.maximum(values, 0.0))
 
     def _dual(self, alphas: Array) -> tuple[Array, Array]:
-        """alpha · (X Xᵀ + alpha)⁻¹ y, (rows, targets, penalties), and the diagonal of alpha · (…)⁻¹."""
+        """Return D y, (rows, targets, penalties), and the diagonal of D = alpha · (X Xᵀ + alpha)⁻¹."""
         shrunk = self.shrunk(alphas)
         along = self.vectors.T @ self.wide.y
         residual = np.tensordot(self.vectors, along[:, :, None] * shrunk[:, None, :], axes=1)
@@ -246,11 +251,11 @@ class WideSpectrum(RidgeSpectrum):
             kept = residual / left[:, None, :] / self.wide.root[:, :, None]
         if len(kept) == len(self.rows):
             return np.asarray(kept)
-        assert self.rows.weight is not None  # or no row would have been left out
+        assert self.rows.weight is not None  # else no row would be missing
         heavy = self.rows.weight > 0
         errors = np.empty((len(self.rows), *kept.shape[1:]))
         errors[heavy] = kept
-        X, Y = dense(self.rows.X[~heavy]), self.rows.Y[~heavy]
+        X, Y = to_dense(self.rows.X[~heavy]), self.rows.Y[~heavy]
         for position, alpha in enumerate(alphas):
             w = self.wide.transposed_times(residual[:, :, position] / alpha)
             with np.errstate(over="ignore", invalid="ignore"):
@@ -264,7 +269,7 @@ class WideSpectrum(RidgeSpectrum):
 
 
 def _subtract_mean(rows: Array, mean: Array, weight: Array | None) -> Array:
-    """Rows less their mean, which tiny weights may have kept finite where differences are not."""
+    """Return rows − mean; raise `NonFiniteError` if a difference of a row with positive weight overflows."""
     try:
         with np.errstate(over="raise"):
             return np.asarray(rows - mean)
@@ -277,7 +282,7 @@ def _subtract_mean(rows: Array, mean: Array, weight: Array | None) -> Array:
 
 
 def _check_finite(square: Array) -> Array:
-    """A matrix that can be decomposed; LAPACK knows no infinity."""
+    """Return the matrix; raise `NonFiniteError` if an entry is not finite, which LAPACK does not support."""
     if not np.isfinite(square).all():
         raise NonFiniteError(NOT_FINITE)
     return square
@@ -285,21 +290,21 @@ def _check_finite(square: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class HouseholderReflection:
-    """The Householder reflection that takes a direction to the first axis: I − u uᵀ."""
+    """The Householder reflection I − u uᵀ that maps a direction to the first axis."""
 
     u: Array
 
     @classmethod
     def of(cls, direction: Array) -> HouseholderReflection:
         u = direction / np.linalg.norm(direction)
-        u[0] += 1.0  # the direction has no negative entries, so that nothing cancels
+        u[0] += 1.0  # entries of the direction are nonnegative, so that nothing cancels
         return cls(u * np.sqrt(2) / np.linalg.norm(u))
 
     def reduced(self, matrix: Array) -> Array:
-        """The reflected matrix without its first row."""
+        """Return the reflected matrix without its first row."""
         return np.asarray((matrix - self.u[:, None] * (self.u @ matrix))[1:])
 
     def restored(self, matrix: Array) -> Array:
-        """Back again, with the first row 0."""
+        """Return the inverse reflection of the matrix with a first row of 0."""
         padded = np.concatenate([np.zeros((1, matrix.shape[1])), matrix])
         return np.asarray(padded - self.u[:, None] * (self.u @ padded))

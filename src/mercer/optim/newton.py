@@ -1,12 +1,16 @@
-"""Newton's method that computes few Hessians: from a fit to a sample, with stale curvature corrected on the way.
+"""Newton's method with few Hessians: it starts at the fit to a sample, and corrects an old Hessian by gradients.
 
-A pass over the data for the gradient costs a fraction of one for the Hessian. So the Hessian of a sample, or of an
-earlier point, is kept while it serves, and corrected by what the gradients tell of it (Nocedal's two-loop recursion,
-started from the factorised Hessian); when a step no longer shortens the gradient as it should, it is computed anew.
-Steps are halved until the objective falls by a portion of what the slope promises (Armijo).
+A pass over the data for the gradient costs a fraction of one for the Hessian. The algorithm:
 
-The length of the gradient is measured by the curvature itself, λ = √(gᵀH⁻¹g): λ²/2 is the distance to the minimum
-of the objective, λ the distance to the minimiser in standard errors (for dispersion one).
+1. Fit a sample of the rows, and begin at its minimiser with its Hessian H, scaled to all rows.
+2. Step s = −H⁻¹g with the last computed H, corrected by the changes of the gradient since then (Nocedal's two-loop
+   recursion, started from the factorised Hessian).
+3. Halve s until the objective falls by a portion of what the slope predicts (Armijo's condition).
+4. Compute H anew where a step no longer shortens the gradient as it should.
+5. Stop where λ = √(gᵀH⁻¹g) / √φ is at most the tolerance, by the Hessian itself (`NewtonDescent._has_converged`).
+
+λ²/2 is the distance to the minimum of the objective, λ the distance to the minimiser in standard errors (for dispersion
+φ = 1).
 """
 
 from __future__ import annotations
@@ -21,26 +25,30 @@ from mercer.optim.certificate import Certificate, Progress, Solution, gradient_c
 from mercer.optim.curvature import Curvature
 from mercer.optim.krylov import newton_direction
 from mercer.optim.problem import Problem, RowSlopes, Slope, evaluate
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
+#: distance to the optimum, in standard errors
 TOLERANCE = 1e-8
+#: Newton steps
 MOST_STEPS = 100
-#: a sample has this share of the rows, and at least so many rows per column and in all
+#: share of the rows in a sample
 SAMPLE_SHARE = 1 / 16
+#: smallest number of sampled rows per column
 SAMPLE_PER_COLUMN = 100
+#: smallest number of sampled rows
 SMALLEST_SAMPLE = 10_000
-#: rows from which on a sample is itself begun at the fit to a sample
+#: rows from which on the fit to a sample begins at the fit to a smaller sample
 NESTED = 250_000
-#: how closely a sample is fitted, in standard errors of its own
+#: tolerance for a sample, in its own standard errors
 SAMPLE_TOLERANCE = 1e-2
 #: rows below which a gradient costs as much as a Hessian
 ALWAYS_HESSIAN = 5_000
 #: columns up to which reading rows of a source takes longer than their Hessian
 STREAMED_HESSIAN = 300
-#: a step that leaves more than this share of the gradient was made with a Hessian that no longer serves
+#: a step that leaves more than this share of the gradient was made with an outdated Hessian
 POOR_STEP = 0.2
-#: pairs of steps and changes of the gradient that correct a stale Hessian
+#: pairs of steps and changes of the gradient that correct an old Hessian
 MEMORY = 8
 MOST_HALVINGS = 40
 #: halvings from which on each is followed by three more: gradients of e²⁰⁰ lead too far by as much
@@ -49,17 +57,24 @@ COARSE = 10
 DECREASE = 1e-4
 #: halvings of a step by the expected Hessian after which it is replaced by one that bounds the Hessian from above
 FEW_HALVINGS = 6
-#: a step by that bound that lowers the objective by this portion of what its slope promises is doubled: 0.5 is what a
-#: quadratic has, and an exponential more
-NEARLY_STRAIGHT, MOST_DOUBLINGS = 0.6, 12
-#: an objective that has fallen to less than this portion is seen from another place
+#: a step by that bound is doubled if the objective falls by this portion of its linear prediction: a quadratic falls by
+#: 0.5, an exponential by more
+NEARLY_STRAIGHT = 0.6
+#: doublings of such a step
+MOST_DOUBLINGS = 12
+#: after a fall of the objective below this portion, corrections from earlier points are dropped
 LARGE_FALL = 0.9
-#: the Hessian that is not the expected one is solved to this portion, in so many products
-ROUGHLY, MOST_PRODUCTS = 0.1, 100
-#: an objective that is higher by this portion is not higher
+#: relative error of a step by the observed Hessian that is found by its products
+ROUGHLY = 0.1
+#: products with the observed Hessian for such a step
+MOST_PRODUCTS = 100
+#: a rise of the objective by this portion is rounding
 ROUNDING = 1e-13
-EPSILON, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
-#: steps in a row that neither lower the objective nor all together halve the gradient: rounding is all that is left
+#: rounding error of float64
+EPSILON = float(np.finfo(float).eps)
+#: smallest normal number of float64
+TINY = float(np.finfo(float).tiny)
+#: consecutive steps that neither lower the objective nor together halve the gradient: only rounding is left
 MOST_IN_VAIN = 5
 
 
@@ -78,25 +93,25 @@ def solve(
     problem : Problem
         Its penalty must have no absolute values.
     start : array, optional
-        Where to begin; by default at the minimiser of a sample of the rows.
+        Initial coefficients; the minimiser of a sample of the rows by default.
     tolerance : float
-        How small λ has to become, in standard errors.
+        Upper bound for λ, in standard errors.
     most_steps : int
-        Steps after which to give up; the certificate then does not hold.
+        Maximum number of steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and λ.
 
     Returns
     -------
     solution : Solution
-        `value` are the working coefficients; `trace` has the objective after each step.
+        `value` has the working coefficients; `trace` has the objective after each step.
 
     Raises
     ------
     FitInterrupted
         On Ctrl-C, with the best solution so far.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # of numbers beyond float64, whose certificate is NaN
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow leads to a certificate of NaN
         descent = NewtonDescent(problem, start, tolerance, progress)
         with keep_on_interrupt(descent.solution):
             descent.run(most_steps)
@@ -105,14 +120,14 @@ def solve(
 
 @dataclass(frozen=True, eq=False)
 class NewtonSample:
-    """Coefficients that fit a sample of the rows, and the curvature there, blown up to all rows."""
+    """Coefficients that fit a sample of the rows, and the curvature there, scaled to all rows."""
 
     w: Array
     curvature: Curvature
 
 
 def sample_start(problem: Problem, tolerance: float = SAMPLE_TOLERANCE) -> NewtonSample | None:
-    """The fit to evenly spaced rows; None where the data are too few to gain by it."""
+    """Fit evenly spaced rows; return None if there are too few rows to gain by it."""
     n = len(problem.observations)
     rows = max(SMALLEST_SAMPLE, SAMPLE_PER_COLUMN * problem.n_columns, int(SAMPLE_SHARE * n))
     some = problem.observations.some(rows, of=4)
@@ -122,38 +137,38 @@ def sample_start(problem: Problem, tolerance: float = SAMPLE_TOLERANCE) -> Newto
     tolerance = tolerance if share < 1 else TOLERANCE
     descent = NewtonDescent(problem.on(some), None if len(some) >= NESTED else problem.start(), tolerance, None)
     descent.run(MOST_STEPS)
-    if not (descent.arrived and (descent.fresh or descent.refresh())):
-        return None  # separable or otherwise at odds: let all rows speak
+    if not (descent.is_short and (descent.is_fresh or descent.refresh())):
+        return None  # the sample has no minimum, perhaps being separable
     return NewtonSample(descent.w, descent.curvature.scaled_by(1 / share))
 
 
 def is_hessian_cheap(problem: Problem) -> bool:
-    """Whether a Hessian costs no more than the look at the rows that it takes."""
+    """Return whether a Hessian costs no more than the pass over the rows that it takes."""
     if problem.observations.streamed:
         return problem.n_columns <= STREAMED_HESSIAN
     return len(problem.observations) < ALWAYS_HESSIAN
 
 
 class NewtonDescent:
-    """Steps down from a start, one at a time, and the best point so far."""
+    """Newton steps from a start; the last point is the best so far."""
 
     def __init__(self, problem: Problem, start: Array | None, tolerance: float, progress: Progress | None) -> None:
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
         self._cheap = not is_hessian_cheap(problem)
         self._bounding = self._measured = False
-        # a Hessian that is only expected may be off by a factor however near the optimum: what steps tell of it is kept
+        # an expected Hessian may be wrong by a factor even near the optimum: corrections by steps are kept
         self._expected = not getattr(problem, "exact_hessian", True)
         sample = sample_start(problem) if start is None else None
         self._model = CorrectedHessian(Curvature.of(np.eye(problem.n_columns)) if sample is None else sample.curvature)
         begin = problem.start() if start is None else np.array(start, dtype=float)
         self.w = begin if sample is None else sample.w
-        # a direction in which no row of the sample moves can only be judged by all rows
+        # a direction without curvature in the sample needs the Hessian of all rows
         known = sample is not None and sample.curvature.definite
         self._arrive(self._slope(self.w, GRADIENT if known and self._cheap else HESSIAN))
         self.trace = [self.here.value]
 
     def _slope(self, w: Array, order: int) -> Slope:
-        """The problem at `w`; its Hessian is a bound where expected Hessians have led too far."""
+        """Evaluate the problem at `w`; the Hessian is an upper bound after steps by the expected one were too long."""
         if not (self._bounding and order == HESSIAN):
             return evaluate(self._problem, w, order)
         here = evaluate(self._problem, w, GRADIENT)
@@ -161,10 +176,10 @@ class NewtonDescent:
         return here._replace(hessian=rows.hessian(rows.bound))
 
     def _arrive(self, here: Slope) -> None:
-        """Make `here` the present point, and if it has a Hessian forget about older ones."""
+        """Make `here` the present point; its Hessian, if it has one, replaces older ones."""
         self.here, self._measured = here, False
-        self.fresh = bool(here.hessian.size and np.isfinite(here.hessian).all())
-        if self.fresh:
+        self.is_fresh = bool(here.hessian.size and np.isfinite(here.hessian).all())
+        if self.is_fresh:
             self._model = CorrectedHessian(Curvature.of(here.hessian), self._model if self._expected else None)
         with np.errstate(over="ignore", invalid="ignore"):  # where there is next to no curvature
             self._step = self._model.step(here.gradient)
@@ -173,34 +188,41 @@ class NewtonDescent:
 
     @property
     def curvature(self) -> Curvature:
-        """The Hessian in use: that of the present point if `fresh`."""
+        """Return the Hessian in use: that of the present point if `is_fresh`."""
         return self._model.curvature
 
     @property
-    def arrived(self) -> bool:
+    def is_short(self) -> bool:
+        """Whether the gradient is short enough by the Hessian in use."""
         return self.length <= self._tolerance
 
     def run(self, most_steps: int) -> None:
-        """Step down until there, or until there is no way down; an objective that is not finite has none."""
-        if not np.isfinite(self.here.value + self.length):  # rows without weight spoil the gradient alone
+        """Step until the gradient is short enough or no step lowers the objective; do nothing if it is not finite."""
+        if not np.isfinite(
+            self.here.value + self.length
+        ):  # non-finite rows without weight make only the gradient non-finite
             return
-        headway = StallMonitor(self.length)
+        monitor = StallMonitor(self.length)
         for number in range(1, most_steps + 1):
-            if self._confirmed() or headway.none or not (self._advance() or self.refresh() or self._advance_truly()):
+            if (
+                self._has_converged()
+                or monitor.is_stalled
+                or not (self._advance() or self.refresh() or self._advance_truly())
+            ):
                 break
-            headway.note(self.trace[-1], self.here.value, self.length)
+            monitor.note(self.trace[-1], self.here.value, self.length)
             self.trace.append(self.here.value)
             if self._progress is not None:
                 self._progress(number, self.here.value, self.length)
-        self._confirmed()
+        self._has_converged()
 
-    def _confirmed(self) -> bool:
-        """Whether it has arrived by the Hessian itself, too, where it may be another one than that in use.
+    def _has_converged(self) -> bool:
+        """Return whether the gradient is short enough, also by the observed Hessian if that in use is another one.
 
-        Rows that fit badly may have next to no curvature, however much is expected of them; and where curvatures are
-        too far apart for float64, the inverse of the Hessian leaves out directions that the gradient has a part in.
+        Rows that fit badly may have almost no observed curvature, whatever the expected one is; and if curvatures are
+        too far apart for float64, the inverse of the Hessian leaves out directions in which the gradient has a part.
         """
-        if self.arrived and not self._measured and self._problem.is_convex:
+        if self.is_short and not self._measured and self._problem.is_convex:
             if self._expected:
                 self._measure_truly()
             elif not self.curvature.definite and hasattr(self._problem, "row_slopes"):
@@ -208,17 +230,17 @@ class NewtonDescent:
                 missed = self.curvature.missed(self.here.gradient, rounding)
                 self.length = max(self.length, missed / self._problem.unit(self.here.value))
             self._measured = True
-        return self.arrived
+        return self.is_short
 
     def _measure_truly(self) -> None:
-        """The step and the length of the gradient by the Hessian itself.
+        """Compute the step and the length of the gradient by the observed Hessian.
 
-        It is formed where that costs little, or where its products would not do: conjugate gradients need a Hessian
-        in use that is close to it.
+        It is formed where that is cheap, or where conjugate gradients would not converge: they need a Hessian in use
+        that is close to it.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             rows = self._problem.row_slopes(self.w)
-            by_products = self._cheap and self.curvature.definite and not rows.far_apart
+            by_products = self._cheap and self.curvature.definite and not rows.is_far_apart
             formed = None if by_products else rows.length(self.here.gradient)
             if formed is None:
                 length, self._step = self._measured_by_products(rows)
@@ -227,7 +249,7 @@ class NewtonDescent:
         self.length = length / self._problem.unit(self.here.value)
 
     def _measured_by_products(self, rows: RowSlopes) -> tuple[float, Array]:
-        """The same by conjugate gradients, whose first direction is the step by the Hessian in use."""
+        """Return length and step by conjugate gradients, preconditioned by the Hessian in use."""
         step = newton_direction(
             lambda v, _: rows.product(v),
             self.curvature.solve,
@@ -240,22 +262,20 @@ class NewtonDescent:
         return float(np.sqrt(abs(self.here.gradient @ step.value) + step.left)), step.value
 
     def _advance_truly(self) -> bool:
-        """A step by a bound of the Hessian, or by the Hessian itself, where the expected Hessian does not lead down."""
+        """Take a step by a bound of the Hessian, or by the observed one, if the expected one does not lead down."""
         if not (self._expected and self._problem.is_convex):
             return False
         if not self._bounding and not self._problem.observations.streamed:
             self._bounding, self._cheap = True, False
-            self._model = CorrectedHessian(
-                self._model.curvature
-            )  # what steps of the expected Hessian tell does not correct it
+            self._model = CorrectedHessian(self._model.curvature)  # corrections of the expected Hessian do not apply
             self._arrive(self._slope(self.w, HESSIAN))
-            if self.fresh and self._advance():
+            if self.is_fresh and self._advance():
                 return True
         self._measure_truly()
         return self._advance()
 
     def _advance(self) -> bool:
-        """One step, halved until the objective falls enough; False if it never does."""
+        """Take one step, halved until the objective falls enough; return False if it never does."""
         before, length = self.here, self.length
         slope = max(0.0, -float(before.gradient @ self._step))
         rounding = ROUNDING * abs(before.value)
@@ -272,17 +292,17 @@ class NewtonDescent:
         if self._bounding and not halvings and before.value - there.value > NEARLY_STRAIGHT * slope > rounding:
             step, there = self._prolonged(step, there, slope)
         self.w = self.w + step
-        if self._bounding and there.value < LARGE_FALL * before.value:  # what steps from so far away told is no longer true
+        if self._bounding and there.value < LARGE_FALL * before.value:  # corrections from far away do not apply
             self._model = CorrectedHessian(self.curvature)
         else:
             self._model.remember(step, there.gradient - before.gradient)
         self._arrive(there)
-        if not self.fresh and not self.arrived and (halvings or self._bounding or self.length > POOR_STEP * length):
+        if not self.is_fresh and not self.is_short and (halvings or self._bounding or self.length > POOR_STEP * length):
             self.refresh()
         return True
 
     def _prolonged(self, step: Array, there: Slope, slope: float) -> tuple[Array, Slope]:
-        """The step doubled for as long as the objective falls almost as its slope says."""
+        """Double the step while the objective falls almost as its slope predicts."""
         for doublings in range(1, MOST_DOUBLINGS + 1):
             farther = evaluate(self._problem, self.w + 2 * step, GRADIENT)
             fallen = self.here.value - farther.value
@@ -294,8 +314,8 @@ class NewtonDescent:
         return step, there
 
     def refresh(self) -> bool:
-        """Compute the Hessian of this point; False if it is the one in use already."""
-        if self.fresh:
+        """Compute the Hessian of this point; return False if it is in use already."""
+        if self.is_fresh:
             return False
         self._arrive(self._slope(self.w, HESSIAN))
         return True
@@ -304,9 +324,9 @@ class NewtonDescent:
         return Solution(self.w, self._certificate(), tuple(self.trace))
 
     def _certificate(self) -> Certificate:
-        how, value = f"√(gᵀH⁻¹g), after {counted(len(self.trace) - 1, 'Newton step')}", self.here.value
+        how, value = f"√(gᵀH⁻¹g), after {format_count(len(self.trace) - 1, 'Newton step')}", self.here.value
         with np.errstate(over="ignore", invalid="ignore"):
-            # slopes are known to the rounding of η and of the losses, and the objective to its own
+            # slopes have the rounding error of η and of the losses, the objective its own
             rounded = EPSILON * np.hypot(self.curvature.norm(self.w), np.sqrt(2 * abs(value)))
             fall = 0.5 * (self.length * self._problem.unit(value) + rounded) ** 2 + EPSILON * abs(value)
         return gradient_certificate(
@@ -315,15 +335,15 @@ class NewtonDescent:
 
 
 class StallMonitor:
-    """Whether steps still lead anywhere, or rounding is all that is left."""
+    """Detection of descents that have stalled, since only rounding is left."""
 
     def __init__(self, length: float) -> None:
         self._shortest, self._lowest, self._in_vain = length, np.inf, 0
 
     def note(self, before: float, value: float, length: float) -> None:
-        """A step has led from one value of the objective to another, and to a gradient of this length.
+        """Note a step from one value of the objective to another, and the length of the gradient after it.
 
-        What counts is the lowest value yet: one that rounding lets rise and fall again, by turns, leads nowhere.
+        Progress is a fall below the lowest value so far: rounding may let the objective rise and fall by turns.
         """
         lowest = min(self._lowest, before)
         self._lowest = min(lowest, value)
@@ -333,24 +353,25 @@ class StallMonitor:
             self._in_vain += 1
 
     @property
-    def none(self) -> bool:
+    def is_stalled(self) -> bool:
+        """Whether the last steps made no progress."""
         return self._in_vain >= MOST_IN_VAIN
 
 
 class CorrectedHessian:
-    """H⁻¹ g for a Hessian that was computed once, corrected by the steps since then (L-BFGS)."""
+    """A Hessian that was computed once, corrected by the steps since then (L-BFGS)."""
 
     def __init__(self, curvature: Curvature, before: CorrectedHessian | None = None) -> None:
         self.curvature = curvature
         self._memory: deque[tuple[Array, Array]] = deque(maxlen=MEMORY) if before is None else before._memory
 
     def remember(self, step: Array, change: Array) -> None:
-        """What a step did to the gradient."""
+        """Remember a step and the change of the gradient, if the curvature along it is positive."""
         if step @ change > 0:
             self._memory.append((step, change))
 
     def step(self, gradient: Array) -> Array:
-        """−H⁻¹ g, by the two-loop recursion."""
+        """Return −H⁻¹ g by the two-loop recursion."""
         q, shares = np.array(gradient), []
         for step, change in reversed(self._memory):
             shares.append((step @ q) / (step @ change))

@@ -1,4 +1,4 @@
-"""Least squares with coefficients that may not be negative."""
+"""Least squares with nonnegative coefficients."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.linear_fit import NOT_FINITE, TOLERANCE, LinearFit, check_representable
 from mercer.stats.normal_equations import RFactor
 
-#: how the coefficients were found
+#: path of coefficients by the active set method
 ACTIVE_SET = "active set (NNLS) on the triangle of X"
+#: path of coefficients for which that took too many steps
 BOUNDED = f"{ACTIVE_SET}, which took too many steps, then L-BFGS-B"
 
 
@@ -23,15 +24,16 @@ def nonnegative_least_squares(
 ) -> Solution:
     """Minimise Σ weight (y − X w − b)² + alpha ‖w‖² over w ≥ 0, for each target; see `least_squares`.
 
-    By the active set method of Lawson and Hanson on the triangle of X, which knows as much as X; where that takes more
-    than `most_steps`, as many steps of L-BFGS-B, and the certificate says how far they got.
+    The active set method of Lawson and Hanson is applied to the triangle R of X, since ‖X w − y‖ and ‖R w − z‖ differ
+    by a constant. If it needs more than `most_steps`, as many steps of L-BFGS-B replace it, and the certificate has the
+    remaining violation.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow raises an error below
         A, y, mean, rounding = _reduce_rows(rows, intercept)
         size, largest = lengths(A), np.abs(y).max(axis=0, initial=0.0)
         if not (np.isfinite(size).all() and np.isfinite(largest).all()):
             raise NonFiniteError(NOT_FINITE)
-        # numbers that have lost their digits, and no reciprocals
+        # lengths of subnormal numbers, which have few digits and no reciprocals, count as 0
         size = np.where(size <= np.maximum(rounding, np.finfo(float).tiny), 0.0, size)
         A = np.where(size > 0, A, 0.0)
         w, worst, path = np.empty((A.shape[1], rows.targets)), 0.0, ACTIVE_SET
@@ -50,9 +52,9 @@ def nonnegative_least_squares(
 
 
 def _scale_to_unit_length(A: Array, size: Array, strength: float) -> tuple[Array, Array]:
-    """The columns of A, whose lengths are `size`, each above its share of the penalty; and what they were divided by.
+    """Return the columns of A with the rows √strength of the penalty below, scaled to length 1, and their lengths.
 
-    One whose length is below all numbers that have a reciprocal is left as it is.
+    `size` has the lengths of the columns of A. A column whose length has no reciprocal is not scaled.
     """
     unit = np.hypot(size, np.sqrt(strength))
     unit = np.where(unit < np.finfo(float).tiny, 1.0, unit)
@@ -60,7 +62,7 @@ def _scale_to_unit_length(A: Array, size: Array, strength: float) -> tuple[Array
 
 
 def _reduce_rows(rows: LeastSquaresRows, intercept: bool) -> tuple[Array, Array, tuple[Array, Array], Array]:
-    """A matrix and targets with the same least squares, and few rows; the means, and lengths that are rounding."""
+    """Return a matrix and targets with few rows and the same solution, the means, and the lengths that are rounding."""
     n, d = rows.shape
     if n <= d:
         wide = WideLeastSquares.of(rows, intercept=intercept)
@@ -74,7 +76,7 @@ def _reduce_rows(rows: LeastSquaresRows, intercept: bool) -> tuple[Array, Array,
 
 
 def _solve_target(A: Array, y: Array, most_steps: int | None) -> tuple[Array, str]:
-    """The coefficients of columns of unit length, and how they were found."""
+    """Return the coefficients for columns of unit length, and the path."""
     try:
         return np.asarray(optimize.nnls(A, y, maxiter=most_steps)[0]), ACTIVE_SET
     except RuntimeError:  # too many steps
@@ -89,7 +91,7 @@ def _solve_target(A: Array, y: Array, most_steps: int | None) -> tuple[Array, st
 
 
 def _largest_violation(A: Array, y: Array, w: Array) -> float:
-    """Columns of A have unit length: a gradient is a part of y."""
+    """Return the largest violation of optimality as a portion of ‖y‖, for columns of unit length."""
     gradient = A.T @ (y - A @ w)
     wrong = np.where(w > 0, np.abs(gradient), np.maximum(gradient, 0.0))
     return float(np.max(wrong, initial=0.0) / (np.linalg.norm(y) or 1.0))

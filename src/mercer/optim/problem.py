@@ -1,4 +1,4 @@
-"""Where to begin where not every η has a mean: a start from which each row has one."""
+"""Problems with one linear predictor: weighted losses of observations plus a penalty, and a feasible start."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from mercer.matrices import Observations
 from mercer.optim.curvature import Curvature
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS, QuadraticExpansion
 
-# What there is to minimise: weighted losses of observations, plus a penalty of the coefficients.
-
 Q = TypeVar("Q", bound=Any)
-#: a matrix that is known by its products
+#: v ↦ A v
 Product = Callable[[Array], Array]
 
 #: a dispersion below this portion of the spread of the responses is rounding
 EXACT = 1e-12
-#: rows that tell the spread of the responses well enough
+#: rows from which the spread of the responses is estimated
 SOME_ROWS = 1000
-#: observed curvatures of rows this many times the expected ones, or the reverse in all, are far apart
-LARGEST_RATIO, LARGEST_RATIO_IN_ALL = 1e8, 1e4
-#: the same of the rows of one Hessian: with fewer digits it is not known in all directions
+#: ratio of the observed to the expected curvature of a row from which on the two are far apart
+LARGEST_RATIO = 1e8
+#: ratio of their sums, or its inverse, from which on the two are far apart
+LARGEST_RATIO_IN_ALL = 1e4
+#: ratio of the curvatures of two rows below which sums lose the digits of the smaller one
 SMALLEST_RATIO = 1e-10
-#: columns up to which a Hessian is formed for that reason
+#: columns up to which a Hessian is formed because its products lose digits
 MOST_FORMED = 1000
-#: of a gradient, as a portion of the sum of the sizes of what is added up in it
+#: rounding error of a gradient, as a portion of the sum of the sizes of its terms
 GRADIENT_ROUNDING = 64 * float(np.finfo(float).eps)
 
 
 class Slope(NamedTuple):
-    """The objective at a point, with its gradient and Hessian (empty if not asked for)."""
+    """The objective at a point, with its gradient and Hessian (empty if not computed)."""
 
     value: float
     gradient: Array
@@ -49,7 +49,7 @@ class Slope(NamedTuple):
 
 
 class Smooth(Protocol):
-    """What can be minimised: a value and a gradient at each point, and products with the Hessian there."""
+    """A smooth objective: value and gradient at each point, and products with the Hessian there."""
 
     @property
     def is_convex(self) -> bool: ...
@@ -64,7 +64,7 @@ class Smooth(Protocol):
 class RowSlopes(NamedTuple):
     """Slope, observed and expected curvature of the loss of each row in memory at a point: arrays or tensors.
 
-    Where the rows are some of a source, `problem` is theirs, and the source has `times` as many.
+    If the rows are a sample of a source, `problem` is that of the sample, and the source has `times` as many rows.
     """
 
     problem: Problem
@@ -76,12 +76,12 @@ class RowSlopes(NamedTuple):
 
     @property
     def bound(self) -> Any:
-        """The larger one of the two curvatures: with it a step ends where what is known of the row still holds."""
+        """Return the larger of the two curvatures, by which a step stays where the quadratic model of the row holds."""
         return like(np.maximum(to_numpy(self.observed), to_numpy(self.expected)), self.observed)
 
     @property
-    def far_apart(self) -> bool:
-        """Whether the expected Hessian is of little use for the observed one."""
+    def is_far_apart(self) -> bool:
+        """Whether the expected Hessian is a poor preconditioner for the observed one."""
         observed, expected = to_numpy(self.observed), to_numpy(self.expected)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             ratio = observed.sum() / expected.sum()
@@ -90,7 +90,7 @@ class RowSlopes(NamedTuple):
 
     @property
     def hides_some(self) -> bool:
-        """Whether rows with a slope have next to no curvature beside others, so that sums lose what they have."""
+        """Whether rows with a slope have so little curvature compared with others that sums lose its digits."""
         observed, sloping = to_numpy(self.observed), to_numpy(self.first) != 0
         return bool((observed[sloping] <= SMALLEST_RATIO * observed.max(initial=0.0)).any())
 
@@ -107,8 +107,8 @@ class RowSlopes(NamedTuple):
     def length(self, gradient: Array) -> tuple[float, Array] | None:
         """Return √(gᵀH⁻¹g) and H⁻¹g for the observed Hessian, formed and factorised.
 
-        Where H has no curvature in a direction of which the gradient has a part, the first is only a lower bound. None
-        where H is beyond float64.
+        If H has no curvature in a direction in which the gradient has a part, the first is only a lower bound. None if
+        H overflows.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             hessian = self.hessian(self.observed)
@@ -122,7 +122,7 @@ class RowSlopes(NamedTuple):
     def gradient_rounding(self) -> Array:
         """Return a bound of the rounding error of each entry of the gradient.
 
-        Σ |first| |x| ≤ √(Σ |first| · Σ |first| x²); shifts may be taken out of the products after they were summed.
+        Σ |first| |x| ≤ √(Σ |first| · Σ |first| x²); shifts may be subtracted from the products after summation.
         """
         design, strengths = self.problem.observations.design, self.problem.strengths
         size = abs(self.first)
@@ -135,11 +135,11 @@ class RowSlopes(NamedTuple):
 
 
 def length_by_rows(problem: Any, w: Array, gradient: Array, length: float) -> float:
-    """Return √(gᵀH⁻¹g) as it was found by products with H, or where these hide a part of H by H itself.
+    """Return √(gᵀH⁻¹g), given its value by products with H, or by H itself where products lose a part of it.
 
-    Products hide what a row has next to others of 1e16 times its curvature.
+    Products lose the curvature of a row next to rows with 1e16 times that curvature.
     """
-    slopes_of = getattr(problem, "row_slopes", None)  # of one predictor
+    slopes_of = getattr(problem, "row_slopes", None)  # problems with one predictor
     if slopes_of is None or not problem.is_convex or problem.n_columns > MOST_FORMED or not np.isfinite(length):
         return length
     rows: RowSlopes = slopes_of(w)
@@ -148,54 +148,53 @@ def length_by_rows(problem: Any, w: Array, gradient: Array, length: float) -> fl
 
 
 def evaluate(problem: Smooth, w: Array, order: int) -> Slope:
-    """The problem at w, which may be so far away that it has no value there."""
+    """Evaluate the problem at w, without warnings if the objective overflows or is undefined there."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return problem.at(w, order)
 
 
 def standard_error(dispersion: float, spread: float, weight: float) -> float:
-    """√φ for responses of that spread and rows of that weight, in which lengths of gradients are measured.
+    """Return √φ for responses of that spread and rows of that weight, the unit for lengths of gradients.
 
-    Responses that are fitted exactly have no noise to compare with, and neither have rows of enormous weight: rounding
-    would never be small enough.
+    φ has a lower bound: with responses that are fitted exactly, or rows of very large weight, rounding errors would
+    never be small compared with the noise.
     """
     return float(np.sqrt(max(dispersion * min(weight, 1.0), EXACT * spread * weight))) or 1.0
 
 
 def reduce_cached(statistic: Q, observations: Observations) -> Q:
-    """`reduce`, which makes no pass over a source for what the last one has told."""
+    """Reduce a statistic over the observations; for a source, reuse the last result if it covers the request."""
     if not observations.streamed:
         return reduce(statistic, observations)
-    seen: list[Any] = observations.seen  # type: ignore[attr-defined]
-    if seen and _covers(seen[-1], statistic):
-        last: Q = seen[-1]
-        return last
-    seen[:] = [reduce(statistic, observations)]
-    made: Q = seen[-1]
-    return made
+    cache: list[Any] = observations.seen  # type: ignore[attr-defined]
+    if not (cache and _covers(cache[-1], statistic)):
+        cache[:] = [reduce(statistic, observations)]
+    result: Q = cache[-1]
+    return result
 
 
-def _covers(last: Any, asked: Any) -> bool:
-    same = type(last) is type(asked) and last.response == asked.response and last.order >= asked.order
-    return same and np.array_equal(last.point, asked.point)
+def _covers(last: Any, requested: Any) -> bool:
+    """Return whether a statistic is of the same response and point, with at least the requested derivatives."""
+    same = type(last) is type(requested) and last.response == requested.response and last.order >= requested.order
+    return same and np.array_equal(last.point, requested.point)
 
 
 def sampled_product(problem: Any, w: Array) -> Product:
-    """Products with the Hessian of the rows at hand of a source."""
+    """Return products with the Hessian, estimated from the rows of a source that are in memory."""
     return product_of_rows(problem, problem.observations.some(len(problem.observations)), w)
 
 
 def product_of_rows(problem: Any, some: Observations, w: Array) -> Product:
-    """Products with the Hessian of some of the rows, times how many more there are."""
+    """Return products with the Hessian, estimated from some of the rows."""
     product, times = problem.on(some).hessian_product(w), len(problem.observations) / len(some)
     return lambda v: times * product(v)
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """min over w of  Σ weight · loss(y, X w + offset) + Σ l1 |w − mean| + ½ Σ l2 (w − mean)², in working coordinates.
+    """Minimise Σ weight · loss(y, X w + offset) + Σ l1 |w − mean| + ½ Σ l2 (w − mean)² over w, in working coordinates.
 
-    `at` has the smooth part only; the absolute values are the proximal solver's.
+    `at` has the smooth part only; the proximal solvers add the absolute values.
     """
 
     observations: Observations
@@ -207,24 +206,24 @@ class Problem:
         return self.observations.design.n_columns
 
     def on(self, some: Observations) -> Self:
-        """The same problem for some of the rows, with their share of the penalty."""
+        """Return the same problem for some of the rows, with their share of the penalty."""
         return replace(self, observations=some, strengths=self.strengths.times(len(some) / len(self.observations)))
 
     @property
     def is_convex(self) -> bool:
-        """Whether a point without a gradient is known to be the minimum; penalties are convex."""
+        """Whether every stationary point is a minimum; penalties are convex."""
         return self.response.is_convex
 
     @property
     def exact_hessian(self) -> bool:
-        """Whether the expected Hessian is the Hessian itself: that of the canonical link."""
+        """Whether the expected Hessian is the observed one, as for the canonical link."""
         return self.response.link == self.response.family.response_link
 
     def start(self) -> Array:
-        """Every coefficient at its prior mean, and the intercept where it is best alone, or the mean has it."""
+        """Return the prior means, with the intercept that is optimal alone, or that of the mean response."""
         w = np.array(self.strengths.mean)
         if self.observations.design.coordinates.intercept:
-            level = self._level_beside_offsets
+            level = self._level_with_offsets
             if not np.isfinite(level):
                 with np.errstate(divide="ignore", invalid="ignore"):
                     mean = self.response.predictor(np.asarray(self.observations.mean_response))
@@ -233,8 +232,8 @@ class Problem:
         return w
 
     @cached_property
-    def _level_beside_offsets(self) -> float:
-        """Where the intercept is best alone, as the largest offsets may decide; of a source, for the rows at hand."""
+    def _level_with_offsets(self) -> float:
+        """Return the optimal intercept without other columns, given offsets; for a source, by its rows in memory."""
         if not self.observations.has_offset:
             return np.nan
         rows: Any = self.observations
@@ -243,11 +242,11 @@ class Problem:
         return self.response.family.row_loss.level(to_numpy(rows.y), to_numpy(rows.offset), weight, self.response.link)
 
     def unit(self, value: float) -> float:
-        """√φ at that value of the objective: what makes lengths of gradients standard errors.
+        """Return √φ at that value of the objective, the unit in which lengths of gradients are standard errors.
 
-        Less where rows weigh less than 1, or responses are spread less than φ says (rates of 1e-9 as a Poisson's):
-        errors of any size would be small beside those standard errors. NaN where the objective is no number, so that
-        no certificate holds there.
+        It is smaller if rows weigh less than 1, or if the responses vary less than φ implies (rates of 1e-9 under a
+        Poisson family): else errors of any size would be small in units of it. It is NaN if the objective is not
+        finite, so that no certificate holds there.
         """
         if not np.isfinite(value):
             return np.nan
@@ -259,14 +258,14 @@ class Problem:
 
     @cached_property
     def _spread(self) -> float:
-        """Mean deviance of some of the rows from their mean."""
+        """Return the mean deviance of a sample of the responses from their mean."""
         y = self.observations.some_responses(SOME_ROWS)
         with np.errstate(all="ignore"):
             spread = float(np.mean(self.response.family.unit_deviance(y, np.full(len(y), y.mean()))))
         return spread if np.isfinite(spread) else 0.0
 
     def at(self, w: Array, order: int = HESSIAN) -> Slope:
-        """The smooth part at `w`: its value, and if `order` says so its gradient and its expected Hessian."""
+        """Evaluate the smooth part at `w`: value, and depending on `order` gradient and expected Hessian."""
         sums = reduce_cached(QuadraticExpansion.at(self.response, w, order), self.observations)
         pull = self.strengths.l2 * (w - self.strengths.mean)
         value = sums.loss + 0.5 * float(pull @ (w - self.strengths.mean))
@@ -275,9 +274,9 @@ class Problem:
         return Slope(value, gradient, hessian)
 
     def row_slopes(self, w: Array) -> RowSlopes:
-        """Slopes and curvatures of the rows in memory at `w`; observed are expected ones where others may be negative.
+        """Return slopes and curvatures of the rows at `w`, for a source those of its rows in memory.
 
-        Of a source, those of the rows at hand.
+        If observed curvatures may be negative, the expected ones replace them.
         """
         if self.observations.streamed:
             some: Any = self.observations.some(len(self.observations))
@@ -292,7 +291,7 @@ class Problem:
         return RowSlopes(self, w, first, observed, expected)
 
     def row_curvatures(self, w: Array) -> Any:
-        """The curvature of the loss of each row in memory, at `w`: where it may be negative, the expected one."""
+        """Return the curvature of the loss of each row in memory at `w`; the expected one if it may be negative."""
         design, y, weight, offset = self.observations.batch(slice(None))
         eta = design.times(w)
         eta = eta if offset is None else eta + offset
@@ -301,27 +300,28 @@ class Problem:
         return self.response.slopes(y, eta, weight).second
 
     def hessian_product(self, w: Array) -> Product:
-        """v ↦ H v at `w`, by `row_curvatures`: H is never formed; of a source, as the rows at hand tell it."""
+        """Return v ↦ H v at `w` without forming H; for a source, estimated from its rows in memory."""
         if self.observations.streamed:
             return sampled_product(self, w)
         design, h = self.observations.design, self.row_curvatures(w)
         return lambda v: design.transposed_times(h * design.times(v)) + self.strengths.l2 * v
 
     def gradient_of_rows(self, w: Array, X: Array, y: Array, weight: Array | None, offset: Array | None) -> Array:
-        """Of few rows, given as a matrix, with their share of the penalty."""
+        """Return the gradient for a few rows, given as a matrix, with their share of the penalty."""
         eta = X @ w
         slopes = self.response.slopes(y, eta if offset is None else eta + offset, weight)
         share = len(X) / len(self.observations)
         return np.asarray(X.T @ slopes.first + share * self.strengths.l2 * (w - self.strengths.mean))
 
 
+#: halvings of the way from a constant mean to the fit that may have no mean in some rows
 MOST_HALVINGS = 30
 
 
 @stored()
 @dataclass(frozen=True)
 class MidwayResponse(Response):
-    """Squares of η − Xw, where η belongs to the mean halfway between y and the mean of all responses."""
+    """Squared losses of η − Xw, where η belongs to the mean halfway between y and the mean of all responses."""
 
     centre: float
 
@@ -337,9 +337,9 @@ class MidwayResponse(Response):
 
 
 def feasible_start(problem: Problem) -> Array:
-    """A start for links such as the inverse, the root, or the identity of a positive mean.
+    """Return a start at which every row has a mean, for links such as the inverse, the root, or the identity.
 
-    The least squares fit to Midway, drawn back towards a constant mean until every row has a mean.
+    It is the least squares fit to `MidwayResponse`, moved towards a constant mean until every row has a mean.
     """
     plain = problem.start()
     fitted = _fit_midway(problem)
@@ -349,7 +349,7 @@ def feasible_start(problem: Problem) -> Array:
             if np.isfinite(problem.at(start, LOSS).value):
                 return start
     if not all(np.isfinite(part).all() for part in (problem.observations.mean_response, fitted)):
-        return plain  # not finite for another reason: for the caller to find
+        return plain  # not finite for another reason, which the caller detects
     raise DegenerateDataError(
         f"no start was found from which every row has a mean under {problem.response.link!r}: the linear predictor "
         "has to be above 0 in all rows. Use link='log', or fit an intercept."

@@ -1,14 +1,18 @@
-"""Proximal Newton: any smooth response with a penalty of absolute values, which makes coefficients exactly their mean.
+"""Proximal Newton: smooth losses with a penalty of absolute values, which sets coefficients exactly to their means.
 
-Each step minimises the quadratic model of the losses plus the penalty itself, by coordinate descent over the columns
-that matter: those whose coefficients are away from their means, and those whose slopes pull harder than the penalty
-holds. Few columns are multiplied with each other once per step; of many sparse ones, each row's slope is kept. Steps
-are halved until the objective does not rise.
+Each step:
 
-How far the objective is from its minimum is bounded by the duality gap, where the loss has a conjugate that is known
-(`_proximal_losses`). `tolerance` is that of `newton`, in standard errors: the shortest subgradient has to be as small.
-Slopes that are λ standard errors off, about λ √n, leave the objective ½ λ² from its minimum, but a gap of λ/√n of the
-objective: that is the gap that has to be reached. For other losses the subgradient has to do alone.
+1. Choose the columns that matter: those whose coefficients differ from their means, and those whose slopes exceed the
+   penalty (`ProximalModel._select_columns`).
+2. Minimise the quadratic model of the losses plus the penalty over these columns, by coordinate descent: with the Gram
+   matrix of few columns, or with the slope of each row for many sparse ones.
+3. Halve the step until the objective does not rise.
+4. Stop if the duality gap and the shortest subgradient are small enough (`ProximalDescent._arrive`).
+
+The duality gap needs a loss whose conjugate is known (`DIVERGENCES`); for other losses the subgradient alone decides.
+`tolerance` is that of `newton`, in standard errors, for the shortest subgradient. Slopes with errors of λ standard
+errors, about λ √n, leave the objective ½ λ² above its minimum, but a gap of λ/√n of the objective: that is the bound
+for the gap.
 """
 
 from __future__ import annotations
@@ -35,20 +39,10 @@ from mercer.optim.duality import GapPenalty, duality_gap, squares_lost
 from mercer.optim.newton import ALWAYS_HESSIAN, MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE
 from mercer.optim.problem import Problem
 from mercer.optim.squared_hinge import SquaredHinge
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 from mercer.stats.quadratic import LOSS
 
-# Losses of rows at a linear predictor, and how much they lose by a share of their slopes: see `duality`.
-#
-# By the definition of the conjugate, D(s) = f(η) − f(η') − f'(η') (η − η') at the η' where f'(η') = s f'(η): Bregman's
-# divergence. For the losses below it is one of Kullback and Leibler's, K(a, b) = a log(a/b) − a + b:
-#
-#     Bernoulli, logit            K(p', p) + K(1 − p', 1 − p)           p' = y + s (p − y)
-#     negative binomial, log      the same of y + r trials              the share of successes is μ/(μ + r)
-#     Poisson, log                K(μ', μ)                              μ' = y + s (μ − y)
-#     gamma, log                  K(z', z) at z = y/μ                   z' = 1 − s (1 − z)
-#
-# and of squared hinge losses it is (1 − s)² (1 − yη)₊², as for least squares.
+# Losses
 
 #: rows that a thread takes at a time
 BLOCK = 1 << 14
@@ -56,13 +50,24 @@ BLOCK = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class ProximalLosses:
-    """Of all rows, as functions of their linear predictors."""
+    """Losses of all rows as functions of their linear predictors η, and their part D(s) of the duality gap.
+
+    By the definition of the conjugate, D(s) = f(η) − f(η') − f'(η') (η − η') at the η' where f'(η') = s f'(η): a
+    Bregman divergence. For the losses below it is that of Kullback and Leibler, K(a, b) = a log(a/b) − a + b:
+
+        Bernoulli, logit            K(p', p) + K(1 − p', 1 − p)           p' = y + s (p − y)
+        negative binomial, log      the same for y + r trials             the share of successes is μ/(μ + r)
+        Poisson, log                K(μ', μ)                              μ' = y + s (μ − y)
+        gamma, log                  K(z', z) at z = y/μ                   z' = 1 − s (1 − z)
+
+    and for squared hinge losses (1 − s)² (1 − yη)₊², as for least squares.
+    """
 
     observations: Observations
     response: Response
 
     def slopes(self, eta: Array) -> Slopes:
-        """Σ weight · loss, and for each row its slope and expected curvature."""
+        """Return Σ weight · loss, and the slope and expected curvature of each row."""
         y, weight = self.observations.y, self.observations.weight
 
         def of_block(rows: slice) -> Slopes:
@@ -74,17 +79,17 @@ class ProximalLosses:
 
     @property
     def total(self) -> float:
-        """Σ weight."""
+        """Return Σ weight."""
         weight = self.observations.weight
         return float(len(self.observations) if weight is None else weight.sum())
 
     @property
-    def dual(self) -> bool:
-        """Whether D(s) is known."""
+    def has_gap(self) -> bool:
+        """Whether D(s) is known for the loss."""
         return type(self.response.lower()) in DIVERGENCES
 
-    def lost(self, eta: Array) -> Callable[[float], float]:
-        """D(s)."""
+    def dual_part(self, eta: Array) -> Callable[[float], float]:
+        """Return s ↦ D(s) at η."""
         y, weight, loss = self.observations.y, self.observations.weight, self.response.lower()
         if isinstance(loss, loss_loops.GaussianIdentity):
             squares = np.square(y - eta)
@@ -140,30 +145,38 @@ DIVERGENCES: dict[type[Any], Any] = {
 }
 
 
-# The quadratic model of weighted losses plus a penalty, and its minimum over the columns that matter.
+# The quadratic model
 
-#: columns up to which all of them matter, and are multiplied by the design
+#: columns up to which all of them are in the model, with products by the design
 FULL_COLUMNS = 200
-#: columns that matter at first at most, if they have numbers in every row; they may double each time
+#: dense columns that the first model may add; later ones may double their number
 FIRST_COLUMNS = 100
-#: columns up to which products between them are computed, and stored entries per row
-MOST_GRAM, MOST_STORED = 2_000, 10
-#: products are kept while curvatures have changed by no more than this portion
+#: columns up to which their Gram matrix is computed
+MOST_GRAM = 2_000
+#: stored entries per row up to which it is computed
+MOST_STORED = 10
+#: a Gram matrix is kept while curvatures have changed by no more than this portion
 STALE = 0.02
-#: models are minimised to this portion of the distance that there is
-CLOSER, MOST_SWEEPS = 1e-4, 1_000
-#: sweeps over rows end when one gains no more than this portion of the first
+#: models are minimised to this portion of the present distance from the minimum
+CLOSER = 1e-4
+#: sweeps over the coefficients of a model with a Gram matrix
+MOST_SWEEPS = 1_000
+#: sweeps over rows end when one gains no more than this portion of the largest gain
 LAST_GAIN = 0.1
+#: sweeps over rows
 MOST_ROW_SWEEPS = 30
-#: a sweep that gains more than this portion of the one before is one of many to come
+#: sweeps converge slowly if one gains more than this portion of the one before
 SLOW = 0.15
-#: conjugate gradients end at these portions of the residual: the latter is for a distance of as much as the objective
-LEAST_RESIDUAL, RESIDUAL = 0.01, 0.1
+#: smallest relative residual at which conjugate gradients end
+LEAST_RESIDUAL = 0.01
+#: relative residual at which they end if the distance is as large as the objective
+RESIDUAL = 0.1
+#: steps of conjugate gradients
 MOST_CONJUGATE = 30
 
 
 class ProximalExpansion(Protocol):
-    """Where a model is made: see `_proximal_descent.Place`."""
+    """A point about which a model is expanded, such as `ProximalIterate`."""
 
     @property
     def u(self) -> Array: ...
@@ -178,26 +191,27 @@ class ProximalExpansion(Protocol):
 
 
 class ProximalModel:
-    """Columns, and what is known of the products between them."""
+    """Quadratic models of the losses plus the penalty, with a Gram matrix that is kept between them."""
 
     def __init__(self, design: Design, penalty: GapPenalty) -> None:
         self._design, self._penalty = design, penalty
         self._exact = False
         self._set: GramWorkingSet | None = None
         self._h = np.zeros(0)
-        #: whether products were computed at the present curvatures
+        #: whether the Gram matrix has the present curvatures
         self._fresh = False
 
     @cached_property
     def columns(self) -> DesignColumns:
+        """Return the columns of the design, in float32 if there are many and that is precise enough."""
         return DesignColumns(self._design, exact=self._exact)
 
     def forget(self) -> None:
-        """Compute products anew."""
+        """Drop the Gram matrix."""
         self._set = None
 
     def refine(self) -> bool:
-        """Compute more exactly than so far; False if that is impossible."""
+        """Make later models more precise; return False if that is impossible."""
         if self._set is not None and not self._fresh:
             self.forget()
             return True
@@ -208,12 +222,12 @@ class ProximalModel:
         return True
 
     def minimiser(self, place: ProximalExpansion) -> Array:
-        """Of the model made at a place."""
+        """Return the minimiser of the model about a point."""
         u, h = place.u, place.slopes.second
-        ids = self._that_matter(place)
-        if not self._by_gram(ids):
-            with blas_for(1):  # products of vectors gain nothing by threads
-                return self._by_rows(place, ids)
+        ids = self._select_columns(place)
+        if not self._uses_gram(ids):
+            with blas_for(1):  # products of vectors gain nothing from threads
+                return self._minimise_by_rows(place, ids)
         self._prepare(ids, h)
         chosen = self._set
         assert chosen is not None
@@ -226,8 +240,8 @@ class ProximalModel:
         there[chosen.ids] = chosen.quadratic.w
         return there
 
-    def _that_matter(self, place: ProximalExpansion) -> Array:
-        """Columns away from their means or free, and those that pull hardest."""
+    def _select_columns(self, place: ProximalExpansion) -> Array:
+        """Return unpenalised columns, those away from their means, and those with the steepest slopes."""
         if self._design.n_columns <= FULL_COLUMNS:
             return np.arange(self._design.n_columns)
         away = (place.u != 0) | self._penalty.free
@@ -239,15 +253,14 @@ class ProximalModel:
         away[new] = True
         return np.flatnonzero(away)
 
-    # By products between columns.
-
-    def _by_gram(self, ids: Array) -> bool:
+    def _uses_gram(self, ids: Array) -> bool:
+        """Return whether a Gram matrix of the columns is worth its cost."""
         if self._design.n_columns <= FULL_COLUMNS:
             return True
         return len(ids) <= MOST_GRAM and self.columns.numbers(ids)[1] <= MOST_STORED * self._design.n_rows
 
     def _prepare(self, ids: Array, h: Array) -> None:
-        """Have products between these columns, at curvatures near h."""
+        """Provide the Gram matrix of these columns, at curvatures near h."""
         change = float(np.abs(h - self._h).sum()) if self._set is not None else np.inf
         new = ids if self._set is None else ids[~self._set.member[ids]]
         if self._set is None or change > STALE * self._h.sum() or len(self._set) + len(new) > MOST_GRAM:
@@ -265,10 +278,8 @@ class ProximalModel:
         made.grow(ids)
         return made
 
-    # By the slopes of rows.
-
-    def _by_rows(self, place: ProximalExpansion, ids: Array) -> Array:
-        """Sweeps; where they turn slow, among coefficients that keep their signs by conjugate gradients."""
+    def _minimise_by_rows(self, place: ProximalExpansion, ids: Array) -> Array:
+        """Minimise by sweeps, and where these become slow by conjugate gradients for fixed signs."""
         self.forget()
         h = place.slopes.second.astype(self.columns.dtype)
         penalty, curvature = self._penalty.of(ids), self.columns.squares(ids, h)
@@ -281,14 +292,14 @@ class ProximalModel:
             if gains[-1] > SLOW * gains[-2]:
                 face = np.flatnonzero((w != 0) & (curvature > 0))
                 slopes = c[face] + self.columns.products(ids[face], v)
-                w[face] = self._polished(ids[face], w[face], slopes, h, curvature[face], _forcing_portion(place))
+                w[face] = self._polish(ids[face], w[face], slopes, h, curvature[face], _forcing_portion(place))
                 break
         there = place.u.copy()
         there[ids] = w
         return there
 
-    def _polished(self, face: Array, w: Array, c: Array, h: Array, curvature: Array, portion: float) -> Array:
-        """Towards the minimum of the model for the present signs; coefficients that would change theirs end at zero."""
+    def _polish(self, face: Array, w: Array, c: Array, h: Array, curvature: Array, portion: float) -> Array:
+        """Approach the minimum of the model for the present signs; coefficients that would change sign become zero."""
         few = self._penalty.of(face)
         bend = curvature + few.l2
         residual = c - few.l2 * w - few.l1 * np.sign(w)
@@ -310,31 +321,31 @@ class ProximalModel:
 
 
 def _forcing_portion(place: ProximalExpansion) -> float:
-    """How exactly a model is worth solving: to a digit at first, to more near the end (Dembo and others 1982)."""
+    """Return the relative residual for a model: a digit at first, more near the end (Dembo and others 1982)."""
     return float(np.clip(RESIDUAL * np.sqrt(place.distance / abs(place.value)), LEAST_RESIDUAL, RESIDUAL))
 
 
-# Steps of proximal Newton, one at a time, and the best point so far: see `mercer.optim.proximal_newton`.
+# The descent
 
 #: gaps below this portion of the objective may be rounding
 LEAST_GAP = 1e-13
-#: of few rows the gap is brought down to this portion, whatever was asked for: steps cost little
+#: for few rows the gap is reduced to this portion of the objective, whatever the tolerance: steps are cheap
 GAP_OF_FEW = 1e-8
-#: a penalty of this portion of a slope's scale, or less, is lost in the rounding of slopes
+#: a penalty below this portion of a slope's scale is lost in the rounding of slopes
 NEGLIGIBLE_PENALTY = 1e-11
-#: free coefficients up to which all products between their columns are looked at
+#: unpenalised coefficients up to which their Hessian is formed
 MOST_FREE = 1_000
-#: steps without progress after which to give up
+#: consecutive steps without progress
 MOST_VAIN_STEPS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class ProximalPoint:
-    """Coefficients less their means, with the objective, and the losses of rows."""
+    """Coefficients less their means, the objective, and the losses of rows."""
 
     u: Array
     value: float
-    #: without the absolute values
+    #: the objective without the absolute values
     smooth: float
     eta: Array
     slopes: Slopes
@@ -342,24 +353,27 @@ class ProximalPoint:
 
 @dataclass(frozen=True, eq=False)
 class ProximalIterate(ProximalPoint):
-    """A point whose columns have been looked at too."""
+    """A point with the slopes of its coefficients, and its distance from the minimum."""
 
-    #: slopes of the coefficients, downhill, without the penalty's
+    #: negative gradient of the losses
     c: Array
-    #: from the minimum of the objective, how near was asked for, and how near is near enough
+    #: bound for the distance of the objective from its minimum
     distance: float
-    asked: float
-    near: float
-    #: whether the coefficients too are as near as `newton` would have them
-    settled: bool
+    #: the distance that the tolerance requires
+    required: float
+    #: the distance at which to stop, at most `required`
+    target: float
+    #: whether the subgradient is as short as the tolerance of `newton` requires
+    has_short_subgradient: bool
 
     @property
-    def arrived(self) -> bool:
-        return self.distance <= self.near and self.settled
+    def has_converged(self) -> bool:
+        """Whether both criteria are met."""
+        return self.distance <= self.target and self.has_short_subgradient
 
 
 class ProximalDescent:
-    """Steps down from a start, one at a time, and the best point so far."""
+    """Proximal Newton steps from a start; the last point is the best so far."""
 
     def __init__(self, problem: Problem, start: Array | None, tolerance: float, progress: Progress | None) -> None:
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
@@ -368,20 +382,19 @@ class ProximalDescent:
         self._penalty = GapPenalty(problem.strengths.l1, problem.strengths.l2)
         self._model = ProximalModel(self._design, self._penalty)
         begin = problem.start() if start is None else np.array(start, dtype=float)
-        first = self._look(begin - self._mean)
-        #: as slopes can be told to obey it
-        self._felt = self._penalty_felt(first)
-        self._free = np.flatnonzero(self._felt.free)
+        first = self._evaluate(begin - self._mean)
+        #: the penalty without strengths that are lost in the rounding of slopes
+        self._effective = self._effective_penalty(first)
+        self._free = np.flatnonzero(self._effective.free)
         self.here = self._arrive(first)
         self.trace = [self.here.value]
 
     @property
     def w(self) -> Array:
+        """Return the working coefficients."""
         return np.asarray(self._mean + self.here.u)
 
-    # Looking.
-
-    def _look(self, u: Array) -> ProximalPoint:
+    def _evaluate(self, u: Array) -> ProximalPoint:
         offset = self._problem.observations.offset
         with blas_for(1), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             eta = self._design.times(self._mean + u)
@@ -391,47 +404,54 @@ class ProximalDescent:
             smooth = slopes.loss + 0.5 * float(self._penalty.l2 @ np.square(u))
             return ProximalPoint(u, smooth + float(self._penalty.l1 @ np.abs(u)), smooth, eta, slopes)
 
-    def _penalty_felt(self, there: ProximalPoint) -> GapPenalty:
-        """None where it is less than the rounding of slopes: a dual point could not be told to be feasible."""
+    def _effective_penalty(self, there: ProximalPoint) -> GapPenalty:
+        """Return the penalty, 0 where it is below the rounding of slopes, since dual feasibility is undecidable."""
         l1, l2, _ = self._penalty
         with np.errstate(over="ignore", invalid="ignore"):
             curvature = column_squares(self._design, there.slopes.second)
-            lost = (l1 <= NEGLIGIBLE_PENALTY * np.sqrt(curvature * abs(there.value))) & (l2 <= NEGLIGIBLE_PENALTY * curvature)
+            lost = (l1 <= NEGLIGIBLE_PENALTY * np.sqrt(curvature * abs(there.value))) & (
+                l2 <= NEGLIGIBLE_PENALTY * curvature
+            )
         return GapPenalty(np.where(lost, 0.0, l1), np.where(lost, 0.0, l2))
 
     def _arrive(self, there: ProximalPoint) -> ProximalIterate:
+        """Return the point with its slopes and the criteria of convergence."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             c = -self._design.transposed_times(there.slopes.first)
             unit = self._problem.unit(there.smooth)
-            near = 0.5 * (self._tolerance * unit) ** 2
-            if not self._losses.dual:
-                distance = self._of_violations(there, c)
-                return ProximalIterate(**vars(there), c=c, distance=distance, asked=near, near=near, settled=True)
+            near = 0.5 * (self._tolerance * unit) ** 2  # ½ λ²
+            if not self._losses.has_gap:
+                distance = self._half_squared_subgradient(there, c)
+                return ProximalIterate(
+                    **vars(there), c=c, distance=distance, required=near, target=near, has_short_subgradient=True
+                )
             move = self._move_of_free(there, c)
             free = 0.5 * float(c[self._free] @ move)
-            asked, aim = self._gaps(there, unit, near)
+            required, target = self._gap_targets(there, unit, near)
             distance = free + self._gap(there, c)
-            if distance <= aim and move.any():
+            if distance <= target and move.any():
                 distance = free + self._gap(there, self._slopes_after(there, c, move))
-            settled = distance <= aim and free <= near and self._of_violations(there, c) <= near
-            return ProximalIterate(**vars(there), c=c, distance=distance, asked=asked, near=aim, settled=settled)
+            is_short = distance <= target and free <= near and self._half_squared_subgradient(there, c) <= near
+            return ProximalIterate(
+                **vars(there), c=c, distance=distance, required=required, target=target, has_short_subgradient=is_short
+            )
 
     def _gap(self, there: ProximalPoint, c: Array) -> float:
-        """Of the coefficients with a penalty."""
-        return duality_gap(self._felt, there.u, c, self._losses.lost(there.eta))
+        """Return the duality gap of the penalised coefficients."""
+        return duality_gap(self._effective, there.u, c, self._losses.dual_part(there.eta))
 
-    def _gaps(self, there: ProximalPoint, unit: float, near: float) -> tuple[float, float]:
-        """The gap asked for, λ/√n of the objective for a tolerance of λ standard errors, and the one to stop at."""
+    def _gap_targets(self, there: ProximalPoint, unit: float, near: float) -> tuple[float, float]:
+        """Return the required gap, λ/√n of the objective for a tolerance of λ, and the gap at which to stop."""
         value, dispersion = abs(there.value), self._problem.response.family.known_dispersion
         deviance = 2 * there.smooth if dispersion is None else dispersion * self._losses.total
-        asked = max(LEAST_GAP, self._tolerance * unit / np.sqrt(max(deviance, np.finfo(float).tiny))) * value
-        aim = asked if len(there.eta) >= ALWAYS_HESSIAN else min(asked, GAP_OF_FEW * value)
-        if self._problem.strengths.smooth:  # then the gap falls as the square of what coefficients are off by
-            aim = min(aim, max(near, LEAST_GAP * value))
-        return asked, aim
+        required = max(LEAST_GAP, self._tolerance * unit / np.sqrt(max(deviance, np.finfo(float).tiny))) * value
+        target = required if len(there.eta) >= ALWAYS_HESSIAN else min(required, GAP_OF_FEW * value)
+        if self._problem.strengths.smooth:  # the gap falls as the square of the error of the coefficients
+            target = min(target, max(near, LEAST_GAP * value))
+        return required, target
 
     def _move_of_free(self, there: ProximalPoint, c: Array) -> Array:
-        """Where coefficients without a penalty would go, s = H⁻¹g; they lower the objective by ½ gᵀs, where H stays."""
+        """Return the Newton step s = H⁻¹g of unpenalised coefficients; for constant H the objective falls by ½ gᵀs."""
         free, h = self._free, there.slopes.second
         if not len(free) or not np.isfinite(there.value):
             return np.zeros(len(free))
@@ -440,47 +460,46 @@ class ProximalDescent:
         return Curvature.of(self._model.columns.gram(free, free, h)).solve(c[free])
 
     def _slopes_after(self, there: ProximalPoint, c: Array, move: Array) -> Array:
-        """The slopes once the coefficients without a penalty have moved: what they do to those of the others."""
+        """Return the slopes after the step of the unpenalised coefficients."""
         step = np.zeros(len(c))
         step[self._free] = move
         return np.asarray(c - self._design.transposed_times(there.slopes.second * self._design.times(step)))
 
-    def _of_violations(self, there: ProximalPoint, c: Array) -> float:
-        """½ gᵀD⁻¹g of the shortest subgradient, with D the diagonal of H."""
+    def _half_squared_subgradient(self, there: ProximalPoint, c: Array) -> float:
+        """Return ½ gᵀD⁻¹g of the shortest subgradient, with D the diagonal of H."""
         curvature = column_squares(self._design, there.slopes.second) + self._penalty.l2
-        return _half_squares(self._penalty.violations(there.u, c), curvature)
-
-    # Moving.
+        g = self._penalty.violations(there.u, c)
+        return 0.5 * float(g @ _divide_by_curvature(g, curvature))
 
     def run(self, most_steps: int) -> None:
-        """Step down until there, or until there is no way down; an objective that is not finite has none."""
+        """Step until converged or no step lowers the objective; do nothing if it is not finite."""
         if not (np.isfinite(self.here.value) and np.isfinite(self.here.c).all()):
             return
         vain = 0
         for _ in range(most_steps):
-            if self.here.arrived:
+            if self.here.has_converged:
                 break
             before = self.here
             moved = self._advance()
-            vain = 0 if moved and self._has_gained(before) else vain + 1
+            vain = 0 if moved and self._has_progressed(before) else vain + 1
             if moved:
                 self.trace.append(self.here.value)
-                self._tell()
+                self._report_progress()
             elif not self._model.refine():
                 break
             if vain >= MOST_VAIN_STEPS and not self._model.refine():
                 break
 
-    def _has_gained(self, before: ProximalIterate) -> bool:
+    def _has_progressed(self, before: ProximalIterate) -> bool:
         lower = before.value - self.here.value > ROUNDING * abs(before.value)
         return lower or self.here.distance < 0.5 * before.distance
 
     def _advance(self) -> bool:
-        """One step, halved until the objective does not rise; False if it always does."""
+        """Take one step, halved until the objective does not rise; return False if it always does."""
         before = self.here
         step = self._model.minimiser(before) - before.u
         for halvings in range(MOST_HALVINGS):
-            there = self._look(before.u + 0.5**halvings * step)
+            there = self._evaluate(before.u + 0.5**halvings * step)
             if there.value <= before.value + ROUNDING * abs(before.value):
                 break
         else:
@@ -490,35 +509,29 @@ class ProximalDescent:
         self.here = self._arrive(there)
         return True
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self._progress is None:
             return
-        self._problem.at(self.w, LOSS)  # whoever watches may ask the problem where it was looked at last
+        self._problem.at(self.w, LOSS)  # a callback reads the point from the problem
         self._progress(len(self.trace) - 1, self.here.value, self._certificate().value)
-
-    # Results.
 
     def solution(self) -> Solution:
         return Solution(self.w, self._certificate(), tuple(self.trace))
 
     def _certificate(self) -> Certificate:
-        here, steps = self.here, f"after {counted(len(self.trace) - 1, 'proximal Newton step')}"
-        if not self._losses.dual:
+        here, steps = self.here, f"after {format_count(len(self.trace) - 1, 'proximal Newton step')}"
+        if not self._losses.has_gap:
             length = float(np.sqrt(2 * here.distance)) / self._problem.unit(here.smooth)
             return subgradient_certificate(length, self._tolerance, steps, is_convex=self._problem.is_convex)
         size = max(abs(here.value), np.finfo(float).tiny)
         sentence = f"the objective, {here.value:.10g}, can fall by no more than this portion of it, {steps}"
         if len(self._free):
             sentence += " (by coefficients without a penalty: as far as its curvature tells)"
-        return Certificate("duality gap", here.distance / size, here.asked / size, sentence)
-
-
-def _half_squares(g: Array, curvature: Array) -> float:
-    return 0.5 * float(g @ _divide_by_curvature(g, curvature))
+        return Certificate("duality gap", here.distance / size, here.required / size, sentence)
 
 
 def _divide_by_curvature(g: Array, curvature: Array) -> Array:
-    """By the curvature, where there is any."""
+    """Return g / curvature, or g where the curvature is 0."""
     return np.asarray(g / np.where(curvature > 0, curvature, 1.0))
 
 
@@ -535,21 +548,21 @@ def solve(
     Parameters
     ----------
     problem : Problem
-        Any response, any design, any penalty.
+        With any response, design and penalty.
     start : array, optional
-        The working coefficients to begin with; by default every one at its prior mean.
+        Initial working coefficients; the prior means by default.
     tolerance : float
-        How short the shortest subgradient has to become, in standard errors; the duality gap has to be at most
+        Upper bound for the length of the shortest subgradient, in standard errors; the bound for the duality gap is
         tolerance/√n of the objective.
     most_steps : int
-        Newton steps after which to give up; the certificate then does not hold.
+        Maximum number of Newton steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective, and the duality gap as a portion of it.
 
     Returns
     -------
     solution : Solution
-        `value` are the working coefficients; `trace` has the objective after each step.
+        `value` has the working coefficients; `trace` has the objective after each step.
 
     Raises
     ------

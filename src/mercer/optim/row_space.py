@@ -1,13 +1,12 @@
-"""Fewer rows than columns: Newton's method in the space that the rows span.
+"""Newton's method in the space that the rows span, for fewer rows than columns.
 
-Where every column is penalised by its square, the minimiser is a combination of the rows. With l2 = λ D and the QR
+If every column has a squared penalty, the minimiser is a combination of the rows. With l2 = λ D and the QR
 decomposition X D^(−½) = R Qᵀ, coefficients w = D^(−½) Q v have the linear predictor R v and the penalty ½ λ ‖v‖²: R,
-which has no more columns than rows, and λ take the place of X and l2. An intercept without a penalty stays as it is.
-The decomposition depends neither on λ nor on responses and weights: it is made once for a path of penalties and for
-all folds of it.
+which has no more columns than rows, and λ replace X and l2. An unpenalised intercept is unchanged. The decomposition
+depends neither on λ nor on responses and weights: it is computed once for a path of penalties and all of its folds.
 
 The certificate is that of all columns: the part of the gradient within the space of the rows is measured by the Hessian
-there, and the part outside, where only the penalty is curved, by λ.
+there, and the part outside, where only the penalty has curvature, by λ.
 """
 
 from __future__ import annotations
@@ -26,13 +25,15 @@ from mercer.optim import newton
 from mercer.optim.certificate import Progress, Solution, gradient_certificate
 from mercer.optim.curvature import Curvature
 from mercer.optim.problem import Product, RowSlopes, Slope, evaluate
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 
 NAME = "Newton's method in the space of the rows"
-#: columns up to which a Hessian of all costs little, and coefficients in the space of the rows up to which it does
-FEW_COLUMNS, MOST_COEFFICIENTS = 300, 1_000
-#: Newton's method, which is quick at the end, goes on until coefficients are this many standard errors off
+#: columns up to which a Hessian of all columns is cheap
+FEW_COLUMNS = 300
+#: coefficients in the space of the rows up to which their Hessian is cheap
+MOST_COEFFICIENTS = 1_000
+#: largest tolerance in the space of the rows: the last steps of Newton's method are cheap
 LOOSEST = 1e-6
 
 
@@ -56,7 +57,7 @@ class RowSpace:
 
     @classmethod
     def of(cls, X: Array, metric: Array) -> Self:
-        """Decompose rows by Householder reflections, which keep all digits also where rows depend on each other."""
+        """Decompose rows by Householder reflections, which keep all digits even for dependent rows."""
         root = np.sqrt(metric)
         Q, R = np.linalg.qr((X / root).T)
         return cls(np.ascontiguousarray(R.T), Q / root[:, None], metric)
@@ -66,26 +67,26 @@ class RowSpace:
         return np.asarray(self.basis @ v)
 
     def projected(self, w: Array) -> Array:
-        """Return the part of coefficients of all columns that moves rows."""
+        """Return the coordinates of the part of coefficients that changes the predictors of the rows."""
         return np.asarray(self.basis.T @ (self.metric * w.T).T)
 
     def outside(self, gradient: Array) -> float:
-        """Return the squared length, in the metric of the penalty, of what of a gradient no combination of rows is."""
+        """Return the squared length, in the metric of the penalty, of the part of a gradient outside the row space."""
         rest = gradient - (self.metric * (self.basis @ (self.basis.T @ gradient)).T).T
         return float(np.square(rest.T / np.sqrt(self.metric)).sum())
 
 
 def suits(problem: Any) -> bool:
-    """Whether a problem has many columns, fewer rows, and a squared penalty around 0 of every column.
+    """Return whether a problem has many columns, fewer rows, and a squared penalty about 0 for every column.
 
     Parameters
     ----------
     problem : Problem or SoftmaxProblem
-        An intercept may go without a penalty.
+        An intercept may be unpenalised.
     """
     observations, (l1, l2, mean) = problem.observations, problem.strengths
     design = observations.design
-    # codes and sparse matrices are multiplied faster as they are; tensors stay on their device, sources in their pieces
+    # codes and sparse matrices are multiplied faster as they are; tensors and sources are not copied to memory
     if type(observations) is not Observations or not isinstance(design, DenseDesign) or l1.any() or mean.any():
         return False
     columns, rows = design.n_columns, len(observations)
@@ -107,13 +108,13 @@ def solve(
     Parameters
     ----------
     problem : Problem or SoftmaxProblem
-        Its points are vectors.
+        Points are vectors of working coefficients.
     start : array, optional
-        The point to begin at.
+        Initial point.
     tolerance : float
-        How small the gradient has to become, in standard errors.
+        Upper bound for the length of the gradient, in standard errors.
     most_steps : int
-        Steps after which to give up; the certificate then does not hold.
+        Maximum number of steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and the length of the gradient.
 
@@ -132,12 +133,12 @@ def solve(
     inner = _ReducedProblem(problem, space)
 
     def after_step(number: int, value: float, length: float) -> None:
-        evaluate(problem, inner.lifted(inner.point), LOSS)  # which problem and callback remember as the point of the step
+        evaluate(problem, inner.lifted(inner.point), LOSS)  # a callback reads the point from the problem
         assert progress is not None
         progress(number, value, length)
 
     begin = None if start is None else inner.projected(np.asarray(start, dtype=float))
-    with blas_for(1):  # threads wait for each other in matrices as small as these longer than they work
+    with blas_for(1):  # with matrices this small, threads wait for each other longer than they work
         try:
             found = newton.solve(
                 inner,  # type: ignore[arg-type]
@@ -147,13 +148,13 @@ def solve(
                 progress=None if progress is None else after_step,
             )
         except FitInterrupted as stop:
-            stop.solution = inner.judged(stop.solution, tolerance)
+            stop.solution = inner.certify(stop.solution, tolerance)
             raise
-        return inner.judged(found, tolerance)
+        return inner.certify(found, tolerance)
 
 
 class _ReducedProblem:
-    """A problem in the space of its rows, as Newton's method takes it."""
+    """A problem in the space of its rows, with the interface of `Problem`."""
 
     def __init__(self, problem: Any, space: RowSpace) -> None:
         self._outer, self._space = problem, space
@@ -204,22 +205,22 @@ class _ReducedProblem:
         return slope
 
     def lifted(self, v: Array) -> Array:
-        """A point of the problem for one in the space of the rows."""
+        """Return the point of the problem for one in the space of the rows."""
         v = v.reshape(self._rank + self._shape[0] - self._penalised, -1)
         return np.concatenate([self._space.lifted(v[: self._rank]), v[self._rank :]]).ravel()
 
     def projected(self, w: Array) -> Array:
-        """The closest point in the space of the rows for one of the problem."""
+        """Return the closest point in the space of the rows for a point of the problem."""
         w = w.reshape(self._shape)
         return np.concatenate([self._space.projected(w[: self._penalised]), w[self._penalised :]]).ravel()
 
-    def judged(self, solution: Solution, tolerance: float) -> Solution:
-        """The solution of all columns, with a certificate of the gradient there."""
+    def certify(self, solution: Solution, tolerance: float) -> Solution:
+        """Return the solution for all columns, with the certificate of the gradient there."""
         v, w = solution.value, self.lifted(solution.value)
         here = evaluate(self._outer, w, GRADIENT)
         if self.exact_hessian or not self.is_convex:
             hessian = evaluate(self._inner, v, HESSIAN).hessian
-        else:  # the expected one may be large where there is next to no curvature
+        else:  # the expected Hessian may be large where the observed one is almost 0
             rows = self.row_slopes(v)
             hessian = rows.hessian(rows.observed)
         gradient = here.gradient.reshape(self._shape)
@@ -230,20 +231,20 @@ class _ReducedProblem:
             finite = np.isfinite(squared) and np.isfinite(inside).all() and np.isfinite(hessian).all()
             squared += abs(float(inside @ Curvature.of(hessian).solve(inside))) if finite else np.inf
         length, steps = float(np.sqrt(squared)) / self._outer.unit(here.value), len(solution.trace) - 1
-        how = f"√(gᵀH⁻¹g) of all columns, after {counted(steps, 'Newton step')} in the space of the rows"
+        how = f"√(gᵀH⁻¹g) of all columns, after {format_count(steps, 'Newton step')} in the space of the rows"
         certificate = gradient_certificate(length, tolerance, how, is_convex=self.is_convex)
         return Solution(w, certificate, solution.trace)
 
 
 def _count_penalised(problem: Any) -> int:
-    """How many columns come before an intercept without a penalty."""
+    """Return the number of columns without an unpenalised intercept."""
     design = problem.observations.design
     free = design.coordinates.intercept and problem.strengths.l2[-1] == 0
     return int(design.n_columns - free)
 
 
 def _cached_row_space(problem: Any) -> RowSpace | None:
-    """The rows in a basis of their space, as the design keeps it; None where they are not finite."""
+    """Return the rows in a basis of their space, cached on the design; None if they are not finite."""
     design, penalised = problem.observations.design, _count_penalised(problem)
     l2 = problem.strengths.l2[:penalised]
     # scales are powers of two, so that one strength for all columns has the same metric whatever it is

@@ -1,4 +1,4 @@
-"""What some of the rows tell of all before the first step: variables in which the objective is round, and a start."""
+"""Changes of variables w = w₀ + S u with S Sᵀ close to H⁻¹, and starts from a sample of the rows."""
 
 from __future__ import annotations
 
@@ -22,11 +22,9 @@ from mercer.optim.newton import SAMPLE_TOLERANCE
 from mercer.optim.problem import Problem
 from mercer.stats.quadratic import HESSIAN
 
-# Changes of variables that make an objective round: w = w₀ + S u, with S Sᵀ close to the inverse of its Hessian.
-
-#: the spread of a column is at least this share of its root mean square: rounding alone leaves as much
+#: the spread of a column is at least this share of its root mean square: smaller ones are rounding
 LEAST_SPREAD = 1e-6
-#: the root of a curvature, in units of the penalty's, up to which 1 less what is nearly 1 keeps half of its digits
+#: root of the curvature, in units of the penalty's, up to which the difference I − Bᵀ K B keeps half of its digits
 MOST_CURVED = 1e7
 
 
@@ -35,22 +33,23 @@ class Scaling(ABC):
 
     @abstractmethod
     def forth(self, u: Array) -> Array:
-        """S u."""
+        """Return S u."""
 
     @abstractmethod
     def back(self, gradient: Array) -> Array:
-        """Sᵀ g."""
+        """Return Sᵀ g."""
 
 
 @dataclass(frozen=True, eq=False)
 class WhiteningScaling(Scaling):
-    """By a root of the inverse of a Hessian; where that is singular, of its pseudo-inverse."""
+    """S is a root of the inverse of a Hessian, or of its pseudo-inverse if it is singular."""
 
     curvature: Curvature
 
     @classmethod
     def of(cls, hessian: Array) -> Self:
-        # of what is not finite there is nothing to know: whoever looks at the objective will find out
+        """Factorise a Hessian."""
+        # a Hessian that is not finite is detected with the objective
         return cls(Curvature.of(hessian if np.isfinite(hessian).all() else np.eye(len(hessian))))
 
     def forth(self, u: Array) -> Array:
@@ -71,19 +70,19 @@ class WhiteningScaling(Scaling):
 
 @dataclass(frozen=True, eq=False)
 class DiagonalScaling(Scaling):
-    """By mean and spread of each column: as if they were uncorrelated.
+    """S scales each column by the inverse root of its curvature about its mean, as if columns were uncorrelated.
 
-    Where there is an intercept, it becomes that of columns about their means: on the columns of a sparse matrix, which
-    are not shifted, nearly all of its curvature is shared with theirs.
+    An intercept becomes that of centred columns: with the columns of a sparse matrix, which are not shifted, it shares
+    nearly all of its curvature.
     """
 
     scale: Array
-    #: of the columns without the intercept; None where there is none
+    #: means of the columns without the intercept; None without an intercept
     mean: Array | None
 
     @classmethod
     def of(cls, design: Design, h: Array, l2: Array) -> Self:
-        """The diagonal of Xᵀ diag(h) X + diag(l2) for centred columns."""
+        """Compute the diagonal of Xᵀ diag(h) X + diag(l2) for centred columns."""
         squares = column_squares(design, h)
         if not design.coordinates.intercept:
             return cls(inverse_root(squares + l2), None)
@@ -101,25 +100,26 @@ class DiagonalScaling(Scaling):
 
 @dataclass(frozen=True, eq=False)
 class WoodburyScaling(Scaling):
-    """By a root of the inverse of the Hessian AᵀA + D of fewer rows than columns, from a matrix of as many rows.
+    """S is a root of the inverse of H = AᵀA + D for fewer rows than columns, by a factor of the size of the rows.
 
-    With B = A D^(−½) and L Lᵀ = I + B Bᵀ it is D^(−½) (I − Bᵀ K B), K = L⁻ᵀ (I + L)⁻¹ (Andrews 1968): multiplied by its
-    transpose it gives D^(−½) (I − Bᵀ (L Lᵀ)⁻¹ B) D^(−½), which is H⁻¹ by Woodbury's identity. An intercept that is not
-    penalised becomes that of columns about their means, with which it shares no curvature.
+    With B = A D^(−½) and L Lᵀ = I + B Bᵀ, S = D^(−½) (I − Bᵀ K B) with K = L⁻ᵀ (I + L)⁻¹ (Andrews 1968): S Sᵀ is
+    D^(−½) (I − Bᵀ (L Lᵀ)⁻¹ B) D^(−½), which is H⁻¹ by Woodbury's identity. An unpenalised intercept becomes that of
+    centred columns, with which it shares no curvature.
     """
 
     scale: Array
     #: B
     rows: Array
-    #: L, and I + L
+    #: L
     factor: Array
+    #: I + L
     raised: Array
-    #: of the columns without the intercept; None where there is none, or where it is a column like others
+    #: means of the columns without the intercept; None without an unpenalised intercept
     mean: Array | None
 
     @classmethod
     def of(cls, design: Design, h: Array, l2: Array) -> Self | None:
-        """For Xᵀ diag(h) X + diag(l2); None of a tensor, and where too little is penalised for digits to be left."""
+        """Factorise Xᵀ diag(h) X + diag(l2); None for a tensor, or if the penalty is too small for digits to remain."""
         apart = bool(design.coordinates.intercept) and l2[-1] == 0
         penalised = l2[:-1] if apart else l2
         if isinstance(design, TensorDesign) or not (penalised > 0).all() or not h.sum() > 0:
@@ -152,7 +152,7 @@ class WoodburyScaling(Scaling):
 
 @dataclass(frozen=True, eq=False)
 class RepeatedScaling(Scaling):
-    """The same for each of q linear predictors, but for a factor; coefficients come as one vector, (p · q,)."""
+    """One scaling for each of q linear predictors, times a factor for each; coefficients are one vector (p · q,)."""
 
     of_each: Scaling
     factors: Array
@@ -165,14 +165,14 @@ class RepeatedScaling(Scaling):
 
 
 def _uncentre_coefficients(w: Array, mean: Array | None) -> Array:
-    """Coefficients of columns about their means as those of the columns themselves, in place."""
+    """Transform coefficients of centred columns to those of the columns themselves, in place."""
     if mean is not None:
         w[-1] -= mean @ w[:-1]
     return w
 
 
 def _centre_gradient(gradient: Array, mean: Array | None) -> Array:
-    """The gradient for coefficients of columns about their means."""
+    """Return the gradient by coefficients of centred columns."""
     if mean is None:
         return gradient
     gradient = gradient.copy()
@@ -181,34 +181,36 @@ def _centre_gradient(gradient: Array, mean: Array | None) -> Array:
 
 
 def inverse_root(diagonal: Array) -> Array:
-    """1/√ of squares; 1 where there is nothing to be scaled."""
+    """Return 1/√diagonal; 1 for entries of 0."""
     return np.asarray(np.where(diagonal > 0, diagonal, 1.0) ** -0.5)
 
 
 #: columns up to which a Hessian is factorised
 MOST_WHITENED = 1500
-#: rows of the sample per column, and at least
-SAMPLE_PER_COLUMN, SMALLEST_SAMPLE = 8, 1000
-#: … and how many times as many of a source, where they are at hand
-MORE_AT_HAND = 10
-#: how much of the diagonal is added to the Hessian of a sample, which may lack directions that all rows have
+#: sampled rows per column
+SAMPLE_PER_COLUMN = 8
+#: smallest number of sampled rows
+SMALLEST_SAMPLE = 1000
+#: factor by which samples of a source are larger, whose rows in memory cost no pass
+MORE_IN_MEMORY = 10
+#: share of the diagonal that is added to the Hessian of a sample, which may lack directions of all rows
 SAMPLE_SHRINKAGE = 1e-3
 
 
 def choose_scaling(problem: Problem, w: Array) -> Scaling:
-    """Variables in which the Hessian at `w` is close to the identity."""
+    """Return variables in which the Hessian at `w` is close to the identity: by Woodbury, a sample, or the diagonal."""
     if problem.n_columns <= MOST_WHITENED:
         few = woodbury_scaling(problem, w) if len(problem.observations) < problem.n_columns else None
         return few or WhiteningScaling.of(sampled_hessian(problem, w))
     (design, y, weight, _), factor = typical_rows(problem.observations)
-    # as if no column had an effect: the expected curvature is then the same in all rows
+    # if no column has an effect, the expected curvature is the same in all rows
     level = np.full(1, problem.start()[-1] if design.coordinates.intercept else 0.0)
     curvature = factor * float(problem.response.slopes(to_numpy(y[:1]), level).second[0])
     return DiagonalScaling.of(design, curvature * (np.ones(len(y)) if weight is None else weight), problem.strengths.l2)
 
 
 def woodbury_scaling(problem: Problem, w: Array) -> WoodburyScaling | None:
-    """Of fewer rows than columns: all of the Hessian at `w`, which is not formed."""
+    """Return the scaling by the whole Hessian at `w` for fewer rows than columns, without forming it."""
     if problem.observations.streamed or isinstance(problem.observations.design, TensorDesign):
         return None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -216,35 +218,35 @@ def woodbury_scaling(problem: Problem, w: Array) -> WoodburyScaling | None:
 
 
 def typical_rows(observations: Observations) -> tuple[ObservedBatch, float]:
-    """All rows, or of a source those at hand, and how many times as many there are."""
+    """Return all rows, or those of a source that are in memory, and the ratio of all rows to these."""
     some = observations.some(len(observations)) if observations.streamed else observations
     assert some is not None  # there are as many
     return some.batch(slice(None)), len(observations) / len(some)
 
 
 def fit_to_sample(problem: Any, solve: Callable[..., Solution]) -> Array | None:
-    """Where a fit to the rows at hand of a source ends; None where it gets nowhere."""
+    """Return the fit to the rows of a source that are in memory; None if it does not converge."""
     solution = solve(problem.on(problem.observations.some(len(problem.observations))), tolerance=SAMPLE_TOLERANCE)
     return np.asarray(solution.value) if solution.certificate.holds else None
 
 
 def sampled_hessian(problem: Any, w: Array) -> Array:
-    """The Hessian at `w`, from rows spread evenly over all."""
+    """Return the Hessian at `w`, estimated from evenly spaced rows."""
     n, p = len(problem.observations), problem.n_columns
-    # one pass more would cost more than many rows at hand
-    some = problem.observations.some(sample_size(p) * (MORE_AT_HAND if problem.observations.streamed else 1), of=2)
+    # another pass over a source would cost more than many rows in memory
+    some = problem.observations.some(sample_size(p) * (MORE_IN_MEMORY if problem.observations.streamed else 1), of=2)
     if some is None:
         return np.asarray(problem.at(w, HESSIAN).hessian)
     return extrapolate_hessian(problem.on(some).at(w, HESSIAN).hessian, n / len(some))
 
 
 def sample_size(columns: int) -> int:
-    """How many rows tell enough of the Hessian."""
+    """Return the number of rows that estimate the Hessian well enough."""
     return max(SMALLEST_SAMPLE, SAMPLE_PER_COLUMN * columns)
 
 
 def extrapolate_hessian(hessian: Array, factor: float) -> Array:
-    """The Hessian of a sample, times how many times more rows there are; directions that it may lack have a little."""
+    """Return the Hessian of all rows from that of a sample, with a small share of its diagonal added."""
     hessian = hessian * factor
     hessian[np.diag_indices(len(hessian))] *= 1 + SAMPLE_SHRINKAGE
     return np.asarray(hessian)

@@ -1,6 +1,6 @@
-"""Is there a hyperplane that separates the responses? By linear programming, with a proof of either answer.
+"""Detection of separable responses by linear programming, with a proof of either answer.
 
-A likelihood has no maximum where some direction δ of the coefficients raises it for ever (Albert and Anderson 1984):
+A likelihood has no maximum if along some direction δ of the coefficients it never decreases (Albert and Anderson 1984):
 
     Bernoulli     x_i·δ ≥ 0 where y_i = 1, x_i·δ ≤ 0 where y_i = 0, x_i·δ = 0 where 0 < y_i < 1
     Categorical   x_i·(δ_c − δ_k) ≥ 0 for the class c of row i and every other class k
@@ -10,15 +10,15 @@ and not all of these are equalities. Signed so that all read a_i·δ ≥ 0, this
 
     max  Σ_i a_i·δ    subject to    a_i·δ ≥ 0 for all i,    −1 ≤ δ_j ≤ 1.
 
-Its maximum is positive for a direction that separates rows. Those with a_i·δ > 0 are settled by it, whatever is done on
-top, so that the programme is solved again for the others until nothing is left (*complete* separation: every row lies
+Its maximum is positive for a direction that separates rows. Rows with a_i·δ > 0 stay separated whatever directions are
+added, so that the programme is solved again for the others until no row is left (*complete* separation: every row lies
 strictly on its side) or the maximum is 0. Then the dual of the last programme is a proof, by Stiemke's theorem: it has
-multipliers μ_i > 0 with Σ μ_i a_i = 0 over the rows that are left, from which Σ μ_i a_i·δ = 0 for every δ, and no
-direction has all a_i·δ ≥ 0 and one of them positive. In words, the convex hulls of the two classes meet (Gordan).
+multipliers μ_i > 0 with Σ μ_i a_i = 0 over the remaining rows, from which Σ μ_i a_i·δ = 0 for every δ, and no
+direction has all a_i·δ ≥ 0 and one of them positive. Geometrically, the convex hulls of the classes meet (Gordan).
 
-Only rows that matter enter the programme: it starts with a sample, whose maximum of 0 is a proof for all rows, and
-takes in rows that its direction has on the wrong side until there are none. Where x_i·δ = 0 is asked for, only
-directions are looked at that do not move these rows.
+The programme starts with a sample of the rows, for which a maximum of 0 is a proof for all rows, and adds rows that its
+direction has on the wrong side until there are none. If some rows require x_i·δ = 0, δ is restricted to directions that
+leave the predictors of these rows unchanged.
 """
 
 from __future__ import annotations
@@ -38,57 +38,57 @@ from mercer._typing import Array
 from mercer.matrices import Design, Observations
 from mercer.optim.certificate import Certificate
 from mercer.optim.curvature import FLAT
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 
-# Systems of inequalities a_i · δ ≥ 0 over the rows of a design, known by products: what separation is about.
+# Systems of inequalities
 
 
 def check_finite_sums(values: Array) -> Array:
-    """The values, if they are numbers: rows of ±1.8e308 have sums and squares that are none."""
+    """Return the values; raise `NonFiniteError` if sums or squares of the rows have overflowed."""
     if not np.isfinite(values).all():
         raise NonFiniteError(
-            "sums of these rows are too large for float64, so that no hyperplane between them can be looked for; "
+            "sums of these rows are too large for float64, so that a separating hyperplane cannot be computed; "
             "divide the columns by their largest values."
         )
     return values
 
 
 class Cone(ABC):
-    """Rows a_i made from the rows of a design, and which of them ask for a_i · δ ≥ 0."""
+    """Inequalities a_i · δ ≥ 0, with a_i made from the rows of a design."""
 
     design: Design
-    #: which rows of the design there are: those with a weight above 0
+    #: mask of the rows of the design with positive weight
     counted: Array
 
     @property
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """Of a direction: (columns,) or (columns, classes)."""
+        """Return the shape of a direction: (columns,) or (columns, classes)."""
 
     @abstractmethod
     def counts(self) -> Array:
-        """Which rows a_i ask for a_i · δ ≥ 0."""
+        """Return the mask of the a_i that have an inequality."""
 
     @abstractmethod
     def times(self, direction: Array) -> Array:
-        """a_i · δ of every row."""
+        """Return a_i · δ for all i."""
 
     @abstractmethod
     def transposed_times(self, multipliers: Array) -> Array:
-        """Σ multiplier_i a_i."""
+        """Return Σ multiplier_i a_i."""
 
     @abstractmethod
     def take(self, rows: Array) -> Array:
-        """The rows a_i at these positions, as a matrix."""
+        """Return the a_i at these positions, as rows of a matrix."""
 
     @abstractmethod
     def by_row(self, values: Array) -> Array:
-        """Something known of the a_i, for each row of the design: (rows,) or (rows, classes)."""
+        """Reshape values of the a_i by rows of the design: (rows,) or (rows, classes)."""
 
 
 @dataclass(frozen=True, eq=False)
 class SignedCone(Cone):
-    """a_i = sign_i x_i; a sign of 0 means a row of no interest."""
+    """Inequalities for a_i = sign_i x_i; a row with sign 0 has none."""
 
     design: Design
     sign: Array
@@ -116,7 +116,7 @@ class SignedCone(Cone):
 
 @dataclass(frozen=True, eq=False)
 class ClassCone(Cone):
-    """a_ik · δ = x_i · (δ_c − δ_k) for a row of class c and every other class k, row after row."""
+    """Inequalities for a_ik · δ = x_i · (δ_c − δ_k), for row i of class c and every other class k, in row order."""
 
     design: Design
     codes: Array
@@ -154,14 +154,15 @@ class ClassCone(Cone):
 
 @dataclass(frozen=True, eq=False)
 class InvariantDirections:
-    """The directions that move none of some rows of a design."""
+    """Directions along which the predictors of some rows of a design do not change."""
 
     size: Array
     #: orthonormal, for columns divided by their size
     vectors: Array
 
     @classmethod
-    def by(cls, design: Design, rows: Array) -> Self:
+    def of(cls, design: Design, rows: Array) -> Self:
+        """Find these directions for the rows of a mask."""
         gram = check_finite_sums(design.gram(rows.astype(float)))
         size = np.sqrt(np.where(np.diagonal(gram) > 0, np.diagonal(gram), 1.0))
         with blas_for(len(size)):
@@ -169,14 +170,14 @@ class InvariantDirections:
         return cls(size, vectors[:, values <= FLAT * len(size)])
 
     def basis(self) -> Array:
-        """As columns whose largest entry is 1."""
+        """Return a basis whose columns have the largest entry 1."""
         basis = self.vectors / self.size[:, None]
         return np.asarray(basis / np.abs(basis).max(axis=0, initial=0.0))
 
-    def taken_out(self, direction: Array, *, intercept: bool) -> Array:
-        """What moves the rows as `direction` does, by coefficients as small as they can be.
+    def shorten(self, direction: Array, *, intercept: bool) -> Array:
+        """Return the direction with the smallest coefficients that changes the predictors of the rows alike.
 
-        The intercept, the last, may be any: of a column that does not vary among the rows it does all the work.
+        The last coefficient, the intercept, does not count: it replaces columns that are constant in the rows.
         """
         scaled = (direction.T * self.size).T
         columns = slice(0, len(self.size) - intercept)
@@ -184,40 +185,44 @@ class InvariantDirections:
         return np.asarray(((scaled - self.vectors @ share).T / self.size).T)
 
 
-#: a_i·δ within this of 0, for |δ_j| up to 1 and columns of unit size, is 0
+#: |a_i·δ| below this counts as 0, for |δ_j| up to 1 and columns of unit size
 ZERO = 1e-9
-#: a sum of n rows of unit size within n times this of 0 is 0
+#: a sum of n rows of unit size below n times this is rounding
 SUM_ROUNDING = 1e-13
-#: columns beyond which directions that move none of some rows are not looked for
+#: columns beyond which invariant directions are not computed
 MOST_COLUMNS = 2000
-#: numbers up to which the rows of a programme are written out, zeros included: 1 GiB
+#: entries of the dense matrix of a programme: 1 GiB
 MOST_NUMBERS = 1 << 27
-#: how well multipliers have to balance the rows
+#: bound for ‖Σ μ_i a_i‖∞ / Σ μ_i
 BALANCE_TOLERANCE = 1e-8
-#: rows up to which all of them enter the programme, and by how many it grows otherwise
-FEW_ROWS, MORE_ROWS, MORE_PER_COLUMN = 1000, 500, 4
-#: the tightest that HiGHS takes
+#: rows up to which all of them enter the programme
+FEW_ROWS = 1000
+#: rows by which the programme grows otherwise
+MORE_ROWS = 500
+#: rows by which it grows in addition for each column
+MORE_PER_COLUMN = 4
+#: the smallest tolerances that HiGHS accepts
 HIGHS_OPTIONS: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @stored(direction=floats("w"), separated=flags("n"), multipliers=floats("n"))
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """Whether responses are separated, along which direction, and the proof.
+    """Whether responses are separated, along which direction, with a proof.
 
     Attributes
     ----------
     kind : {"none", "quasi", "complete"}
         "complete" if every row lies strictly on its side of a hyperplane, "quasi" if some do and others lie on it.
     direction : ndarray of shape (columns,) or (columns, classes)
-        Along which coefficients, in the units of the data and the intercept last, raise the likelihood for ever; 0 if
-        they cannot. Where several directions do, it is one of them.
+        A direction along which the likelihood never decreases, in the units of the data and with the intercept last; 0
+        if there is none.
     separated : ndarray of shape (rows,)
-        The rows that lie strictly on their side.
+        Mask of the rows that lie strictly on their side.
     multipliers : ndarray of shape (rows,) or (rows, classes)
-        Of the others: weights under which they balance, Σ μ_i a_i = 0; 0 for rows that are separated.
+        Weights under which the other rows balance, Σ μ_i a_i = 0; 0 for separated rows.
     certificate : Certificate
-        That the direction has no row on the wrong side and that the multipliers balance.
+        Evidence that the direction has no row on the wrong side, and that the multipliers balance.
     """
 
     kind: str
@@ -228,17 +233,17 @@ class Separation:
 
     @property
     def limits(self) -> Array:
-        """Where each coefficient goes: ∞, −∞, or NaN for one that stays finite."""
+        """Return the limit of each coefficient: ∞, −∞, or NaN for a finite one."""
         return np.select([self.direction > 0, self.direction < 0], [np.inf, -np.inf], np.nan)
 
 
 def bernoulli(observations: Observations) -> Separation:
-    """Separation of responses between 0 and 1.
+    """Detect separation of responses between 0 and 1.
 
     Parameters
     ----------
     observations : Observations
-        `y` is 0 or 1, or for a share of several trials anything in between. Rows of weight 0 do not count.
+        `y` is 0 or 1, or a share of several trials in between. Rows of weight 0 do not count.
 
     Returns
     -------
@@ -258,7 +263,7 @@ def bernoulli(observations: Observations) -> Separation:
 
 
 def poisson(observations: Observations) -> Separation:
-    """Separation of counts, or of any responses ≥ 0 with a logarithmic link whose likelihood is finite at mean 0.
+    """Detect separation of counts, or of other responses ≥ 0 with a log link and a likelihood that is finite at mean 0.
 
     Parameters
     ----------
@@ -268,26 +273,26 @@ def poisson(observations: Observations) -> Separation:
     Returns
     -------
     separation : Separation
-        Its separated rows have y = 0, and a mean that goes to 0.
+        Its separated rows have y = 0, and means that converge to 0.
     """
     return _separate_signed(observations, np.where(observations.y > 0, 0.0, -1.0))
 
 
 def categorical(observations: Observations, classes: int) -> Separation:
-    """Separation of classes under a softmax.
+    """Detect separation of classes under a softmax.
 
     Parameters
     ----------
     observations : Observations
         `y` are codes from 0 to `classes` − 1. Rows of weight 0 do not count.
     classes : int
-        How many there are.
+        Number of classes.
 
     Returns
     -------
     separation : Separation
-        Its direction has columns that sum to 0 in every row: only differences between classes matter. A row is
-        separated if it is from every other class.
+        Its direction sums to 0 over the classes: only differences between classes matter. A row is separated if it is
+        separated from every other class.
     """
     cone = ClassCone(observations.design, observations.y.astype(np.intp), classes, _positive_weight(observations))
     return _SeparationSearch(cone).run()
@@ -301,7 +306,7 @@ def _separate_signed(observations: Observations, sign: Array) -> Separation:
         return _SeparationSearch(cone).run()
     if (columns := observations.design.n_columns) > MOST_COLUMNS:
         raise _too_many_columns(columns)
-    return _SeparationSearch(cone, InvariantDirections.by(observations.design, still).basis()).run()
+    return _SeparationSearch(cone, InvariantDirections.of(observations.design, still).basis()).run()
 
 
 def _too_many_columns(columns: int) -> TooManyColumnsError:
@@ -318,7 +323,7 @@ def _positive_weight(observations: Observations) -> Array:
 
 
 class _SeparationSearch:
-    """One linear programme after the other, until no row is left or none of the rest can be separated."""
+    """Linear programmes, one after the other, until no row is left or none of the rest can be separated."""
 
     def __init__(self, cone: Cone, basis: Array | None = None) -> None:
         self._cone, self._basis = cone, basis
@@ -328,16 +333,17 @@ class _SeparationSearch:
         self._multipliers = np.zeros(len(self._left))
 
     def run(self) -> Separation:
-        with np.errstate(over="ignore", invalid="ignore"):  # refused where it matters
+        """Return the result."""
+        with np.errstate(over="ignore", invalid="ignore"):  # `check_finite_sums` raises an error where it matters
             while self._left.any():
-                step = self._separating()
+                step = self._find_direction()
                 if step is None:
                     break
                 self._follow(step)
         return self._separation()
 
     def _follow(self, step: Array) -> None:
-        """Put a direction on top of those before, which come first: no row that they have settled turns round."""
+        """Add a direction to a multiple of those before, which is so large that rows they separate stay separated."""
         slack = self._cone.times(step)
         turned = (self._slack > 0) & (slack < 0)
         before = 1 + np.max(-slack[turned] / self._slack[turned], initial=0.0)
@@ -345,8 +351,8 @@ class _SeparationSearch:
         self._direction = check_finite_sums(before * self._direction + self._clean(step))
         self._left &= slack <= ZERO
 
-    def _separating(self) -> Array | None:
-        """A direction that separates some of the rows that are left and puts none on the wrong side, or None."""
+    def _find_direction(self) -> Array | None:
+        """Return a direction that separates some of the remaining rows and puts none on the wrong side, or None."""
         left = np.flatnonzero(self._left)
         gain = check_finite_sums(self._reduced(self._cone.transposed_times(self._left.astype(float))))
         unit = np.abs(gain).max(initial=0.0)
@@ -360,7 +366,7 @@ class _SeparationSearch:
             solution, multipliers = _maximise(gain / unit, self._taken(rows))
             direction = self._expanded(solution)
             slack = self._cone.times(direction)[left]
-            # many rows may gain next to nothing each
+            # the gain may be a sum of negligible gains of many rows
             if gain @ solution <= ZERO * unit or slack.max() <= ZERO:
                 self._multipliers[left] = 1.0
                 self._multipliers[rows] += unit * multipliers
@@ -371,9 +377,9 @@ class _SeparationSearch:
             rows = np.union1d(rows, wrong)
 
     def _by_equations(self, left: Array) -> Array | None:
-        """The shortest direction with a_i·δ = 1 for all rows that are left, or None where there is none.
+        """Return the shortest direction with a_i·δ = 1 for all remaining rows, or None if there is none.
 
-        Rows fewer than columns are mostly independent of each other, and programmes of thousands of columns take long.
+        Fewer rows than columns are mostly linearly independent, and programmes with thousands of columns take long.
         """
         columns = self._direction.size if self._basis is None else self._basis.shape[1]
         if len(left) > columns:
@@ -385,15 +391,13 @@ class _SeparationSearch:
         return direction if self._cone.times(direction)[left].min() > ZERO else None
 
     def _wrong(self, slack: Array, left: Array) -> Array:
-        """The rows that lie farthest on the wrong side."""
+        """Return the rows that lie farthest on the wrong side."""
         worst = left[np.argsort(slack)[: self._batch]]
         return worst[: int((slack < -ZERO).sum())]
 
     @property
     def _batch(self) -> int:
         return MORE_ROWS + MORE_PER_COLUMN * self._direction.size
-
-    # Directions as variables of the programme.
 
     def _reduced(self, gradient: Array) -> Array:
         return gradient.ravel() if self._basis is None else self._basis.T @ gradient
@@ -406,20 +410,18 @@ class _SeparationSearch:
             raise _too_many_columns(self._cone.design.n_columns)
         return self._cone.take(rows) if self._basis is None else self._cone.take(rows) @ self._basis
 
-    # What was found.
-
     @functools.cached_property
     def _idle(self) -> InvariantDirections | None:
         design = self._cone.design
-        return InvariantDirections.by(design, self._cone.counted) if design.n_columns <= MOST_COLUMNS else None
+        return InvariantDirections.of(design, self._cone.counted) if design.n_columns <= MOST_COLUMNS else None
 
     def _clean(self, direction: Array) -> Array:
-        """In the units of the data, without what moves no row and without rounding errors."""
+        """Return the direction in the units of the data, without rounding and parts that change no predictor."""
         coordinates = self._cone.design.coordinates
         if direction.ndim == 2:
             direction = direction - direction.mean(axis=1, keepdims=True)
         if self._idle is not None and self._idle.vectors.size:
-            direction = self._idle.taken_out(direction, intercept=coordinates.intercept)
+            direction = self._idle.shorten(direction, intercept=coordinates.intercept)
         direction = np.where(np.abs(direction) > ZERO * np.abs(direction).max(), direction, 0.0)
         coefficients, intercept = coordinates.to_user(direction)
         if not coordinates.intercept:
@@ -431,11 +433,11 @@ class _SeparationSearch:
         counts = self._cone.counts()
         on_plane = self._left.any() or self._basis is not None
         kind = "none" if not (counts & ~self._left).any() else "quasi" if on_plane else "complete"
-        settled = self._cone.by_row(counts & ~self._left)
+        separated = self._cone.by_row(counts & ~self._left)
         return Separation(
             kind,
             self._direction,
-            settled if settled.ndim == 1 else np.asarray((settled | ~self._cone.by_row(counts)).all(axis=1)),
+            separated if separated.ndim == 1 else np.asarray((separated | ~self._cone.by_row(counts)).all(axis=1)),
             self._cone.by_row(self._multipliers),
             self._certificate(int((self._slack[counts] < 0).sum())),
         )
@@ -447,23 +449,26 @@ class _SeparationSearch:
         rest = self._reduced(self._cone.transposed_times(self._multipliers))
         value = float(np.abs(rest).max(initial=0.0) / self._multipliers.sum())
         sentence = (
-            f"distance of {counted(int(self._left.sum()), 'row')} from balancing under positive weights, which proves "
-            "that no hyperplane separates them"
+            f"distance of {format_count(int(self._left.sum()), 'row')} from balancing under positive weights, "
+            "which proves that no hyperplane separates them"
         )
         return Certificate("no separation", np.inf if wrong else value, BALANCE_TOLERANCE, sentence)
 
 
 def _sample_rows(rows: Array, size: int) -> Array:
-    """All rows if they are few, else some."""
+    """Return all rows if they are few, else a random sample."""
     if len(rows) <= max(FEW_ROWS, size):
         return rows
     return np.sort(np.random.default_rng(0).choice(rows, size, replace=False))
 
 
 def _maximise(gain: Array, rows: Array) -> tuple[Array, Array]:
-    """max gain·γ with rows·γ ≥ 0 and |γ_j| ≤ 1: γ, and multipliers with gain + rowsᵀ·multipliers = 0 if that is 0."""
+    """Maximise gain·γ for rows·γ ≥ 0 and |γ_j| ≤ 1; return γ and multipliers.
+
+    If the maximum is 0, gain + rowsᵀ·multipliers = 0.
+    """
     bounds, right = (-1, 1), np.zeros(len(rows))
     result: Any = linprog(-gain, A_ub=-rows, b_ub=right, bounds=bounds, method="highs", options=HIGHS_OPTIONS)
-    if result.x is None:  # no proof: the certificate will not hold
+    if result.x is None:  # without multipliers the certificate does not hold
         return np.zeros(len(gain)), np.zeros(len(rows))
     return result.x, -result.ineqlin.marginals

@@ -1,9 +1,13 @@
-"""Where to begin if the objective is not convex: the ends of descents from many starts, the lowest first.
+"""Minimisation of objectives that are not convex, by descents from several starts.
 
-A far minimum is often one that fits some rows well and gives up others, whose losses are bounded. So most of the starts
-are the coefficients that fit as many rows as there are columns: all such sets of a few rows, or sets that are drawn
-(the elemental sets of Rousseeuw, 1984, and of Hawkins, 1993). Those with the lowest objective are descended from, and
-some of the others. Nothing here depends on chance: sets are drawn with a seed.
+1. Fit exactly as many rows as there are columns, for all such sets of rows, or for a sample of them (the elemental sets
+   of Rousseeuw 1984 and Hawkins 1993): a distant minimum often fits some rows well, and others badly, whose losses are
+   bounded.
+2. Descend from the given starts, from the fits with the lowest objective, and from some of the others, on a sample of
+   the rows.
+3. Continue from the lowest ends on all rows, and move away from saddle points along negative curvature.
+
+Sets are drawn with a fixed seed, so that results are reproducible.
 """
 
 from __future__ import annotations
@@ -24,50 +28,56 @@ from mercer.optim.certificate import STATIONARY, Solution
 from mercer.optim.problem import Problem, evaluate
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 
-#: a solver with its options: from a problem, a start and whether a rough answer will do to a solution
+#: a solver with its options: (problem, start, whether a rough solution suffices) ↦ solution
 Solver = Callable[[Problem, Array, bool], Solution]
 
-#: rows that descents are tried on; of more, these are spread over all
+#: evenly spaced rows on which descents are tried
 SCREENED = 2_000
-#: multiplications that a step of all descents together may take, and the fewest and most descents
-WORK, FEWEST, MOST = 5e6, 4, 30
+#: multiplications for one step of all descents together, which bounds their number
+WORK = 5e6
+#: smallest number of descents
+FEWEST = 4
+#: largest number of descents
+MOST = 30
 #: sets of rows that are fitted exactly
 MOST_SETS = 300
-#: how far the mean of a row is from a response that no η has, as a portion of its distance from the mean of all
+#: a response that no η has is replaced by a mean this far towards the mean of all responses
 SHORTFALLS = (0.5, 0.1, 0.01)
 #: ends whose objectives differ by less than this portion are the same
 SAME_OBJECTIVE = 1e-7
-#: ends that are gone on from on all rows
+#: ends from which descents continue on all rows
 CONTINUED = 2
-#: curvature below minus this portion of the largest leads down
+#: relative curvature below minus this is negative, rather than rounding
 NEGATIVE_CURVATURE = 1e-7
-#: columns up to which it is looked for, and how often
-MOST_COLUMNS, MOST_SADDLES = 300, 5
+#: columns up to which negative curvature is computed
+MOST_COLUMNS = 300
+#: saddle points that a search leaves
+MOST_SADDLES = 5
 
 
 class Starts(NamedTuple):
-    """Coefficients to begin at, the lowest first, and how many starts were tried."""
+    """Starts on all rows, the lowest first, and the number of starts that were tried."""
 
     points: list[Array]
     tried: int
 
 
 def solve(problem: Problem, solver: Solver, first: Sequence[Array]) -> Solution:
-    """The lowest end of descents from several starts.
+    """Return the lowest end of descents from several starts.
 
     Parameters
     ----------
     problem : Problem
-        Not convex.
+        A problem that is not convex.
     solver : callable
-        Descends from a start, on all rows or some; roughly where it is only tried.
+        Descends from a start, on all rows or a sample; roughly if the start is only tried.
     first : sequence of arrays
-        Starts that are tried in any case, the best guess first.
+        Starts that are always tried, the best guess first.
 
     Returns
     -------
     solution : Solution
-        Its certificate is a local one, and says how many starts were tried.
+        Its certificate is local, and states the number of starts.
 
     Raises
     ------
@@ -75,7 +85,9 @@ def solve(problem: Problem, solver: Solver, first: Sequence[Array]) -> Solution:
         On Ctrl-C, with the lowest point so far.
     """
     starts = explore(problem, solver, first)
-    best = min((solver(problem, start, False) for start in starts.points), key=lambda end: _objective(problem, end.value))
+    best = min(
+        (solver(problem, start, False) for start in starts.points), key=lambda end: _objective(problem, end.value)
+    )
     for _ in range(MOST_SADDLES):
         below = _descend_from_saddle(problem, best.value)
         if below is None:
@@ -88,7 +100,7 @@ def solve(problem: Problem, solver: Solver, first: Sequence[Array]) -> Solution:
 
 
 def explore(problem: Problem, solver: Solver, first: Sequence[Array]) -> Starts:
-    """The starts that lead lowest: of all rows if these are few, else the ends of descents on some of them."""
+    """Return the start with the lowest end if all rows are screened, else the lowest ends of descents on a sample."""
     some = problem.on(_screening_rows(problem.observations))
     tried: list[tuple[float, Array, Solution]] = []
     candidates = _candidate_starts(some, first)
@@ -114,7 +126,7 @@ def explore(problem: Problem, solver: Solver, first: Sequence[Array]) -> Starts:
 
 
 def _screening_rows(observations: Any) -> Observations:
-    """Some rows, as arrays."""
+    """Return all rows if they are few, else evenly spaced ones, in memory."""
     rows = observations.some(min(SCREENED, len(observations))) if len(observations) > SCREENED else None
     if rows is None:
         rows = observations.some(len(observations)) if observations.streamed else observations
@@ -123,26 +135,26 @@ def _screening_rows(observations: Any) -> Observations:
 
 
 def _objective(problem: Problem, w: Array) -> float:
-    """The objective with its absolute values; ∞ where it is not a number."""
+    """Return the objective with its absolute values; ∞ if it is not finite."""
     strengths = problem.strengths
     value = evaluate(problem, w, LOSS).value + float(strengths.l1 @ np.abs(w - strengths.mean))
     return value if np.isfinite(value) else np.inf
 
 
 def _candidate_starts(problem: Problem, first: Sequence[Array]) -> list[Array]:
-    """Starts in proportion to the cost of a step: the first ones, the lowest of the others, and some of the rest."""
+    """Return the first starts, the lowest of the others, and some of the rest: fewer if a step is expensive."""
     n, p = len(problem.observations), problem.n_columns
     count = int(np.clip(WORK / (n * p * (p + 1)), FEWEST, MOST))
     by_height = {height: w for w in _elemental_fits(problem) if np.isfinite(height := _objective(problem, w))}
-    order = [by_height[height] for height in sorted(by_height)]  # of starts with the same objective one
-    room = max(1, count - len(first))
-    lowest, rest = order[: -(-room // 2)], order[-(-room // 2) :]
-    spread = [rest[i] for i in np.unique(np.linspace(0, len(rest) - 1, room // 2).astype(int))] if rest else []
+    order = [by_height[height] for height in sorted(by_height)]  # one start per value of the objective
+    rest_count = max(1, count - len(first))
+    lowest, rest = order[: -(-rest_count // 2)], order[-(-rest_count // 2) :]
+    spread = [rest[i] for i in np.unique(np.linspace(0, len(rest) - 1, rest_count // 2).astype(int))] if rest else []
     return [*(w for w in first if np.isfinite(_objective(problem, w))), *lowest, *spread] or list(first)
 
 
 def _elemental_fits(problem: Problem) -> Iterator[Array]:
-    """Coefficients that fit as many rows as there are columns: of all such sets, or of some."""
+    """Yield coefficients that fit as many rows as there are columns: for all such sets, or a sample of them."""
     rows = problem.observations
     heavy = np.arange(len(rows)) if rows.weight is None else np.flatnonzero(rows.weight > 0)
     size = min(problem.n_columns, len(heavy))
@@ -168,14 +180,14 @@ def _row_sets(rows: Array, size: int) -> Iterator[Array]:
 
 @np.errstate(all="ignore")
 def _predictors(problem: Problem, y: Array, short: float) -> Array:
-    """The η of each response; where it has none, of a mean on the way to that of all."""
+    """Return η for each response; where there is none, for a mean between it and that of all responses."""
     response, centre = problem.response, np.asarray(problem.observations.mean_response)
     exact, near = response.predictor(y), response.predictor(y + short * (centre - y))
     return np.where(np.isfinite(exact), exact, np.where(np.isfinite(near), near, response.predictor(centre)))
 
 
 def _descend_from_saddle(problem: Problem, w: Array) -> Array | None:
-    """A lower point in a direction of negative curvature; None if there is none, or none is looked for."""
+    """Return a lower point in a direction of negative curvature; None if there is none, or if it is not computed."""
     rows = problem.observations
     if rows.streamed or not problem.strengths.smooth or problem.n_columns > MOST_COLUMNS:
         return None

@@ -1,8 +1,8 @@
-"""One of several classes given linear predictors: the problem, and which solver suits it.
+"""Softmax problems: one of several classes given a linear predictor for each, and their smooth solvers.
 
 In the symmetric form every class has coefficients, and adding the same to all of them changes nothing. The minimiser
-under an L2 penalty, and the shortest one without, has coefficients whose mean over the classes is the prior mean. It
-is therefore looked for among those only: W = mean + V Bᵀ, where the columns of B, orthonormal, sum to zero.
+under an L2 penalty, and the shortest one without, has coefficients whose mean over the classes is the prior mean. The
+search is therefore restricted to W = mean + V Bᵀ, where the columns of B are orthonormal and sum to zero.
 """
 
 from __future__ import annotations
@@ -23,23 +23,36 @@ from mercer.matrices.squares import column_squares
 from mercer.optim import lbfgs, newton, row_space
 from mercer.optim import scaling as sampled_scaling
 from mercer.optim.certificate import Progress, Solution
-from mercer.optim.problem import Product, Slope, sampled_product, standard_error, reduce_cached
-from mercer.optim.scaling import WoodburyScaling, RepeatedScaling, Scaling, DiagonalScaling, WhiteningScaling, extrapolate_hessian, fit_to_sample, sample_size, sampled_hessian, typical_rows
-from mercer.stats.quadratic import GRADIENT, HESSIAN, SoftmaxQuadratic
+from mercer.optim.problem import Product, Slope, reduce_cached, sampled_product, standard_error
+from mercer.optim.scaling import (
+    DiagonalScaling,
+    RepeatedScaling,
+    Scaling,
+    WhiteningScaling,
+    WoodburyScaling,
+    extrapolate_hessian,
+    fit_to_sample,
+    sample_size,
+    sampled_hessian,
+    typical_rows,
+)
+from mercer.stats.quadratic import GRADIENT, HESSIAN, SoftmaxExpansion
 
+#: distance to the optimum, in standard errors
 TOLERANCE = 1e-8
+#: steps of L-BFGS
 MOST_STEPS = 1000
 #: coefficients up to which the Hessian of all classes is formed
 MOST_NEWTON = 300
-#: rows added to each class before its share is taken: a class without rows has a share too
+#: rows that are added to each class, so that a class without rows has a positive share
 PSEUDO_ROWS = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxProblem:
-    """min over W of  Σ weight · loss(y, X W + offset) + ½ Σ l2 (W − mean)²: a column of W for each column of η.
+    """Minimise Σ weight · loss(y, X W + offset) + ½ Σ l2 (W − mean)² over W, with a column for each column of η.
 
-    The penalty is the same for each class. Points are vectors of all free coefficients: `matrix` has the columns.
+    The penalty is the same for each class. Points are vectors of all free coefficients V: `matrix` returns W.
     """
 
     observations: Observations  # y are codes
@@ -47,7 +60,7 @@ class SoftmaxProblem:
     strengths: Strengths
 
     def on(self, some: Observations) -> Self:
-        """The same problem for some of the rows, with their share of the penalty; points mean the same."""
+        """Return the same problem for some of the rows, with their share of the penalty and the same B."""
         strengths = self.strengths.times(len(some) / len(self.observations))
         part = replace(self, observations=some, strengths=strengths)
         part.__dict__["shares"] = self.shares  # B depends on them
@@ -55,42 +68,42 @@ class SoftmaxProblem:
 
     @cached_property
     def shares(self) -> Array:
-        """Share of each class in the weight, none of them 0."""
+        """Return the share of each class in the weight, above 0."""
         counts = self.observations.class_weights(self.response.levels)
         counts = counts + PSEUDO_ROWS * counts.sum() / len(self.observations)
         return np.asarray(counts / counts.sum())
 
     @cached_property
-    def _turned(self) -> tuple[Array, Array]:
-        """The axes of the classes' covariance diag(π) − ππᵀ, which B consists of, and the variances along them."""
+    def _eigen_axes(self) -> tuple[Array, Array]:
+        """Return B, the eigenvectors of the covariance diag(π) − ππᵀ of the classes, and the variances along them."""
         shares = self.shares
         if (reference := self.response.reference) is not None:
             others = np.delete(shares, reference)
             return np.eye(len(others)), others * (1 - others)
         values, vectors = np.linalg.eigh(np.diag(shares) - np.outer(shares, shares))
-        # exactly without a part along (1, …, 1), which the smallest eigenvalue belongs to
+        # exactly orthogonal to (1, …, 1), the eigenvector of the smallest eigenvalue
         axes = vectors[:, 1:] - vectors[:, 1:].mean(axis=0)
         return np.linalg.qr(axes)[0], values[1:]
 
     @property
     def axes(self) -> Array:
-        """B."""
-        return self._turned[0]
+        """Return B."""
+        return self._eigen_axes[0]
 
     @property
     def n_columns(self) -> int:
         return int(self.observations.design.n_columns * self.axes.shape[1])
 
     def matrix(self, v: Array) -> Array:
-        """The coefficients: a column for each column of η."""
+        """Return the coefficients W of a point: a column for each column of η."""
         return np.asarray(self.strengths.mean[:, None] + v.reshape(-1, self.axes.shape[1]) @ self.axes.T)
 
     def vector(self, W: Array) -> Array:
-        """The point whose matrix is W, or else the closest that the same probabilities belong to."""
+        """Return the point whose matrix is W, or the closest one with the same probabilities."""
         return np.asarray((W - self.strengths.mean[:, None]) @ self.axes).ravel()
 
     def start(self) -> Array:
-        """No column has an effect, and the intercepts are where the shares of the classes would have them."""
+        """Return the prior means, with the intercepts that give the shares of the classes."""
         W = np.repeat(self.strengths.mean[:, None], self.response.columns, axis=1)
         if self.observations.design.coordinates.intercept:
             level = np.log(self.shares)
@@ -103,12 +116,12 @@ class SoftmaxProblem:
         return self.response.is_convex
 
     def unit(self, value: float) -> float:
-        """What makes lengths of gradients standard errors; less where rows weigh less than 1: see `Problem.unit`."""
+        """Return the unit in which lengths of gradients are standard errors; smaller if rows weigh less than 1."""
         weight = self.observations.mean_weight
         return standard_error(1.0, -2 * float(self.shares @ np.log(self.shares)), weight) if weight > 0 else 1.0
 
     def at(self, v: Array, order: int = HESSIAN) -> Slope:
-        """The objective at a point, and if `order` says so its gradient and Hessian."""
+        """Evaluate the objective at a point, and depending on `order` its gradient and Hessian."""
         sums = self.sums(self.matrix(v), order)
         away = self.matrix(v) - self.strengths.mean[:, None]
         pull = self.strengths.l2[:, None] * away
@@ -118,22 +131,22 @@ class SoftmaxProblem:
         gradient = ((sums.gradient + pull) @ self.axes).ravel()
         return Slope(value, gradient, self._hessian(sums.hessian) if order == HESSIAN else sums.hessian)
 
-    def sums(self, W: Array, order: int = HESSIAN) -> SoftmaxQuadratic:
-        """Of the losses at a matrix of coefficients."""
-        return reduce_cached(SoftmaxQuadratic.at(self.response, W, order), self.observations)
+    def sums(self, W: Array, order: int = HESSIAN) -> SoftmaxExpansion:
+        """Return the sums of the losses at a matrix of coefficients."""
+        return reduce_cached(SoftmaxExpansion.at(self.response, W, order), self.observations)
 
     def _hessian(self, of_columns: Array) -> Array:
-        """From blocks by columns of η to points: (B ⊗ I)ᵀ H (B ⊗ I), with the penalty, in the order of `matrix`."""
+        """Return the Hessian by points, (B ⊗ I)ᵀ H (B ⊗ I) and the penalty, from blocks for the columns of η."""
         p, k, q = len(self.strengths.l2), *self.axes.shape
         halfway = np.tensordot(self.axes, of_columns.reshape(k, p, k, p), (0, 0))
         turned = np.tensordot(halfway, self.axes, (2, 0))  # axis of the first, column, column, axis of the second
         hessian = turned.transpose(1, 0, 2, 3).reshape(p * q, p * q)
-        # what W moves by is B times what V moves by, and B has orthonormal columns
+        # B has orthonormal columns, so that the penalty of W is that of V
         hessian[np.diag_indices(p * q)] += np.repeat(self.strengths.l2, q)
         return np.asarray(hessian)
 
     def hessian_product(self, v: Array) -> Product:
-        """u ↦ H u for the Hessian at `v`, which is never formed; of a source, as the rows at hand tell it."""
+        """Return u ↦ H u at `v` without forming H; for a source, estimated from its rows in memory."""
         if self.observations.streamed:
             return sampled_product(self, v)
         design, _, weight, offset = self.observations.batch(slice(None))
@@ -151,7 +164,7 @@ class SoftmaxProblem:
         return times
 
     def gradient_of_rows(self, v: Array, X: Array, y: Array, weight: Array | None, offset: Array | None) -> Array:
-        """Of few rows, given as a matrix, with their share of the penalty."""
+        """Return the gradient for a few rows, given as a matrix, with their share of the penalty."""
         W = self.matrix(v)
         eta = X @ W
         _, slopes = self.response.slopes(y, eta if offset is None else eta + offset, weight)
@@ -159,8 +172,8 @@ class SoftmaxProblem:
         return np.asarray((X.T @ slopes + len(X) / len(self.observations) * pull) @ self.axes).ravel()
 
     def scaling(self) -> Scaling:
-        """As if no column had an effect: the Hessian is then (variances along B) ⊗ Xᵀdiag(weight)X."""
-        variances = self._turned[1]
+        """Return the scaling by the Hessian if no column had an effect, (variances along B) ⊗ Xᵀdiag(weight)X."""
+        variances = self._eigen_axes[1]
         typical = float(np.exp(np.log(variances).mean()))
         of_each, squares = self._of_each(typical)
         pull = self.strengths.l2.mean()
@@ -169,7 +182,7 @@ class SoftmaxProblem:
         return RepeatedScaling(of_each, np.where(np.isfinite(factors), factors, 1.0))
 
     def _of_each(self, variance: float) -> tuple[Scaling, float]:
-        """For a class of that variance, and the mean square of the columns."""
+        """Return the scaling for a class of that variance, and the mean square of the columns."""
         p, n = self.observations.design.n_columns, len(self.observations)
         if p > sampled_scaling.MOST_WHITENED:
             (design, _, weight, _), factor = typical_rows(self.observations)
@@ -184,7 +197,7 @@ class SoftmaxProblem:
             if few is not None:
                 return few, float(column_squares(design, h).mean())
             gram = design.gram(h)
-        if not np.isfinite(gram).all():  # neither are the gradients of such rows, so that there is no way down to scale
+        if not np.isfinite(gram).all():  # the gradients are not finite either, so that there is no descent
             return WhiteningScaling.of(np.eye(p)), 1.0
         gram = gram if some is None else extrapolate_hessian(gram, n / len(some))
         return WhiteningScaling.of(variance * gram + np.diag(self.strengths.l2)), float(gram.trace() / p)
@@ -205,11 +218,11 @@ def solve(
     problem : SoftmaxProblem
         Its penalty must have no absolute values.
     start : array, optional
-        The point to begin at.
+        Initial point.
     tolerance : float
-        How small the gradient has to become, in standard errors.
+        Upper bound for the length of the gradient, in standard errors.
     most_steps : int
-        Steps after which to give up; the certificate then does not hold.
+        Maximum number of steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and the length of the gradient.
 
@@ -228,7 +241,7 @@ def solve(
 
 
 def solve_as_matrix(problem: SoftmaxProblem, solve_for_point: Callable[[], Solution]) -> Solution:
-    """A solution with the matrix of coefficients for a value, also where the user stops the search for it."""
+    """Return the solution with the matrix of coefficients as its value, also if the user interrupts the search."""
     try:
         solution = solve_for_point()
     except FitInterrupted as stop:
@@ -238,7 +251,7 @@ def solve_as_matrix(problem: SoftmaxProblem, solve_for_point: Callable[[], Solut
 
 
 def suits_newton(problem: SoftmaxProblem) -> bool:
-    """Whether Newton's method is to be used."""
+    """Return whether a problem is small enough for Newton's method."""
     return problem.n_columns <= MOST_NEWTON
 
 
@@ -251,7 +264,7 @@ def _solve(problem: SoftmaxProblem, start: Array | None, **options: Any) -> Solu
 
 
 def solve_by_lbfgs(problem: SoftmaxProblem, start: Array | None, **options: Any) -> Solution:
-    """Many coefficients; where rows are streamed, from a fit to those at hand and with their curvature."""
+    """Minimise by L-BFGS; for a source, start at the fit to its rows in memory, scaled by their curvature."""
     if not problem.observations.streamed:
         return lbfgs.descend(problem, problem.start() if start is None else start, problem.scaling(), **options)
     if start is None:

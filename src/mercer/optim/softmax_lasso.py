@@ -1,7 +1,13 @@
-"""One of several classes, with a penalty of absolute values: coefficients of every class, many of them exactly zero.
+"""Softmax problems with a penalty of absolute values, which sets many coefficients exactly to zero.
 
-|w| is the least u + v with w = u − v and u, v ≥ 0: a smooth problem with bounds, which SciPy's L-BFGS-B solves. Once it
-knows which coefficients are zero and the signs of the others, those are free, and Newton's method finishes.
+|w| is the minimum of u + v over w = u − v and u, v ≥ 0:
+
+1. SciPy's L-BFGS-B solves this smooth problem with bounds, in scaled variables.
+2. A constant that can be added to the coefficients of all classes is chosen to minimise the penalty.
+3. With the signs of the coefficients fixed, Newton's method finishes.
+
+Steps 1 to 3 are repeated until the shortest subgradient is small enough by the curvature of the start, then by that of
+the present point.
 """
 
 from __future__ import annotations
@@ -20,14 +26,17 @@ from mercer.optim.curvature import Curvature
 from mercer.optim.duality import STRONGEST
 from mercer.optim.scaling import DiagonalScaling
 from mercer.optim.softmax import SoftmaxProblem
-from mercer.stats.quadratic import GRADIENT, HESSIAN, SoftmaxQuadratic
+from mercer.stats.quadratic import GRADIENT, HESSIAN, SoftmaxExpansion
 
+#: length of the shortest subgradient, in standard errors
 TOLERANCE = 1e-8
+#: steps of L-BFGS-B and Newton's method
 MOST_STEPS = 1000
+#: pairs that L-BFGS-B remembers
 MEMORY = 20
 #: coefficients up to which Newton's method finishes
 MOST_NEWTON = 600
-#: steps of Newton's method at the end, which are quick or of no use
+#: steps of Newton's method at the end, which converge quickly or not at all
 MOST_FINISHING = 20
 
 
@@ -46,11 +55,11 @@ def solve(
     problem : SoftmaxProblem
         In the symmetric form.
     start : array of shape (columns, classes), optional
-        The coefficients to begin with.
+        Initial coefficients.
     tolerance : float
-        How small the shortest subgradient has to become, in standard errors.
+        Upper bound for the length of the shortest subgradient, in standard errors.
     most_steps : int
-        Steps after which to give up; the certificate then does not hold.
+        Maximum number of steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and the length of the subgradient.
 
@@ -72,30 +81,31 @@ def solve(
 
 @dataclass(frozen=True, eq=False)
 class _SoftmaxPoint:
-    """Coefficients, the objective, and in scaled variables: they, the gradient of the smooth part, and l1."""
+    """Coefficients W with the objective; in scaled variables z, the gradient of the smooth part, and l1."""
 
     W: Array
     value: float
     z: Array
     gradient: Array
     l1: Array
-    #: √φ, as lengths are in standard errors
+    #: √φ, the unit of lengths in standard errors
     unit: float
 
     @cached_property
     def subgradient(self) -> Array:
-        """The shortest one, in standard errors if the curvature is that of the start."""
+        """Return the shortest subgradient, in standard errors for the curvature of the start."""
         pulled = self.gradient + self.l1 * np.sign(self.z)
         free = np.sign(self.gradient) * np.maximum(np.abs(self.gradient) - self.l1, 0.0)
         return np.asarray(np.where(self.z == 0, free, pulled) / self.unit)
 
     @cached_property
     def length(self) -> float:
+        """Return the length of the shortest subgradient."""
         return float(np.linalg.norm(self.subgradient))
 
 
 class _SoftmaxSearch:
-    """Variables z = u − v of the coefficients mean + S z, and the best point so far."""
+    """The search in variables z = u − v for coefficients mean + S z; the last point is the best so far."""
 
     def __init__(
         self, problem: SoftmaxProblem, start: Array | None, tolerance: float, progress: Progress | None
@@ -105,11 +115,11 @@ class _SoftmaxSearch:
         with np.errstate(over="ignore"):
             l1 = np.minimum(problem.strengths.l1 * self._scaling.scale, STRONGEST)
         self._l1 = l1[:, None] * np.ones(problem.response.levels)
-        #: coefficients that are u − v; the others are free
+        #: mask of the coefficients u − v; the others are unpenalised
         self._split = self._l1 > 0
         W = problem.matrix(problem.start()) if start is None else np.array(start, dtype=float)
-        self.here = self._look(self._inverse(W))
-        #: the length to come down to by the curvature of the start
+        self.here = self._evaluate(self._inverse(W))
+        #: bound for the length by the curvature of the start
         self._aim = tolerance
         self._measured = LengthMeasure(self._measure)
         self.trace = [self.here.value]
@@ -119,20 +129,20 @@ class _SoftmaxSearch:
         shares = self._problem.shares
         variance = float(np.mean(shares * (1 - shares)))
         h = variance * (np.ones(design.n_rows) if weight is None else weight)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # an objective of such rows is not finite
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the objective of such rows is not finite
             return DiagonalScaling.of(design, h, self._problem.strengths.l2)
 
     def measured(self) -> float:
-        """The length by the curvature that is here."""
+        """Return the length by the curvature of the present point."""
         return self._measured.at(self.here)
 
     def _measure(self) -> float:
         if not 0 < self.here.length < np.inf:
             return self.here.length
-        return max(self._by_columns(), self._by_face())
+        return max(self._length_by_diagonal(), self._length_by_hessian())
 
-    def _by_columns(self) -> float:
-        """As if columns had nothing to do with each other."""
+    def _length_by_diagonal(self) -> float:
+        """Return the length by the diagonal of the Hessian, as if columns were uncorrelated."""
         design, _, weight, offset = self._problem.observations.batch(slice(None))
         eta = design.times(self.here.W)
         p = self._problem.response.probabilities(eta if offset is None else eta + offset)
@@ -142,16 +152,16 @@ class _SoftmaxSearch:
         longer = np.stack(scales, axis=1) / self._scaling.scale[:, None]
         return float(np.linalg.norm(longer * self.here.subgradient))
 
-    def _by_face(self) -> float:
-        """Of coefficients that are not zero or should not be, with all that columns have to do with each other."""
+    def _length_by_hessian(self) -> float:
+        """Return the length by the Hessian of the coefficients that are not zero or should not be."""
         if self._split.size > MOST_NEWTON:
             return 0.0
-        _, slopes, move = self._newton(self._moving | (self.here.subgradient != 0))
+        _, slopes, move = self._newton(self._is_active | (self.here.subgradient != 0))
         return float(np.sqrt(np.maximum(0.0, -slopes @ move))) / self.here.unit
 
     @property
-    def _moving(self) -> Array:
-        """Coefficients that are not zero, or have no penalty to keep them there."""
+    def _is_active(self) -> Array:
+        """Return the mask of coefficients that are not zero, or unpenalised."""
         return np.asarray((self.here.z != 0) | ~self._split)
 
     def _inverse(self, W: Array) -> Array:
@@ -161,12 +171,12 @@ class _SoftmaxSearch:
                 away[-1] += self._scaling.mean @ away[:-1]
         return away / self._scaling.scale[:, None]
 
-    def _look(self, z: Array) -> _SoftmaxPoint:
+    def _evaluate(self, z: Array) -> _SoftmaxPoint:
         problem, strengths = self._problem, self._problem.strengths
         with np.errstate(over="ignore", invalid="ignore"):
             away = self._scaling.forth(z)
             W = strengths.mean[:, None] + away
-            sums = reduce(SoftmaxQuadratic.at(problem.response, W, GRADIENT), problem.observations)
+            sums = reduce(SoftmaxExpansion.at(problem.response, W, GRADIENT), problem.observations)
             pull = strengths.l2[:, None] * away
             value = sums.loss + 0.5 * float(np.vdot(pull, away)) + float(np.vdot(self._l1, np.abs(z)))
             gradient = self._scaling.back(sums.gradient + pull)
@@ -179,7 +189,7 @@ class _SoftmaxSearch:
             self._progress(len(self.trace) - 1, there.value, there.length)
 
     def run(self, most_steps: int) -> None:
-        """Down to the tolerance by the curvature of the start, and on where it has fallen since."""
+        """Search until the length is small enough, first by the curvature of the start, then of the present point."""
         while self._descend(most_steps):
             aim = self._measured.aim(self.here, self.here.length, self._tolerance)
             if aim is None:
@@ -187,21 +197,21 @@ class _SoftmaxSearch:
             self._aim = aim
 
     def _descend(self, most_steps: int) -> bool:
-        """Whether the length has come down to the aim; an objective that is not finite has no way down."""
+        """Repeat the three steps until the length is at most the aim; return whether it is."""
         while self.here.length > self._aim and len(self.trace) <= most_steps:
             before = self.here
-            self._bounded(most_steps - len(self.trace) + 1)
+            self._minimise_with_bounds(most_steps - len(self.trace) + 1)
             self._shift()
             self._finish(most_steps - len(self.trace) + 1)
-            # SciPy may give up too early, and is then asked again
+            # SciPy may stop too early, and is then called again
             if self.here.value >= before.value and self.here.length >= before.length:
                 break
         return self.here.length <= self._aim
 
-    def _bounded(self, most_steps: int) -> None:
-        """SciPy's steps."""
+    def _minimise_with_bounds(self, most_steps: int) -> None:
+        """Make steps of SciPy's L-BFGS-B."""
         split = self._split
-        seen = self.here
+        latest = self.here
 
         def joined(x: Array) -> Array:
             z = x[: split.size].reshape(split.shape).copy()
@@ -209,16 +219,18 @@ class _SoftmaxSearch:
             return z
 
         def value(x: Array) -> tuple[float, Array]:
-            nonlocal seen
-            seen = self._look(joined(x))
-            both = x[: split.size][split.ravel()] + x[split.size :] - np.abs(seen.z[split])
-            # where both u and v are above 0, the penalty is more than that of their difference
+            nonlocal latest
+            latest = self._evaluate(joined(x))
+            both = x[: split.size][split.ravel()] + x[split.size :] - np.abs(latest.z[split])
+            # if both u and v are above 0, the penalty is larger than that of their difference
             more = float(self._l1[split] @ both)
-            up = (seen.gradient + self._l1).ravel()
-            return seen.value + more, np.concatenate([up, (self._l1 - seen.gradient)[split]])
+            up = (latest.gradient + self._l1).ravel()
+            return latest.value + more, np.concatenate([up, (self._l1 - latest.gradient)[split]])
 
         def arrive(intermediate_result: Any) -> None:
-            self._arrive(seen if seen.value == intermediate_result.fun else self._look(joined(intermediate_result.x)))
+            self._arrive(
+                latest if latest.value == intermediate_result.fun else self._evaluate(joined(intermediate_result.x))
+            )
             if self.here.length <= self._aim:
                 raise StopIteration
 
@@ -230,26 +242,26 @@ class _SoftmaxSearch:
         minimize(value, begin, jac=True, method="L-BFGS-B", bounds=bounds, callback=arrive, options=options)
 
     def _shift(self) -> None:
-        """What is added to the coefficients of all classes changes no probability: the least absolute values are taken.
+        """Subtract the constant from the coefficients of all classes that minimises their absolute values.
 
-        No slope tells how far that is: it is the same on all of the way.
+        It changes no probability. Gradients do not determine it: the slope of the penalty is constant up to a kink.
         """
         k = self.here.z.shape[1]
         ordered = np.sort(self.here.z, axis=1)
-        # as small a move as will do: for an even number of classes all between the middle two are as good
+        # the smallest change: for an even number of classes all values between the middle two are optimal
         moves = np.clip(0.0, ordered[:, (k - 1) // 2], ordered[:, k // 2])
         moves = np.where(self._split.all(axis=1) & (self._problem.strengths.l2 == 0), moves, 0.0)
-        if moves.any() and (there := self._look(self.here.z - moves[:, None])).value < self.here.value:
+        if moves.any() and (there := self._evaluate(self.here.z - moves[:, None])).value < self.here.value:
             self._arrive(there)
 
     def _finish(self, most_steps: int) -> None:
-        """Newton's steps of the coefficients that are not zero, as long as they help and cross no zero."""
+        """Make Newton steps for nonzero coefficients, while these shorten the subgradient and keep signs."""
         if self._split.size > MOST_NEWTON:
             return
         for _ in range(min(MOST_FINISHING, most_steps)):
             if self.here.length <= self._aim:
                 return
-            there = self._look(self.here.z + self._newton_step())
+            there = self._evaluate(self.here.z + self._newton_step())
             crossed = self._split & (np.sign(there.z) != np.sign(self.here.z))
             if crossed.any() or not there.length < self.here.length:
                 return
@@ -257,22 +269,22 @@ class _SoftmaxSearch:
 
     def _newton_step(self) -> Array:
         p, k = self.here.W.shape
-        chosen, _, move = self._newton(self._moving)
+        chosen, _, move = self._newton(self._is_active)
         flat = np.zeros(p * k)
         flat[chosen] = move
         return self._inverse(flat.reshape(k, p).T + self._problem.strengths.mean[:, None])
 
     def _newton(self, free: Array) -> tuple[Array, Array, Array]:
-        """Places of some coefficients, their slopes, and −H⁻¹ of these; in working coefficients, class by class."""
+        """Return positions, slopes g and −H⁻¹g of some coefficients, in working coefficients, class by class."""
         problem, k = self._problem, self.here.W.shape[1]
-        sums = reduce(SoftmaxQuadratic.at(problem.response, self.here.W, HESSIAN), problem.observations)
+        sums = reduce(SoftmaxExpansion.at(problem.response, self.here.W, HESSIAN), problem.observations)
         hessian = sums.hessian + np.diag(np.tile(problem.strengths.l2, k))
         chosen = np.flatnonzero(free.T.ravel())
         slopes = self._unscaled(self.here.subgradient * self.here.unit).T.ravel()[chosen]
         return chosen, slopes, -Curvature.of(hessian[np.ix_(chosen, chosen)]).solve(slopes)
 
     def _unscaled(self, gradient: Array) -> Array:
-        """From scaled variables back to working coefficients: the inverse of Sᵀ."""
+        """Return the gradient by working coefficients, S⁻ᵀ g."""
         plain = gradient / self._scaling.scale[:, None]
         if self._scaling.mean is not None:
             plain[:-1] += np.multiply.outer(self._scaling.mean, plain[-1])

@@ -1,7 +1,7 @@
 """Squared hinge losses with a penalty of absolute values, as a problem for `mercer.optim.proximal_newton`.
 
-The loss of a margin, (1 − yη)₊² for y = ±1, has no distribution behind it, but a slope, a curvature and a conjugate:
-that is all that proximal Newton asks of a response.
+The loss of a margin, (1 − yη)₊² for y = ±1, belongs to no distribution, but has a slope, a curvature and a conjugate,
+which is all that proximal Newton needs of a response.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mercer.optim.problem import Problem
 
 @dataclass(frozen=True)
 class SquaredHinge:
-    """The loss as a response; it is its own family, without a dispersion to be estimated."""
+    """The loss as a response; it is its own family, with a known dispersion."""
 
     known_dispersion: ClassVar[float] = 1.0
     is_convex: ClassVar[bool] = True
@@ -28,11 +28,11 @@ class SquaredHinge:
         return self
 
     def lower(self) -> SquaredHinge:
-        """What `_proximal_losses` knows it by."""
+        """Return the key of the loss in `proximal_newton.DIVERGENCES`."""
         return self
 
     def slopes(self, y: Array, eta: Array, weight: Array | None = None) -> Slopes:
-        """Loss, slope and curvature of rows."""
+        """Return loss, slope and curvature of rows."""
         short = np.maximum(1.0 - y * eta, 0.0)
         w = np.ones(len(y)) if weight is None else weight
         return Slopes(float(w @ np.square(short)), -2.0 * w * y * short, 2.0 * w * (short > 0))
@@ -43,7 +43,7 @@ class SquaredHinge:
 
 @dataclass(frozen=True, eq=False)
 class SquaredHingeProblem(Problem):
-    """Σ weight (1 − yη)₊² + Σ l1 |w|; gaps are portions of the objective, lengths of gradients are not scaled."""
+    """Minimise Σ weight (1 − yη)₊² + Σ l1 |w|; gaps are portions of the objective, gradients are not scaled."""
 
     def start(self) -> Array:
         return np.zeros(self.n_columns)

@@ -1,8 +1,8 @@
-"""Incremental (stochastic) gradient descent: a step after every row or few (lecture 2, "Incremental Gradient Descent").
+"""Incremental (stochastic) gradient descent: a step after every row or few (lecture 2).
 
-It makes headway from the first row on, and then goes round the optimum at a distance that depends on the rate; a rate
-that falls to zero brings it there. `solve` minimises a conditional model's objective this way; `pass_over` lets linear
-threshold units learn every row once, by any of the four learning rules, in compiled loops.
+The objective falls from the first row on; then the iterates circle the optimum at a distance that depends on the rate,
+and converge if the rate decays to zero. `solve` minimises the objective of a conditional model this way; `learn_pass`
+updates linear threshold units once for every row, by any of the four learning rules, in compiled loops.
 """
 
 from __future__ import annotations
@@ -18,20 +18,25 @@ from mercer.matrices.dense import is_block
 from mercer.optim import _online_loops as loops
 from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.curvature import Curvature
-from mercer.optim.learning_rules import LearningRule, LabelledRows, LearningRate, ThresholdUnits
+from mercer.optim.learning_rules import LabelledRows, LearningRate, LearningRule, ThresholdUnits
 from mercer.optim.problem import Problem, Slope
 from mercer.stats.quadratic import HESSIAN
 
+#: distance to the optimum, in standard errors: stochastic steps are for a rough optimum
 TOLERANCE = 0.1
+#: passes over the rows
 MOST_PASSES = 100
-#: steps of one pass, where there are as many rows
+#: steps per pass for the default batch size, if there are as many rows
 STEPS = 1000
-#: numbers of the rows that are taken out at once
+#: entries of the rows that are copied at once
 CHUNK = 1 << 18
-#: rows beyond which shuffling leaves neighbours together, so that memory is read in pieces; and how many
-MANY_ROWS, NEIGHBOURS = 1 << 17, 16
-#: what compiled loops take for "every row weighs 1", "no averaging" and "row after row"
+#: rows beyond which shuffling keeps neighbours together, so that memory is read in longer pieces
+MANY_ROWS = 1 << 17
+#: neighbouring rows that are kept together then: a few cache lines
+NEIGHBOURS = 16
+#: the empty array, by which compiled loops recognise "every row weighs 1" and "no averaging"
 NOTHING = np.zeros(0)
+#: the empty order, by which compiled loops recognise "row after row"
 IN_ORDER = np.zeros(0, dtype=np.int64)
 
 
@@ -47,34 +52,34 @@ def solve(
     random_state: int | None = 0,
     progress: Progress | None = None,
 ) -> Solution:
-    """Minimise a smooth problem by steps along the gradients of few rows at a time.
+    """Minimise a smooth problem by steps along the gradient of one batch of rows at a time.
 
     Parameters
     ----------
     problem : Problem
-        Its penalty must have no absolute values; each step takes its share of it.
+        Its penalty must have no absolute values; each step includes its share of it.
     start : array, optional
-        Where to begin; by default where the problem says.
+        Initial coefficients; `problem.start()` by default.
     rate : float, optional
-        α after t passes, fractions included, is rate / (1 + decay · t), in working coordinates. By default one that is
-        safe for rows of average length, and half of it whenever a pass has made things worse than they were at first.
+        α after t passes, fractions included, is rate / (1 + decay · t), in working coordinates. By default a rate that
+        is safe for rows of average length, halved whenever the objective after a pass is above its initial value.
     decay : float
-        How fast the rate falls.
+        Decay of the rate.
     batch_rows : int, optional
-        Rows of a step; by default one, or as many as make a thousand steps of a pass.
+        Rows per step; by default one, or a thousandth of the rows.
     tolerance : float
-        How small √(gᵀH⁻¹g) has to become: the distance to the optimum, in standard errors.
+        Upper bound for √(gᵀH⁻¹g), the distance to the optimum in standard errors.
     most_steps : int
-        Passes over the rows after which to give up; the certificate then does not hold.
+        Maximum number of passes over the rows; beyond it the certificate does not hold.
     random_state : int or None
-        The order of the rows, anew in each pass; None for the order they have.
+        Seed of the order of the rows, drawn anew in each pass; None keeps their order.
     progress : callable, optional
         Called after each pass with its number, the objective and the distance.
 
     Returns
     -------
     solution : Solution
-        `value` are working coefficients, a mean over all passes in which later ones count more; `trace` has the
+        `value` has the working coefficients, a mean over all passes with larger weights for later ones; `trace` has the
         objective at the start and after each pass.
 
     Raises
@@ -96,6 +101,8 @@ class _BestIterate(NamedTuple):
 
 
 class _StochasticDescent:
+    """Passes of stochastic gradient descent, and the best mean of the coefficients so far."""
+
     def __init__(
         self,
         problem: Problem,
@@ -115,12 +122,13 @@ class _StochasticDescent:
         self._trace = [self._best.slope.value]
 
     def run(self, tolerance: float, most_passes: int, progress: Progress | None) -> None:
+        """Make passes until the gradient is short enough."""
         mean = np.zeros_like(self._w)
         for number in range(most_passes):
             if not tolerance < self._distance() < np.inf:
-                return  # there, or nowhere to go: the data are not finite
+                return  # converged, or the data are not finite
             with np.errstate(all="ignore"):
-                # the mean of all passes so far, in which the t-th counts t times
+                # mean of all passes so far, the t-th with weight t
                 mean += (self._pass(number) - mean) * 2 / (number + 2)
                 there = self._problem.at(mean, HESSIAN)
             self._trace.append(there.value)
@@ -133,7 +141,7 @@ class _StochasticDescent:
                 progress(number + 1, there.value, self._distance())
 
     def _pass(self, number: int) -> Array:
-        """Learn every row once; returns the mean of the coefficients on the way."""
+        """Take one step per batch of rows; return the mean of the coefficients over the steps."""
         total, steps = np.zeros_like(self._w), 0
         n = len(self._problem.observations)
         order = np.arange(n) if self._rng is None else self._rng.permutation(n)
@@ -162,72 +170,79 @@ class _StochasticDescent:
         return Solution(self._best.w, certificate, tuple(self._trace))
 
 
-# Linear threshold units.
+# Linear threshold units
 
 
 class LearningPass(NamedTuple):
-    """How units fared while they learnt: what each row cost before it was learnt."""
+    """Losses and mistakes during a pass, each row evaluated before the step for it."""
 
     #: Σ weight · loss of each unit
     loss: Array
-    #: rows that each unit had on the wrong side
+    #: number of rows on the wrong side of each unit
     mistakes: Array
-    #: weight of the rows given to a wrong class
+    #: weight of the misclassified rows
     misclassified: float
-    #: whether every value met was finite
+    #: whether every value was finite
     finite: bool
 
 
 def learn_pass(
-    lesson: LabelledRows, rule: LearningRule, units: ThresholdUnits, rate: LearningRate, *, order: Array = IN_ORDER, average: bool = False
+    labelled: LabelledRows,
+    rule: LearningRule,
+    units: ThresholdUnits,
+    rate: LearningRate,
+    *,
+    order: Array = IN_ORDER,
+    average: bool = False,
 ) -> LearningPass:
-    """Let units learn every row once, one after the other.
+    """Update units by every row once, one after the other.
 
     Parameters
     ----------
-    lesson : Lesson
+    labelled : LabelledRows
         The rows.
-    rule : Rule
-        How they are learnt.
-    units : Units
+    rule : LearningRule
+        The error that a step corrects.
+    units : ThresholdUnits
         Changed in place.
-    rate : Rate
-        By how much.
+    rate : LearningRate
+        Step sizes.
     order : array of int
-        Which rows to take, in which order; by default all as they come.
+        Rows to visit, in this order; all of them in their order by default.
     average : bool
-        Whether to keep what the average of the weights needs.
+        Whether to accumulate the sums for the average of the weights.
 
     Returns
     -------
-    fared : Pass
+    summary : LearningPass
+        Losses and mistakes.
     """
-    tally = np.zeros((lesson.units + 1, 2))
-    for rows in _row_portions(lesson):
-        pace = loops.Pace(*rate, units.passes + rows.start / lesson.n_rows, 1 / lesson.n_rows, units.steps)
-        _learn(lesson, rule, units, order if order.size == 0 else order[rows], rows, pace, average, tally)
+    tally = np.zeros((labelled.units + 1, 2))
+    for rows in _row_portions(labelled):
+        pace = loops.Pace(*rate, units.passes + rows.start / labelled.n_rows, 1 / labelled.n_rows, units.steps)
+        _learn(labelled, rule, units, order if order.size == 0 else order[rows], rows, pace, average, tally)
         units.steps += rows.stop - rows.start
     units.passes += 1
     return LearningPass(tally[:-1, 0], tally[:-1, 1], float(tally[-1, 0]), bool(np.isfinite(tally[-1, 1])))
 
 
 def shuffle_rows(n: int, rng: np.random.Generator) -> Array:
-    """Rows in random order; where they are many, neighbours stay together."""
+    """Return the numbers of n rows in random order; of many rows, blocks of neighbours stay together."""
     if n <= MANY_ROWS:
         return rng.permutation(n)
     order = (NEIGHBOURS * rng.permutation(-(-n // NEIGHBOURS))[:, None] + np.arange(NEIGHBOURS)).ravel()
     return np.asarray(order[order < n])
 
 
-def _row_portions(lesson: LabelledRows) -> list[slice]:
-    """All rows at once if loops can read them as they are, else blocks to be copied."""
-    if lesson.entries is not None or is_block(lesson.X):
-        return [slice(0, lesson.n_rows)]
-    return row_blocks(lesson.n_rows, rows_per_block(lesson.n_columns, COPIED_BLOCK))
+def _row_portions(labelled: LabelledRows) -> list[slice]:
+    """Return one slice of all rows if loops can read them in place, else blocks to be copied."""
+    if labelled.entries is not None or is_block(labelled.X):
+        return [slice(0, labelled.n_rows)]
+    return row_blocks(labelled.n_rows, rows_per_block(labelled.n_columns, COPIED_BLOCK))
 
 
 def _learn(
-    lesson: LabelledRows,
+    labelled: LabelledRows,
     rule: LearningRule,
     units: ThresholdUnits,
     order: Array,
@@ -236,25 +251,27 @@ def _learn(
     average: bool,
     tally: Array,
 ) -> None:
-    """Hand rows and weights to the loop that is made for them."""
-    weight = NOTHING if lesson.weight is None else lesson.weight
+    """Call the compiled loop for dense rows, sparse rows with one unit, or sparse rows with several units."""
+    weight = NOTHING if labelled.weight is None else labelled.weight
     w, w_sum = units.w, units.w_sum if average else NOTHING.reshape(0, 0)
-    if lesson.entries is None:
-        learn, (X, codes, weight, order) = loops.learn_dense, _readable_block(lesson, order, rows, weight)
+    if labelled.entries is None:
+        learn, (X, codes, weight, order) = loops.learn_dense, _readable_block(labelled, order, rows, weight)
         data: tuple[Array, ...] = (X,)
         w, w_sum = w.T, w_sum.T
     else:
-        learn, codes, data = loops.learn_sparse_units, lesson.codes, lesson.entries
-        if lesson.units == 1:
+        learn, codes, data = loops.learn_sparse_units, labelled.codes, labelled.entries
+        if labelled.units == 1:
             learn, w, w_sum = loops.learn_sparse, w.ravel(), w_sum.ravel()
-    bias, learns = units.bias, float(lesson.intercept)
-    learn(rule.code, *data, codes, lesson.first, weight, order, pace, w, bias, learns, w_sum, units.bias_sum, tally)
+    bias, learns = units.bias, float(labelled.intercept)
+    learn(rule.code, *data, codes, labelled.first, weight, order, pace, w, bias, learns, w_sum, units.bias_sum, tally)
 
 
-def _readable_block(lesson: LabelledRows, order: Array, rows: slice, weight: Array) -> tuple[Array, Array, Array, Array]:
-    """Rows of numbers as loops read them: in place if they can be, else copied in their order."""
-    if is_block(lesson.X):
-        return lesson.X, lesson.codes, weight, order
+def _readable_block(
+    labelled: LabelledRows, order: Array, rows: slice, weight: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return dense rows as loops read them: in place if possible, else copied in their order."""
+    if is_block(labelled.X):
+        return labelled.X, labelled.codes, weight, order
     chosen = order if order.size else np.arange(rows.start, rows.stop)
-    X = np.require(lesson.X[chosen], np.float64, ["C", "W"])
-    return X, lesson.codes[chosen], weight[chosen] if weight.size else weight, IN_ORDER
+    X = np.require(labelled.X[chosen], np.float64, ["C", "W"])
+    return X, labelled.codes[chosen], weight[chosen] if weight.size else weight, IN_ORDER

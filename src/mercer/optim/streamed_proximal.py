@@ -1,8 +1,8 @@
-"""Proximal Newton for rows of a source: one pass per step, and penalties that make coefficients exactly their mean.
+"""Proximal Newton for the rows of a source, with one pass per step.
 
-A pass gives the gradient and the Hessian of the losses; the quadratic model that they make is minimised, with the
-penalty itself, without another look at the rows. It begins at the fit to the rows at hand, so that few steps are left.
-Of several classes, the coefficients of all of them are one vector, class after class.
+A pass gives the gradient and the Hessian of the losses; the quadratic model plus the penalty is minimised without the
+rows. The start is the fit to the rows in memory, so that few steps are needed. For several classes, the coefficients
+are one vector, class after class.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ from mercer.optim.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, 
 from mercer.optim.problem import Problem
 from mercer.optim.scaling import fit_to_sample
 from mercer.optim.softmax import SoftmaxProblem
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 
 #: coefficients up to which their Hessian is formed in each step
 MOST_COLUMNS = 2_000
-#: a model is minimised to this portion of what it promises
-CLOSER, MOST_SWEEPS = 1e-8, 10_000
+#: a model is minimised to this portion of its gap at the start
+CLOSER = 1e-8
+#: sweeps for a model
+MOST_SWEEPS = 10_000
 
 
 def suits(problem: Any) -> bool:
-    """Whether a Hessian of all coefficients can be formed."""
+    """Return whether a Hessian of all coefficients can be formed."""
     return _n_coefficients(problem) <= MOST_COLUMNS
 
 
@@ -48,20 +50,20 @@ def solve(
     Parameters
     ----------
     problem : Problem or SoftmaxProblem
-        Of streamed observations; classes in the symmetric form.
+        A problem with streamed observations; classes in the symmetric form.
     start : array, optional
-        The working coefficients to begin with; by default those of a fit to the rows at hand.
+        Initial working coefficients; by default those of the fit to the rows in memory.
     tolerance : float
-        How short the shortest subgradient has to become, in standard errors.
+        Upper bound for the length of the shortest subgradient, in standard errors.
     most_steps : int
-        Steps after which to give up; the certificate then does not hold.
+        Maximum number of steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and the length of the subgradient.
 
     Returns
     -------
     solution : Solution
-        `value` are the working coefficients, of several classes a matrix with a column for each.
+        `value` has the working coefficients, for several classes a matrix with a column for each.
 
     Raises
     ------
@@ -82,7 +84,7 @@ def _n_coefficients(problem: Any) -> int:
 
 @dataclass(frozen=True, eq=False)
 class StreamedMeanLosses:
-    """The losses of one linear predictor, as a function of coefficients less their means."""
+    """The losses of one linear predictor as a function of the coefficients less their means."""
 
     problem: Problem
 
@@ -91,7 +93,7 @@ class StreamedMeanLosses:
         return GapPenalty(self.problem.strengths.l1, self.problem.strengths.l2)
 
     def at(self, u: Array) -> tuple[float, Array, Array]:
-        """Value, gradient and Hessian of the losses alone: one pass."""
+        """Return value, gradient and Hessian of the losses without the penalty, by one pass."""
         value, gradient, hessian = self.problem.at(u + self.problem.strengths.mean)
         l2 = self.penalty.l2
         return value - 0.5 * float(l2 @ np.square(u)), gradient - l2 * u, hessian - np.diag(l2)
@@ -112,7 +114,7 @@ class StreamedMeanLosses:
 
 @dataclass(frozen=True, eq=False)
 class StreamedClassLosses:
-    """The same of a linear predictor for each class."""
+    """The losses of a linear predictor for each class as a function of the coefficients less their means."""
 
     problem: SoftmaxProblem
 
@@ -141,7 +143,7 @@ class StreamedClassLosses:
 
     def coefficients(self, u: Array) -> Array:
         W = self.problem.strengths.mean[:, None] + u.reshape(self._classes, -1).T
-        # without a penalty a constant may be added to all classes: as in memory, they sum to zero
+        # without a penalty a constant may be added to all classes: the coefficients then sum to zero, as in memory
         free = (self.problem.strengths.l1 == 0) & (self.problem.strengths.l2 == 0)
         W[free] -= W[free].mean(axis=1, keepdims=True)
         return np.asarray(W)
@@ -149,18 +151,20 @@ class StreamedClassLosses:
 
 @dataclass(frozen=True, eq=False)
 class _StreamedIterate:
+    """A point with the objective, the expansion of the losses, and the length of the subgradient."""
+
     u: Array
     value: float
     loss: float
-    #: of the losses alone
+    #: gradient and Hessian of the losses without the penalty
     gradient: Array
     hessian: Array
-    #: of the shortest subgradient, in standard errors
+    #: length of the shortest subgradient, in standard errors
     length: float
 
 
 class _StreamedProximalDescent:
-    """Steps down from a start, and the best point so far."""
+    """Proximal Newton steps from a start; the last point is the best so far."""
 
     def __init__(
         self,
@@ -171,10 +175,10 @@ class _StreamedProximalDescent:
     ) -> None:
         self._losses, self._penalty = losses, losses.penalty
         self._tolerance, self._progress = tolerance, progress
-        self.here = self._look(losses.start() if start is None else losses.from_coefficients(start))
+        self.here = self._evaluate(losses.start() if start is None else losses.from_coefficients(start))
         self.trace = [self.here.value]
 
-    def _look(self, u: Array) -> _StreamedIterate:
+    def _evaluate(self, u: Array) -> _StreamedIterate:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             loss, gradient, hessian = self._losses.at(u)
             curvature = np.diagonal(hessian) + self._penalty.l2
@@ -185,30 +189,30 @@ class _StreamedProximalDescent:
             return _StreamedIterate(u, value, loss, gradient, hessian, float(np.sqrt(size)) / self._losses.unit(smooth))
 
     def run(self, most_steps: int) -> None:
-        """Step down until there, or until there is no way down; an objective that is not finite has none."""
+        """Step until converged or no step lowers the objective; do nothing if it is not finite."""
         if not np.isfinite(self.here.value + self.here.length):
             return
-        headway = StallMonitor(self.here.length)
+        monitor = StallMonitor(self.here.length)
         for number in range(1, most_steps + 1):
-            if self.here.length <= self._tolerance or headway.none or not self._advance():
+            if self.here.length <= self._tolerance or monitor.is_stalled or not self._advance():
                 return
-            headway.note(self.trace[-1], self.here.value, self.here.length)
+            monitor.note(self.trace[-1], self.here.value, self.here.length)
             self.trace.append(self.here.value)
             if self._progress is not None:
                 self._progress(number, self.here.value, self.here.length)
 
     def _advance(self) -> bool:
-        """One step, halved until the objective does not rise; False if it always does."""
+        """Take one step, halved until the objective does not rise; return False if it always does."""
         before, step = self.here, self._minimiser() - self.here.u
         for halvings in range(MOST_HALVINGS):
-            there = self._look(before.u + 0.5**halvings * step)
+            there = self._evaluate(before.u + 0.5**halvings * step)
             if there.value <= before.value + ROUNDING * abs(before.value):
                 self.here = there
                 return True
         return False
 
     def _minimiser(self) -> Array:
-        """Of the model made here."""
+        """Return the minimiser of the quadratic model at the present point plus the penalty."""
         here = self.here
         model = PenalisedQuadratic(np.require(here.hessian, np.float64, ["C", "W"]))
         squares = float(here.gradient @ Curvature.of(here.hessian).solve(here.gradient))
@@ -217,7 +221,7 @@ class _StreamedProximalDescent:
         return model.w
 
     def solution(self) -> Solution:
-        steps = f"after {counted(len(self.trace) - 1, 'proximal Newton step')}"
+        steps = f"after {format_count(len(self.trace) - 1, 'proximal Newton step')}"
         is_convex = self._losses.problem.is_convex
         certificate = subgradient_certificate(self.here.length, self._tolerance, steps, is_convex=is_convex)
         return Solution(self._losses.coefficients(self.here.u), certificate, tuple(self.trace))

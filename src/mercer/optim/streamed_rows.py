@@ -1,4 +1,4 @@
-"""Rows of a source to be fitted by least squares: each sum over them is a pass."""
+"""Rows of a source for least squares: each sum over them is a pass."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from mercer.optim.linear_fit import NOT_FINITE
 from mercer.stats.normal_equations import NormalEquations, RFactor
 
 S = TypeVar("S", NormalEquations, RFactor)
-#: the rows of a chunk, checked; can be pickled
+#: chunk ↦ its checked rows; can be pickled
 Reading = Callable[[Chunk], LeastSquaresRows]
-#: of a sum in twice the usual digits: a value, and what rounding has left of it
+#: high and low parts of a sum in twice the working precision
 Pair = tuple[Array, Array]
 
-#: columns up to which every thread can have the products of all pairs of them
+#: columns up to which every thread can hold the products of all pairs
 MOST_COLUMNS = 5_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StreamedRows(LeastSquaresRows):
-    """`Rows` whose X is a source. Of Y there is nothing but its shape: it comes with the chunks."""
+    """Rows whose X is a source; Y only has the right number of columns, its values come with the chunks."""
 
     X: Source
     read: Reading
     n_rows: int
-    #: of all rows and all targets, from the first pass
+    #: statistic of all rows and targets, from the first pass
     sums: NormalEquations
-    #: how chunks hold their numbers
+    #: rows of the kind of the chunks, without data
     kind: LeastSquaresRows
-    #: which of the targets these are
+    #: mask of the targets in use
     chosen: Array
 
     @classmethod
     def of(cls, source: Source, read: Reading) -> Self:
-        """After one pass; `NonFiniteError` where a value is not finite."""
+        """Make the first pass; raise `NonFiniteError` if a value is not finite."""
         kind = read(source.head())
         (_, columns), targets = kind.shape, kind.targets
         if columns > MOST_COLUMNS:
@@ -81,7 +81,7 @@ class StreamedRows(LeastSquaresRows):
         return self.sums.rows
 
     def blocks(self) -> list[slice]:
-        """None: what is read at a time is the source's business."""
+        """Return an empty list: the source determines its chunks."""
         return []
 
     def only(self, targets: Array) -> Self:
@@ -107,18 +107,18 @@ class StreamedRows(LeastSquaresRows):
         return fold(functools.partial(_gradient_of_chunk, self.read, self.chosen, shift, v), self.X, _add_pairs)
 
     def added(self, function: Callable[[LeastSquaresRows], Array]) -> Array:
-        """The sum of what a function, which can be pickled, makes of the rows of each chunk."""
+        """Return the sum of a function of the rows of each chunk; the function must be picklable."""
         return fold(functools.partial(_apply_to_chunk, self.read, function), self.X, np.add)
 
 
 def check_total_weight(rows: int) -> None:
-    """Some parts of a source may weigh nothing, but not all of it; `rows` are those with a weight above 0."""
+    """Raise `DataError` if no row of a source has positive weight; `rows` is their number."""
     if not rows:
         raise DataError("Sample weights must contain at least one non-zero number. Every row weighs 0.")
 
 
 def _summarise_chunk(kind: type[S], read: Reading, chosen: Array | None, chunk: Chunk) -> tuple[int, S]:
-    """The number of rows of a chunk, and their statistic."""
+    """Return the number of rows of a chunk, and their statistic."""
     rows = read(chunk)
     summary = (rows if chosen is None else rows.only(chosen)).summarised(kind)
     _check_finite(summary)
@@ -126,7 +126,7 @@ def _summarise_chunk(kind: type[S], read: Reading, chosen: Array | None, chunk: 
 
 
 def _check_finite(summary: NormalEquations | RFactor) -> None:
-    """At once, and not after all other rows; squares that are too large are left for the solver to find."""
+    """Raise `NonFiniteError` at the first non-finite value; squares that overflow are detected by the solver."""
     means = summary.moments.offset if isinstance(summary, NormalEquations) else summary.R
     if not np.isfinite(means).all():
         raise NonFiniteError(NOT_FINITE)
@@ -141,7 +141,7 @@ def _gradient_of_chunk(read: Reading, chosen: Array, shift: Array, v: Array, chu
 
 
 def _add_pairs(mine: Pair, theirs: Pair) -> Pair:
-    """With the rounding error of the sum beside it."""
+    """Return the sum of two pairs, with its rounding error in the low part."""
     total = mine[0] + theirs[0]
     part = total - mine[0]
     return total, mine[1] + theirs[1] + (mine[0] - (total - part)) + (theirs[0] - part)

@@ -1,4 +1,4 @@
-"""Splines of every column, so that a linear model is a sum of smooth functions."""
+"""Splines of every column, with which a linear model is a sum of smooth functions."""
 
 from __future__ import annotations
 
@@ -18,69 +18,69 @@ from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
 from mercer.base.fitted_fields import FITTED
 from mercer.base.validation import column_names
-from mercer.preprocessing._buckets import equal_widths, halved, told_apart
-from mercer.preprocessing._numeric import NumericTransformer, by_column, increasing
+from mercer.preprocessing._buckets import equal_widths, format_distinct, halve_if_large
+from mercer.preprocessing._numeric import NumericTransformer, map_by_column, parse_increasing
 
-# Smooth functions of one column, as linear combinations of splines: buckets without steps.
+# B-splines and natural cubic splines of one column.
 #
-# Both bases add up to 1 wherever they are asked. B-splines of degree p are 0 but between p + 2 neighbouring knots.
-# Natural cubic splines are linear beyond the first and the last knot, and each is 1 at one of them and 0 at the others,
-# so that coefficients of a linear model are its values at knots. All is computed with the first knot at 0 and the last
-# one at 1, so that no power of a distance is too large or too small.
+# Both bases sum to 1 everywhere. B-splines of degree p are 0 except between p + 2 neighbouring knots. Natural cubic
+# splines are linear beyond the first and the last knot; each is 1 at one knot and 0 at the others, so that the
+# coefficients of a linear model are its values at the knots. Computations place the first knot at 0 and the last at 1,
+# so that powers of distances neither overflow nor underflow.
 
-#: rows that are made at once
-BLOCK = 1 << 13
-#: knots of natural splines that are learnt lie farther apart than this part of their range: what is nearer differs by
-#: rounding, as 0.1 + 0.2 does from 0.3, and the splines would be as large as one over their distance
-ROUNDING = 1e-12
+#: number of rows that are computed at a time
+ROWS_AT_ONCE = 1 << 13
+#: learned knots of natural splines are at least this part of their range apart: a smaller distance is due to rounding,
+#: as that of 0.1 + 0.2 from 0.3, and the splines would be as large as its inverse
+MIN_KNOT_DISTANCE = 1e-12
 
 
-def quantile_knots(x: Array, count: int, apart: float = ROUNDING) -> Array:
-    """Knots at quantiles, from the smallest value to the largest; fewer where values are equal, but two at least.
+def quantile_knots(x: Array, count: int, apart: float = MIN_KNOT_DISTANCE) -> Array:
+    """Return knots at quantiles from the smallest to the largest value; fewer if values are equal, but at least two.
 
-    They lie farther than `apart` from each other, as a part of their range. For B-splines, which stay below 1, that
-    may be 0: one number that stands for a missing value, such as 1e20, then leaves the others their knots.
+    Their distances exceed `apart` as a part of their range. For B-splines, which are bounded by 1, it may be 0: a
+    number that stands for a missing value, such as 1e20, then does not remove the knots of the others.
     """
     if not len(x):
         return np.array([0.0, 1.0])
-    x, unit = halved(x)
-    return _two_at_least(_apart(np.unique(np.quantile(x, np.linspace(0.0, 1.0, count)) * unit), apart))
+    x, unit = halve_if_large(x)
+    return _ensure_two(_separate(np.unique(np.quantile(x, np.linspace(0.0, 1.0, count)) * unit), apart))
 
 
 def even_knots(x: Array, count: int) -> Array:
-    """Knots at equal distances, from the smallest value to the largest."""
-    return _two_at_least(_apart(equal_widths(x, count - 1), 0.0)) if len(x) else np.array([0.0, 1.0])
+    """Return knots at equal distances from the smallest to the largest value."""
+    return _ensure_two(_separate(equal_widths(x, count - 1), 0.0)) if len(x) else np.array([0.0, 1.0])
 
 
-def _apart(knots: Array, least: float) -> Array:
-    """Without those that are no farther from the one before than this, as seen from as far away as the ends are."""
+def _separate(knots: Array, least: float) -> Array:
+    """Remove knots whose distance from the one before is at most `least`, in units of the range."""
     if knots[0] / 2 == knots[-1] / 2:  # also of denormal numbers
         return knots[:1]
-    places = _in_units(knots, knots)
-    seen = np.append(True, np.diff(np.maximum.accumulate(places)) > least)
-    return np.append(knots[seen][:-1], knots[-1])
+    places = _to_unit_interval(knots, knots)
+    is_kept = np.append(True, np.diff(np.maximum.accumulate(places)) > least)
+    return np.append(knots[is_kept][:-1], knots[-1])
 
 
-def _in_units(x: Array, knots: Array) -> Array:
-    """Values in units of the distance between the first and the last knot, from the first."""
-    first, last = knots[0] / 2, knots[-1] / 2  # their difference may be no number
+def _to_unit_interval(x: Array, knots: Array) -> Array:
+    """Map values so that the first knot becomes 0 and the last 1."""
+    first, last = knots[0] / 2, knots[-1] / 2  # halved, since the difference may overflow
     return np.asarray((x / 2 - first) / (last - first))
 
 
-def _two_at_least(knots: Array) -> Array:
-    """A column that does not vary has a spline on either side of the one value."""
+def _ensure_two(knots: Array) -> Array:
+    """Return the knots, or for a column of one value a knot on either side of it."""
     if len(knots) > 1:
         return knots
     value = float(knots[0])
-    apart = max(1.0, abs(value) / 2)
-    around = [knot for knot in (value - apart, value, value + apart) if np.isfinite(knot)]
+    distance = max(1.0, abs(value) / 2)
+    around = [knot for knot in (value - distance, value, value + distance) if np.isfinite(knot)]
     return np.array([around[0], around[-1]])
 
 
 @stored(knots=floats("n", order="rising", finite=True), degree=whole(0, 1000))
 @dataclass(frozen=True, eq=False)
 class Splines:
-    """Splines of one column with the given knots; beyond them either `linear` or constant.
+    """The splines of one column for given knots, continued beyond them linearly if `linear`, else constantly.
 
     Examples
     --------
@@ -96,29 +96,29 @@ class Splines:
 
     @property
     def count(self) -> int:
-        """How many splines there are."""
+        """Number of splines."""
         return len(self.knots) if self.natural else len(self.knots) + self.degree - 1
 
     @cached_property
     def _inner_knots(self) -> Array:
-        return _in_units(self.knots, self.knots)
+        return _to_unit_interval(self.knots, self.knots)
 
     @cached_property
     def _all_knots(self) -> Array:
-        """With as many more on either side as the degree, at the distance of the last two."""
+        """The knots with `degree` more on either side, at the distance of the last two."""
         knots, steps = self._inner_knots, np.arange(1, self.degree + 1)
         return np.concatenate([-knots[1] * steps[::-1], knots, 1.0 + (1.0 - knots[-2]) * steps])
 
     @cached_property
     def _functions(self) -> Any:
-        """All of them as one function with vectors for values."""
+        """All splines as one function with vector values."""
         if self.natural:
             return CubicSpline(self._inner_knots, np.eye(self.count), bc_type="natural")
         return BSpline(self._all_knots, np.eye(self.count), self.degree, extrapolate=False)
 
     @cached_property
     def slopes(self) -> tuple[Array, Array]:
-        """At the first and the last knot, from within."""
+        """Slopes at the first and the last knot, from inside."""
         if self.degree == 0 and not self.natural:
             return np.zeros(self.count), np.zeros(self.count)
         within = 1.0 if self.natural or self.degree > 1 else (1.0 + self._inner_knots[-2]) / 2
@@ -126,20 +126,20 @@ class Splines:
         return np.asarray(slope(0.0)), np.asarray(slope(within))
 
     def __call__(self, x: Array) -> Array:
-        """A row of splines for every value; NaN where it is missing."""
+        """Return a row of splines for every value; NaN if it is missing."""
         result = np.empty((len(x), self.count), x.dtype)
         self.write(x, result)
         return result
 
     def write(self, x: Array, out: Array) -> None:
-        """A row of splines for every value into an array, which may have no room for the last one."""
+        """Write a row of splines for every value to an array, which may have no column for the last one."""
 
-        def some(rows: slice) -> None:
-            out[rows] = self._of_some(_in_units(x[rows].astype(np.float64), self.knots))[:, : out.shape[1]]
+        def write_rows(rows: slice) -> None:
+            out[rows] = self._evaluate(_to_unit_interval(x[rows].astype(np.float64), self.knots))[:, : out.shape[1]]
 
-        ordered_map(some, row_blocks(len(x), BLOCK))
+        ordered_map(write_rows, row_blocks(len(x), ROWS_AT_ONCE))
 
-    def _of_some(self, x: Array) -> Array:
+    def _evaluate(self, x: Array) -> Array:
         missing = np.isnan(x)
         x[missing] = 0.0
         result = self._between_knots(np.clip(x, 0.0, 1.0))
@@ -154,14 +154,14 @@ class Splines:
             return np.asarray(self._functions(x))
         result = np.zeros((len(x), self.count))
         found = BSpline.design_matrix(x, self._all_knots, self.degree)
-        # each row has as many entries, some of which may be 0
+        # each row has the same number of entries, some of which may be 0
         result[np.arange(len(x))[:, None], found.indices.reshape(len(x), -1)] = found.data.reshape(len(x), -1)
         return result
 
     def names(self, column: str) -> list[str]:
-        """Of the column: at which knot a natural spline is 1, and which one another is."""
+        """Return names for the splines: by the knot for natural splines, by number for others."""
         if self.natural:
-            return [f"{column} at {knot}" for knot in told_apart(self.knots)]
+            return [f"{column} at {knot}" for knot in format_distinct(self.knots)]
         return [f"{column} spline {j}" for j in range(self.count)]
 
 
@@ -173,30 +173,30 @@ class Splines:
     n_output_features_=whole(0),
 )
 class SplineFeatures(NumericTransformer):
-    """Splines of every column: a linear model of them is a sum of smooth functions, one of each column.
+    """Splines of every column: a linear model of them is a sum of smooth functions, one for each column.
 
-    B-splines are those of scikit-learn's `SplineTransformer`. The splines of each column add up to 1 everywhere, so
-    those of two columns, or of one beside an intercept, are collinear: set `include_bias=False` for a model without a
+    B-splines are those of scikit-learn's `SplineTransformer`. The splines of each column sum to 1 everywhere, so those
+    of two columns, or of one column and an intercept, are collinear: set `include_bias=False` for a model without a
     penalty. Missing values stay missing.
 
     Parameters
     ----------
     n_knots : int, default=5
-        Knots of each column, the smallest and the largest value among them; where values are equal there may be fewer
-        quantiles.
+        Number of knots of each column, including the smallest and the largest value; there may be fewer quantiles if
+        values are equal.
     degree : int, default=3
-        Of the polynomials between knots; 0 are steps, 1 is a broken line. Natural splines have 3.
+        Degree of the polynomials between knots; 0 gives steps, 1 a broken line. Natural splines have degree 3.
     knots : {"quantiles", "width"}, array-like or dict, default="quantiles"
-        Where they are. "quantiles": with as many rows between each two. "width": at equal distances. Or at positions
-        given for all columns, or by column, {"age": [0, 18, 65, 100]}, by name or position; columns not named have
-        quantiles.
+        Positions of the knots. "quantiles": equally many rows between any two neighbours. "width": equal distances. Or
+        positions given for all columns, or by column, {"age": [0, 18, 65, 100]}, by name or position; other columns
+        have quantiles.
     natural : bool, default=False
-        Whether to take natural cubic splines, one for each knot, whose coefficients are the values of the function
-        there, instead of B-splines.
+        Whether to use natural cubic splines instead of B-splines: one for each knot, whose coefficient is the value of
+        the function there.
     extrapolation : {"linear", "constant"}, default="constant"
-        How functions go on beyond the first and the last knot.
+        Continuation of the functions beyond the first and the last knot.
     include_bias : bool, default=True
-        Whether all splines are kept. The last one of a column is 1 minus the others.
+        Whether to keep all splines. The last one of a column is 1 minus the others.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ class SplineFeatures(NumericTransformer):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     plan_ : Plan
-        Which path the fit took.
+        Kind and number of splines, and number of columns.
 
     Examples
     --------
@@ -253,9 +253,9 @@ class SplineFeatures(NumericTransformer):
     def _learn(self, X: Array) -> str:
         if self.natural and self.degree != 3:
             raise BinsError(f"natural splines are cubic, but degree is {self.degree}; leave it out, or natural=True.")
-        given = by_column("knots", self.knots, column_names(self), _checked_knots)
+        given = map_by_column("knots", self.knots, column_names(self), _check_knots)
         by_width = isinstance(self.knots, str) and self.knots == "width"
-        place = even_knots if by_width else partial(quantile_knots, apart=ROUNDING if self.natural else 0.0)
+        place = even_knots if by_width else partial(quantile_knots, apart=MIN_KNOT_DISTANCE if self.natural else 0.0)
         columns = (X[~np.isnan(X[:, j]), j] for j in range(X.shape[1]))
         self.knots_ = [given[j] if j in given else place(x, self.n_knots) for j, x in enumerate(columns)]
         linear = self.extrapolation == "linear"
@@ -281,8 +281,8 @@ class SplineFeatures(NumericTransformer):
         return [name for column, each in zip(columns, self._splines, strict=True) for name in each.names(column)[kept]]
 
 
-def _checked_knots(knots: Any, column: str) -> Array:
-    found = increasing(knots)
+def _check_knots(knots: Any, column: str) -> Array:
+    found = parse_increasing(knots)
     if found is None or not np.isfinite(found).all():
-        raise BinsError(f"the knots for {column} have to be two or more increasing numbers, such as [0, 18, 65, 100].")
+        raise BinsError(f"the knots for {column} must be two or more increasing numbers, such as [0, 18, 65, 100].")
     return found

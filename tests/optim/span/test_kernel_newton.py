@@ -13,9 +13,9 @@ from mercer.families import IDENTITY, INVERSE, LOG, LOGIT, Bernoulli, Gamma, Gau
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.kernels import RBF, Gram, Linear
 from mercer.optim.span import newton
-from mercer.optim.span._factors import FactorPreconditioner, ClassFactorPreconditioner, _factorise_sum
+from mercer.optim.span._factors import ClassFactorPreconditioner, FactorPreconditioner, _factorise_sum
 from mercer.optim.span.freedom import used_degrees_of_freedom
-from mercer.optim.span.losses import ArrayLosses, ClassRowLosses, ResponseLosses, DiagonalCurvature
+from mercer.optim.span.losses import ArrayLosses, ClassRowLosses, DiagonalCurvature, ResponseLosses
 from mercer.optim.span.newton import KernelExpansion, KernelProblem, conjugate_gradient, solve
 from mercer.optim.span.products import make_products
 from tests._ctrl_c import stop_at
@@ -155,7 +155,7 @@ def test_a_factor_for_each_class_where_one_for_all_is_poor(monkeypatch: pytest.M
             super().__init__(*given, **options)
             made_of.append(self)
 
-    monkeypatch.setattr("mercer.optim.span._factors.FactorisedByClass", Noted)
+    monkeypatch.setattr("mercer.optim.span.products.ClassFactorPreconditioner", Noted)
     monkeypatch.setattr(newton, "POOR", 1)
     found = solve(made)
     assert made_of

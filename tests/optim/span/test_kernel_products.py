@@ -10,7 +10,7 @@ import pytest
 from mercer._errors import KernelError, TooLargeError
 from mercer.kernels import RBF, Gram, Linear
 from mercer.optim.span import _factors as factors
-from mercer.optim.span.losses import LossCurvature, DiagonalCurvature, SoftmaxCurvature
+from mercer.optim.span.losses import DiagonalCurvature, LossCurvature, SoftmaxCurvature
 from mercer.optim.span.products import StoredMatrix, TiledMatrix, make_products
 
 N, LAMBDA = 40, 0.3
@@ -112,7 +112,7 @@ def test_tiles_and_memory_make_the_same_products() -> None:
 
 def test_what_does_not_fit_into_memory_is_made_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(make_products(GRAM), StoredMatrix)
-    monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("mercer.optim.span.products.available_bytes", lambda: 1000)
     assert isinstance(make_products(GRAM), TiledMatrix)
     monkeypatch.setattr("mercer._memory.available_bytes", lambda: 1000)
     with pytest.raises(TooLargeError, match="newton-cg"):

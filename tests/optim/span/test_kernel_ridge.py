@@ -22,7 +22,13 @@ from mercer.kernels import RBF, FromFunction, Kernel, Linear, Polynomial
 from mercer.kernels.gram import GivenMatrix
 from mercer.optim.span import ridge
 from mercer.optim.span import steps as kernel_steps
-from mercer.optim.span.ridge import solve_by_cholesky, solve_by_eigenvalues, solve_by_least_squares, bytes_at_least, bytes_needed
+from mercer.optim.span.ridge import (
+    bytes_at_least,
+    bytes_needed,
+    solve_by_cholesky,
+    solve_by_eigenvalues,
+    solve_by_least_squares,
+)
 from mercer.optim.span.spectrum import decompose_kernel
 from mercer.optim.span.steps import Deflation, KeptTriangle, solve_by_steps
 from mercer.optim.span.system import RidgeSystem
@@ -336,7 +342,7 @@ def test_ctrl_c_while_what_is_left_over_is_computed_keeps_the_steps(monkeypatch:
     monkeypatch.setattr(RidgeSystem, "left_over", interrupted_at(look, RidgeSystem.left_over))
     monkeypatch.setattr(ridge, "MANY_ROWS", 100)
     allow(monkeypatch, 100_000)
-    with pytest.raises(FitInterrupted, match="before what is left over was known") as stop:
+    with pytest.raises(FitInterrupted, match="before the residual was known") as stop:
         ridge.kernel_ridge(system, ALPHA)
     assert not stop.value.solution.certificate.holds
     away = np.abs(stop.value.solution.value.coefficients - expected).max() / np.abs(expected).max()

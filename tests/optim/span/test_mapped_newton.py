@@ -25,7 +25,7 @@ from mercer.optim.span import mapped_newton
 from mercer.optim.span import mapped_newton as _mapped_rounding
 from mercer.optim.span.freedom import used_degrees_of_freedom
 from mercer.optim.span.losses import ArrayLosses, ClassRowLosses, ResponseLosses, SoftmaxCurvature
-from mercer.optim.span.mapped_curvature import RARE, sampled_inverse, sampled_preconditioner, sample_numbers
+from mercer.optim.span.mapped_curvature import RARE, sample_numbers, sampled_inverse, sampled_preconditioner
 from mercer.optim.span.mapped_newton import MappedNewtonDescent, MappedProblem, solve
 from mercer.optim.span.tensor_losses import TensorRowLosses
 from tests._ctrl_c import stop_at
@@ -50,7 +50,7 @@ LOSSES: dict[str, ArrayLosses] = {
 EACH = pytest.mark.parametrize("name", LOSSES)
 MAPS = {
     "nystroem": NystroemMap.of(KERNEL, X[:60]),
-    "fourier": FourierMap.drawn(KERNEL.spectrum(2), 60, np.random.default_rng(0)),
+    "fourier": FourierMap.draw(KERNEL.spectrum(2), 60, np.random.default_rng(0)),
 }
 
 
@@ -193,7 +193,7 @@ def test_the_certificate_counts_what_float32_did_to_the_gradient(name: str, monk
     descent = MappedNewtonDescent(problem, 0.01)
     descent.begin(None)
     descent.run(20)
-    assert descent.arrived
+    assert descent.is_short
     assert set(seen) == {N // 4}
     point = descent._at
     _, bend = problem.losses.slopes(point.eta)
@@ -216,7 +216,7 @@ def test_a_row_that_a_sample_might_miss_has_all_swept_in_float64(monkeypatch: py
         )
         descent.begin(None)
         descent.run(20)
-        assert descent.arrived
+        assert descent.is_short
         assert (descent._at.rounded > 0) == counted
 
 
@@ -229,7 +229,7 @@ def sum_of_curvatures(problem: MappedProblem, Z: Any, bend: Any) -> Any:
 
 def test_least_squares_of_many_rows_start_at_the_fit_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = solve(made("squares"), tolerance=1e-7)
-    monkeypatch.setattr(mapped_newton, "sample_of", lambda n, columns: sample_numbers(n, n // 3))
+    monkeypatch.setattr(mapped_newton, "curvature_sample", lambda n, columns: sample_numbers(n, n // 3))
     started = solve(made("squares"), tolerance=1e-7)
     assert started.trace[0] < 0.5 * exact.trace[0]
     np.testing.assert_allclose(started.value.values, exact.value.values, atol=1e-6 * np.abs(F).max())
@@ -237,10 +237,10 @@ def test_least_squares_of_many_rows_start_at_the_fit_of_a_sample(monkeypatch: py
 
 def test_least_squares_of_tensors_start_at_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(mapped_newton, "sample_of", lambda n, columns: sample_numbers(n, n // 3))
+    monkeypatch.setattr(mapped_newton, "curvature_sample", lambda n, columns: sample_numbers(n, n // 3))
     rows, losses = torch.as_tensor(X), LOSSES["squares"]
     design = LandmarkTensors.of(KERNEL, rows, rows[:60], MAPS["nystroem"].back, intercept=True)
-    problem = MappedProblem(design, TensorRowLosses.beside(losses, rows), np.full(2, 0.5))
+    problem = MappedProblem(design, TensorRowLosses.on_device_of(losses, rows), np.full(2, 0.5))
     found, expected = solve(problem, tolerance=1e-7), solve(made("squares"), tolerance=1e-7)
     assert found.certificate.holds
     np.testing.assert_allclose(np.asarray(found.value.values), expected.value.values, atol=1e-6 * np.abs(F).max())
@@ -311,7 +311,7 @@ def test_a_fit_that_rounding_stops_says_what_was_asked_for() -> None:
     assert certificate.holds
     assert certificate.tolerance == mapped_newton.UNSEEN
     assert certificate.value < mapped_newton.UNSEEN
-    assert "1e-30 was asked for, but rounding" in certificate.sentence
+    assert "the tolerance is 1e-30, but rounding" in certificate.sentence
 
 
 @pytest.fixture
@@ -326,7 +326,7 @@ def test_a_last_step_that_arrives_is_looked_at_in_float64(rough: None) -> None:
     descent = MappedNewtonDescent(problem, 1.0)
     descent.begin(None)
     descent.run(2)
-    assert descent.arrived
+    assert descent.is_short
     exact = gradient(problem, Z, descent._at.w)
     np.testing.assert_allclose(descent._at.gradient, exact, atol=1e-9 * np.abs(exact).max())
 
@@ -360,4 +360,6 @@ def test_degrees_of_freedom_are_the_trace_of_what_fits(name: str) -> None:
     h = replace(losses, expected=True).slopes(eta)[1].typical
     gram = Z.T @ (h[:, None] * Z)
     penalty = 0.5 * np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
-    np.testing.assert_allclose(used_degrees_of_freedom(problem, eta), np.trace(np.linalg.solve(gram + penalty, gram)), rtol=1e-6)
+    np.testing.assert_allclose(
+        used_degrees_of_freedom(problem, eta), np.trace(np.linalg.solve(gram + penalty, gram)), rtol=1e-6
+    )

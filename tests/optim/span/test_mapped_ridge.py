@@ -21,7 +21,7 @@ Y = np.column_stack([np.sin(X[:, 0]), X[:, 1] ** 2]) + 0.1 * RNG.normal(size=(60
 KERNEL = RBF(gamma=0.5)
 MAPS = {
     "nystroem": NystroemMap.of(KERNEL, X[:15]),
-    "fourier": FourierMap.drawn(KERNEL.spectrum(2), 80, np.random.default_rng(0)),  # more than rows
+    "fourier": FourierMap.draw(KERNEL.spectrum(2), 80, np.random.default_rng(0)),  # more than rows
 }
 ALPHAS = np.array([1e-3, 0.1, 10.0])
 EACH = pytest.mark.parametrize("kind", MAPS)

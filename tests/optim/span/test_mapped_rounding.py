@@ -18,7 +18,13 @@ from mercer.matrices import mapped
 from mercer.matrices.mapped import KeptTiles, MappedDesign
 from mercer.optim.span.losses import ResponseLosses
 from mercer.optim.span.mapped_curvature import SampledInverse
-from mercer.optim.span.mapped_newton import ROUNDING_SAMPLE, MappedNewtonDescent, MappedProblem, is_even, estimate_rounding
+from mercer.optim.span.mapped_newton import (
+    ROUNDING_SAMPLE,
+    MappedNewtonDescent,
+    MappedProblem,
+    estimate_rounding,
+    is_even,
+)
 
 N, M, STRENGTH = 16_384, 30, 0.5
 #: what a fit may be off by, in standard errors
@@ -69,7 +75,7 @@ def posed(name: str, rows: Rows, kernel: Kernel | None = None) -> tuple[MappedPr
     X, y, weight = rows
     kernel, rng = kernel or MAPS[name], np.random.default_rng(5)
     map: Any = (
-        FourierMap.drawn(kernel.spectrum(3), M, rng) if name == "fourier" else NystroemMap.of(kernel, X[100 : 100 + M])
+        FourierMap.draw(kernel.spectrum(3), M, rng) if name == "fourier" else NystroemMap.of(kernel, X[100 : 100 + M])
     )
     losses = ResponseLosses(Response(Gaussian(), IDENTITY), y[:, None], weight)
     problem = MappedProblem(MappedDesign(map.tiles(X), map.back), losses, np.array([STRENGTH]))

@@ -8,7 +8,7 @@ import pytest
 from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.optim.span.losses import ClassRowLosses, ResponseLosses
-from mercer.optim.span.tensor_losses import TensorRowLosses, DiagonalTensorCurvature, SoftmaxTensorCurvature
+from mercer.optim.span.tensor_losses import DiagonalTensorCurvature, SoftmaxTensorCurvature, TensorRowLosses
 
 torch = pytest.importorskip("torch")
 
@@ -24,7 +24,7 @@ def test_values_slopes_and_curvature(response, weighted):
     y = RNG.integers(0, 2, size=(N, 2)).astype(float)
     weight, offset = (RNG.uniform(0, 2, N), RNG.normal(size=N)) if weighted else (None, None)
     arrays = ResponseLosses(response, y, weight, offset)
-    tensors = TensorRowLosses.beside(arrays, torch.zeros(1))
+    tensors = TensorRowLosses.on_device_of(arrays, torch.zeros(1))
     eta = torch.as_tensor(ETA)
     assert tensors.value(eta) == pytest.approx(arrays.value(ETA), rel=1e-12)
     (first, bend), (of_arrays, bend_of_arrays) = tensors.slopes(eta), arrays.slopes(ETA)
@@ -53,7 +53,7 @@ def test_classes_have_the_losses_of_arrays(reference, weighted):
     response = SoftmaxResponse(3, reference)
     codes, eta = RNG.integers(0, 3, N), RNG.normal(size=(N, response.columns))
     arrays = ClassRowLosses(response, codes, RNG.uniform(0, 2, N) if weighted else None)
-    tensors, there = TensorRowLosses.beside(arrays, torch.zeros(1)), torch.as_tensor(eta)
+    tensors, there = TensorRowLosses.on_device_of(arrays, torch.zeros(1)), torch.as_tensor(eta)
     assert (tensors.outputs, tensors.quadratic) == (arrays.outputs, arrays.quadratic)
     assert tensors.unit(2.0) == arrays.unit(2.0)
     np.testing.assert_array_equal(tensors.start(), arrays.start())

@@ -1,1 +1,1 @@
-"""Solvers of kernel models, in the span of the rows or of the features of a map."""
+"""Solvers of kernel models in the span of the rows, or of the features of a map."""

@@ -1,6 +1,6 @@
-"""(λI + WK)⁻¹ by Cholesky factors of n × n matrices, less what the intercept takes.
+"""Preconditioners (λI + WK)⁻¹ by Cholesky factors of n × n matrices, with the intercept eliminated.
 
-In single precision where that is good enough to begin with: conjugate gradients do the rest.
+The factors are in single precision where that suffices for a preconditioner of conjugate gradients.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from mercer.optim.span.losses import SoftmaxCurvature
 WORTH_SINGLE = 2000
 #: condition number up to which a factor of single precision is a good preconditioner
 SINGLE = 1e5
-#: columns up to which each is solved for by itself
+#: columns up to which each is solved separately
 FEW_COLUMNS = 3
-#: curvatures are raised to these portions of the largest one and of λ: smaller ones would only make numbers overflow
-FLATTEST, FLATTEST_OF_STRENGTH = 1e-20, 1e-280
+#: lower bound for curvatures as a portion of the largest one: smaller ones would cause overflow
+FLATTEST = 1e-20
+#: lower bound for curvatures as a portion of λ, for the same reason
+FLATTEST_OF_STRENGTH = 1e-280
 
 
 class KernelFactor:
@@ -34,16 +36,18 @@ class KernelFactor:
         self._strength = strength
 
     def solve(self, V: Array) -> Array:
-        """(λI + WK)⁻¹ V."""
-        own = np.abs(V).max(initial=0.0) or 1.0  # λ/h is a number; a V of enormous weights times it may be none
+        """Return (λI + WK)⁻¹ V."""
+        own = (
+            np.abs(V).max(initial=0.0) or 1.0
+        )  # λ/h is finite; its product with a V of very large weights may overflow
         scaled = V / own * (self._strength / self.h)[:, None]
-        size = np.abs(scaled).max(initial=0.0) or 1.0  # single precision has fewer exponents
+        size = np.abs(scaled).max(initial=0.0) or 1.0  # single precision has a smaller range
         with blas_for(len(self._lower)):
             solved = np.ascontiguousarray(_solve_lower(self._lower, scaled / size), dtype=float)
         return solved * size * (own / self._strength)
 
     def inverse(self) -> Array:
-        """(K + λW⁻¹)⁻¹; its place is that of the factor, which is gone."""
+        """Return (K + λW⁻¹)⁻¹, which overwrites the factor."""
         potri = lapack.spotri if self._lower.dtype == np.float32 else lapack.dpotri
         with blas_for(len(self._lower)):
             half, _ = potri(self._lower, lower=1, overwrite_c=1)
@@ -52,24 +56,25 @@ class KernelFactor:
 
 
 def _factorise(K: Array, h: Array, strength: float) -> Array:
+    """Return L with LLᵀ = K + λW⁻¹, in single precision if the condition number allows it."""
     if len(K) >= WORTH_SINGLE and _estimate_condition(K, h, strength) < SINGLE:
         lower = _cholesky(K, strength / h, np.float32)
         if lower is not None:
             return lower
-    # where λ is nothing beside K as far as rounding can tell, a little more of it makes a factor; steps do the rest
+    # if λ is lost in the rounding of K, a slightly larger λ gives a factor; conjugate gradients correct for it
     rounding = len(K) * np.finfo(float).eps * float(np.max(np.diagonal(K)))
     for raised in (0.0, rounding, 100 * rounding):
         lower = _cholesky(K, strength / h + raised, np.float64)
         if lower is not None:
             return lower
     raise KernelError(
-        "the kernel matrix is not positive definite on these rows, by more than rounding explains; look at "
+        "the kernel matrix is not positive definite on these rows, by more than rounding explains; check the kernel by "
         "mercer.kernels.check_positive_definite(kernel, X), or raise the penalty."
     )
 
 
 def _solve_lower(lower: Array, V: Array) -> Array:
-    """(LLᵀ)⁻¹ V; few columns one by one, which is three times as fast as LAPACK's way with them."""
+    """Return (LLᵀ)⁻¹ V; few columns are solved one by one, which is three times as fast as LAPACK's blocked solver."""
     single = lower.dtype == np.float32
     if V.shape[1] > FEW_COLUMNS:
         return np.asarray((lapack.spotrs if single else lapack.dpotrs)(lower, V, lower=1)[0])
@@ -78,25 +83,25 @@ def _solve_lower(lower: Array, V: Array) -> Array:
 
 
 def _estimate_condition(K: Array, h: Array, strength: float) -> float:
-    """About that of K + λW⁻¹, from two products: the largest eigenvalue of K is at least what they tell."""
+    """Estimate the condition number of K + λW⁻¹ by two products, which bound the largest eigenvalue of K from below."""
     v = K @ np.ones(len(K))
     largest = np.linalg.norm(K @ v) / (np.linalg.norm(v) or 1.0)
     return 1 + float(np.max(h) / strength * max(largest, np.max(np.diagonal(K))))
 
 
 def _cholesky(K: Array, added: Array, dtype: Any) -> Array | None:
-    """L Lᵀ = K + diag(added); None where there is none."""
+    """Return L with L Lᵀ = K + diag(added); None if that is not positive definite."""
     potrf = lapack.spotrf if dtype == np.float32 else lapack.dpotrf
     matrix = np.array(K, dtype=dtype, order="C")
     np.einsum("ii->i", matrix)[...] += added
     with blas_for(len(K)):
-        # transposed it is the same matrix, in the order that LAPACK takes without a copy
+        # the transpose is the same matrix, in the memory order that LAPACK needs
         lower, failed = potrf(matrix.T, lower=1, clean=0, overwrite_a=1)
     return None if failed else lower
 
 
 class FactorPreconditioner:
-    """P of one curvature for each row: exact where outputs have nothing to do with each other and are bent alike."""
+    """P for one curvature per row: exact if outputs are independent and have the same curvature."""
 
     def __init__(self, K: Array, h: Array, strength: float, *, intercept: bool) -> None:
         self._strength, self._factor = strength, KernelFactor(K, h, strength)
@@ -104,10 +109,10 @@ class FactorPreconditioner:
         self._level = None if level is None else level / level.sum()
 
     def times(self, V: Array) -> Array:
-        """P V."""
+        """Return P V."""
         result = self._factor.solve(V)
         if self._level is not None:
-            # sums of the result are those of V over λ, whatever K is
+            # column sums of the result are those of V divided by λ, for every K
             missing = V.sum(axis=0) / self._strength - result.sum(axis=0)
             result += self._level * missing
         return result
@@ -120,25 +125,27 @@ class ClassFactorPreconditioner:
     x_k = (λI + D_kK)⁻¹ (v_k + D_k t), and the sum over classes of the equations gives t.
     """
 
-    def __init__(self, K: Array, bend: SoftmaxCurvature, strength: float, *, intercept: bool) -> None:
-        self._strength, outputs = strength, bend.p.shape[1]
-        D = bend.p if bend.weight is None else bend.weight[:, None] * bend.p
-        rest = (np.ones(len(K)) if bend.weight is None else bend.weight) - D.sum(axis=1)  # that of a reference class
+    def __init__(self, K: Array, curvature: SoftmaxCurvature, strength: float, *, intercept: bool) -> None:
+        self._strength, outputs = strength, curvature.p.shape[1]
+        D = curvature.p if curvature.weight is None else curvature.weight[:, None] * curvature.p
+        rest = (np.ones(len(K)) if curvature.weight is None else curvature.weight) - D.sum(
+            axis=1
+        )  # that of a reference class
         found = ordered_map(lambda k: _invert(KernelFactor(K, D[:, k], strength)), range(outputs))
         self._D = np.column_stack([h for h, _ in found])
         self._inverses = [inverse for _, inverse in found]
         shared = strength * sum(self._inverses[1:], np.array(self._inverses[0], dtype=float))
         self._sum = _factorise_sum(shared, np.maximum(rest, 0.0))
-        self._levels = self._of_levels(bend) if intercept else None
+        self._levels = self._solve_levels(curvature) if intercept else None
 
-    def _of_levels(self, bend: SoftmaxCurvature) -> tuple[Array, Array]:
-        """What a constant for each class does to all of them, and its sums."""
+    def _solve_levels(self, curvature: SoftmaxCurvature) -> tuple[Array, Array]:
+        """Return the solutions for a constant in each class, and the pseudo-inverse of their sums."""
         n, outputs = self._D.shape
-        moved = [self._solve(bend.times(np.tile(one, (n, 1)))) for one in np.eye(outputs)]
+        moved = [self._solve(curvature.times(np.tile(one, (n, 1)))) for one in np.eye(outputs)]
         return np.stack(moved, axis=2), np.linalg.pinv(np.column_stack([part.sum(axis=0) for part in moved]))
 
     def times(self, V: Array) -> Array:
-        """P V."""
+        """Return P V."""
         result = self._solve(V)
         if self._levels is not None:
             moved, inverse = self._levels
@@ -158,9 +165,10 @@ def _invert(factor: KernelFactor) -> tuple[Array, Array]:
 
 
 def _factorise_sum(matrix: Array, added: Array) -> Array:
+    """Return L with LLᵀ = matrix + diag(added), raised by rounding if necessary."""
     size = float(np.max(np.diagonal(matrix)))
     for raised in (0.0, 1e-14, 1e-12, 1e-10):
         lower = _cholesky(matrix, added + raised * size, np.float64)
         if lower is not None:
             return lower
-    raise KernelError("the classes cannot be told apart by these rows, as far as rounding can tell; raise the penalty.")
+    raise KernelError("the classes cannot be distinguished by these rows, up to rounding; raise the penalty.")

@@ -1,7 +1,7 @@
-"""The curvature of a problem of kernels with landmarks on a card: from a sample of rows, or from the landmarks alone.
+"""Preconditioners for kernels on tensors: the curvature of landmarks, and pivoted Cholesky factors.
 
-H = K_nMᵀ W K_nM + λ K_MM. Of not too many landmarks the first term is that of a sample of rows; of many, whose square
-hardly has room, the landmarks stand for all rows: with K_MM = TᵀT it is (n/M) h TᵀTTᵀT (Falkon: Rudi, Carratino and
+H = K_nMᵀ W K_nM + λ K_MM. For not too many landmarks the first term is estimated from a sample of rows; for many, whose
+square hardly fits in memory, from the landmarks: with K_MM = TᵀT it is (n/M) h TᵀTTᵀT (Falkon: Rudi, Carratino and
 Rosasco 2017).
 """
 
@@ -18,28 +18,28 @@ from mercer._memory import available_bytes
 from mercer._typing import Array
 from mercer.kernels.tensors import TensorGram
 
-#: landmarks up to which rows of a sample are squared, in float64
+#: landmarks up to which the curvature is that of a sample of rows, in float64
 SQUARED = 20_000
 #: rows of a sample that are multiplied at once
 ROWS = 16_384
 #: columns of a triangle that are multiplied at once
 TENSOR_CURVATURE_BLOCK = 8_192
-#: matrices of landmarks that are in memory at once beside their kernels, at most
+#: matrices of the size of the landmarks in memory at once, besides their kernel matrix
 MATRICES = 3
-#: what is added to a diagonal for a start, in units of rounding, if there is no factor without it
+#: first addition to the diagonal of an indefinite matrix, in units of rounding
 JITTER = 10.0
-#: … and the most, in units of its largest entry: more is no rounding
+#: largest addition, in units of the largest diagonal entry: more is not rounding
 MOST_JITTER = 0.1
 
 
 class TensorInverse:
-    """r ↦ H⁻¹ r, about, for each output with its λ."""
+    """Approximate inverse r ↦ H⁻¹ r, for each output with its λ."""
 
-    def __init__(self, design: Any, sample: Array, bend: Any, strengths: Array) -> None:
+    def __init__(self, design: Any, sample: Array, curvature: Any, strengths: Array) -> None:
         import torch
 
         self._M, self._intercept = design.n_features, design.intercept
-        h = bend.typical.double()
+        h = curvature.typical.double()
         try:
             if self._M <= SQUARED:
                 self._curve: Any = _SampledCurvature(design, sample, h)
@@ -48,11 +48,12 @@ class TensorInverse:
             self._factorise(strengths)
         except torch.cuda.OutOfMemoryError as full:  # pragma: no cover – only on a card
             raise DeviceMemoryError(
-                f"a preconditioner of {self._M:,} landmarks has no room on {design.X.device}; use fewer landmarks "
-                "(approximate=Nystroem(n_components=…)), or free what else lies there."
+                f"a preconditioner of {self._M:,} landmarks does not fit in the memory of {design.X.device}; use fewer "
+                "landmarks (approximate=Nystroem(n_components=…)), or free memory there."
             ) from full
 
     def penalised(self, strengths: Array) -> TensorInverse:
+        """Return the inverse for other penalties."""
         other = copy(self)
         other._factorise(strengths)
         return other
@@ -62,6 +63,7 @@ class TensorInverse:
         self._factors = [self._curve.factor(float(strength)) for strength in each]
 
     def times(self, R: Array) -> Array:
+        """Return H⁻¹ R."""
         result = np.empty_like(R)
         for number, factor in enumerate(self._factors):
             of = self._of == number
@@ -69,12 +71,12 @@ class TensorInverse:
         return result
 
     def used_degrees(self) -> float:
-        """By the landmarks and the sample, as far as these tell."""
+        """Return the degrees of freedom, estimated from the sample; NaN from landmarks alone."""
         return float(self._curve.used_degrees(self._factors[0]))
 
 
 class _SampledCurvature:
-    """Z_sᵀ W Z_s of a sample, for all rows, and K_MM."""
+    """ZᵀWZ of all rows, estimated from a sample, and K_MM."""
 
     def __init__(self, design: Any, sample: Array, h: Any) -> None:
         import torch
@@ -106,9 +108,10 @@ class _SampledCurvature:
 
 
 class _LandmarkCurvature:
-    """With K_MM = TTᵀ (T lower), H⁻¹ = T⁻ᵀ (h n/M TᵀT + λ)⁻¹ T⁻¹; the intercept by its own curvature.
+    """With K_MM = TTᵀ (T lower), H⁻¹ = T⁻ᵀ (h n/M TᵀT + λ)⁻¹ T⁻¹; the intercept has its own curvature.
 
-    In float64, if the design is and there is room: what float32 adds to K_MM, so as to have a factor, costs steps.
+    It is in float64 if the design is and memory suffices: float32 needs a larger addition to the diagonal of K_MM,
+    which costs steps.
     """
 
     def __init__(self, design: Any, level: float, total: float) -> None:
@@ -142,7 +145,7 @@ class _LandmarkCurvature:
 
 
 def _transposed_square(T: Any) -> Any:
-    """TᵀT of a lower triangle, on and below the diagonal, by blocks: a sixth of the work of the product."""
+    """Return TᵀT of a lower triangle, on and below the diagonal, by blocks: a sixth of the work of the full product."""
     square = T.new_zeros(T.shape)
     for i in range(0, len(T), TENSOR_CURVATURE_BLOCK):
         below = T[i:, i : i + TENSOR_CURVATURE_BLOCK]
@@ -153,14 +156,14 @@ def _transposed_square(T: Any) -> Any:
 
 
 def free_bytes(tensor: Any) -> float:
-    """Of memory where a tensor is."""
+    """Return the free memory of the device of a tensor."""
     import torch
 
     return float(torch.cuda.mem_get_info(tensor.device)[0] if tensor.is_cuda else available_bytes())
 
 
 def cholesky(matrix: Any) -> Any:
-    """The lower factor of a matrix that rounding may have left indefinite; its diagonal is then made larger."""
+    """Return the lower Cholesky factor; if rounding has made the matrix indefinite, its diagonal is raised."""
     import torch
 
     largest = float(matrix.diagonal().abs().max())
@@ -181,18 +184,22 @@ def cholesky(matrix: Any) -> Any:
         jitter += step
 
 
-# K ≈ LLᵀ of few columns on a card: `kernels.pivoted` for tensors.
+# Pivoted Cholesky factors
 
-#: pivots that are looked at together, the most of them, and of the memory that is left what L may take
-BLOCK, MOST, SHARE = 256, 4_096, 0.2
-#: on average, what may be left of the diagonal, in alpha: more pivots would save no steps
+#: pivots that are processed together
+BLOCK = 256
+#: number of pivots
+MOST = 4_096
+#: share of the free memory for L
+SHARE = 0.2
+#: mean remaining diagonal, in units of alpha, at which more pivots would save no steps
 ENOUGH = 0.1
-#: what is left of a diagonal entry below this portion of it is rounding, in units of rounding
+#: a remainder of a diagonal entry below this portion of it is rounding, in units of rounding
 ROUNDING = 100.0
 
 
 def pivoted_factor(gram: TensorGram, alpha: float) -> Any:
-    """L, of shape (n, pivots), from rows that are drawn with the chance of what those before leave of them."""
+    """Return L (n, pivots) with K ≈ LLᵀ; pivots are drawn with probabilities proportional to the remaining diagonal."""
     import torch
 
     n, diagonal = gram.shape[0], gram.diagonal
@@ -201,7 +208,7 @@ def pivoted_factor(gram: TensorGram, alpha: float) -> Any:
         L = torch.zeros(n, most, dtype=diagonal.dtype, device=diagonal.device)
     except torch.cuda.OutOfMemoryError as full:  # pragma: no cover – only on a card
         raise DeviceMemoryError(
-            f"{most} pivots of {n:,} rows have no room on {diagonal.device}; free what else lies there, or give "
+            f"{most} pivots of {n:,} rows do not fit in the memory of {diagonal.device}; free memory there, or give "
             "approximate='nystroem'."
         ) from full
     generator = torch.Generator(device=diagonal.device).manual_seed(0)

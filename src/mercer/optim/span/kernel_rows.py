@@ -1,4 +1,4 @@
-"""Rows of a kernel matrix that is too large to keep: the most recently used are kept, others are made when needed."""
+"""Rows of a kernel matrix that does not fit in memory: the most recently used ones are cached, others recomputed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS = 4096
 
 
 class KernelMatrixRows(ABC):
-    """Rows of a square kernel matrix, some at a time, within bounded memory."""
+    """Rows of a square kernel matrix, computed as needed, within bounded memory."""
 
     def __init__(self, gram: Gram | GivenMatrix, cache_bytes: float) -> None:
         self.gram, self.cache_bytes = gram, cache_bytes
@@ -27,56 +27,56 @@ class KernelMatrixRows(ABC):
 
     @abstractmethod
     def add_to(self, total: Array, numbers: Array, factors: Array, wanted: Array) -> None:
-        """total += Σ factor · row, for every column; rows that have to be made are kept if they are `wanted` again."""
+        """Add Σ factor · row to `total`, for all columns; computed rows are cached if they will be `wanted` again."""
 
     @abstractmethod
     def release(self, numbers: Array) -> None:
-        """Let these rows be replaced first: they are not expected to be needed again."""
+        """Mark rows to be replaced first, since they are not expected to be needed again."""
 
     @abstractmethod
     def clear(self) -> None:
-        """Release the memory of the rows that are kept."""
+        """Release the memory of the cached rows."""
 
     def exact(self) -> KernelRows:
-        """The same rows in float64."""
+        """Return the same rows in float64."""
         return KernelRows(self.gram.exact(), self.cache_bytes)
 
 
 class KernelRows(KernelMatrixRows):
-    """Rows of which those used last are kept.
+    """Rows with a cache of those used last.
 
     Parameters
     ----------
     gram : Gram or GivenMatrix
         The matrix.
     cache_bytes : float, default=200e6
-        Memory for rows that are kept.
+        Memory for cached rows.
     """
 
     def __init__(self, gram: Gram | GivenMatrix, cache_bytes: float = 200e6) -> None:
         KernelMatrixRows.__init__(self, gram, cache_bytes)
-        #: rows that had to be made
+        #: number of rows that were computed
         self.made = 0
         self.clear()
 
     @classmethod
     def of_matrix(cls, K: Array) -> KernelRows:
-        """Rows of a matrix that is in memory."""
+        """Return the rows of a matrix in memory."""
         return cls(GivenMatrix(K))
 
     def add_to(self, total: Array, numbers: Array, factors: Array, wanted: Array) -> None:
-        there = self._touch(numbers)
-        self._make(numbers[~there & wanted])
-        there = self._touch(numbers)
-        self._add_kept(total, self._slot_of[numbers[there]], factors[there])
-        if not there.all():
-            self.gram.add_rows(numbers[~there], factors[~there], total)
-            self.made += int(np.count_nonzero(~there))
+        is_cached = self._touch(numbers)
+        self._compute(numbers[~is_cached & wanted])
+        is_cached = self._touch(numbers)
+        self._add_cached(total, self._slot_of[numbers[is_cached]], factors[is_cached])
+        if not is_cached.all():
+            self.gram.add_rows(numbers[~is_cached], factors[~is_cached], total)
+            self.made += int(np.count_nonzero(~is_cached))
 
     def clear(self) -> None:
         rows, columns = self.gram.shape
-        room = int(self.cache_bytes // max(columns * self.gram.dtype.itemsize, 1))
-        self._kept: Array = np.empty((min(rows, room), columns), self.gram.dtype)
+        capacity = int(self.cache_bytes // max(columns * self.gram.dtype.itemsize, 1))
+        self._kept: Array = np.empty((min(rows, capacity), columns), self.gram.dtype)
         self._slot_of, self._row_in = np.full(rows, -1), np.full(len(self._kept), -1)
         self._used, self._clock = np.zeros(len(self._kept), np.int64), 0
 
@@ -85,27 +85,27 @@ class KernelRows(KernelMatrixRows):
         self._used[slots[slots >= 0]] = -1
 
     def _touch(self, numbers: Array) -> Array:
-        """Which rows are kept; those have been used now."""
+        """Return the mask of cached rows, and mark these as used now."""
         slots = self._slot_of[numbers]
         self._clock += 1
         self._used[slots[slots >= 0]] = self._clock
         return np.asarray(slots >= 0)
 
-    def _make(self, numbers: Array) -> None:
-        """Make rows and keep them in the place of those not used for longest, as many as there is room for."""
+    def _compute(self, numbers: Array) -> None:
+        """Compute rows and cache them in the slots that were used least recently, as many as fit."""
         slots = np.flatnonzero(self._used < self._clock)
         count = min(len(numbers), len(slots))
         if not count:
             return
         numbers, slots = numbers[:count], np.sort(slots[np.argpartition(self._used[slots], count - 1)[:count]])
-        forgotten = self._row_in[slots]
-        self._slot_of[forgotten[forgotten >= 0]] = -1
+        replaced = self._row_in[slots]
+        self._slot_of[replaced[replaced >= 0]] = -1
         self._row_in[slots] = -1
-        self.gram.put_rows(numbers, self._kept, slots)  # may be interrupted: only then are they there
+        self.gram.put_rows(numbers, self._kept, slots)  # may be interrupted: the rows are registered only afterwards
         self._row_in[slots], self._slot_of[numbers] = numbers, slots
         self.made += count
 
-    def _add_kept(self, total: Array, slots: Array, factors: Array) -> None:
+    def _add_cached(self, total: Array, slots: Array, factors: Array) -> None:
         def add(columns: slice) -> None:
             add_rows(total, columns.start, columns.stop, self._kept, slots, factors)
 
@@ -114,7 +114,7 @@ class KernelRows(KernelMatrixRows):
 
 
 class PairRows(KernelMatrixRows):
-    """Rows of two groups, made of four blocks; those of a group with itself are shared with its other pairs."""
+    """Rows for two groups, in four blocks; the block of a group with itself is shared with its other pairs."""
 
     def __init__(self, gram: Gram | GivenMatrix, cache_bytes: float, blocks: Sequence[Sequence[KernelRows]]) -> None:
         KernelMatrixRows.__init__(self, gram, cache_bytes)
@@ -131,19 +131,19 @@ class PairRows(KernelMatrixRows):
                 block.release(own)
 
     def clear(self) -> None:
-        (_, across), (back, _) = self._blocks  # what is shared will be needed by others
+        (_, across), (back, _) = self._blocks  # shared blocks are kept for other pairs
         across.clear()
         back.clear()
 
     def _by_group(self, numbers: Array) -> Iterator[tuple[Sequence[KernelRows], Array, Array]]:
-        """The blocks of each group, which of the rows are its, and their numbers in it."""
+        """Yield the blocks of each group, the mask of its rows, and their numbers in the group."""
         first = numbers < self._first
         yield self._blocks[0], first, numbers[first]
         yield self._blocks[1], ~first, numbers[~first] - self._first
 
 
 class SharedRows:
-    """Rows of several groups, for the machines of all pairs of them: what two pairs both need is made once.
+    """Rows of several groups, for models of all pairs of them: blocks that pairs share are computed once.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class SharedRows:
     groups : sequence of integer arrays
         The numbers of the rows of each group.
     cache_bytes : float
-        Memory for rows that are kept: half of it for groups with themselves, half for the pair at hand.
+        Memory for cached rows: half for groups with themselves, half for the present pair.
     """
 
     def __init__(self, gram: Gram, groups: Sequence[Array], cache_bytes: float) -> None:
@@ -161,7 +161,7 @@ class SharedRows:
         self._own = [KernelRows(gram.part(group), share) for group in groups]
 
     def pair(self, i: int, j: int) -> PairRows:
-        """Rows of two groups, those of the first before those of the second."""
+        """Return the rows of two groups, those of the first before those of the second."""
         first, second = self._groups[i], self._groups[j]
         across, back = (
             KernelRows(self._gram.part(a, b), self._bytes / 4) for a, b in ((first, second), (second, first))

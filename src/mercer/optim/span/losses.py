@@ -1,4 +1,4 @@
-"""The losses of rows as functions of their values η, wherever these come from: a kernel model adds only a norm.
+"""Losses of rows as functions of their values η: a kernel model adds only a norm.
 
 η has a column for each output: one, one for each class, or one for each target.
 """
@@ -22,34 +22,34 @@ from mercer.optim.softmax import SoftmaxProblem
 
 
 class LossCurvature(ABC):
-    """W, the second derivative of the losses at some η: a matrix of outputs for each row."""
+    """W, the second derivative of the losses at some η: a matrix (outputs, outputs) for each row."""
 
     @abstractmethod
     def times(self, V: Array) -> Array:
-        """W V."""
+        """Return W V."""
 
     @property
     def diagonal(self) -> Array | None:
-        """W where every output has a number of its own for each row; else None."""
+        """Return W if it is diagonal for each row: (rows, outputs); else None."""
         return None
 
     @abstractmethod
     def part(self, rows: Any) -> LossCurvature:
-        """Of some rows, a slice or their numbers."""
+        """Return W of some rows, a slice or their numbers."""
 
     @abstractmethod
     def level(self, sums: Array) -> Array:
-        """(1ᵀW1)⁻¹ sums: constants, one for each output, whose Σ W is given."""
+        """Return (1ᵀW1)⁻¹ sums: the constants for the outputs whose products with W have the given sums."""
 
     @property
     @abstractmethod
     def typical(self) -> Array:
-        """One number for each row that stands for its matrix."""
+        """Return one representative curvature for each row."""
 
 
 @dataclass(frozen=True, eq=False)
 class DiagonalCurvature(LossCurvature):
-    """Outputs that are independent of each other."""
+    """W of independent outputs."""
 
     h: Array
 
@@ -74,11 +74,11 @@ class DiagonalCurvature(LossCurvature):
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxCurvature(LossCurvature):
-    """diag(p) − ppᵀ for each row, times its weight."""
+    """W of a softmax: diag(p) − ppᵀ for each row, times its weight."""
 
     p: Array
     weight: Array | None
-    #: whether there is an output for every class, so that the same constant for all changes nothing
+    #: whether every class has an output, so that adding a constant to all changes nothing
     symmetric: bool
 
     def times(self, V: Array) -> Array:
@@ -92,7 +92,7 @@ class SoftmaxCurvature(LossCurvature):
         weighted = self.p if self.weight is None else self.weight[:, None] * self.p
         matrix = np.diag(weighted.sum(axis=0)) - weighted.T @ self.p
         if self.symmetric:
-            matrix += np.trace(matrix) / matrix.size  # of all constants that do, those whose sum is 0
+            matrix += np.trace(matrix) / matrix.size  # the solution is not unique: that with sum 0
         return np.asarray(np.linalg.pinv(matrix, hermitian=True) @ sums)
 
     @property
@@ -102,46 +102,46 @@ class SoftmaxCurvature(LossCurvature):
 
 
 class RowLosses(ABC):
-    """Σ weight · loss as a function of η, of arrays or tensors."""
+    """Σ weight · loss as a function of η, for arrays or tensors."""
 
     @property
     @abstractmethod
     def outputs(self) -> int:
-        """Columns of η."""
+        """Return the number of columns of η."""
 
     @abstractmethod
     def start(self) -> Array:
-        """Intercepts to begin with: those of a model that has nothing else, about."""
+        """Return initial intercepts, about those of a model without anything else."""
 
     @abstractmethod
     def value(self, eta: Any) -> float:
-        """Σ weight · loss."""
+        """Return Σ weight · loss."""
 
     @abstractmethod
     def slopes(self, eta: Any) -> tuple[Any, Any]:
-        """weight · ∂loss/∂η of every row, and W."""
+        """Return weight · ∂loss/∂η of every row, and W."""
 
     @abstractmethod
     def part(self, rows: Any) -> RowLosses:
-        """Of some rows, a slice or their numbers."""
+        """Return the losses of some rows, a slice or their numbers."""
 
     @abstractmethod
     def unit(self, value: float) -> float:
-        """What makes lengths of gradients standard errors; see `Problem.unit`."""
+        """Return the unit in which lengths of gradients are standard errors; see `Problem.unit`."""
 
     @property
     @abstractmethod
     def is_convex(self) -> bool:
-        """Whether a point without a gradient is known to be the minimum."""
+        """Whether every stationary point is a minimum."""
 
     @property
     def quadratic(self) -> bool:
-        """Whether one Newton step is all it takes."""
+        """Whether one Newton step leads to the minimum."""
         return False
 
 
 class ArrayLosses(RowLosses):
-    """Of arrays: an intercept can be taken out of their W."""
+    """Losses of arrays, whose W can eliminate an intercept."""
 
     @abstractmethod
     def slopes(self, eta: Array) -> tuple[Array, LossCurvature]: ...
@@ -152,13 +152,13 @@ class ArrayLosses(RowLosses):
 
 @dataclass(frozen=True, eq=False)
 class ResponseLosses(ArrayLosses):
-    """A family seen through a link, for one output or several that share it."""
+    """Losses of a family with a link, for one output, or several with the same family and link."""
 
     response: Response
     y: Array  # (n, outputs)
     weight: Array | None = None
     offset: Array | None = None
-    #: whether W is what is expected of it, which degrees of freedom mean, not what is seen, which makes quicker steps
+    #: whether W is the expected curvature, as for degrees of freedom, rather than the observed one, as for Newton steps
     expected: bool = False
 
     @property
@@ -167,8 +167,10 @@ class ResponseLosses(ArrayLosses):
 
     @cached_property
     def nulls(self) -> list[Problem]:
-        """One for each output."""
-        return [Problem(observe_constant(y, self.weight, self.offset), self.response, Strengths.none(1)) for y in self.y.T]
+        """Return a problem with an intercept only, for each output."""
+        return [
+            Problem(observe_constant(y, self.weight, self.offset), self.response, Strengths.none(1)) for y in self.y.T
+        ]
 
     def start(self) -> Array:
         return np.array([null.start()[0] for null in self.nulls])
@@ -183,9 +185,9 @@ class ResponseLosses(ArrayLosses):
             y, e = self.y[:, k], self._moved(eta[:, k])
             _, first[:, k], second[:, k] = self.response.slopes(y, e, self.weight)
             if not self.expected and self.response.link != self.response.family.response_link:
-                # what is seen makes Newton's steps, what is expected is positive everywhere
-                seen = self.response.curvature(y, e, self.weight)
-                second[:, k] = np.where(seen > 0, seen, second[:, k])
+                # observed curvature for Newton steps; the expected one where that is not positive
+                observed = self.response.curvature(y, e, self.weight)
+                second[:, k] = np.where(observed > 0, observed, second[:, k])
         return first, DiagonalCurvature(second)
 
     def part(self, rows: Any) -> ResponseLosses:
@@ -193,7 +195,7 @@ class ResponseLosses(ArrayLosses):
         return replace(self, y=self.y[rows], weight=weight, offset=offset)
 
     def midway(self) -> ResponseLosses:
-        """Squares of η less that of a mean halfway between y and the mean of all: its minimum may be a start."""
+        """Return squared losses of η about that of a mean halfway between y and the mean of all."""
         centre = float(np.average(self.y, axis=0, weights=self.weight).mean())
         response = MidwayResponse(self.response.family, self.response.link, centre)
         return replace(self, response=response, expected=True)
@@ -215,7 +217,7 @@ class ResponseLosses(ArrayLosses):
 
 @dataclass(frozen=True, eq=False)
 class ClassRowLosses(ArrayLosses):
-    """The softmax of an output for each class."""
+    """Losses of a softmax with an output for each class."""
 
     response: SoftmaxResponse
     codes: Array
@@ -255,6 +257,6 @@ class ClassRowLosses(ArrayLosses):
 
 
 def observe_constant(y: Array, weight: Array | None, offset: Array | None) -> Observations:
-    """Rows of which only the response is known: a design with an intercept and no columns."""
+    """Return observations with an intercept and no columns."""
     nothing = DenseDesign(np.empty((len(y), 0)), Coordinates.plain(0, intercept=True))
     return Observations(nothing, y, weight, offset)

@@ -1,8 +1,8 @@
-"""The curvature of a problem on features, from some of the rows: what preconditions steps with all of them.
+"""Preconditioners for problems on features: the inverse Hessian of a sample of the rows.
 
-Of m rows with r features all eigenvalues of the Hessian are right to about a factor 1 ± 2√(r/m), so that conjugate
-gradients gain a digit a step however ill-conditioned the kernel is; the one of all rows would cost as much as all steps
-together.
+With m rows and r features all eigenvalues of the Hessian are right up to a factor of about 1 ± 2√(r/m), so that
+conjugate gradients gain a digit per step however ill-conditioned the kernel is; the Hessian of all rows would cost as
+much as all steps together.
 """
 
 from __future__ import annotations
@@ -19,67 +19,77 @@ from mercer.matrices.mapped import MappedDesign
 from mercer.optim.span._tensor_curvature import TensorInverse
 from mercer.optim.span.losses import SoftmaxCurvature
 
-#: rows for each feature, and products that their square may cost at most
-ROWS, FEWEST_ROWS, PRODUCTS = 30, 3, 3e10
-#: what is added to the diagonal, in the largest entry of it, if rounding left the matrix indefinite
+#: sampled rows per feature
+ROWS = 30
+#: smallest number of sampled rows per feature
+FEWEST_ROWS = 3
+#: multiplications that the Hessian of the sample may cost
+PRODUCTS = 3e10
+#: first addition to the diagonal of an indefinite matrix, in units of its largest entry
 JITTER = 1e-12
-#: portion of the typical curvature that a class has at least
+#: portion of the typical curvature that is added to that of each class
 RARE = 1e-3
 
 
 class Inverse(Protocol):
-    """r ↦ (Zᵀ W Z + λ)⁻¹ r, about, for each output with its λ."""
+    """Approximate inverse r ↦ (Zᵀ W Z + λ)⁻¹ r, for each output with its λ."""
 
     def times(self, R: Array) -> Array: ...
 
     def penalised(self, strengths: Array) -> Inverse:
-        """With other penalties."""
+        """Return the inverse for other penalties."""
 
     def used_degrees(self) -> float:
-        """tr (ZᵀWZ + λ)⁻¹ ZᵀWZ for the first of the penalties."""
+        """Return tr (ZᵀWZ + λ)⁻¹ ZᵀWZ for the first of the penalties."""
 
 
-def sampled_inverse(design: Any, sample: Array, bend: Any, strengths: Array) -> Inverse:
-    """From the rows of a sample."""
+def sampled_inverse(design: Any, sample: Array, curvature: Any, strengths: Array) -> Inverse:
+    """Return the inverse for the rows of a sample, with one curvature per row."""
     if isinstance(design, MappedDesign):
-        return SampledInverse(design.gram(sample_weights(sample, bend.typical), sample), design.n_features, strengths)
-    inverse: Inverse = TensorInverse(design, sample, bend, strengths)
+        return SampledInverse(
+            design.gram(sample_weights(sample, curvature.typical), sample), design.n_features, strengths
+        )
+    inverse: Inverse = TensorInverse(design, sample, curvature, strengths)
     return inverse
 
 
-def sampled_preconditioner(design: Any, sample: Array, bend: Any, strengths: Array) -> Inverse:
-    """From the rows of a sample; classes have a curvature each: with one for all it takes three times the steps."""
-    if not (isinstance(design, MappedDesign) and isinstance(bend, SoftmaxCurvature)):
-        return sampled_inverse(design, sample, bend, strengths)
-    spread = bend.p * (1 - bend.p) if bend.weight is None else bend.weight[:, None] * bend.p * (1 - bend.p)
-    # of a class that hardly any row may be of, nothing would be known of the intercept
-    each = (sample_weights(sample, h + RARE * bend.typical) for h in spread.T)
+def sampled_preconditioner(design: Any, sample: Array, curvature: Any, strengths: Array) -> Inverse:
+    """Return the inverse for a sample, with a curvature for each class: one for all takes three times the steps."""
+    if not (isinstance(design, MappedDesign) and isinstance(curvature, SoftmaxCurvature)):
+        return sampled_inverse(design, sample, curvature, strengths)
+    spread = (
+        curvature.p * (1 - curvature.p)
+        if curvature.weight is None
+        else curvature.weight[:, None] * curvature.p * (1 - curvature.p)
+    )
+    # the intercept of a rare class would have almost no curvature
+    each = (sample_weights(sample, h + RARE * curvature.typical) for h in spread.T)
     parts = [
         SampledInverse(design.gram(h, sample), design.n_features, strengths[k : k + 1]) for k, h in enumerate(each)
     ]
-    return ClassInverses(parts, strengths, symmetric=bend.symmetric and bool(np.ptp(strengths) == 0))
+    return ClassInverses(parts, strengths, symmetric=curvature.symmetric and bool(np.ptp(strengths) == 0))
 
 
 def sample_weights(sample: Array, h: Array) -> Array:
-    """With which the curvature of a sample is about that of all rows, whose weights are given."""
+    """Return weights by which the curvature of a sample approximates that of all rows with weights h."""
     of_sample = h[sample]
     share = of_sample.sum() / h.sum() if h.sum() > 0 else 1.0
     return np.asarray(of_sample / share if share > 0 else np.ones(len(sample)))
 
 
 def curvature_sample(n: int, columns: int) -> Array:
-    """Numbers of the rows that stand for all, always the same ones; all where that is no more work."""
+    """Return the numbers of the sampled rows, always the same; all rows if that is affordable."""
     share = np.clip(PRODUCTS / max(columns, 1) ** 3, FEWEST_ROWS, ROWS)
     return sample_numbers(n, int(share * max(columns, 100)))
 
 
 def sample_numbers(n: int, size: int) -> Array:
-    """So many of n numbers, in order; all where these are not twice as many."""
+    """Return `size` of n numbers, drawn with a fixed seed, in order; all if n is less than twice `size`."""
     return np.arange(n) if 2 * size >= n else np.sort(np.random.default_rng(0).choice(n, size, replace=False))
 
 
 class SampledInverse:
-    """r ↦ (Zᵀ W Z + λ)⁻¹ r, about, for each output with its λ."""
+    """Approximate inverse r ↦ (Zᵀ W Z + λ)⁻¹ r, for each output with its λ."""
 
     def __init__(self, gram: Array, n_features: int, strengths: Array) -> None:
         self._gram = gram
@@ -87,7 +97,7 @@ class SampledInverse:
         self._factorise(strengths)
 
     def penalised(self, strengths: Array) -> SampledInverse:
-        """With other penalties."""
+        """Return the inverse for other penalties."""
         other = copy(self)
         other._factorise(strengths)
         return other
@@ -112,28 +122,28 @@ class SampledInverse:
         result = np.empty_like(R)
         for number, factor in enumerate(self._factors):
             of = self._of == number
-            # other threads would go on spinning while the rows are read that come next
+            # BLAS threads would keep spinning while the next rows are read
             with blas_for(R.shape[1]):
                 result[:, of] = dpotrs(factor, R[:, of], lower=1)[0]
         return result
 
     def used_degrees(self) -> float:
-        """tr (ZᵀWZ + λ)⁻¹ ZᵀWZ for the first of the penalties."""
+        """Return tr (ZᵀWZ + λ)⁻¹ ZᵀWZ for the first of the penalties."""
         return float(np.trace(dpotrs(self._factors[0], self._gram, lower=1)[0]))
 
 
 class ClassInverses:
-    """One for each class, as if the others were given.
+    """An inverse for each class, as if the others were fixed.
 
-    Where every class has an output, what all have in common changes no probability: only the penalty bends it, and
-    classes are left to what they differ in.
+    If every class has an output, a common change of all changes no probability: only the penalty has curvature there,
+    and the inverses of the classes apply to their differences.
     """
 
     def __init__(self, parts: list[SampledInverse], strengths: Array, *, symmetric: bool) -> None:
         self._parts, self._strengths, self._symmetric = parts, strengths, symmetric
 
     def penalised(self, strengths: Array) -> ClassInverses:
-        """With other penalties."""
+        """Return the inverse for other penalties."""
         parts = [part.penalised(strengths[k : k + 1]) for k, part in enumerate(self._parts)]
         return ClassInverses(parts, strengths, symmetric=self._symmetric and bool(np.ptp(strengths) == 0))
 
@@ -149,5 +159,5 @@ class ClassInverses:
         return np.column_stack([part.times(R[:, k : k + 1]) for k, part in enumerate(self._parts)])
 
     def used_degrees(self) -> float:
-        """Of all classes, each as if the others were given."""
+        """Return the sum over the classes, each as if the others were fixed."""
         return sum(part.used_degrees() for part in self._parts)

@@ -1,12 +1,14 @@
-"""Models of many rows on the features of a map, ψ(x) = Bᵀ t(x), that are never written out.
+"""Newton's method for many rows on the features of a map, ψ(x) = Bᵀ t(x), that are never stored.
 
-Newton's method for a `MappedProblem`, whose steps are found by conjugate gradients: a product Zᵀ W Z v is one pass over
-the rows, by tiles of float32 where they will do. They are preconditioned by the curvature of a sample of the rows, of
-which the start is fitted too, with λ decreasing (Marteau-Ferey, Bach and Rudi 2019). The gradient that ends a fit is of
-float64, or of float32 where float64 on some of the rows says that rounding is a small part of the tolerance: that part
-is counted. Of least squares every step corrects what rounding left of the one before.
+1. Start at the fit of a sample of the rows, with λ decreasing to its value (Marteau-Ferey, Bach and Rudi 2019).
+2. Find a Newton step by conjugate gradients, preconditioned by the curvature of a sample. A product Zᵀ W Z v is one
+   pass over the rows, by tiles of float32 if these are precise enough.
+3. Halve the step until the objective does not rise.
+4. Stop if the gradient, measured by the Hessian in standard errors as in `newton`, is short enough. The last gradient
+   is computed in float64, or in float32 if float64 on a sample shows that rounding is a small part of the tolerance:
+   that part is added to the length.
 
-The length of the gradient is measured by the Hessian, in standard errors, as in `newton`.
+For least squares every step corrects the rounding errors of the previous one.
 """
 
 from __future__ import annotations
@@ -23,59 +25,65 @@ from mercer.optim.certificate import Progress, Solution, gradient_certificate, k
 from mercer.optim.krylov import NewtonDirection, newton_direction
 from mercer.optim.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, StallMonitor
 from mercer.optim.span.losses import RowLosses
-from mercer.optim.span.mapped_curvature import Inverse, SampledInverse, sampled_preconditioner, curvature_sample, sample_numbers, sample_weights
-from mercer.report.wording import counted
-
-# What is minimised on the features of a map, ψ(x) = Bᵀ t(x), that are never written out.
-#
-# min over w of  Σ weight · loss(y, ψ(x)ᵀw + b + offset) + Σ λ/2 ‖w‖²,   one λ for each output
+from mercer.optim.span.mapped_curvature import (
+    Inverse,
+    SampledInverse,
+    curvature_sample,
+    sample_numbers,
+    sample_weights,
+    sampled_preconditioner,
+)
+from mercer.report.wording import format_count
 
 
 @dataclass(frozen=True, eq=False)
 class MappedProblem:
-    """What is minimised: losses of rows seen through a map, and λ/2 times the squares of coefficients."""
+    """Minimise Σ weight · loss(y, ψ(x)ᵀw + b + offset) + Σ λ/2 ‖w‖² over w and b, with one λ for each output."""
 
     design: MappedDesign | MappedTensors
     losses: RowLosses
     strengths: Array  # (outputs,)
-    #: no noise is smaller: what is left of responses that are fitted exactly is rounding
+    #: lower bound for the noise: smaller residuals are rounding
     least_noise: float = 0.0
 
     def pull(self, w: Array) -> Array:
-        """The gradient of the penalty: λ w, and nothing for the intercepts."""
+        """Return the gradient of the penalty: λ w, and 0 for the intercepts."""
         return np.asarray(self.strengths * self.design.metric(w))
 
     def slopes(self, rows: slice, eta: Any) -> Any:
-        """Of the losses of some rows, at their values: an array, or a tensor beside theirs."""
+        """Return the slopes of the losses of some rows at their values: an array, or a tensor on their device."""
         return self.losses.part(rows).slopes(eta)[0]
 
     def sampled(self, rows: Array) -> MappedProblem:
-        """Of some rows, with a penalty that weighs as much beside them as it does beside all."""
+        """Return the problem of some rows, with their share of the penalty."""
         share = len(rows) / self.design.n_rows
         return replace(
             self, design=self.design.take(rows), losses=self.losses.part(rows), strengths=share * self.strengths
         )
 
 
-# What tiles of float32 do to the gradient of a problem on features, as float64 tells it of some of the rows.
-#
-# n/m times the error of m rows that are drawn at random is in the mean the error of all rows, so that the mean of its
-# square is larger than the square of that. No row may have so much of it that a sample which misses the row would tell
-# another story: an error of row i is about u (h‖t‖² ‖c‖ + |slope| ‖t‖), with its weight or curvature h.
+# Rounding errors of gradients by tiles of float32
 
-#: one of so many rows is looked at, and what they say is multiplied by this, since all may say a little more
-ROUNDING_SAMPLE, MARGIN = 32, 1.5
+#: one in this many rows is sampled for an estimate of the rounding error
+ROUNDING_SAMPLE = 32
+#: safety factor for the estimate
+MARGIN = 1.5
 
 
 def estimate_rounding(problem: MappedProblem, inverse: Inverse | None, w: Array) -> float:
-    """How long the error of a gradient by tiles of float32 is, as the Hessian measures it; infinite if nobody knows.
+    """Estimate the length of the rounding error of a gradient by tiles of float32, measured by the Hessian.
+
+    n/m times the error of m random rows has the error of all rows as its mean, so that its mean square is at least the
+    square of that. The estimate requires `is_even`. It is infinite if there is none.
 
     Parameters
     ----------
+    problem : MappedProblem
+        The problem of all rows.
     inverse : Inverse
-        Of the Hessian, about.
+        Approximate inverse of the Hessian.
     w : array of shape (columns, outputs)
-        Where the gradient is.
+        The point of the gradient.
     """
     design, n = problem.design, problem.design.n_rows
     if not (isinstance(design, MappedDesign) and isinstance(design.tiles, KeptTiles)):
@@ -84,7 +92,7 @@ def estimate_rounding(problem: MappedProblem, inverse: Inverse | None, w: Array)
         return np.inf
     some = np.sort(np.random.default_rng(1).choice(n, n // ROUNDING_SAMPLE, replace=False))
     few = replace(problem, design=replace(design, tiles=design.tiles.made)).sampled(some)
-    if few.design.rough == np.float64:  # so few that there is no float32 to look at
+    if few.design.rough == np.float64:  # few rows are not stored in float32
         return np.inf
     _, rough = few.design.swept(w, few.slopes, exactly=False)
     _, exact = few.design.swept(w, few.slopes)
@@ -93,7 +101,11 @@ def estimate_rounding(problem: MappedProblem, inverse: Inverse | None, w: Array)
 
 
 def is_even(problem: MappedProblem, eta: Array) -> bool:
-    """Whether some rows can tell what rounding does to all, where these have the values η."""
+    """Return whether rounding errors at η are spread so evenly over the rows that a sample estimates them.
+
+    The error of row i is about u (h‖t‖² ‖c‖ + |slope| ‖t‖), with its weight or curvature h: no row may have so much of
+    it that a sample without the row would give another estimate.
+    """
     design = problem.design
     if not (isinstance(design, MappedDesign) and isinstance(design.tiles, KeptTiles)):
         return False
@@ -104,7 +116,7 @@ def is_even(problem: MappedProblem, eta: Array) -> bool:
 
 
 def describe_rounding(length: float) -> str:
-    """In a sentence, of so many standard errors."""
+    """Return the clause of a certificate about a rounding error of `length` standard errors."""
     return f"; {length:.2g} of it is an estimate of what float32 does to g, by float64 on one in {ROUNDING_SAMPLE} rows"
 
 
@@ -112,39 +124,48 @@ def _is_spread_evenly(share: Array) -> bool:
     return bool(0 < ROUNDING_SAMPLE**2 * share.max(initial=0.0) <= share.sum() < np.inf)
 
 
-#: what may be left of a step, at most
+# The descent
+
+#: largest relative error of a step
 LOOSE = 0.3
-#: rounding of an objective whose values are sums of many terms, by tiles of float64 and of float32
-COARSE, SINGLE = 1e-10, 1e-7
-#: how closely a sample is fitted, and steps after which it is left at that
-SAMPLE_TOLERANCE, SAMPLE_STEPS = 0.1, 10
-#: rows for each column to whose fit a start is fitted
+#: relative rounding error of an objective that sums many terms, by tiles of float64
+COARSE = 1e-10
+#: relative rounding error of an objective by tiles of float32
+SINGLE = 1e-7
+#: tolerance for the fit of a sample, in standard errors
+SAMPLE_TOLERANCE = 0.1
+#: steps for the fit of a sample
+SAMPLE_STEPS = 10
+#: rows per column of the sample that gives the start
 START_ROWS = 10
-#: λ falls by this factor from one step to the next, and so often at most
-FALL, MOST_FALLS = 100.0, 3
-#: products after which a Newton step is taken as it is
+#: factor by which λ falls from one step to the next
+FALL = 100.0
+#: number of such falls
+MOST_FALLS = 3
+#: conjugate gradient steps after which a Newton step is used as it is
 MOST_PRODUCTS = 100
-#: if a preconditioner of an earlier point needs more steps than this, it is made anew
+#: conjugate gradient steps above which the preconditioner of an earlier point is replaced
 POOR = 15
-#: a step that leaves more than this of the gradient was spoilt by rounding of float32, when there are so few standard
-#: errors to go that Newton's method takes them in a step or two
-SPOILT, NEAR = 0.5, 0.1
-#: portion of the tolerance that rounding of float32 may be
+#: a step near the optimum that leaves more than this share of the gradient is dominated by rounding of float32
+SPOILT = 0.5
+#: length of the gradient, in standard errors, that counts as near: Newton's method needs one or two more steps
+NEAR = 0.1
+#: portion of the tolerance that rounding of float32 may take
 ROUNDED = 0.6
-#: standard errors that are of no consequence, which rounding may leave
-UNSEEN = 1e-4
+#: length of a gradient, in standard errors, that is accepted if rounding of float64 prevents a shorter one
+NEGLIGIBLE = 1e-4
 
 
 class MappedPoint(NamedTuple):
-    """Coefficients, the values of the rows there, and what is known of the objective."""
+    """Coefficients, the values of the rows, the objective and its gradient."""
 
     w: Array
     eta: Array
     value: float
     gradient: Array
-    #: how long, as the Hessian measures it, the error of the gradient is that comes from tiles of float32
+    #: length of the rounding error of a gradient by tiles of float32, measured by the Hessian
     rounded: float = 0.0
-    #: whether values and objective are by tiles of float32
+    #: whether values and objective are computed by tiles of float32
     single: bool = False
 
 
@@ -170,11 +191,11 @@ def solve(
     problem : MappedProblem
         Its strengths must be above 0.
     start : array of shape (columns, outputs), optional
-        Where to begin; by default at the fit of a sample.
+        Initial coefficients; the fit of a sample by default.
     tolerance : float
-        How small the gradient has to become, in standard errors.
+        Upper bound for the length of the gradient, in standard errors.
     most_steps : int
-        Steps after which to give up; the certificate then does not hold.
+        Maximum number of steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and the length of the gradient.
 
@@ -196,19 +217,19 @@ def solve(
 
 
 class MappedNewtonDescent:
-    """Steps down from a start, one at a time."""
+    """Newton steps from a start, in float32 or float64."""
 
     def __init__(self, problem: MappedProblem, tolerance: float, progress: Progress | None = None) -> None:
         design = problem.design
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
         self._sample = curvature_sample(design.n_rows, design.n_columns)
         self._inverse: Inverse | None = None
-        #: whether gradients, and products with the Hessian, are by tiles of float64
+        #: whether gradients, and products with the Hessian, are computed by tiles of float64
         self._exact_gradient = self._exact_product = design.rough == np.float64
         self._last_gain, self._stuck, self._unit = LOOSE, False, 0.0
-        #: whether rounding of float32 is all that its gradients still tell
+        #: whether gradients by float32 are dominated by rounding
         self._spent = False
-        #: whether the step at hand was found by products of float64
+        #: whether the present step was found by products of float64
         self._exact_step = False
         self.length, self.trace = np.inf, list[float]()
         self._at = MappedPoint(self._level(), np.zeros((design.n_rows, problem.losses.outputs)), np.inf, np.zeros(0))
@@ -220,7 +241,7 @@ class MappedNewtonDescent:
         return w
 
     def begin(self, start: Array | None) -> None:
-        """At a start that is given, or the fit of some rows."""
+        """Set the first point: a given start, or the fit of a sample."""
         w, problem = self._start() if start is None else start, self._problem
         design, swept = problem.design.swept_and_kept(w, problem.slopes)
         self._problem = replace(problem, design=design)
@@ -235,19 +256,19 @@ class MappedNewtonDescent:
         return self._level() if len(few) == n else _fit_with_falling_strength(problem.sampled(few))
 
     def _start_of_sample(self) -> Array:
-        """The fit by least squares of the rows whose curvature is wanted anyway."""
+        """Return the least squares fit of the rows that the preconditioner is made of."""
         problem, w, sample = self._problem, self._level(), self._sample
         if not isinstance(problem.design, MappedDesign):
             return w
         _, bend = problem.losses.slopes(self._at.eta)
-        few, h, seen = problem.sampled(sample), sample_weights(sample, bend.typical), float(bend.typical[sample].sum())
+        few, h, total = problem.sampled(sample), sample_weights(sample, bend.typical), float(bend.typical[sample].sum())
         design, (_, gradient) = few.design.swept_and_kept(w, few.slopes)
         assert isinstance(design, MappedDesign)
         self._inverse = SampledInverse(design.gram(h), design.n_features, problem.strengths)
-        return w - self._inverse.times(gradient * (float(h.sum()) / seen)) if seen > 0 else w
+        return w - self._inverse.times(gradient * (float(h.sum()) / total)) if total > 0 else w
 
     def penalise(self, strengths: Array) -> None:
-        """Go on with other strengths."""
+        """Continue with other strengths."""
         before, self._problem = self._problem, replace(self._problem, strengths=strengths)
         gradient = self._at.gradient + self._problem.pull(self._at.w) - before.pull(self._at.w)
         self._at = self._at._replace(value=self._objective(self._at.w, self._at.eta), gradient=gradient)
@@ -265,7 +286,7 @@ class MappedNewtonDescent:
         return self._point_of(w, swept, single=not self._exact_gradient)
 
     def _rounded(self, w: Array) -> float:
-        """How long the error of a gradient by tiles of float32 would be; infinite if that is not to be asked."""
+        """Return the length of the rounding error of a gradient by float32; infinite if float64 is to be used."""
         wanted = not self._exact_product and is_even(self._problem, self._at.eta)
         return estimate_rounding(self._problem, self._inverse, w) if wanted else np.inf
 
@@ -278,38 +299,39 @@ class MappedNewtonDescent:
             return self._problem.losses.value(eta) + 0.5 * float(np.vdot(self._problem.pull(w), w))
 
     @property
-    def arrived(self) -> bool:
+    def is_short(self) -> bool:
+        """Whether the gradient is short enough."""
         return self.length <= self._tolerance
 
     def run(self, most_steps: int) -> None:
-        """Step down until there, or until there is no way down; what float32 has to say is looked at once more."""
-        step = self._look()
+        """Step until the gradient is short enough, or no step lowers the objective; confirm float32 by float64."""
+        step = self._find_step()
         # rounding may let the objective rise, and a fall after that leads nowhere
-        headway, lowest = StallMonitor(self.length), self.trace[-1]
-        # of least squares a step says itself what it leaves: what float32 would say of that is known
-        self._exact_gradient = self._exact_gradient or (self._problem.losses.quadratic and not self.arrived)
+        monitor, lowest = StallMonitor(self.length), self.trace[-1]
+        # for least squares the step predicts the next gradient, so that float32 would add nothing
+        self._exact_gradient = self._exact_gradient or (self._problem.losses.quadratic and not self.is_short)
         for number in range(1, most_steps + 1):
             before = self.length
-            if self.arrived or headway.none or self._spent or not self._advance(step.value):
-                if not self._look_closer():
+            if self.is_short or monitor.is_stalled or self._spent or not self._advance(step.value):
+                if not self._use_float64():
                     return
-                headway, before, lowest = StallMonitor(np.inf), np.inf, np.inf
-            step = self._look()
+                monitor, before, lowest = StallMonitor(np.inf), np.inf, np.inf
+            step = self._find_step()
             self._judge(before)
-            headway.note(lowest, self.trace[-1], self.length)
+            monitor.note(lowest, self.trace[-1], self.length)
             lowest = min(lowest, self.trace[-1])
             if self._progress is not None:
                 self._progress(number, self.trace[-1], self.length)
-        if self.arrived and not self._exact_gradient:
+        if self.is_short and not self._exact_gradient:
             self._at = self._exactly_here()
-            self._look()
+            self._find_step()
 
-    def _look_closer(self) -> bool:
-        """Where float32 has arrived, or sees no way on, float64 is asked; False if it has been."""
+    def _use_float64(self) -> bool:
+        """Replace float32 by float64, first in gradients, then in products; return False if both are done."""
         if not self._exact_gradient:
             self._at, self._spent = self._exactly_here(), False
-        elif self.arrived or self._exact_step:
-            self._stuck = not self.arrived
+        elif self.is_short or self._exact_step:
+            self._stuck = not self.is_short
             return False
         else:
             self._exact_product = True
@@ -318,20 +340,20 @@ class MappedNewtonDescent:
     def _exactly_here(self) -> MappedPoint:
         self._exact_gradient = True
         point = self._point(self._at.w)
-        if not np.isfinite(point.value):  # float32 did not see that it had left the means that a link allows
+        if not np.isfinite(point.value):  # float32 missed that a mean is outside the range of the link
             point = self._point(self._level())
         self.trace[-1] = point.value
         return point
 
     def _judge(self, before: float) -> None:
-        """From how much shorter a step made the gradient: whether float32 still does."""
+        """Decide by the decrease of the gradient whether float32 is still precise enough."""
         if 0 < before < np.inf:
             self._last_gain = self.length / before
             self._exact_product = self._exact_product or (self._last_gain > SPOILT and self._exact_gradient)
             self._spent = self._last_gain > SPOILT and self.length < NEAR and not self._exact_gradient
 
-    def _look(self) -> NewtonDirection:
-        """A Newton step from here, and the length of the gradient."""
+    def _find_step(self) -> NewtonDirection:
+        """Return the Newton step at the present point, and measure the length of the gradient."""
         problem, gradient = self._problem, self._at.gradient
         _, bend = problem.losses.slopes(self._at.eta)
         fresh = self._inverse is None
@@ -357,16 +379,16 @@ class MappedNewtonDescent:
         return step
 
     def _enough(self, length: float) -> float:
-        """What may be left of a step: as much as the next one would not leave anyway."""
+        """Return the relative error allowed in a step: that which the next step would have anyway."""
         wanted = LOOSE * self._tolerance / length if length > 0 else LOOSE
         curved = 0.0 if self._problem.losses.quadratic else min(0.1, self._last_gain**2)
         return float(np.clip(max(wanted, curved), self._problem.design.digits, LOOSE))
 
     def _advance(self, step: Array) -> bool:
-        """One step, halved until the objective does not rise; False if it always does."""
+        """Take one step, halved until the objective does not rise; return False if it always does."""
         here, squared = self._at, abs(float(np.vdot(self._at.gradient, step)))
         there = self._point(here.w + step)
-        # where a step cannot lower the objective by more than rounding, rounding must not forbid it
+        # a step that lowers the objective by less than rounding must not be rejected because of rounding
         rounded = SINGLE if here.single or there.single else COARSE
         slack = (rounded if squared < rounded * abs(here.value) else ROUNDING) * abs(here.value)
         if not there.value <= here.value + slack:
@@ -382,25 +404,25 @@ class MappedNewtonDescent:
         return True
 
     def solution(self) -> Solution:
-        how = f"√(gᵀH⁻¹g), after {counted(max(0, len(self.trace) - 1), 'Newton step')}"
+        how = f"√(gᵀH⁻¹g), after {format_count(max(0, len(self.trace) - 1), 'Newton step')}"
         if self._at.rounded > 0:
             how += describe_rounding(self._at.rounded / self._unit)
         tolerance = self._tolerance
-        if self._stuck and tolerance < self.length <= UNSEEN:
-            tolerance = UNSEEN
-            how += f"; {self._tolerance:.2g} was asked for, but rounding of float64 leads no further"
+        if self._stuck and tolerance < self.length <= NEGLIGIBLE:
+            tolerance = NEGLIGIBLE
+            how += f"; the tolerance is {self._tolerance:.2g}, but rounding of float64 prevents a smaller value"
         certificate = gradient_certificate(
             self.length,
             tolerance,
             how,
             is_convex=self._problem.losses.is_convex,
-            of="the optimum of the approximate problem",
+            target="the optimum of the approximate problem",
         )
         return Solution(MappedFit(self._at.w, self._at.eta), certificate, tuple(self.trace))
 
 
 def _fit_with_falling_strength(problem: MappedProblem) -> Array:
-    """The coefficients that some rows have, by way of stronger penalties."""
+    """Return the coefficients of a sample, approached by decreasing penalties."""
     few = MappedNewtonDescent(problem, SAMPLE_TOLERANCE)
     few.begin(None)
     for factor in _falling_factors(problem, few._at.eta):
@@ -412,7 +434,7 @@ def _fit_with_falling_strength(problem: MappedProblem) -> Array:
 
 
 def _falling_factors(problem: MappedProblem, eta: Array) -> Array:
-    """By what λ is multiplied before it is what it is: from where it outweighs the typical curvature."""
+    """Return the factors of λ, beginning where it outweighs the typical curvature."""
     _, bend = problem.losses.slopes(eta)
     top = float(bend.typical.sum()) / max(1, problem.design.n_features)
     falls = np.ceil(np.log(max(top / float(problem.strengths.min()), 1.0)) / np.log(FALL))

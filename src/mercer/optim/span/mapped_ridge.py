@@ -1,7 +1,7 @@
 """Ridge regression on the features of a map for many penalties at once, from the eigenvalues of ZᵀWZ.
 
-Two passes over the rows: one adds up ZᵀWZ, after which every penalty is free, and one has the errors of all rows, each
-left out in turn, with Z V = t (B V) made tile by tile. Nothing of the size of the rows times the features is kept.
+One pass over the rows sums ZᵀWZ, after which every penalty costs nothing more; a second one has the leave-one-out
+errors, with Z V = t (B V) tile by tile. Nothing of the size of the rows times the features is stored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mercer.optim.leave_one_out import TallSpectrum
 
 @dataclass(frozen=True, eq=False)
 class MappedRidge:
-    """Targets of rows that are seen through a map without an intercept, and weights."""
+    """A ridge regression on the features of a map without an intercept: targets and weights of the rows."""
 
     design: MappedDesign
     Y: Array  # (n, targets)
@@ -30,7 +30,7 @@ class MappedRidge:
         return len(self.Y)
 
     def decomposed(self) -> MappedEigenvalues:
-        """ZᵀWZ = axes · values · axesᵀ."""
+        """Return the eigenvalues of ZᵀWZ = axes · values · axesᵀ."""
         Y, weight = self.Y, np.ones(len(self.Y)) if self.weight is None else self.weight
         with np.errstate(over="ignore", invalid="ignore"):
             gram = self.design.gram(weight, exactly=True)
@@ -38,13 +38,13 @@ class MappedRidge:
             _, moment = self.design.swept(nothing, lambda rows, _: weight[rows, None] * Y[rows])
         if not (np.isfinite(gram).all() and np.isfinite(moment).all()):
             raise NotPositiveDefiniteError(
-                "squares of the features are too large for float64, or no numbers; divide the columns by their scale, "
+                "squares of the features are too large for float64, or not finite; divide the columns by their scale, "
                 "or use kernel.normalised()."
             )
         with blas_for(len(gram)):
             values, axes = np.linalg.eigh(gram)
         known = values > len(values) * np.finfo(float).eps * values.max(initial=0.0)
-        if not known.any():  # features that are all 0, along which nothing lies whatever their eigenvalue is
+        if not known.any():  # all features are 0: one direction is kept, in which all components are 0
             known[-1], values[-1] = True, 1.0
         values, axes = values[known], axes[:, known]
         return MappedEigenvalues(self, values, axes, axes.T @ moment)
@@ -52,7 +52,7 @@ class MappedRidge:
 
 @dataclass(frozen=True, eq=False)
 class MappedEigenvalues:
-    """Those of ZᵀWZ that are above rounding."""
+    """The eigenvalues of ZᵀWZ that are above rounding."""
 
     system: MappedRidge
     values: Array
@@ -60,10 +60,10 @@ class MappedEigenvalues:
     along: Array  # (k, targets): axesᵀ Zᵀ W y
 
     def leave_one_out(self) -> MappedSpectrum:
-        """The spectrum of t with B V for its axes: no row is left without its weight."""
+        """Return the spectrum of t with the axes B V."""
         Y, weight, design = self.system.Y, self.system.weight, self.system.design
         squares = np.einsum("ij,ij->j", Y, Y if weight is None else weight[:, None] * Y)
-        # below 0 by rounding, if at all, that cancels again in what penalties leave of small eigenvalues
+        # may be below 0 by rounding, which cancels in the unexplained shares of small eigenvalues
         rest = squares - np.sum(self.along**2 / self.values[:, None], axis=0)
         total = float(len(Y) if weight is None else weight.sum())
         rows = LeastSquaresRows(TileTable(design.tiles), Y, weight)
@@ -72,12 +72,12 @@ class MappedEigenvalues:
         return MappedSpectrum(rows, mean, total, axes, self.values, self.along, rest, False)
 
     def coefficients(self, alpha: Array) -> Array:
-        """Of the features, with the penalty of each target."""
+        """Return the coefficients of the features, with the penalty of each target."""
         return np.asarray(self.axes @ (self.along / (self.values[:, None] + alpha)))
 
 
 class MappedSpectrum(TallSpectrum):
-    """Of t, whose axes are B V."""
+    """The spectrum of t, whose axes are B V."""
 
     def generalised(self, alphas: Array) -> Array:
         return np.maximum(super().generalised(alphas), 0.0)
@@ -85,7 +85,7 @@ class MappedSpectrum(TallSpectrum):
 
 @dataclass(frozen=True, eq=False)
 class TileTable:
-    """Tiles as a table of which some rows are asked for."""
+    """Tiles as an array of which slices of rows are taken."""
 
     tiles: Tiles
 

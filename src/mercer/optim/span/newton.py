@@ -1,15 +1,16 @@
-"""Norm-regularised models in the span of their rows: Newton's method for functions f(x) = Σ αᵢ k(x, xᵢ) (lecture 1).
+"""Newton's method for norm-regularised functions in the span of the rows, f(x) = Σ αᵢ k(x, xᵢ) (lecture 1).
 
     min over f and b of  Σ weight · loss(y, f(x) + b + offset) + λ/2 ‖f‖²
 
 By the representer theorem the minimiser is such a sum, with ‖f‖² = αᵀKα. In the inner product of these functions the
 gradient is ρ = λα + g, where g are the slopes of the losses, and the Hessian λI + WK, where W is their curvature: at
-the optimum α = −g/λ, for ridge regression (y − f)/λ. The intercept is not penalised; that of the best step is linear in
-f and put in, which leaves λI + W̃K with W̃ = W − W1(1ᵀW1)⁻¹1ᵀW. Steps are found by conjugate gradients, whose
-preconditioner is the inverse itself at an earlier point (`kernel_products`), and halved until the objective falls: the
-values of f on the rows move along a line, so that trying costs no product with K.
+the optimum α = −g/λ, for ridge regression (y − f)/λ. The intercept is not penalised; that of the optimal step is linear
+in f and eliminated, which leaves λI + W̃K with W̃ = W − W1(1ᵀW1)⁻¹1ᵀW. Each iteration:
 
-The length of the gradient is measured by the Hessian, in standard errors, as in `newton`.
+1. Find the step by conjugate gradients, preconditioned by the inverse at an earlier point (`span.products`); the same
+   solution measures the length of the gradient by the Hessian, in standard errors, as in `newton`.
+2. Halve the step until the objective does not rise: the values of f on the rows are linear in its length, so that a
+   trial costs no product with K.
 """
 
 from __future__ import annotations
@@ -28,23 +29,23 @@ from mercer.optim.krylov import NewtonDirection, newton_direction
 from mercer.optim.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, StallMonitor
 from mercer.optim.span.losses import ArrayLosses, LossCurvature, ResponseLosses
 from mercer.optim.span.products import KernelProducts, Preconditioner
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 
-#: what may be left of a Newton step when conjugate gradients stop, in its own length
+#: relative error of a Newton step at which conjugate gradients stop
 INEXACT = 0.1
-#: rounding of an objective whose values are sums of many terms
+#: relative rounding error of an objective that sums many terms
 COARSE = 1e-10
-#: if a preconditioner made at the current point needs more steps than this, a better kind is worth its cost
+#: conjugate gradient steps above which a preconditioner of the present point is replaced by a better kind
 POOR = 50
-#: rows below which a factor costs no more than a few steps
+#: rows below which a factorisation costs no more than a few steps
 ALWAYS_FACTOR = 500
-#: rows below which BLAS has one thread: on busy cores two wait for each other (1,000 rows: 1.3 s a factor, not 0.03)
+#: rows below which BLAS uses one thread: on busy cores two wait for each other (1,000 rows: 1.3 s a factor, not 0.03)
 WORTH_THREADS = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class KernelProblem:
-    """What is minimised: losses of rows, and λ/2 times the square of the norm of f."""
+    """Minimise Σ weight · loss(y, f(x) + b + offset) + λ/2 ‖f‖² over f and b."""
 
     products: KernelProducts
     losses: ArrayLosses
@@ -74,19 +75,19 @@ def solve(
     ----------
     problem : KernelProblem
         Its strength must be above 0.
-    start : Expansion, optional
-        Where to begin, if that is better than f = 0, the default.
+    start : KernelExpansion, optional
+        Initial function, used if it is better than f = 0.
     tolerance : float
-        How small the gradient has to become, in standard errors.
+        Upper bound for the length of the gradient, in standard errors.
     most_steps : int
-        Steps after which to give up; the certificate then does not hold.
+        Maximum number of steps; beyond it the certificate does not hold.
     progress : callable, optional
         Called after each step with its number, the objective and the length of the gradient.
 
     Returns
     -------
     solution : Solution
-        `value` is an `Expansion`; `trace` has the objective after each step.
+        `value` is a `KernelExpansion`; `trace` has the objective after each step.
 
     Raises
     ------
@@ -101,12 +102,12 @@ def solve(
 
 
 def threads_for(products: KernelProducts) -> AbstractContextManager[None]:
-    """Threads of BLAS for steps with so many rows: one for few."""
+    """Return a context with one thread of BLAS for few rows."""
     return blas_for(1) if len(products) < WORTH_THREADS else nullcontext()
 
 
 class KernelStep(NamedTuple):
-    """A way to go, what it does to the values, and how long the gradient is."""
+    """A step, its change of the values, and the length of the gradient."""
 
     alpha: Array
     values: Array  # of f
@@ -116,7 +117,7 @@ class KernelStep(NamedTuple):
 
 
 class KernelNewtonDescent:
-    """Steps down from a start, one at a time."""
+    """Newton steps from a start; the last point is the best so far."""
 
     def __init__(
         self, problem: KernelProblem, start: KernelExpansion | None, tolerance: float, progress: Progress | None
@@ -135,7 +136,7 @@ class KernelNewtonDescent:
             self._begin_midway()
 
     def _begin_at(self, start: KernelExpansion) -> None:
-        """At a start that is given, unless f = 0 is better: from far above it Newton's steps may not come down."""
+        """Begin at a given start unless f = 0 is better: far above it, Newton steps may not converge."""
         f = self._problem.products.times(start.alpha)
         value = self._objective(f, start.intercept, np.vdot(start.alpha, f))
         if value <= self.trace[0]:
@@ -143,12 +144,12 @@ class KernelNewtonDescent:
             self.trace = [value]
 
     def _begin_midway(self) -> None:
-        """Where not every η has a mean, and 0 has none: from a least squares fit to means that there are."""
+        """Begin at a least squares fit to feasible means, if η = 0 has no mean under the link."""
         problem, losses = self._problem, self._problem.losses
         if isinstance(losses, ResponseLosses):
-            g, bend = losses.midway().slopes(self.eta)
-            if np.isfinite(g).all() and np.isfinite(bend.typical).all():
-                step = newton_step(problem, self.alpha, g, bend, self._current(bend))
+            g, curvature = losses.midway().slopes(self.eta)
+            if np.isfinite(g).all() and np.isfinite(curvature.typical).all():
+                step = newton_step(problem, self.alpha, g, curvature, self._current(curvature))
                 self.alpha, self._f = self.alpha + step.alpha, self._f + step.values
                 self.intercept = self.intercept + step.intercept
                 self.trace = [self._objective(self._f, self.intercept, np.vdot(self.alpha, self._f))]
@@ -161,7 +162,7 @@ class KernelNewtonDescent:
 
     @property
     def eta(self) -> Array:
-        """The values on the rows, without offset."""
+        """Return the values on the rows, without offset."""
         return self._f + self.intercept
 
     def _objective(self, f: Array, intercept: Array, squared_norm: Any) -> float:
@@ -169,73 +170,76 @@ class KernelNewtonDescent:
             return self._problem.losses.value(f + intercept) + 0.5 * self._problem.strength * float(squared_norm)
 
     @property
-    def arrived(self) -> bool:
+    def is_short(self) -> bool:
+        """Whether the gradient is short enough."""
         return self.length <= self._tolerance
 
     def run(self, most_steps: int) -> None:
-        """Step down until there, or until there is no way down."""
+        """Step until the gradient is short enough, or no step lowers the objective."""
         if not np.isfinite(self.trace[0]):
             return
-        step = self._look()
-        headway = StallMonitor(self.length)
+        step = self._find_step()
+        monitor = StallMonitor(self.length)
         for number in range(1, most_steps + 1):
-            if self.arrived:
+            if self.is_short:
                 self._recompute()
-                step = self._look()
-                if self.arrived:
+                step = self._find_step()
+                if self.is_short:
                     return
-            if headway.none or not self._advance(step):
+            if monitor.is_stalled or not self._advance(step):
                 break
             if number % 10 == 0 or self._problem.losses.quadratic:
                 self._recompute()
-            step = self._look()
-            headway.note(self.trace[-2], self.trace[-1], self.length)
+            step = self._find_step()
+            monitor.note(self.trace[-2], self.trace[-1], self.length)
             if self._progress is not None:
                 self._progress(number, self.trace[-1], self.length)
         self._recompute()
-        self._look()
-        if not self.arrived:
-            self._settle()
+        self._find_step()
+        if not self.is_short:
+            self._try_stationary()
 
-    def _settle(self) -> None:
-        """Try α = −g/λ, as at the optimum: of a ρ that K makes 0, rounding of ρᵀKρ may be all of its length."""
+    def _try_stationary(self) -> None:
+        """Try α = −g/λ, as at the optimum: if Kρ is almost 0, the length may consist of the rounding of ρᵀKρ."""
         before = self.alpha, self._f, self.trace[-1], self.length
         g, _ = self._problem.losses.slopes(self.eta)
         alpha = -g / self._problem.strength
         self.alpha, self._f = alpha, self._problem.products.times(alpha)
         self.trace[-1] = self._objective(self._f, self.intercept, np.vdot(self.alpha, self._f))
-        self._look()
+        self._find_step()
         if not self.length < before[-1]:
             self.alpha, self._f, self.trace[-1], self.length = before
 
     def _recompute(self) -> None:
-        """The values that the coefficients have: sums of steps drift away from them by and by."""
+        """Compute the values from the coefficients: sums of steps gradually drift away from them."""
         self._f = self._problem.products.times(self.alpha)
         self.trace[-1] = self._objective(self._f, self.intercept, np.vdot(self.alpha, self._f))
 
-    def _look(self) -> KernelStep:
+    def _find_step(self) -> KernelStep:
+        """Return the Newton step at the present point, and measure the length of the gradient."""
         problem = self._problem
-        g, bend = problem.losses.slopes(self.eta)
-        step = newton_step(problem, self.alpha, g, bend, self._current(bend))
+        g, curvature = problem.losses.slopes(self.eta)
+        step = newton_step(problem, self.alpha, g, curvature, self._current(curvature))
         if step.cg_steps > problem.products.worth_steps() / 2:
             self._better = self._better or (self._fresh and step.cg_steps > POOR)
             self._preconditioner = None
         self.length = float(np.sqrt(step.squared_length)) / problem.losses.unit(self.trace[-1])
         return step
 
-    def _current(self, bend: LossCurvature) -> Preconditioner:
+    def _current(self, curvature: LossCurvature) -> Preconditioner:
+        """Return the preconditioner in use, or a new one for the present point."""
         few = len(self.alpha) < ALWAYS_FACTOR and not self._problem.losses.quadratic
         self._fresh = self._preconditioner is None or few
         if self._preconditioner is None or few:
             self._preconditioner = self._problem.products.preconditioner(
-                bend, self._problem.strength, intercept=self._problem.intercept, better=self._better
+                curvature, self._problem.strength, intercept=self._problem.intercept, better=self._better
             )
         return self._preconditioner
 
     def _advance(self, step: KernelStep) -> bool:
-        """One step, halved until the objective does not rise; False if it always does."""
+        """Take one step, halved until the objective does not rise; return False if it always does."""
         before = self.trace[-1]
-        # where a step cannot lower the objective by more than rounding, rounding must not forbid it
+        # a step that lowers the objective by less than rounding must not be rejected because of rounding
         slack = (COARSE if step.squared_length < COARSE * abs(before) else ROUNDING) * abs(before)
         norm, along, across = (float(np.vdot(*pair)) for pair in (
             (self.alpha, self._f), (step.alpha, self._f), (step.alpha, step.values)
@@ -247,41 +251,45 @@ class KernelNewtonDescent:
                 break
         else:
             return False
-        # all at once: an interruption between them would leave values that are not those of the coefficients
+        # in one statement: an interruption between two would leave values of other coefficients
         self.alpha, self.intercept, self._f = self.alpha + share * step.alpha, intercept, f
         self.trace.append(value)
         return True
 
     def solution(self) -> Solution:
-        how = f"√(ρᵀK(λI + WK)⁻¹ρ) with ρ = λα + slopes, after {counted(len(self.trace) - 1, 'Newton step')}"
+        how = f"√(ρᵀK(λI + WK)⁻¹ρ) with ρ = λα + slopes, after {format_count(len(self.trace) - 1, 'Newton step')}"
         is_convex = self._problem.losses.is_convex
         certificate = gradient_certificate(self.length, self._tolerance, how, is_convex=is_convex)
         return Solution(KernelExpansion(self.alpha, self.intercept, self.eta), certificate, tuple(self.trace))
 
 
 def newton_step(
-    problem: KernelProblem, alpha: Array, g: Array, bend: LossCurvature, preconditioner: Preconditioner
+    problem: KernelProblem, alpha: Array, g: Array, curvature: LossCurvature, preconditioner: Preconditioner
 ) -> KernelStep:
     """Solve (λI + WK)Δα + W1Δb = −ρ, 1ᵀ(g + W(KΔα + 1Δb)) = 0 by conjugate gradients in the inner product uᵀKv."""
     rho, sums = problem.strength * alpha + g, g.sum(axis=0)
-    intercept = -bend.level(sums) if problem.intercept else np.zeros(g.shape[1])
-    residual = -(rho + bend.times(np.broadcast_to(intercept, g.shape)))
-    D, KD, left, steps = conjugate_gradient(problem, bend, preconditioner, residual)
+    intercept = -curvature.level(sums) if problem.intercept else np.zeros(g.shape[1])
+    residual = -(rho + curvature.times(np.broadcast_to(intercept, g.shape)))
+    D, KD, left, steps = conjugate_gradient(problem, curvature, preconditioner, residual)
     if problem.intercept:
-        intercept = intercept - bend.level(bend.times(KD).sum(axis=0))
+        intercept = intercept - curvature.level(curvature.times(KD).sum(axis=0))
     squared = -float(np.vdot(rho, KD)) - float(sums @ intercept if problem.intercept else 0.0)
     return KernelStep(D, KD, intercept, abs(squared) + left, steps)
 
 
 def conjugate_gradient(
-    problem: KernelProblem, bend: LossCurvature, preconditioner: Preconditioner, residual: Array, tolerance: float = INEXACT
+    problem: KernelProblem,
+    curvature: LossCurvature,
+    preconditioner: Preconditioner,
+    residual: Array,
+    tolerance: float = INEXACT,
 ) -> NewtonDirection:
-    """D with (λI + W̃K) D = residual, in the inner product uᵀKv."""
+    """Return D with (λI + W̃K) D = residual, by conjugate gradients in the inner product uᵀKv."""
 
     def product(V: Array, KV: Array) -> Array:
         if problem.intercept:
-            KV = KV - bend.level(bend.times(KV).sum(axis=0))
-        return problem.strength * V + bend.times(KV)
+            KV = KV - curvature.level(curvature.times(KV).sum(axis=0))
+        return problem.strength * V + curvature.times(KV)
 
     return newton_direction(
         product, preconditioner.times, residual, metric=problem.products.times, tolerance=lambda length: tolerance

@@ -1,7 +1,7 @@
-"""Products with a kernel matrix K, kept in memory or made tile by tile, and preconditioners for λI + WK.
+"""Products with a kernel matrix K, in memory or tile by tile, and preconditioners for λI + WK.
 
 A preconditioner P is self-adjoint in the inner product ⟨u, v⟩ = uᵀKv of the functions Σ uᵢ k(·, xᵢ), as λI + WK is:
-there conjugate gradients need one product with K for a step, and no root of W, which may be singular.
+in it conjugate gradients need one product with K per step, and no root of W, which may be singular.
 """
 
 from __future__ import annotations
@@ -19,23 +19,25 @@ from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer.kernels import Gram
 from mercer.kernels.pivoted import PivotedCholesky
-from mercer.optim.span._factors import FactorPreconditioner, ClassFactorPreconditioner
+from mercer.optim.span._factors import ClassFactorPreconditioner, FactorPreconditioner
 from mercer.optim.span.losses import LossCurvature, SoftmaxCurvature
 
-#: of the memory that is left, what K and its factor may take
+#: share of the free memory for K and its factor
 SHARE = 0.6
-#: most columns of a factor of low rank, and what it may leave of λ W⁻¹, on average
-MOST_PIVOTS, LEAST_LEFT = 1500, 0.1
+#: largest rank of a low-rank factor
+MOST_PIVOTS = 1500
+#: mean remaining diagonal of a low-rank factor, in units of λ W⁻¹
+LEAST_LEFT = 0.1
 
 
 class Preconditioner(Protocol):
-    """V ↦ P V with P close to (λI + WK)⁻¹, less what an intercept takes of it."""
+    """V ↦ P V with P close to (λI + WK)⁻¹, with an intercept eliminated."""
 
     def times(self, V: Array) -> Array: ...
 
 
 class KernelProducts(ABC):
-    """K, known by what it makes of vectors."""
+    """A kernel matrix K, given by its products."""
 
     name: str
 
@@ -44,19 +46,21 @@ class KernelProducts(ABC):
 
     @abstractmethod
     def times(self, V: Array) -> Array:
-        """K V for V of shape (n, outputs)."""
+        """Return K V for V of shape (n, outputs)."""
 
     @abstractmethod
-    def preconditioner(self, bend: LossCurvature, strength: float, *, intercept: bool, better: bool = False) -> Preconditioner:
-        """P for that W; `better` if the last one was poor."""
+    def preconditioner(
+        self, curvature: LossCurvature, strength: float, *, intercept: bool, better: bool = False
+    ) -> Preconditioner:
+        """Return P for W; `better` if the last one needed many steps."""
 
     @abstractmethod
     def worth_steps(self) -> int:
-        """How many steps of conjugate gradients take as long as a new preconditioner."""
+        """Return the number of conjugate gradient steps that take as long as a new preconditioner."""
 
 
 def make_products(gram: Gram, *, in_memory: bool | None = None) -> KernelProducts:
-    """K in memory where it and a factor fit there; else by tiles, whose preconditioner has low rank."""
+    """Return K in memory if it and a factor fit there, else by tiles with a low-rank preconditioner."""
     n = gram.shape[0]
     if in_memory is None:
         in_memory = 2 * 8 * n**2 <= SHARE * available_bytes()
@@ -67,7 +71,7 @@ def make_products(gram: Gram, *, in_memory: bool | None = None) -> KernelProduct
 
 @dataclass(frozen=True, eq=False)
 class StoredMatrix(KernelProducts):
-    """All of K, and Cholesky factors of K + λ W⁻¹."""
+    """K in memory, with Cholesky factors of K + λ W⁻¹."""
 
     K: Array
     name = "Cholesky factors"
@@ -85,13 +89,15 @@ class StoredMatrix(KernelProducts):
     def times(self, V: Array) -> Array:
         return self.K @ V
 
-    def preconditioner(self, bend: LossCurvature, strength: float, *, intercept: bool, better: bool = False) -> Preconditioner:
-        if isinstance(bend, SoftmaxCurvature) and better and self._fit(bend.p.shape[1]):
-            return ClassFactorPreconditioner(self.K, bend, strength, intercept=intercept)
-        return FactorPreconditioner(self.K, bend.typical, strength, intercept=intercept)
+    def preconditioner(
+        self, curvature: LossCurvature, strength: float, *, intercept: bool, better: bool = False
+    ) -> Preconditioner:
+        if isinstance(curvature, SoftmaxCurvature) and better and self._fits_memory(curvature.p.shape[1]):
+            return ClassFactorPreconditioner(self.K, curvature, strength, intercept=intercept)
+        return FactorPreconditioner(self.K, curvature.typical, strength, intercept=intercept)
 
-    def _fit(self, matrices: int) -> bool:
-        """Whether so many inverses have room, beside what every thread needs to make one."""
+    def _fits_memory(self, matrices: int) -> bool:
+        """Return whether that many inverses fit in memory, with the work space of all threads."""
         return 8 * self.K.size * (matrices + 3 * (1 + thread_count())) <= SHARE * available_bytes()
 
     def worth_steps(self) -> int:
@@ -100,7 +106,7 @@ class StoredMatrix(KernelProducts):
 
 @dataclass(frozen=True, eq=False)
 class TiledMatrix(KernelProducts):
-    """K is never formed."""
+    """K by tiles, never formed."""
 
     gram: Gram
     name = "a pivoted Cholesky factor of low rank"
@@ -114,13 +120,15 @@ class TiledMatrix(KernelProducts):
     def times(self, V: Array) -> Array:
         return self.gram.times(V)
 
-    def preconditioner(self, bend: LossCurvature, strength: float, *, intercept: bool, better: bool = False) -> Preconditioner:
-        h = bend.typical
-        pivoted = self._found(strength / float(h.mean()))
+    def preconditioner(
+        self, curvature: LossCurvature, strength: float, *, intercept: bool, better: bool = False
+    ) -> Preconditioner:
+        h = curvature.typical
+        pivoted = self._pivoted_factor(strength / float(h.mean()))
         return LowRankPreconditioner(pivoted, h, strength, intercept=intercept)
 
-    def _found(self, level: float) -> PivotedCholesky:
-        """The pivots do not depend on W, so that they are found once."""
+    def _pivoted_factor(self, level: float) -> PivotedCholesky:
+        """Return the pivoted Cholesky factor, computed once, since the pivots do not depend on W."""
         known: PivotedCholesky | None = self.__dict__["_pivoted"]
         if known is None:
             most = max(1, min(MOST_PIVOTS, len(self), int(SHARE * available_bytes() / (16 * len(self)))))

@@ -1,9 +1,12 @@
-"""Kernel ridge regression: (K + alpha W⁻¹) a = y (lecture 1), with what is left over of y as its proof.
+"""Kernel ridge regression: (K + alpha W⁻¹) a = y (lecture 1), certified by the residual.
 
-Few rows are solved by Cholesky in the one square of memory that K takes; many by the features of the kernel, if there
-are few, or by conjugate gradients with half of K, where these are expected to be faster; where there is no room for a
-square they go on with what of K there is room for, and make the rest again in each step. Where nothing works since
-S K S + alpha is singular or indefinite, the answer is that of least squares, by eigenvalues.
+`kernel_ridge` chooses:
+
+* few rows: Cholesky, in place of K (`solve_by_cholesky`);
+* many rows and few features of the kernel: ridge regression on the features (`solve_by_features`);
+* many rows, if conjugate gradients are expected to be faster than Cholesky: conjugate gradients with half of K, or if
+  that does not fit in memory, with the tiles of K that fit and the others recomputed in each step (`span.steps`);
+* if S K S + alpha is singular or indefinite: least squares by eigenvalues (`solve_by_least_squares`).
 """
 
 from __future__ import annotations
@@ -24,26 +27,35 @@ from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.least_squares import least_squares
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.span.spectrum import Eigenvalues, decompose_kernel
-from mercer.optim.span.steps import BYTES_PER_PIVOT, ROWS_PER_PIVOT, VECTORS, RidgeSteps, solve_by_steps, solve_beyond_memory
+from mercer.optim.span.steps import (
+    BYTES_PER_PIVOT,
+    ROWS_PER_PIVOT,
+    VECTORS,
+    RidgeSteps,
+    solve_beyond_memory,
+    solve_by_steps,
+)
 from mercer.optim.span.system import INSTEAD, FeatureGram, RidgeSystem
 
-__all__ = ["DualFit", "RidgeSystem", "solve_by_eigenvalues", "bytes_at_least", "bytes_needed", "kernel_ridge"]
-
-#: what may be left over of y, and what is aimed at
-TOLERANCE, AIM = 1e-8, 1e-9
+#: bound for the relative residual
+TOLERANCE = 1e-8
+#: relative residual at which iterations stop
+AIM = 1e-9
 #: rows from which on conjugate gradients are tried
 MANY_ROWS = 2000
-#: what is left over of y that further corrections would not reduce, and how many are tried
-ROUNDING, CORRECTIONS = 1e-13, 3
-#: the fewest pivots with which steps are begun if the matrix has no room: with fewer they would be too many
+#: relative residual that is rounding, and not reduced by corrections
+ROUNDING = 1e-13
+#: number of corrections
+CORRECTIONS = 3
+#: smallest number of pivots if the matrix does not fit in memory: with fewer, too many steps are needed
 FEWEST_PIVOTS = 20
-#: right ↦ c, about
+#: right-hand side ↦ approximate solution c
 Correction = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
 class DualFit:
-    """Coefficients a of the rows, (n, targets), and how they were found; `singular` if by least squares."""
+    """Coefficients a of the rows, (n, targets), and the path to them; `singular` if by least squares."""
 
     coefficients: Array
     path: str
@@ -56,7 +68,7 @@ def kernel_ridge(system: RidgeSystem, alpha: Array) -> Solution:
     Raises
     ------
     TooLargeError
-        Before anything is allocated that the machine has no room for.
+        Before allocating more than the free memory.
     FitInterrupted
         On Ctrl-C during conjugate gradients, with the solution so far.
     """
@@ -76,7 +88,7 @@ def kernel_ridge(system: RidgeSystem, alpha: Array) -> Solution:
 
 
 def _scale_weights(system: RidgeSystem, alpha: Array) -> tuple[RidgeSystem, Array]:
-    """The same equations divided by a power of 4, which rounds nothing, so that squares do not overflow."""
+    """Return the equations divided by a power of 4 near the root of the largest weight, exactly, against overflow."""
     heaviest = 0.0 if system.weight is None else float(system.weight.max(initial=0.0))
     if system.weight is None or not 0 < heaviest < np.inf:
         return system, alpha
@@ -94,26 +106,26 @@ def _try_steps(system: RidgeSystem, alpha: Array) -> RidgeSteps | None:
 
 
 def has_room(needed: float) -> bool:
-    """Whether so many bytes are left."""
+    """Return whether that many bytes are free."""
     return needed <= SHARE * available_bytes()
 
 
 def bytes_needed(rows: int) -> float:
-    """Of the fastest fit: a square for Cholesky, or for many rows half of one in float32, and the pivots."""
+    """Return the memory of the fastest fit: a square for Cholesky, or half of one in float32 and the pivots."""
     return 8.0 * rows**2 if rows < MANY_ROWS else 2.0 * rows**2 + BYTES_PER_PIVOT * rows**2 / ROWS_PER_PIVOT
 
 
 def bytes_at_least(rows: int, targets: int = 1) -> float:
-    """Of the most frugal fit: a square for few rows; for many the vectors of the steps, and some pivots."""
+    """Return the memory of the smallest fit: a square for few rows, else the vectors of the steps and some pivots."""
     if rows < MANY_ROWS:
         return 8.0 * rows**2
     return 8.0 * VECTORS * rows * targets + BYTES_PER_PIVOT * rows * FEWEST_PIVOTS
 
 
 def solve_by_features(system: RidgeSystem, alpha: Array) -> Solution | None:
-    """Ridge regression on the features of the kernel, with a = (y − ψw)/alpha (lecture 1).
+    """Solve by ridge regression on the features of the kernel, with a = (y − ψw)/alpha (lecture 1).
 
-    None where the features are many, or where so little is left of y that its digits do not tell a.
+    Return None if there are many features, or if y − ψw is too small to determine a.
     """
     features = system.features() if (alpha > 0).all() else None
     if features is None:
@@ -131,7 +143,7 @@ def solve_by_features(system: RidgeSystem, alpha: Array) -> Solution | None:
 
 
 def solve_by_cholesky(system: RidgeSystem, alpha: Array) -> Solution | None:
-    """A factor for each penalty; None where there is none, or it has lost too many digits."""
+    """Solve by a Cholesky factor for each penalty; None if there is none, or if it is not accurate."""
     c, errors = np.empty_like(system.Y), []
     for strength in np.unique(alpha):
         of = alpha == strength
@@ -148,7 +160,7 @@ def _factor(system: RidgeSystem, alpha: float) -> Correction | None:
     square = system.triangle()
     np.einsum("ii->i", square)[...] += alpha
     with blas_for(len(square)):
-        # in the order that LAPACK takes without a copy the lower triangle is the upper one
+        # in the memory order of LAPACK, the lower triangle is the upper one
         upper, failed = lapack.dpotrf(square.T, lower=0, clean=0, overwrite_a=1)
     return None if failed else partial(_solve_upper, upper)
 
@@ -159,7 +171,7 @@ def _solve_upper(upper: Array, right: Array) -> Array:
 
 
 def solve_by_least_squares(system: RidgeSystem, alpha: Array) -> Solution:
-    """The shortest least squares solution, by the eigenvalues that are above rounding."""
+    """Return the shortest least squares solution, by the eigenvalues that are above rounding."""
     spectrum = decompose_kernel(system)
     values = spectrum.values[:, None] + alpha
     size = np.abs(values).max(axis=0)
@@ -178,14 +190,14 @@ def solve_by_least_squares(system: RidgeSystem, alpha: Array) -> Solution:
 
 
 def solve_by_eigenvalues(system: RidgeSystem, alpha: Array, spectrum: Eigenvalues) -> Solution:
-    """With a decomposition that is known already."""
+    """Solve by eigenvalues that are known already."""
     values = spectrum.values[:, None] + alpha
     c, error = refine(system, alpha, lambda right: spectrum.vectors @ ((spectrum.vectors.T @ right) / values))
     return Solution(DualFit(system.scaled(c), "eigenvalues of the kernel matrix"), residual_certificate(error), ())
 
 
 def refine(system: RidgeSystem, alpha: Array, correct: Correction, K: Any = None) -> tuple[Array, float]:
-    """c, corrected as long as that helps, and what is left over of y; K if it is known in another way."""
+    """Return c, corrected while that reduces the residual, and the relative residual; K may replace the system's."""
     c = correct(system.right)
     error, residual = system.left_over(c, alpha, K)
     for _ in range(CORRECTIONS):
@@ -200,7 +212,7 @@ def refine(system: RidgeSystem, alpha: Array, correct: Correction, K: Any = None
 
 
 def residual_certificate(error: float, tolerance: float = TOLERANCE) -> Certificate:
-    """What is left over of y, relative to it."""
+    """Return the certificate of a relative residual."""
     return Certificate("gradient norm", error, tolerance, "‖(K + alpha)a − y‖ / ‖y‖, with √weights if there are any")
 
 

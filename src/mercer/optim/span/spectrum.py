@@ -1,4 +1,4 @@
-"""Eigenvalues of a kernel matrix: one decomposition gives the leave-one-out errors of every penalty."""
+"""Eigenvalues of a kernel matrix, which give the leave-one-out errors of every penalty."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.leave_one_out import WideSpectrum
 from mercer.optim.span.system import INSTEAD, RidgeSystem
 
-#: matrices of that size that a decomposition takes: the matrix, which becomes the vectors, and two as work space
+#: memory of a decomposition in matrices: the matrix, which becomes the vectors, and two as work space
 SQUARES = 3
 
 
@@ -29,12 +29,12 @@ class Eigenvalues:
     vectors: Array
 
     def leave_one_out(self) -> WideSpectrum:
-        """What ridge regression with fewer rows than columns makes of X Xᵀ, with S K S in its place."""
+        """Return the spectrum for leave-one-out errors, with S K S in place of X Xᵀ."""
         error = len(self.values) * np.finfo(float).eps * float(np.abs(self.values).max(initial=0.0))
         if self.values[0] < -10 * error:
             raise NotPositiveDefiniteError(
-                f"the kernel matrix has the eigenvalue {self.values[0]:.3g}, so that the kernel is none and errors of "
-                "rows left out have no formula; give a kernel that is positive definite, or a fixed alpha and gamma."
+                f"the kernel matrix has the eigenvalue {self.values[0]:.3g}: it is not positive definite, and "
+                "leave-one-out errors have no formula; give a positive definite kernel, or a fixed alpha and gamma."
             )
         system, n = self.system, len(self.system)
         root = np.ones((n, 1)) if system.root is None else system.root[:, None]
@@ -45,7 +45,7 @@ class Eigenvalues:
 
 
 def decompose_kernel(system: RidgeSystem) -> Eigenvalues:
-    """In ascending order."""
+    """Return the eigenvalues in ascending order."""
     n = len(system)
     refuse_beyond_memory(8.0 * SQUARES * n**2, f"the eigenvalues of the kernel matrix of {n:,} rows", INSTEAD)
     square = system.triangle()

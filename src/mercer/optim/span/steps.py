@@ -1,8 +1,11 @@
-"""Kernel ridge regression by conjugate gradients, with half of the kernel matrix kept, in float32 where that will do.
+"""Kernel ridge regression by conjugate gradients with half of the kernel matrix in memory, in float32 if that suffices.
 
-Steps with rough tiles find a correction to a few digits; what it leaves over is computed with float64, and corrected
-again. Randomly pivoted Cholesky takes out the large eigenvalues, so that few steps are needed unless alpha is small.
-Where half of the matrix is more than there is memory, the tiles there is no room for are made again in every step.
+1. Precondition by randomly pivoted Cholesky, which removes the large eigenvalues (`Deflation`), so that few steps are
+   needed unless alpha is small.
+2. Find a correction to a few digits by conjugate gradients with tiles of float32.
+3. Compute the residual with float64, and repeat from 2 until it is small enough.
+
+If half of the matrix does not fit in memory, the tiles that do not fit are recomputed in every step.
 """
 
 from __future__ import annotations
@@ -20,40 +23,53 @@ from mercer._threads import blas_for, ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.kernels import Gram
-from mercer.kernels.gram import SIDE, Cut, GivenMatrix
+from mercer.kernels.gram import TILE_SIDE, Cut, GivenMatrix
 from mercer.kernels.pivoted import PivotedCholesky
 from mercer.kernels.row_loops import add_both
 from mercer.optim.krylov import conjugate_gradient
 from mercer.optim.span.system import INSTEAD, KernelMatrix, RidgeSystem
 
-#: rows for each pivot, and what pivots may leave of the diagonal, compared with alpha
-ROWS_PER_PIVOT, LEAST_LEFT = 40, 0.01
-#: the largest eigenvalue that pivots leave, compared with what they leave of the diagonal on average (measured)
+#: rows per pivot
+ROWS_PER_PIVOT = 40
+#: remaining diagonal at which no more pivots are added, in units of alpha
+LEAST_LEFT = 0.01
+#: largest eigenvalue after deflation, in units of the mean remaining diagonal (measured)
 LARGEST_LEFT = 16.0
-#: what a correction leaves over of the last one; if it is more than `WORTH_ANOTHER`, rough tiles are too rough
-CORRECTION, WORTH_ANOTHER = 1e-5, 0.1
-#: rows for each step that takes as long as half a Cholesky factor
+#: relative residual of a correction
+CORRECTION = 1e-5
+#: a correction that leaves more than this of the last residual shows that float32 is not precise enough
+WORTH_ANOTHER = 0.1
+#: rows per step: n / this many steps take as long as half of a Cholesky factorisation
 ROWS_PER_STEP = 30
-#: error of S K S, compared with alpha, that steps with rough tiles bear
+#: error of S K S, in units of alpha, up to which tiles of float32 are used
 BEARABLE = 0.03
-#: turns in which the tiles are taken, whatever the number of threads, and tiles that are made in one turn
-TURNS, MADE_TOGETHER = 8, 8
-#: pivots at most, and the part of the memory left that they may take, where the matrix has no room: each pivot takes
-#: as many operations as all before it, and numbers three times as many as rows
-MOST_PIVOTS, SHARE_OF_PIVOTS, BYTES_PER_PIVOT = 3000, 0.4, 24.0
-#: … and of what is left then that tiles may take
+#: partial sums over the tiles, independent of the number of threads
+TURNS = 8
+#: tiles that are recomputed by one thread at a time
+MADE_TOGETHER = 8
+#: pivots if the matrix does not fit in memory: each costs as much as all before it together
+MOST_PIVOTS = 3000
+#: share of the free memory for these pivots
+SHARE_OF_PIVOTS = 0.4
+#: memory of a pivot per row: three numbers
+BYTES_PER_PIVOT = 24.0
+#: share of the memory left by the pivots for tiles
 SHARE_OF_TILES = 0.7
-#: seconds from which on a warning announces how long it will take
+#: expected seconds from which on a warning is given
 LONG = 3600.0
-#: steps that are allowed at least, and compared with those that are expected; vectors of the length of y they need
-MOST_STEPS, UNEXPECTED, VECTORS = 1000, 3.0, 12
+#: smallest limit for the number of steps
+MOST_STEPS = 1000
+#: limit for the number of steps as a multiple of the expected number
+UNEXPECTED = 3.0
+#: vectors of the length of y that the steps need
+VECTORS = 12
 
 
 @dataclass(frozen=True, eq=False)
 class KeptTriangle:
-    """Tiles on and below the diagonal: half the memory of the matrix, and each is read once for both its products.
+    """Tiles on and below the diagonal, half the memory of the matrix; each is read once for both of its products.
 
-    Those of `rest` are not kept, but made again for each product.
+    The tiles of `rest` are not stored, but recomputed for each product.
     """
 
     size: int
@@ -64,23 +80,23 @@ class KeptTriangle:
 
     @classmethod
     def of(cls, K: KernelMatrix, room: float = np.inf) -> KeptTriangle:
-        """As many tiles as have room, in bytes."""
+        """Store as many tiles as fit in `room` bytes."""
         if isinstance(K, GivenMatrix) or 0.5 * K.dtype.itemsize * K.shape[0] ** 2 <= room:
             tiles = list(K.lower(lambda rows, columns, tile: (rows, columns, tile)))
             return cls(K.shape[0], tiles[0][2].dtype, tiles, [], K)
-        blocks = row_blocks(K.shape[0], SIDE)
+        blocks = row_blocks(K.shape[0], TILE_SIDE)
         cuts = [(rows, columns) for k, rows in enumerate(blocks) for columns in blocks[: k + 1]]
-        many = int(max(0.0, room) // (SIDE**2 * K.dtype.itemsize))
+        many = int(max(0.0, room) // (TILE_SIDE**2 * K.dtype.itemsize))
         tiles = list(ordered_stream(lambda cut: (*cut, K.tile(*cut)), cuts[:many]))
         return cls(K.shape[0], K.dtype, tiles, cuts[many:], K)
 
     @property
     def share(self) -> float:
-        """Of the tiles, those that are kept."""
+        """Return the share of the tiles that are stored."""
         return len(self.tiles) / (len(self.tiles) + len(self.rest))
 
     def times(self, v: Array) -> Array:
-        """K v, with sums of tiles in float64."""
+        """Return K v, with sums over tiles in float64."""
         rough = v.astype(self.dtype, copy=False)
 
         def add(rows: slice, columns: slice, tile: Array, here: Array, mirrored: Array) -> None:
@@ -117,7 +133,7 @@ class KeptTriangle:
 
 @dataclass(frozen=True, eq=False)
 class Deflation:
-    """(LLᵀ + alpha)⁻¹, where LLᵀ is close to S K S, and what is left of its diagonal on average."""
+    """The preconditioner (LLᵀ + alpha)⁻¹ with LLᵀ close to S K S, and the mean remaining diagonal."""
 
     L: Array
     left: float
@@ -130,11 +146,11 @@ class Deflation:
         return cls(L, max(0.0, float(left.mean())))
 
     def steps(self, alpha: float, tolerance: float) -> float:
-        """About how many steps it will take, by the bound for the condition number that is left."""
+        """Estimate the number of steps by the bound for the remaining condition number."""
         return 0.5 * float(np.log(2 / tolerance) * np.sqrt(1 + LARGEST_LEFT * self.left / alpha))
 
     def inverse(self, alpha: Array, dtype: Any = np.float64) -> Callable[[Array], Array]:
-        """v ↦ (LLᵀ + alpha)⁻¹ v, with the alpha of each column, as precisely as the matrix is kept."""
+        """Return v ↦ (LLᵀ + alpha)⁻¹ v, with the alpha of each column, in the precision of the matrix."""
         gram = self.L.T @ self.L
         with blas_for(len(gram)):
             values, vectors = np.linalg.eigh(gram)
@@ -145,7 +161,7 @@ class Deflation:
 
 @dataclass(frozen=True, eq=False)
 class RidgeSteps:
-    """What conjugate gradients found: c, how much of y it leaves over, and how many steps it took."""
+    """Result of conjugate gradients: c, its relative residual, the number of steps and the path."""
 
     value: Array
     error: float
@@ -154,7 +170,7 @@ class RidgeSteps:
 
 
 def solve_by_steps(system: RidgeSystem, alpha: Array, tolerance: float) -> RidgeSteps | None:
-    """Solve (S K S + alpha) c = S y; None where that would take, or took, longer than a Cholesky factor."""
+    """Solve (S K S + alpha) c = S y; None if that would take, or took, longer than a Cholesky factorisation."""
     smallest, most = float(alpha.min()), len(system) // ROWS_PER_STEP
     if not _is_definite(system, smallest):
         return None
@@ -162,15 +178,14 @@ def solve_by_steps(system: RidgeSystem, alpha: Array, tolerance: float) -> Ridge
     if deflation.steps(smallest, tolerance) > most:
         return None
     correcting = _IterativeCorrection(system, alpha, KeptTriangle.of(_rough_matrix(system, smallest)), deflation)
-    with blas_for(1):  # threads of BLAS would still be spinning when ours multiply
+    with blas_for(1):  # BLAS threads would keep spinning while our threads multiply
         return correcting.run(tolerance, most)
 
 
 def solve_beyond_memory(system: RidgeSystem, alpha: Array, tolerance: float) -> RidgeSteps | None:
-    """The same with as much of the matrix as has room, where nothing else is possible, however many steps it takes.
+    """Solve with as much of the matrix as fits in memory, if nothing else is possible, however many steps it takes.
 
-    None where these steps are not possible either: alpha is 0, or as good as 0 beside the weights, or a row has no
-    k(x, x) above 0.
+    Return None if that is not possible either: alpha is 0 up to rounding, or k(x, x) is 0 for a row.
     """
     n, smallest = len(system), float(alpha.min())
     if not _is_definite(system, smallest) or smallest <= np.finfo(float).eps * float(system.diagonal.min()):
@@ -180,14 +195,14 @@ def solve_beyond_memory(system: RidgeSystem, alpha: Array, tolerance: float) -> 
     room = SHARE_OF_TILES * available_bytes() - 8.0 * n * (deflation.L.shape[1] + VECTORS * system.Y.shape[1])
     kept = KeptTriangle.of(_rough_matrix(system, smallest), room)
     expected = deflation.steps(smallest, tolerance)
-    most = int(max(MOST_STEPS, min(UNEXPECTED * expected, n)))  # more than n steps are of rounding errors
+    most = int(max(MOST_STEPS, min(UNEXPECTED * expected, n)))  # more than n steps are due to rounding errors
     _warn_if_long(kept, min(expected, most))
     with blas_for(1):
         return _IterativeCorrection(system, alpha, kept, deflation, alone=True).run(tolerance, most)
 
 
 def pivots_beyond_memory(rows: int) -> int:
-    """How many pivots have room where the matrix has none."""
+    """Return the number of pivots that fit in memory if the matrix does not."""
     room = SHARE_OF_PIVOTS * available_bytes() / (BYTES_PER_PIVOT * rows)
     return max(1, min(rows // ROWS_PER_PIVOT, MOST_PIVOTS, int(room)))
 
@@ -201,7 +216,7 @@ def _rough_matrix(system: RidgeSystem, alpha: float) -> KernelMatrix:
 
 
 def _warn_if_long(kept: KeptTriangle, steps: float) -> None:
-    """Warn of hours, by the time that a few tiles take."""
+    """Warn if the expected time, by that of a few tiles, is long."""
     some = KeptTriangle(kept.size, kept.dtype, [], kept.rest[: MADE_TOGETHER * TURNS], kept.K)
     v, least = np.ones(kept.size), np.inf
     for _ in range(2):  # the first may compile
@@ -211,15 +226,15 @@ def _warn_if_long(kept: KeptTriangle, steps: float) -> None:
     seconds = least / max(1, len(some.rest)) * len(kept.rest) * steps
     if seconds > LONG:
         warn(
-            f"an exact kernel ridge regression of {kept.size:,} rows, whose matrix has no room, will take about "
-            f"{seconds / LONG:.2g} hours: {steps:.0f} steps of conjugate gradients. Raise alpha for fewer steps, or "
-            f"{INSTEAD}.",
+            f"an exact kernel ridge regression of {kept.size:,} rows, whose matrix does not fit in memory, will take "
+            f"about {seconds / LONG:.2g} hours: {steps:.0f} steps of conjugate gradients. Raise alpha for fewer steps, "
+            f"or {INSTEAD}.",
             LongFitWarning,
         )
 
 
 class _IterativeCorrection:
-    """Corrections until little is left over; `alone` if nobody else could take over where they do not help."""
+    """Corrections until the residual is small; `alone` if there is no other method to fall back on."""
 
     def __init__(
         self, system: RidgeSystem, alpha: Array, kept: KeptTriangle, deflation: Deflation, *, alone: bool = False
@@ -229,7 +244,7 @@ class _IterativeCorrection:
         self._inverse = deflation.inverse(alpha, kept.dtype)
 
     def _become_exact(self) -> bool:
-        """Go on with tiles of float64, if they were of float32 and nobody else can take over."""
+        """Continue with tiles of float64 instead of float32 if there is no other method; return whether it does."""
         if not self._alone or self._kept.dtype == np.float64:
             return False
         self._kept = KeptTriangle.of(self._system.K, room=0.0)
@@ -237,6 +252,7 @@ class _IterativeCorrection:
         return True
 
     def run(self, tolerance: float, most: int) -> RidgeSteps | None:
+        """Correct until the relative residual is at most `tolerance`; None if that fails and not `alone`."""
         c, residual, error, count = np.zeros(self._system.Y.shape), self._system.right, 1.0, 0
         steps = self._steps(c, error, count)
         while count < most:
@@ -246,10 +262,10 @@ class _IterativeCorrection:
                 )
             except FitInterrupted as interruption:
                 found = interruption.solution
-                interruption.solution = self._looked_at(c + found.value, count + len(found.trace))[0]
+                interruption.solution = self._check_residual(c + found.value, count + len(found.trace))[0]
                 raise
             better, count, before = c + found.value, count + len(found.trace), error
-            latest, rest = self._looked_at(better, count)
+            latest, rest = self._check_residual(better, count)
             if latest.error < error:
                 c, residual, steps, error = better, rest, latest, latest.error
             if error <= tolerance:
@@ -261,12 +277,12 @@ class _IterativeCorrection:
     def _product(self, v: Array) -> Array:
         return np.asarray(self._system.times(v, self._kept) + self._alpha * v)
 
-    def _looked_at(self, c: Array, count: int) -> tuple[RidgeSteps, Array]:
-        """What c leaves over, by all of the matrix in float64: Ctrl-C keeps c, but nobody knows how good it is."""
+    def _check_residual(self, c: Array, count: int) -> tuple[RidgeSteps, Array]:
+        """Compute the residual of c with the matrix in float64; Ctrl-C keeps c with an unknown residual."""
         try:
             error, residual = self._system.left_over(c, self._alpha)
         except KeyboardInterrupt:
-            message = "stopped by the user before what is left over was known; the coefficients found so far are kept."
+            message = "stopped by the user before the residual was known; the coefficients found so far are kept."
             raise FitInterrupted(message, self._steps(c, np.inf, count)) from None
         return self._steps(c, error, count), residual
 

@@ -1,4 +1,4 @@
-"""(S K S + alpha) c = S y, what kernel ridge regression solves: K known by its tiles, S the roots of the weights."""
+"""The equations of kernel ridge regression, (S K S + alpha) c = S y: K by tiles, S the roots of the weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mercer._errors import KernelError, NoFeatureMapError
 from mercer._memory import refuse_beyond_memory
 from mercer._typing import Array
 from mercer.kernels import Gram, Kernel
-from mercer.kernels.explicit import MOST_NUMBERS
+from mercer.kernels.explicit import MAX_FEATURE_VALUES
 from mercer.kernels.gram import GivenMatrix
 from mercer.kernels.inputs import is_sparse
 
@@ -21,11 +21,11 @@ T = TypeVar("T")
 
 #: entries of a kernel matrix up to which sums of squares do not overflow
 LARGEST = 1e140
-#: rows for each feature from which on there are few features
+#: rows per feature from which on features count as few
 ROWS_PER_FEATURE = 10
-#: matrices of that size in memory at once while one is made symmetric
+#: matrices in memory at once while one is made symmetric
 SQUARES = 4
-#: what to do about too many rows
+#: remedy for too many rows
 INSTEAD = (
     "approximate the kernel by some of its features, of the Nyström method or random Fourier features "
     "(approximate='nystroem' or 'fourier', or Nystroem before a linear model), or fit fewer rows"
@@ -33,7 +33,7 @@ INSTEAD = (
 
 
 class KernelMatrix(Protocol):
-    """A symmetric kernel matrix: made tile by tile (`Gram`) or in memory (`GivenMatrix`)."""
+    """A symmetric kernel matrix: by tiles (`Gram`) or in memory (`GivenMatrix`)."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -55,25 +55,25 @@ class KernelMatrix(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RidgeSystem:
-    """The equations; c of a row is its coefficient over the root of its weight."""
+    """The equations (S K S + alpha) c = S y; the coefficients of the rows are a = S c."""
 
     K: KernelMatrix
-    #: K with tiles of float32 where errors of entries below a tolerance allow it
+    #: tolerance ↦ K with tiles of float32 if the errors of entries are below the tolerance
     rough: Callable[[float], KernelMatrix]
     Y: Array  # (n, targets)
     weight: Array | None = None
-    #: ψ with K = ψψᵀ, where it has few columns; else None
+    #: returns ψ with K = ψψᵀ if it has few columns, else None
     features: Callable[[], Array | None] = lambda: None
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any, Y: Array, weight: Array | None = None) -> RidgeSystem:
-        """For the rows X; the matrix of a kernel that may not be symmetric is made once, and checked."""
+        """Return the equations for the rows X; the matrix of a kernel that may not be symmetric is checked."""
         gram = Gram(kernel, X)
         if not (sound := np.abs(gram.diagonal) < LARGEST).all():
             row = int(np.argmin(sound))
             raise KernelError(
-                f"k(x, x) of {kernel!r} is {gram.diagonal[row]:g} for row {row}: too large for float64, or no number. "
-                "Divide the columns by their scale, or use kernel.normalised()."
+                f"k(x, x) of {kernel!r} is {gram.diagonal[row]:g} for row {row}: too large for float64, or not a "
+                "number. Divide the columns by their scale, or use kernel.normalised()."
             )
         if not kernel.symmetric:
             n = gram.shape[0]
@@ -84,7 +84,7 @@ class RidgeSystem:
 
     @classmethod
     def given(cls, matrix: Array, Y: Array, weight: Array | None = None) -> RidgeSystem:
-        """Of a symmetric matrix."""
+        """Return the equations for a symmetric matrix."""
         known = GivenMatrix(matrix)
         return cls(known, lambda tolerance: known, Y, weight)
 
@@ -93,12 +93,12 @@ class RidgeSystem:
 
     @property
     def root(self) -> Array | None:
-        """√weight."""
+        """Return √weight."""
         return None if self.weight is None else np.sqrt(self.weight)
 
     @property
     def right(self) -> Array:
-        """S y."""
+        """Return S y."""
         return self.scaled(self.Y)
 
     @property
@@ -106,20 +106,20 @@ class RidgeSystem:
         return self.K.diagonal if self.weight is None else self.weight * self.K.diagonal
 
     def scaled(self, V: Array) -> Array:
-        """S v."""
+        """Return S v."""
         return V if self.root is None else self.root[:, None] * V
 
     def times(self, V: Array, K: Any = None) -> Array:
-        """S K S v."""
+        """Return S K S v."""
         return self.scaled(_multiply(self.K if K is None else K, self.scaled(V)))
 
     def left_over(self, c: Array, alpha: Array, K: Any = None) -> tuple[float, Array]:
-        """‖S y − (S K S + alpha) c‖ / ‖S y‖, the largest of all targets, and what is inside."""
+        """Return ‖S y − (S K S + alpha) c‖ / ‖S y‖, the largest of all targets, and the residual."""
         residual = self.right - self.times(c, K) - alpha * c
         return largest_share(residual, self.right), residual
 
     def triangle(self) -> Array:
-        """S K S on and below the diagonal, in the one square of memory that its factor needs; above it is nothing."""
+        """Return S K S on and below the diagonal, in a square matrix whose upper part is undefined."""
         square = np.empty((len(self), len(self)))
         root = self.root
 
@@ -133,7 +133,7 @@ class RidgeSystem:
 
 @dataclass(frozen=True, eq=False)
 class FeatureGram:
-    """K = ψψᵀ."""
+    """A kernel matrix K = ψψᵀ by its features."""
 
     features: Array
 
@@ -142,18 +142,18 @@ class FeatureGram:
 
 
 def largest_share(residual: Array, right: Array) -> float:
-    """‖residual‖ / ‖right‖, the largest of all targets."""
+    """Return ‖residual‖ / ‖right‖, the largest of all targets."""
     size = np.linalg.norm(right, axis=0)
     return float(np.max(np.linalg.norm(residual, axis=0) / np.where(size > 0, size, 1.0)))
 
 
 def few_features(kernel: Kernel, rows: int, columns: int) -> int | None:
-    """How many features the kernel has, where these are few beside so many rows."""
+    """Return the number of features of the kernel if these are few compared with the rows, else None."""
     try:
         count = kernel.feature_map(columns).n_features if kernel.numeric else rows
     except NoFeatureMapError:
         return None
-    return count if ROWS_PER_FEATURE * count <= rows and rows * count <= MOST_NUMBERS else None
+    return count if ROWS_PER_FEATURE * count <= rows and rows * count <= MAX_FEATURE_VALUES else None
 
 
 def _few_features(kernel: Kernel, X: Any) -> Array | None:
@@ -164,5 +164,5 @@ def _few_features(kernel: Kernel, X: Any) -> Array | None:
 
 
 def _multiply(K: Any, V: Array) -> Array:
-    # vectors are multiplied faster than matrices of one column
+    # products with vectors are faster than with matrices of one column
     return np.asarray(K.times(V[:, 0])[:, None] if V.shape[1] == 1 else K.times(V))

@@ -1,4 +1,4 @@
-"""Losses of rows on a card: `kernel_losses` for values η that are tensors."""
+"""Losses of rows on a device: the losses of `span.losses` for values η that are tensors."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from mercer.optim.span.losses import ClassRowLosses, ResponseLosses, RowLosses
 
 @dataclass(frozen=True, eq=False)
 class DiagonalTensorCurvature:
-    """W of outputs that have nothing to do with each other (`designs.mapped.Curve`)."""
+    """W of independent outputs, as tensors."""
 
     h: Any
-    #: loops over tiles in memory are for arrays
+    #: tensors have no compiled loops over tiles
     diagonal = None
 
     def times(self, V: Any) -> Any:
@@ -31,7 +31,7 @@ class DiagonalTensorCurvature:
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxTensorCurvature(DiagonalTensorCurvature):
-    """diag(p) − ppᵀ for each row, times its weight; h is p."""
+    """W of a softmax, diag(p) − ppᵀ for each row, times its weight; h is p."""
 
     weight: Any = None
 
@@ -50,73 +50,81 @@ class SoftmaxTensorCurvature(DiagonalTensorCurvature):
 
 @dataclass(frozen=True, eq=False)
 class TensorRowLosses(RowLosses):
-    """Losses that are known for arrays, of responses, weights and offsets that are tensors of float64."""
+    """Losses of arrays, evaluated with responses, weights and offsets as float64 tensors on the device of X."""
 
-    of: ResponseLosses | ClassRowLosses
+    losses: ResponseLosses | ClassRowLosses
     y: Any  # (n, outputs), or codes
     weight: Any = None
     offset: Any = None
 
     @classmethod
-    def beside(cls, of: ResponseLosses | ClassRowLosses, X: Any) -> TensorRowLosses:
-        """On the device of X."""
+    def on_device_of(cls, losses: ResponseLosses | ClassRowLosses, X: Any) -> TensorRowLosses:
+        """Copy responses, weights and offsets to the device of X."""
         import torch
 
         def moved(values: Array | None) -> Any:
             return None if values is None else like(values, X, dtype=torch.float64)
 
-        if isinstance(of, ClassRowLosses):
-            return cls(of, like(of.codes, X, dtype=torch.int64), moved(of.weight))
-        return cls(of, moved(of.y), moved(of.weight), moved(of.offset))
+        if isinstance(losses, ClassRowLosses):
+            return cls(losses, like(losses.codes, X, dtype=torch.int64), moved(losses.weight))
+        return cls(losses, moved(losses.y), moved(losses.weight), moved(losses.offset))
 
     @property
     def outputs(self) -> int:
-        return self.of.outputs
+        return self.losses.outputs
 
     @property
     def is_convex(self) -> bool:
-        return self.of.is_convex
+        return self.losses.is_convex
 
     @property
     def quadratic(self) -> bool:
-        return self.of.quadratic
+        return self.losses.quadratic
 
     def start(self) -> Array:
-        return self.of.start()
+        return self.losses.start()
 
     def unit(self, value: float) -> float:
-        return self.of.unit(value)
+        return self.losses.unit(value)
 
     def part(self, rows: Any) -> TensorRowLosses:
         if isinstance(rows, slice):
-            return self if rows == slice(None) else replace(self, **{name: self._cut(name, rows) for name in TENSOR_FIELDS})
+            return (
+                self
+                if rows == slice(None)
+                else replace(self, **{name: self._cut(name, rows) for name in TENSOR_FIELDS})
+            )
         import torch
 
         numbers = like(rows, self.y, dtype=torch.int64)
-        return replace(self, of=self.of.part(rows), **{name: self._cut(name, numbers) for name in TENSOR_FIELDS})
+        return replace(
+            self, losses=self.losses.part(rows), **{name: self._cut(name, numbers) for name in TENSOR_FIELDS}
+        )
 
     def _cut(self, name: str, rows: Any) -> Any:
         values = getattr(self, name)
         return None if values is None else values[rows]
 
     def value(self, eta: Any) -> float:
-        if isinstance(self.of, ClassRowLosses):
-            return float(self.of.response.loss(self.y, eta, self.weight))
-        parts = (self.of.response.loss(self.y[:, k], self._moved(eta[:, k]), self.weight) for k in range(self.outputs))
+        if isinstance(self.losses, ClassRowLosses):
+            return float(self.losses.response.loss(self.y, eta, self.weight))
+        parts = (
+            self.losses.response.loss(self.y[:, k], self._moved(eta[:, k]), self.weight) for k in range(self.outputs)
+        )
         return float(sum(parts))
 
     def slopes(self, eta: Any) -> tuple[Any, DiagonalTensorCurvature]:
         import torch
 
         eta = like(eta, self.y, dtype=torch.float64)
-        if isinstance(self.of, ClassRowLosses):
-            p, reference = self.of.response.probabilities(eta), self.of.response.reference
+        if isinstance(self.losses, ClassRowLosses):
+            p, reference = self.losses.response.probabilities(eta), self.losses.response.reference
             if reference is not None:
                 p = torch.cat([p[:, :reference], p[:, reference + 1 :]], dim=1)
-            first = self.of.response.slopes(self.y, eta, self.weight)[1]
+            first = self.losses.response.slopes(self.y, eta, self.weight)[1]
             return first, SoftmaxTensorCurvature(p, self.weight)
         found = [
-            self.of.response.slopes(self.y[:, k], self._moved(eta[:, k]), self.weight) for k in range(self.outputs)
+            self.losses.response.slopes(self.y[:, k], self._moved(eta[:, k]), self.weight) for k in range(self.outputs)
         ]
         first, second = (torch.stack([getattr(one, name) for one in found], dim=1) for name in ("first", "second"))
         return first, DiagonalTensorCurvature(second)

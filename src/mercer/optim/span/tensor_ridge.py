@@ -1,8 +1,8 @@
-"""Kernel ridge regression of the rows of a tensor, without approximation: (S K S + alpha) c = S y on their device.
+"""Exact kernel ridge regression of the rows of a tensor: (S K S + alpha) c = S y on their device.
 
-Few rows by a Cholesky factor, many by conjugate gradients on tiles that are never kept, with a preconditioner of low
-rank from randomly chosen pivots: (LLᵀ + alpha)⁻¹ with K ≈ LLᵀ. Where tiles of float32 have too few digits for a small
-alpha, those of float64 go on from where they led.
+Few rows are solved by a Cholesky factor, many by conjugate gradients on tiles that are not stored, with a low-rank
+preconditioner from randomly chosen pivots: (LLᵀ + alpha)⁻¹ with K ≈ LLᵀ. If tiles of float32 have too few digits for a
+small alpha, those of float64 continue from their solution.
 """
 
 from __future__ import annotations
@@ -26,10 +26,14 @@ from mercer.optim.span._tensor_curvature import cholesky, pivoted_factor
 from mercer.optim.span.ridge import TOLERANCE, DualFit, residual_certificate
 from mercer.optim.span.system import largest_share
 
-#: rows up to which the matrix is in memory, on a card and in main memory
-ON_CARD, ON_CPU = 30_000, 4_000
-#: what may be left over of y where products are of float32, and steps after which to give up
-SINGLE_TOLERANCE, MOST_STEPS = 1e-4, 1_000
+#: rows up to which the matrix is stored in GPU memory
+ON_CARD = 30_000
+#: rows up to which the matrix is stored in main memory
+ON_CPU = 4_000
+#: bound for the relative residual with products in float32
+SINGLE_TOLERANCE = 1e-4
+#: steps of conjugate gradients
+MOST_STEPS = 1_000
 
 
 def kernel_ridge(kernel: Kernel, X: Any, Y: Array, weight: Array | None, alpha: Array) -> Solution:
@@ -38,7 +42,7 @@ def kernel_ridge(kernel: Kernel, X: Any, Y: Array, weight: Array | None, alpha: 
     Raises
     ------
     DeviceMemoryError
-        Where the card has no room for a preconditioner.
+        If a preconditioner does not fit in GPU memory.
     FitInterrupted
         On Ctrl-C during conjugate gradients, with the solution so far.
     """
@@ -70,7 +74,7 @@ def _solve_by_cholesky(gram: TensorGram, root: Array, Y: Array, alpha: Array) ->
             matrix = K.clone()
             matrix.diagonal().add_(float(strength))
             L, of = cholesky(matrix), torch.as_tensor(alpha == strength, device=K.device)
-            for _ in range(2):  # the second corrects what rounding left of the first
+            for _ in range(2):  # the second corrects rounding errors of the first
                 c[:, of] += torch.cholesky_solve((right - K @ c - strengths * c)[:, of], L)
     left = right - K @ c - strengths * c
     return _solution(to_numpy(S * c), largest_share(to_numpy(left), root * Y), TOLERANCE, "a Cholesky factor")
@@ -99,7 +103,7 @@ def _solve_by_steps(
 
 
 def _deflation(gram: TensorGram, S: Any, alpha: Array) -> tuple[Callable[[Array], Array], int]:
-    """r ↦ (LLᵀ + alpha)⁻¹ r for each target, of the matrix with its weights."""
+    """Return r ↦ (LLᵀ + alpha)⁻¹ r for each target, with the weights in L, and the number of pivots."""
     import torch
 
     L = pivoted_factor(gram, float(alpha.min()))
