@@ -32,7 +32,7 @@ from bench.memory import kilobytes
 from bench.results import Outcome, Report, Timing
 from bench.rows import tossed
 from mercer import GaussianNB, LogisticRegression, Ridge
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 
 COLUMNS, ROWS, FILE_ROWS, GROUP_ROWS = 50, 15_000_000, 500_000, 1 << 16
 #: share of the speed of plain reading that a pass is to reach, and bytes that a process may take
@@ -227,7 +227,7 @@ class OutOfCore:
         for name in ("nb", "ridge", "logistic"):
             seconds, passes, peak = (found[name][what] for what in ("seconds", "passes", "peak"))
             share = f"{plain * passes / seconds:.0%} of the speed of plain reading"
-            told = f"{name}: one of {counted(passes, 'pass')}, {share}, "
+            told = f"{name}: one of {format_count(passes, 'pass')}, {share}, "
             yield Timing(
                 f"{told}peak of the process {peak / 1e9:.2f} GB of {MEMORY / 1e9:g}", seconds / passes, plain / SPEED
             )

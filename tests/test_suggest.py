@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mercer._suggest import LONGEST_LIST, LONGEST_NAME, MOST_NAMES, did_you_mean, listed, quoted
+from mercer._suggest import MAX_LIST_LENGTH, MAX_NAME_LENGTH, MAX_NAMES, did_you_mean, listed, quoted
 
 
 @pytest.mark.parametrize(
@@ -27,17 +27,17 @@ def test_long_texts_are_neither_compared_nor_printed() -> None:
     answer = did_you_mean(texts[0][:-1], texts)
     assert answer.startswith("There are '0 word word")
     assert answer.endswith("… (2000 in all).")
-    assert len(answer) < LONGEST_LIST + 50
+    assert len(answer) < MAX_LIST_LENGTH + 50
 
 
 def test_many_names_are_counted() -> None:
-    names = [f"x{j}" for j in range(MOST_NAMES + 1)]
+    names = [f"x{j}" for j in range(MAX_NAMES + 1)]
     assert listed(names[:-1]) == ", ".join(map(repr, names[:-1]))
-    assert listed(names).endswith(f"'x{MOST_NAMES - 1}', … ({MOST_NAMES + 1} in all)")
+    assert listed(names).endswith(f"'x{MAX_NAMES - 1}', … ({MAX_NAMES + 1} in all)")
 
 
 def test_a_value_is_cut_short() -> None:
-    assert quoted("a" * LONGEST_NAME) == repr("a" * LONGEST_NAME)
-    assert quoted("a" * LONGEST_NAME + "b") == repr("a" * LONGEST_NAME + "…")
+    assert quoted("a" * MAX_NAME_LENGTH) == repr("a" * MAX_NAME_LENGTH)
+    assert quoted("a" * MAX_NAME_LENGTH + "b") == repr("a" * MAX_NAME_LENGTH + "…")
     assert quoted(2.5) == "2.5"
-    assert len(quoted(tuple(range(1000)))) == LONGEST_NAME + 1
+    assert len(quoted(tuple(range(1000)))) == MAX_NAME_LENGTH + 1

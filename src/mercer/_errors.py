@@ -1,7 +1,7 @@
-"""Every exception and warning of mercer: each says what is wrong, where, and what to do about it.
+"""Exceptions and warnings of mercer; each message says what is wrong, where, and what to do about it.
 
-Exceptions derive from the built-in type scikit-learn raises for the same mistake, so that code written
-against scikit-learn keeps catching them; `MercerError` catches all of ours and nothing else.
+Exceptions derive from the built-in type that scikit-learn raises for the same mistake, so that code written for
+scikit-learn keeps catching them. `MercerError` catches all exceptions of mercer and no others.
 """
 
 from __future__ import annotations
@@ -12,97 +12,97 @@ from typing import Any
 class MercerError(Exception):
     """Base of every error raised on purpose by mercer."""
 
-    # As any other; but Dask, which brings errors from its workers, would rebuild those of several bases part by part.
+    # Python's default, for Dask: it would otherwise rebuild errors with several bases from their parts.
     def __reduce__(self) -> Any:
         return super().__reduce__()
 
 
 class DataError(MercerError, ValueError):
-    """The values handed over cannot be used: the message names the column or value and the remedy."""
+    """The data cannot be used: the message names the column or value and the remedy."""
 
 
 class DataNotFoundError(MercerError, FileNotFoundError):
-    """There is no such file, nor a bundled data set of that name."""
+    """There is neither a file nor a bundled data set of that name."""
 
 
 class SourceChangedError(DataError):
-    """A file or table is not what it was when it was opened, so that two passes over it would not agree."""
+    """A file or table has changed since it was opened, so that two passes over it would differ."""
 
 
 class SpentSourceError(DataError):
-    """Rows that can be read only once, as of a generator, were asked for again; the message says what to give."""
+    """Rows that can be read only once, e.g. those of a generator, were read again."""
 
 
 class EmptyDataError(DataError):
-    """There are no rows, or no columns, to learn from."""
+    """The data have no rows or no columns."""
 
 
 class NonFiniteError(DataError):
-    """A value is infinite, or missing where missing values are not allowed."""
+    """A value is infinite, or is missing although missing values are not allowed."""
 
 
 class SupportError(DataError):
-    """A value lies outside the support of the family that is to describe it."""
+    """A value lies outside the support of its family."""
 
 
 class DegenerateDataError(DataError):
-    """The data have no maximum likelihood fit in a family: a column without spread, say."""
+    """The data have no maximum likelihood fit in a family, e.g. because a column is constant."""
 
 
 class ColumnTypeError(DataError):
-    """A column has a type that the model, or the family chosen for it, cannot describe."""
+    """A column has a type that the model, or its family, cannot describe."""
 
 
 class TextError(DataError, AttributeError, TypeError):
-    """A document is not a string: the message names it. scikit-learn raises one or the other of these."""
+    """A document is not a string; scikit-learn raises one or the other of the base classes."""
 
 
 class DecodingError(DataError, UnicodeDecodeError):
-    """The bytes of a document are not of the encoding that was named: the message names the document."""
+    """The bytes of a document are invalid in the given encoding: the message names the document."""
 
 
 class VocabularyError(DataError):
-    """There are no terms, or a vocabulary that was given names a term or a column twice."""
+    """There are no terms, or a given vocabulary has a term or a column twice."""
 
 
 class WeightingError(DataError):
-    """Weights of terms were asked for that need what was not given, such as classes."""
+    """A weighting of terms needs data that were not given, such as classes."""
 
 
 class ColumnMismatchError(DataError):
-    """Columns are absent, renamed or added compared with those the model was fitted on."""
+    """Columns are absent, renamed or added compared with those of the fit."""
 
 
 class UnseenCategoryError(DataError):
-    """A category turned up that was never seen when fitting, and `unseen="error"` was asked for."""
+    """A category did not occur in the fit, and `unseen="error"` is set."""
 
 
 class TargetLeakError(DataError):
-    """A column is the target itself, and `on_leak="error"` was asked for."""
+    """A column is the target itself, and `on_leak="error"` is set."""
 
 
 class FormulaError(MercerError, ValueError):
-    """A formula cannot be read, or asks for columns that are not there."""
+    """A formula is invalid, or has columns that do not exist."""
 
 
 class UnseenCodeError(UnseenCategoryError, IndexError):
-    """A coded category lies beyond those seen when fitting; scikit-learn raises IndexError."""
+    """A coded category lies beyond those of the fit; scikit-learn raises IndexError."""
 
 
 class UnseenRowsError(DataError):
-    """Rows were to be forgotten that the model cannot have seen."""
+    """Rows to forget cannot have been among the rows of the fit."""
 
 
 class MergeError(DataError):
-    """Two models or statistics do not describe the same columns, families or classes."""
+    """Two models or statistics have different columns, families or classes."""
 
 
 class UnequalEdgesError(MergeError):
-    """Two histograms have different edges, so that their counts do not add up: the message names the axis."""
+    """Two histograms have different edges, so that their counts cannot be added: the message names the axis."""
 
 
 class BinsError(DataError):
-    """The bins of a histogram are of no known kind, do not increase, or do not fit the columns."""
+    """The bins of a histogram are of an unknown kind, do not increase, or do not fit the columns."""
 
 
 class PriorError(DataError):
@@ -126,31 +126,31 @@ class PenaltyError(DataError):
 
 
 class NoDensityError(MercerError, TypeError):
-    """There is no density to ask for: a model has none, or a distribution is known by its mean and variance only."""
+    """A model has no density, or only the mean and variance of a distribution are known."""
 
 
 class NoClosedFormError(MercerError, NotImplementedError):
-    """There is no formula for what was asked with this kernel or bandwidth; the message names one that has it."""
+    """A quantity has no closed form for this kernel or bandwidth; the message names one for which it has."""
 
 
 class OutOfReachError(DataError):
-    """A condition lies where a kernel of compact support leaves no training point any weight."""
+    """A condition lies where a kernel of compact support gives all training points zero weight."""
 
 
 class FamilyError(MercerError, ValueError):
-    """No family has this name, or the family cannot describe what it is to describe."""
+    """No family has this name, or the family cannot describe the data."""
 
 
 class LinkError(MercerError, ValueError):
-    """No link has this name, or the link does not go with the family."""
+    """No link has this name, or the link does not suit the family."""
 
 
 class KernelError(MercerError, ValueError):
-    """No kernel has this name, a parameter of it is out of range, or a function is not what a kernel needs."""
+    """No kernel has this name, a parameter of a kernel is out of range, or a function is not a kernel."""
 
 
 class NotPositiveDefiniteError(KernelError):
-    """What was asked for is not an inner product of features: a negative scale, a difference, points that prove it."""
+    """A kernel is not positive definite: it has a negative scale, is a difference, or has a counterexample."""
 
 
 class AsymmetricKernelError(NotPositiveDefiniteError):
@@ -158,31 +158,31 @@ class AsymmetricKernelError(NotPositiveDefiniteError):
 
 
 class KernelShapeError(KernelError):
-    """A function that is to be a kernel or a feature map returned something of the wrong shape."""
+    """A function for a kernel or a feature map returned values of the wrong shape."""
 
 
 class NoFeatureMapError(MercerError, TypeError):
-    """A kernel has infinitely many features, or unknown ones: they cannot be written out."""
+    """A kernel has infinitely many or unknown features, so that there is no explicit feature map."""
 
 
 class NoSpectrumError(MercerError, TypeError):
-    """A kernel has no known frequency spectrum, so that there are no random Fourier features of it."""
+    """A kernel has no known spectrum, so that it has no random Fourier features."""
 
 
 class DeviceError(DataError):
-    """Tensors lie on different devices, or are of a type that a model cannot compute with."""
+    """Tensors are on different devices, or have a type with which a model cannot compute."""
 
 
 class DeviceMemoryError(MercerError, MemoryError):
-    """The GPU has no room for what has to be there at once: the message says how much, and what to do instead."""
+    """The memory of the GPU is insufficient: the message says how much is needed, and what to do instead."""
 
 
 class NoRepresenterError(MercerError, TypeError):
-    """The optimum of a model need not lie in the span of the rows, so that no kernel can take the place of features."""
+    """The optimum of a model need not lie in the span of the rows, so that kernels cannot replace features."""
 
 
 class FrozenKernelError(MercerError, TypeError):
-    """A kernel was to be changed in place; the message says how to replace it."""
+    """A kernel cannot be changed in place; the message says how to replace it."""
 
 
 class SingularCovarianceError(DataError):
@@ -190,15 +190,15 @@ class SingularCovarianceError(DataError):
 
 
 class TooManyColumnsError(DataError):
-    """More columns than a matrix with a row and a column for each of them has room for."""
+    """A square matrix with a row for each column would not fit in memory."""
 
 
 class TooLargeError(DataError, MemoryError):
-    """A fit would need more memory than there is; the message has the numbers and names what needs less."""
+    """A fit would need more memory than is available; the message names an alternative that needs less."""
 
 
 class TooManyPatternsError(DataError):
-    """More patterns of missing values than exact inference can keep apart."""
+    """There are too many patterns of missing values for exact inference."""
 
 
 class SeparationError(DataError):
@@ -206,15 +206,15 @@ class SeparationError(DataError):
 
 
 class InferenceError(MercerError, ValueError):
-    """Standard errors, tests or intervals were asked for that this fit cannot give; the message says what can."""
+    """A fit has no standard errors, tests or intervals of this kind; the message says which one has."""
 
 
 class UnsuitableSolverError(MercerError, ValueError):
-    """A solver is not made for the problem it was given; the message says which one is."""
+    """A solver cannot solve this problem; the message names one that can."""
 
 
 class NoLinearFormError(MercerError, TypeError):
-    """The model is not a softmax of a linear function of features that do not depend on its parameters."""
+    """The model is not a softmax of a linear function of fixed features."""
 
 
 class RecordError(MercerError, ValueError):
@@ -222,15 +222,15 @@ class RecordError(MercerError, ValueError):
 
 
 class NoExplanationError(MercerError, TypeError):
-    """What the model says of a row is not a sum of contributions of its columns."""
+    """A prediction of the model is not a sum of contributions of columns."""
 
 
 class ExportError(MercerError, TypeError):
-    """A model, or one of its columns, cannot be written down as SQL, ONNX or Python; the message says what can be."""
+    """A model, or one of its columns, cannot be exported to SQL, ONNX or Python; the message says what can be."""
 
 
 class ServeError(MercerError, OSError):
-    """A model cannot be served there: the port is in use, or the address is open to others and there is no token."""
+    """A model cannot be served: the port is in use, or other machines can reach the address without a token."""
 
 
 class NoCounterpartError(MercerError, TypeError):
@@ -238,23 +238,23 @@ class NoCounterpartError(MercerError, TypeError):
 
 
 class WriteError(MercerError, OSError):
-    """A file cannot be written; what was there before is as it was."""
+    """A file cannot be written; a previous file stays as it was."""
 
 
 class CheckpointError(MercerError, ValueError):
-    """A folder holds no checkpoint, or that of another fit."""
+    """A folder does not hold a checkpoint, or holds that of another fit."""
 
 
 class EngineError(MercerError, RuntimeError):
-    """Fits cannot run there: no engine has this name, or a cluster is out of reach or has lost its workers."""
+    """An engine cannot run: its name is unknown, or a cluster cannot be reached or has lost its workers."""
 
 
 class UnsavableError(MercerError, TypeError):
-    """A model holds what no model file may, such as a function. The message names the place and the remedy."""
+    """A model contains something that model files must not, such as a function; the message names it and the remedy."""
 
 
 class ModelFileError(MercerError, ValueError):
-    """A file is not a model file, is damaged, cut off or tampered with, or asks for what no model file may."""
+    """A file is not a model file, is damaged, cut off or tampered with, or contains something forbidden."""
 
 
 class NewerModelFileError(ModelFileError):
@@ -266,11 +266,11 @@ class MissingModelFileError(ModelFileError, FileNotFoundError):
 
 
 class MissingDependencyError(MercerError, ImportError):
-    """An optional package is needed for what was asked; the message says how to install it."""
+    """An optional package is not installed; the message says how to install it."""
 
 
 class FitInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a fit: `solution` is the best one so far, and a model that raises this has stored it."""
+    """Ctrl-C during a fit: `solution` is the best one so far, which the model has stored."""
 
     def __init__(self, message: str, solution: Any = None) -> None:
         super().__init__(message)
@@ -278,7 +278,7 @@ class FitInterrupted(KeyboardInterrupt):
 
 
 class ComparisonInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a comparison: `comparison` has the models that were done; None where there were none."""
+    """Ctrl-C during a comparison: `comparison` has the finished models; it is None if there are none."""
 
     def __init__(self, message: str, comparison: Any = None) -> None:
         super().__init__(message)
@@ -286,7 +286,7 @@ class ComparisonInterrupted(KeyboardInterrupt):
 
 
 class ExperimentInterrupted(KeyboardInterrupt):
-    """Ctrl-C during `learning_curves` or `stress`: `result` has the repeats that were done; None where none was."""
+    """Ctrl-C during `learning_curves` or `stress`: `result` has the finished repeats; it is None if there are none."""
 
     def __init__(self, message: str, result: Any = None) -> None:
         super().__init__(message)
@@ -294,11 +294,11 @@ class ExperimentInterrupted(KeyboardInterrupt):
 
 
 class MercerWarning(UserWarning):
-    """Base of every warning of mercer: cause, evidence, and one thing to do."""
+    """Base of every warning of mercer, which states cause, evidence and a remedy."""
 
 
 class UnseenCategoryWarning(MercerWarning):
-    """A category turned up that was never seen when fitting; the model knows nothing of it."""
+    """A category did not occur in the fit, so that the model has no parameters for it."""
 
 
 class TargetLeakWarning(MercerWarning):
@@ -310,7 +310,7 @@ class LongFitWarning(MercerWarning):
 
 
 class CheckpointWarning(MercerWarning):
-    """A fit could not be kept on disk, and goes on without."""
+    """A checkpoint could not be written; the fit continues without it."""
 
 
 class PrecisionWarning(MercerWarning):
@@ -322,7 +322,7 @@ class NotConvergedWarning(MercerWarning):
 
 
 class DivergedWarning(NotConvergedWarning):
-    """Steps were too long, so that the loss rose instead of falling; the message says which length is safe."""
+    """The loss increased because steps were too long; the message gives a safe length."""
 
 
 class SeparationWarning(MercerWarning):
@@ -334,11 +334,11 @@ class CollinearWarning(MercerWarning):
 
 
 class IndefiniteKernelWarning(MercerWarning):
-    """A kernel is not positive definite on the rows at hand, so that what was found need not be the optimum."""
+    """A kernel is not positive definite on the rows of the fit, so that the solution need not be the optimum."""
 
 
 class CalibrationWarning(MercerWarning):
-    """Too few rows to compare with: none is flagged, a set holds all classes, an interval has no end.
+    """There are too few rows for calibration: none is flagged, a set has all classes, an interval is infinite.
 
-    The message says how much it takes.
+    The message says how many are needed.
     """

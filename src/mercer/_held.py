@@ -1,4 +1,4 @@
-"""Estimators that hold frozen values: `set_params(penalty__strength=…)` puts another one in the place of it."""
+"""Estimators with frozen values as parameters, which `set_params(penalty__strength=…)` replaces."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mercer._suggest import did_you_mean
 
 
 class ValueHolder:
-    """A mixin before scikit-learn's `BaseEstimator`, whose `set_params` would change what is held in place.
+    """A mixin for `BaseEstimator`, whose own `set_params` would change values in place.
 
-    A kernel, a penalty, a family or a rule for bandwidths is a value that others may hold too.
+    Kernels, penalties, families and rules for bandwidths are values that several estimators may share.
 
     Examples
     --------
@@ -23,7 +23,7 @@ class ValueHolder:
     """
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; with `deep` also those of what is held, as `kernel__gamma`."""
+        """Return parameters by name; with `deep` also those of values, such as `kernel__gamma`."""
         params: dict[str, Any] = super().get_params(deep=deep)  # type: ignore[misc]
         if deep:
             for name in self.get_params(deep=False):
@@ -32,7 +32,7 @@ class ValueHolder:
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of kernels and other values inside, as `kernel__gamma`."""
+        """Set parameters, also those of kernels and other values, such as `kernel__gamma`."""
         own = self.get_params(deep=False)
         inside: dict[str, dict[str, Any]] = {}
         for key in list(params):
@@ -43,13 +43,13 @@ class ValueHolder:
             elif nested and name in own and (held is None or isinstance(held, str)):
                 raise _without_parameters(name, rest, held)
         for name, changes in inside.items():
-            params[name] = _replaced(name, params.get(name, own.get(name)), changes)
+            params[name] = _replace(name, params.get(name, own.get(name)), changes)
         super().set_params(**params)  # type: ignore[misc]
         return self
 
 
 def _is_value(held: Any) -> bool:
-    """Whether it is never changed in place."""
+    """Return whether a parameter is a frozen dataclass, which is never changed in place."""
     return is_dataclass(held) and not isinstance(held, type) and type(held).__dataclass_params__.frozen  # type: ignore[attr-defined]
 
 
@@ -57,8 +57,8 @@ def _parts(value: Any) -> list[str]:
     return [field.name for field in fields(value) if field.init]
 
 
-def _replaced(name: str, value: Any, changes: dict[str, Any]) -> Any:
-    """The value with other parameters; one that has values inside, as a sum of kernels, knows best."""
+def _replace(name: str, value: Any, changes: dict[str, Any]) -> Any:
+    """Return the value with other parameters, by its own `replaced` if it has one, as a sum of kernels does."""
     if hasattr(value, "replaced"):
         return value.replaced(**changes)
     for part in changes:
@@ -74,6 +74,6 @@ def _without_parameters(name: str, rest: str, held: str | None) -> KernelError |
     sentence = f"Invalid parameter '{name}__{rest}': {what}, which has no parameters. "
     if name == "kernel":
         return KernelError(
-            f"{sentence}Set {rest!r} of the model where it has one, or hold a Kernel such as RBF() instead."
+            f"{sentence}Set {rest!r} of the model if it has this parameter, or give a Kernel such as RBF() instead."
         )
-    return DataError(f"{sentence}Hold an object that has {rest!r} instead, as GLM(penalty=L2()) has penalty__strength.")
+    return DataError(f"{sentence}Give an object that has {rest!r} instead, as GLM(penalty=L2()) has penalty__strength.")

@@ -1,4 +1,4 @@
-"""Packages whose public names load on first use, so that importing a package costs nothing."""
+"""Packages whose public names are loaded on first use, so that importing a package takes no time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def lazy_names(
     package : str
         The dotted name of the package.
     modules : mapping from str to sequence of str
-        The public names by the module of the package that they are imported from.
+        The public names, by the module of the package from which they are imported.
     packages : sequence of str, default=()
         Modules of the package that are public themselves.
     """

@@ -1,4 +1,4 @@
-"""How much memory is left, so that what cannot fit is refused before it is allocated, not killed half-way."""
+"""Available memory, so that too large requests raise an error before the allocation instead of being killed."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from typing import NamedTuple
 
 from mercer._errors import TooLargeError
 
-#: where Linux tells; tests have a tree of their own
-PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
-#: names of the limit, of what is used, and of the part of that which is only cache, for both versions of cgroups
+#: the information about processes on Linux
+PROC = Path("/proc")
+#: the control groups on Linux
+CGROUPS = Path("/sys/fs/cgroup")
+#: names of the limit, the used memory and the part of it that is only cache, for both versions of cgroups
 VERSIONS = {
     "": ("memory.max", "memory.current", "inactive_file"),
     "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 }
-#: of the memory that is left, what one request may take: the process needs some for everything else
+#: the share of the available memory that one request may take, because the process needs some for everything else
 SHARE = 0.95
-#: seconds for which a reading is reused: taking one is a good part of a small fit, and little memory is filled in so
-#: short a time
-FRESH = 0.1
+#: seconds for which a reading is reused, because it takes a good part of the time of a small fit
+READING_SECONDS = 0.1
 
 
 class _MemoryReading(NamedTuple):
-    """What was found, when and where."""
+    """The available memory with the time of the reading and the folders that were read."""
 
     left: int
     at: float
@@ -37,16 +38,16 @@ _last: _MemoryReading | None = None
 
 
 def available_bytes() -> int:
-    """Return the bytes this process can still get: what the machine, its container and its own limits leave."""
+    """Return the bytes that this process can still allocate within the limits of machine, container and process."""
     global _last
     now, last = time.monotonic(), _last
-    if last is None or now - last.at > FRESH or last.places != (PROC, CGROUPS):
+    if last is None or now - last.at > READING_SECONDS or last.places != (PROC, CGROUPS):
         _last = last = _MemoryReading(min([_of_machine(), *_of_groups(), *_of_limits()]), now, (PROC, CGROUPS))
     return last.left
 
 
 def refuse_beyond_memory(needed: float, what: str, instead: str) -> None:
-    """`TooLargeError` if so many bytes are more than is left; `what` needs them, `instead` is the way out.
+    """Raise `TooLargeError` if the needed bytes are not available; `what` needs them, `instead` is the remedy.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def refuse_beyond_memory(needed: float, what: str, instead: str) -> None:
 
 
 def gigabytes(size: float) -> str:
-    """A number of bytes in words, in units of 10⁹."""
+    """Return a number of bytes as text, in units of 10⁹."""
     return f"{size / 1e9:.3g} GB"
 
 
@@ -76,12 +77,12 @@ def _of_machine() -> int:
 
 
 def _of_groups() -> Iterator[int]:
-    """What is left to each control group this process is in: its own and those around it."""
+    """Yield the available memory of each control group of this process: its own and its parents."""
     for line in _lines(PROC / "self" / "cgroup"):
         _, controllers, path = line.split(":", 2)
         if controllers in VERSIONS:
             own = CGROUPS / controllers / path.lstrip("/")
-            # in a container the path is that of the host, and its own group is the root that it sees
+            # in a container, the path is that of the host, and the group of the container is the visible root
             for folder in (own, *(parent for parent in own.parents if CGROUPS in (parent, *parent.parents))):
                 yield from _of_group(folder, *VERSIONS[controllers])
 
@@ -94,7 +95,7 @@ def _of_group(folder: Path, limit: str, used: str, cache: str) -> Iterator[int]:
 
 
 def _of_limits() -> Iterator[int]:
-    """Return what is left of the address space and of the data that the process may have (`ulimit -v`, `ulimit -d`)."""
+    """Yield the rest of the address space and of the data segment of the process (`ulimit -v`, `ulimit -d`)."""
     try:
         import resource
     except ImportError:  # on Windows
@@ -109,7 +110,7 @@ def _of_limits() -> Iterator[int]:
 
 def _number(file: Path) -> int | None:
     text = "".join(_lines(file)).strip()
-    return int(text) if text.isdigit() else None  # "max" is no limit
+    return int(text) if text.isdigit() else None  # "max" means that there is no limit
 
 
 def _lines(file: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""The only import of packages that mercer can do without: when they are needed, with a sentence if they are absent."""
+"""Import of optional packages on first use, with a helpful error if they are not installed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mercer._errors import MissingDependencyError
 
 
 def require(package: str, *, purpose: str, extra: str | None = None) -> ModuleType:
-    """Import `package`, or say what it is needed for and how to install it: by itself, or as an extra of mercer.
+    """Import `package`, or raise an error with its purpose and the command that installs it, or an extra of mercer.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a mistyped name may have been meant to be, in few words however many names there are and however long."""
+"""Suggestions for misspelled names, short even if there are many names or long ones."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
-#: names listed in full; beyond that only the first ones
-MOST_NAMES = 20
-#: characters of a name that are shown; longer ones are texts, of which none is a misspelling of another
-LONGEST_NAME = 40
+#: number of names in a list; of more, only the first ones are listed
+MAX_NAMES = 20
+#: characters of a name; longer ones are texts, for which there are no suggestions
+MAX_NAME_LENGTH = 40
 #: characters of a list of names
-LONGEST_LIST = 400
-#: similarity, from 0 to 1, of a name that may have been meant: "target" and "Age" have 0.67, "Bon" and "Bonn" 0.86
-ALIKE = 0.75
+MAX_LIST_LENGTH = 400
+#: least similarity of a suggestion, from 0 to 1: "target" and "Age" have 0.67, "Bon" and "Bonn" 0.86
+MIN_SIMILARITY = 0.75
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A sentence with the known names closest to `word`, or with all of them if none is close.
+    """Return a sentence with the known names closest to `word`, or with all of them if none is close.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """Names in quotes, the first ones if there are many.
+    """Return names in quotes, only the first ones if there are many.
 
     Examples
     --------
@@ -41,15 +41,15 @@ def listed(names: list[str]) -> str:
     "'x18', 'x19', … (1000 in all)"
     """
     shown: list[str] = []
-    for name in map(quoted, names[:MOST_NAMES]):
-        if shown and len(", ".join([*shown, name])) > LONGEST_LIST:
+    for name in map(quoted, names[:MAX_NAMES]):
+        if shown and len(", ".join([*shown, name])) > MAX_LIST_LENGTH:
             break
         shown.append(name)
     return ", ".join(shown if len(shown) == len(names) else [*shown, f"… ({len(names)} in all)"])
 
 
 def quoted(value: Any) -> str:
-    """How a value is written in code, cut short where it is long.
+    """Return the representation of a value, truncated if it is long.
 
     Examples
     --------
@@ -57,13 +57,13 @@ def quoted(value: Any) -> str:
     ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…'", '1.5')
     """
     if isinstance(value, str):
-        return repr(value if len(value) <= LONGEST_NAME else f"{value[:LONGEST_NAME]}…")
+        return repr(value if len(value) <= MAX_NAME_LENGTH else f"{value[:MAX_NAME_LENGTH]}…")
     written = repr(value)
-    return written if len(written) <= LONGEST_NAME else f"{written[:LONGEST_NAME]}…"
+    return written if len(written) <= MAX_NAME_LENGTH else f"{written[:MAX_NAME_LENGTH]}…"
 
 
 def _close(word: str, names: list[str]) -> list[str]:
-    if len(word) > LONGEST_NAME:
+    if len(word) > MAX_NAME_LENGTH:
         return []
-    folded = {name.casefold(): name for name in names if len(name) <= LONGEST_NAME}
-    return [folded[match] for match in difflib.get_close_matches(word.casefold(), folded, cutoff=ALIKE)]
+    folded = {name.casefold(): name for name in names if len(name) <= MAX_NAME_LENGTH}
+    return [folded[match] for match in difflib.get_close_matches(word.casefold(), folded, cutoff=MIN_SIMILARITY)]

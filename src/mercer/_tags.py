@@ -1,8 +1,8 @@
-"""Stable names of what model files may hold, and an index of what the sources of mercer declare.
+"""Stable names of the classes and constants in model files, and an index of them over the sources of mercer.
 
-`mercer._stored.stored` registers a class under its tag, `constant` a value of which there is one. A class of mercer
-whose module is not imported yet is found by an index of mercer's own source files; no other module is ever imported
-for a tag. A class of another package is found only after the user's program has imported it.
+`mercer._stored.stored` registers a class under its tag, `constant` a singleton. A class of mercer whose module is not
+imported yet is found in an index of mercer's own source files; no other module is ever imported for a tag. A class of
+another package is found only after the user's program has imported it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Definition(NamedTuple):
 
     @property
     def tag(self) -> str | None:
-        """The tag in model files; None where objects of the class are in none."""
+        """The tag in model files; None if objects of the class are not stored."""
         if self.decorators and "stored(" not in self.decorators:
             return None
         given = _GIVEN_TAG.search(self.decorators)
@@ -48,7 +48,7 @@ class Definition(NamedTuple):
 
 @cache
 def definitions() -> tuple[Definition, ...]:
-    """Return what the source files of mercer declare with `stored`, `constant` and `mercer.base.traits`."""
+    """Return the declarations with `stored`, `constant` and `mercer.base.traits` in the source files of mercer."""
     root = Path(__file__).parent
     found: list[Definition] = []
     for file in sorted(root.rglob("*.py")):
@@ -64,12 +64,12 @@ def definitions() -> tuple[Definition, ...]:
 
 @cache
 def indexed_modules() -> dict[str, str]:
-    """Return the module of mercer that defines each tag, as its source files say."""
+    """Return the module of mercer that defines each tag, from its source files."""
     return {each.tag: each.module for each in definitions() if each.tag is not None}
 
 
 def register(cls: type, tag: str = "") -> None:
-    """Register a class under its tag, by default its name; outside of mercer the name of its package comes first."""
+    """Register a class under its tag, by default its name; tags of other packages begin with the package's name."""
     package = cls.__module__.partition(".")[0]
     tag = tag or cls.__name__
     tag = tag if package == PACKAGE else f"{package}.{tag}"
@@ -83,30 +83,30 @@ def register(cls: type, tag: str = "") -> None:
 
 
 def constant(tag: str, value: T) -> T:
-    """Register a value of which there is one, and return it."""
+    """Register a singleton, and return it."""
     _CONSTANTS[tag] = value
     return value
 
 
 def tag_of(cls: type) -> str | None:
-    """Return the tag of a class; None where it is not registered itself, whatever its bases are."""
+    """Return the tag of a class; None if the class itself is not registered, whatever its bases are."""
     tag = vars(cls).get(TAG)
     return tag if tag is not None and _CLASSES.get(tag) is cls else None
 
 
 def constant_tag(value: Any) -> str | None:
-    """Return the tag of a registered constant; None of other values."""
+    """Return the tag of a registered constant; None for other values."""
     return next((tag for tag, one in _CONSTANTS.items() if one is value), None)
 
 
 def class_of(tag: str) -> type | None:
-    """Return the class with a tag; None where there is none, without importing anything but a module of mercer."""
+    """Return the class with a tag, or None; only modules of mercer are imported to find it."""
     _import_definition(tag, _CLASSES)
     return _CLASSES.get(tag)
 
 
 def constant_of(tag: str) -> Any:
-    """Return the constant with a tag; None where there is none."""
+    """Return the constant with a tag, or None."""
     _import_definition(tag, _CONSTANTS)
     return _CONSTANTS.get(tag)
 

@@ -1,7 +1,7 @@
-"""The one ordered pool that runs compiled, GIL-free loops over blocks of rows.
+"""The ordered thread pool that runs compiled loops without the GIL over blocks of rows.
 
-Blocks are cut by their size alone and results come back in the order of the blocks, so that no result
-depends on how many threads there are.
+The blocks depend on their size only, and results are returned in the order of the blocks, so that no result depends
+on the number of threads.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _inside_pool: ContextVar[bool] = ContextVar("mercer_inside_pool", default=False)
 
 
 def available_cores() -> int:
-    """Cores this process may run on: its CPU affinity, not what the machine has."""
+    """Return the number of cores that this process may use: its CPU affinity, not the cores of the machine."""
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS and Windows have no affinity to ask for
+    except AttributeError:  # macOS and Windows have no affinity
         return os.cpu_count() or 1
 
 
 def thread_count() -> int:
-    """Threads to use now: all cores, or fewer by `engine` or OMP_NUM_THREADS (which joblib sets in its workers)."""
+    """Return the number of threads to use: all cores, or fewer by `engine` or OMP_NUM_THREADS (set by joblib)."""
     limits = [available_cores()]
     if (own := _limit.get()) is not None:
         limits.append(own)
-    # OpenMP allows one number for each level of nesting: the first is that of the outermost
+    # OpenMP allows a number for each level of nesting, beginning with the outermost
     if (inherited := os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()).isdigit():
         limits.append(max(1, int(inherited)))
     return 1 if _inside_pool.get() else min(limits)
@@ -45,9 +45,9 @@ def thread_count() -> int:
 
 @contextmanager
 def bounded(threads: int | None) -> Iterator[None]:
-    """Bound the number of threads inside the `with` block."""
+    """Limit the number of threads inside the `with` block."""
     if threads is not None and threads < 1:
-        raise ValueError(f"threads must be at least 1, got {threads}; leave it out to use every core.")
+        raise ValueError(f"threads must be at least 1, got {threads}; leave it out to use all cores.")
     token = _limit.set(threads)
     try:
         yield
@@ -56,14 +56,14 @@ def bounded(threads: int | None) -> Iterator[None]:
 
 
 class _OneBlasThread:
-    """Keeps BLAS on one thread while anyone is inside.
+    """A context that keeps BLAS on one thread while any thread is inside it.
 
-    threadpoolctl restores the limit it found, so that of two overlapping uses the one to leave last would leave the
-    other's limit behind for good: the first to enter sets it, the last to leave restores it.
+    threadpoolctl restores the limit that it found, so that the later of two overlapping uses would keep the limit of
+    the other one forever. Therefore the first use sets the limit and the last use restores it.
     """
 
     def __init__(self) -> None:
-        # reentrant: the garbage collector may end another use while this thread is in the middle of its own
+        # reentrant, because the garbage collector may end another use in the middle of this thread's own
         self._lock, self._inside = threading.RLock(), 0
         self._limit: Any = None
 
@@ -77,30 +77,30 @@ class _OneBlasThread:
         with self._lock:
             if self._inside == 1:
                 self._restore()
-            self._inside = max(0, self._inside - 1)  # who entered in the parent may leave in the child
+            self._inside = max(0, self._inside - 1)  # a use that began in the parent may end in the child
 
     def _restore(self) -> None:
-        _let_any_thread_set()  # the last to leave need not be the thread that entered first
+        _release_blas_control()  # the last use need not be in the thread of the first
         self._limit.restore_original_limits()
-        _let_any_thread_set()
+        _release_blas_control()
 
     def before_fork(self) -> None:
-        """Let nobody be halfway in or out."""
+        """Wait until no thread is entering or leaving."""
         self._lock.acquire()
 
     def after_fork(self) -> None:
         self._lock.release()
 
     def in_child(self) -> None:
-        """None of the threads that were inside is left to leave."""
+        """Leave in place of the threads inside, which do not exist in the child."""
         self._lock = threading.RLock()
         if self._inside:
             self._inside = 0
             self._restore()
 
 
-def _let_any_thread_set() -> None:
-    """threadpoolctl 3.8 lets one thread set the number of OpenBLAS's, and does nothing for others while it lives."""
+def _release_blas_control() -> None:
+    """Allow any thread to set the threads of OpenBLAS, which threadpoolctl 3.8 reserves for one living thread."""
     for library in _blas().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread(force=True)
@@ -108,8 +108,8 @@ def _let_any_thread_set() -> None:
 
 @cache
 def _blas() -> Any:
-    """Handle on the loaded BLAS libraries, made once: looking for them takes 3 ms, using the handle 0.05 ms."""
-    import scipy.linalg  # noqa: F401  (so that SciPy's BLAS is loaded, hence found)
+    """Return a handle on the loaded BLAS libraries; finding them takes 3 ms, using the handle 0.05 ms."""
+    import scipy.linalg  # noqa: F401  (loads SciPy's BLAS, so that it is found)
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -117,31 +117,31 @@ def _blas() -> Any:
 
 _one_blas_thread = _OneBlasThread()
 
-#: columns from which on the factorisation of a square matrix gains by threads
-WORTH_THREADS = 500
+#: columns from which the factorization of a square matrix is faster with several threads
+MIN_COLUMNS_FOR_THREADS = 500
 
 
 def blas_for(columns: int) -> AbstractContextManager[None]:
-    """BLAS threads to factorise a square matrix with: one for a small one.
+    """Return the context of BLAS threads for the factorization of a square matrix: one thread if it is small.
 
-    More would gain nothing, and go on spinning for a while: a fit that came next took a third longer.
+    More threads would gain nothing and continue to spin: a fit that followed took a third longer.
     """
-    return _one_blas_thread if columns < WORTH_THREADS else nullcontext()
+    return _one_blas_thread if columns < MIN_COLUMNS_FOR_THREADS else nullcontext()
 
 
 def row_blocks(n_rows: int, size: int) -> list[slice]:
-    """Cut `n_rows` into consecutive slices of `size` rows (the last one shorter)."""
+    """Return consecutive slices of `size` rows (the last one may be shorter)."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """A pool that is kept for the next call: starting its threads takes as long as a pass over some thousand rows."""
+    """Return a pool for all calls; starting its threads takes as long as a pass over some thousand rows."""
     return ThreadPoolExecutor(threads, thread_name_prefix="mercer")
 
 
 def _renew_locks_of_properties() -> None:
-    """Before Python 3.12, one lock for all objects guards each cached property; a thread of the parent may hold it."""
+    """Renew the locks of cached properties, which a thread of the parent may hold (before Python 3.12)."""
     for module in [found for name, found in sys.modules.items() if name.partition(".")[0] == "mercer"]:
         for each in [found for found in vars(module).values() if isinstance(found, type)]:
             for value in vars(each).values():
@@ -149,7 +149,7 @@ def _renew_locks_of_properties() -> None:
                     value.lock = threading.RLock()  # type: ignore[attr-defined]
 
 
-if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
+if hasattr(os, "register_at_fork"):  # a child does not have the threads of its parent
     os.register_at_fork(after_in_child=_pool.cache_clear)
     if sys.version_info < (3, 12):
         os.register_at_fork(after_in_child=_renew_locks_of_properties)
@@ -161,10 +161,10 @@ if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
 
 
 def ordered_stream(function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
-    """`map(function, items)` run on `thread_count()` threads, a few items ahead; BLAS stays on one thread each.
+    """Run `map(function, items)` on `thread_count()` threads, a few items ahead, with one BLAS thread each.
 
-    No more than one item waits for a thread, so that few results are in memory at once; items are asked for as they
-    are needed. Work inside a worker runs serially, so nesting cannot oversubscribe the cores.
+    At most one item waits for a thread, so that few results are in memory at once, and items are read as they are
+    needed. Nested calls inside a worker run serially, so that the cores are not oversubscribed.
     """
     threads = thread_count()
     if isinstance(items, Sized):
@@ -185,7 +185,7 @@ def _on_threads(function: Callable[[A], B], items: Iterable[A], threads: int) ->
     pending: deque[Future[B]] = deque()
     try:
         for item in items:
-            # each in a copy of the caller's context: its limits and NumPy's error state hold in the worker too
+            # in a copy of the caller's context, so that its limits and NumPy's error state apply in the worker
             pending.append(pool.submit(copy_context().run, work, item))
             if len(pending) > threads + 1:
                 yield _first(pending)
@@ -194,16 +194,16 @@ def _on_threads(function: Callable[[A], B], items: Iterable[A], threads: int) ->
     finally:
         for future in pending:
             future.cancel()
-        wait(pending)  # what has begun reads the caller's arrays
+        wait(pending)  # running items still read the caller's arrays
 
 
 def _first(pending: deque[Future[B]]) -> B:
-    """The result that is next; its future stays among those to wait for if Ctrl-C comes first."""
+    """Return the next result; if Ctrl-C interrupts it, its future stays among those to wait for."""
     result = pending[0].result()
     pending.popleft()
     return result
 
 
 def ordered_map(function: Callable[[A], B], items: Iterable[A]) -> list[B]:
-    """`[function(item) for item in items]`, run like `ordered_stream`."""
+    """Return `[function(item) for item in items]`, computed as by `ordered_stream`."""
     return list(ordered_stream(function, items))

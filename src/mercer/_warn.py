@@ -1,4 +1,4 @@
-"""Warnings in the name of who called mercer, however deep inside it the reason was found."""
+"""Warnings that point to the line of the user's code that called mercer."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-#: packages that are passed through on the way out: a pipeline that calls our `fit` was called by somebody
+#: packages whose lines are skipped, because they call mercer on behalf of the user
 INSIDE = ("mercer", "sklearn", "joblib", "numba", "contextlib", "functools")
 
-#: where warnings go instead, in this context and in the threads that it starts
-_kept: ContextVar[list[Warning] | None] = ContextVar("kept", default=None)
+#: the list that collects warnings in this context and in the threads that it starts
+_collected: ContextVar[list[Warning] | None] = ContextVar("collected", default=None)
 
 
 @contextmanager
 def kept_warnings() -> Iterator[list[Warning]]:
-    """Keep what `warn` is given for the process that waits for this one, where a warning would end in a log."""
-    kept: list[Warning] = []
-    token = _kept.set(kept)
+    """Collect warnings in a list for another process, instead of issuing them in this one, where they would be lost."""
+    collected: list[Warning] = []
+    token = _collected.set(collected)
     try:
-        yield kept
+        yield collected
     finally:
-        _kept.reset(token)
+        _collected.reset(token)
 
 
 def distinct(several: Iterable[Warning]) -> tuple[Warning, ...]:
-    """Return the warnings in their order, each sentence once."""
+    """Return the warnings in their order, without duplicates."""
     return tuple({(type(each), str(each)): each for each in several}.values())
 
 
 def warn(message: str | Warning, category: type[Warning] | None = None) -> None:
-    """`warnings.warn` that points to the nearest line outside of mercer and scikit-learn."""
-    if (kept := _kept.get()) is not None:
-        kept.append(message if isinstance(message, Warning) else (category or UserWarning)(message))
+    """Issue a warning that points to the nearest line outside of mercer and scikit-learn."""
+    if (collected := _collected.get()) is not None:
+        collected.append(message if isinstance(message, Warning) else (category or UserWarning)(message))
         return
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and _is_inside(frame.f_globals.get("__name__", "")):

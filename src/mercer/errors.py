@@ -1,9 +1,9 @@
-"""Exceptions and warnings that a user of mercer may meet, to be caught and filtered by name.
+"""Exceptions and warnings of mercer, to be caught and filtered by name.
 
-Exceptions derive from the built-in type that scikit-learn raises for the same mistake, so that code written against
-scikit-learn keeps catching them; `MercerError` catches all of ours and nothing else, `DataError` all that is wrong with
-what was handed over. Ctrl-C during a fit raises a `KeyboardInterrupt` that holds what was found so far. Each message
-says what is wrong, where, and what to do about it.
+Exceptions derive from the built-in type that scikit-learn raises for the same mistake, so that code written for
+scikit-learn keeps catching them. `MercerError` catches all exceptions of mercer and no others, `DataError` all that
+concern the data. Ctrl-C during a fit raises a `KeyboardInterrupt` with the best solution so far. Each message says
+what is wrong, where, and what to do about it.
 
 Examples
 --------
@@ -22,7 +22,7 @@ A family of errors has a common base, and a built-in one:
 ...     print(type(error).__name__, isinstance(error, ValueError))
 SupportError True
 
-Warnings are filtered, or made errors, by their class:
+Warnings are filtered, or turned into errors, by their class:
 
 >>> import warnings
 >>> with warnings.catch_warnings():

@@ -8,7 +8,7 @@ import pytest
 from mercer._gpu.profiles import ENDING, FORMULAS, TensorProfile
 from mercer.density import smoothing_kernel_from
 from mercer.kernels import RBF, Matern, RationalQuadratic
-from mercer.kernels.tensors import profile_of
+from mercer.kernels.tensors import get_profile
 
 torch = pytest.importorskip("torch")
 R = np.linspace(0, 3, 61)
@@ -25,7 +25,7 @@ def test_smoothing_kernels(name):
     "kernel", [RBF(gamma=0.3), Matern(nu=0.5), Matern(2.0, 1.5), Matern(nu=2.5), RationalQuadratic(0.7, 1.3)], ids=repr
 )
 def test_kernels_of_the_distance(kernel):
-    profile = profile_of(kernel, 1)
+    profile = get_profile(kernel, 1)
     expected = kernel(np.zeros((1, 1)), R[:, None])[0]
     np.testing.assert_allclose(profile.of(torch.as_tensor(R**2)).numpy(), expected, rtol=1e-13)
 

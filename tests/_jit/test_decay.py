@@ -7,7 +7,7 @@ import pytest
 
 from mercer._jit import jit
 from mercer._jit.decay import FEWEST, exp2_below
-from mercer.kernels._value_loops import ExponentialValue, each
+from mercer.kernels._value_loops import ExponentialValue, apply_kernel
 
 X = np.concatenate([np.linspace(-750, 0, 40_001), -np.logspace(-300, 2, 5000), [-0.0]])
 
@@ -16,7 +16,7 @@ X = np.concatenate([np.linspace(-750, 0, 40_001), -np.logspace(-300, 2, 5000), [
 def test_all_digits_down_to_the_least_normal_number(dtype: type[np.floating], least: float) -> None:
     x = X.astype(dtype)
     found = x.copy()[None]
-    each(ExponentialValue(dtype(-1.0)), found)
+    apply_kernel(ExponentialValue(dtype(-1.0)), found)
     with np.errstate(under="ignore"):
         expected = np.exp(x.astype(np.longdouble))
     normal = x > dtype(least)
@@ -27,7 +27,7 @@ def test_all_digits_down_to_the_least_normal_number(dtype: type[np.floating], le
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_nan_comes_through(dtype: type[np.floating]) -> None:
     found = np.full((1, 3), np.nan, dtype)
-    each(ExponentialValue(dtype(1.0)), found)
+    apply_kernel(ExponentialValue(dtype(1.0)), found)
     assert np.isnan(found).all()
 
 

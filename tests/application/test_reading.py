@@ -10,7 +10,7 @@ from mercer._errors import ColumnMismatchError
 from mercer.application.fitting import fitted
 from mercer.application.reading import columns_of, held_by, refuse_other_table, refuse_unknown
 from mercer.data import Kind
-from mercer.data.told_kinds import with_kinds
+from mercer.data.declared_kinds import with_kinds
 
 FRAME = pa.table({"n": [i % 7 for i in range(60)], "code": [1, 2, 3] * 20, "c": ["u", "v"] * 30})
 Y = ["a", "b", "a", "b", "b"] * 12

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import mercer
 from mercer._errors import DataError
-from mercer.base.validation import Plan, checked_weight, first_where, old_state_on_failure
+from mercer.base.validation import Plan, check_weight, find_first, restore_on_failure
 
 
 def test_a_plan_says_which_path_was_taken():
@@ -25,7 +25,7 @@ def test_a_failure_puts_every_attribute_back():
     thing.kept, thing.gone = 1, 2
 
     def fail():
-        with old_state_on_failure(thing):
+        with restore_on_failure(thing):
             thing.kept, thing.new = 5, 6
             del thing.gone
             raise KeyboardInterrupt
@@ -33,7 +33,7 @@ def test_a_failure_puts_every_attribute_back():
     with pytest.raises(KeyboardInterrupt):
         fail()
     assert vars(thing) == {"kept": 1, "gone": 2}
-    with old_state_on_failure(thing):
+    with restore_on_failure(thing):
         thing.kept = 5
     assert thing.kept == 5
 
@@ -41,8 +41,8 @@ def test_a_failure_puts_every_attribute_back():
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix, sp.csc_array])
 def test_the_first_bad_value_is_found_by_row_and_column(kind):
     X = kind(np.array([[1.0, 0.0], [0.0, -2.0], [3.0, 4.0]]))
-    assert first_where(X, lambda values: values < 0) == (1, 1, -2.0)
-    assert first_where(X, lambda values: values > 9) is None
+    assert find_first(X, lambda values: values < 0) == (1, 1, -2.0)
+    assert find_first(X, lambda values: values > 9) is None
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_the_first_bad_value_is_found_by_row_and_column(kind):
 def test_weights_that_are_none_are_refused_with_what_to_do(weight, said):
     X = np.zeros((3, 1))
     with pytest.raises(DataError, match=f"(?s){said}"):
-        checked_weight(weight, X)
-    assert checked_weight(None, X) is None
-    np.testing.assert_array_equal(checked_weight([0, 0, 0], X, part=True), np.zeros(3))
+        check_weight(weight, X)
+    assert check_weight(None, X) is None
+    np.testing.assert_array_equal(check_weight([0, 0, 0], X, part=True), np.zeros(3))
 
 
 @pytest.mark.parametrize("model", [mercer.NaiveBayes(), mercer.LogisticRegression()])

@@ -9,7 +9,7 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer._errors import DataError
-from mercer.base.kernel_choice import SAMPLE, chosen_kernel, sample_of, width_of
+from mercer.base.kernel_choice import ROWS_FOR_MEDIAN, chosen_kernel, sample_row_numbers, width_of
 from mercer.kernels import RBF, Linear
 
 
@@ -40,7 +40,7 @@ def test_scale_auto_and_median(rng: np.random.Generator, sparse: bool) -> None:
 
 
 def test_the_median_follows_the_units_and_not_the_offset(rng: np.random.Generator) -> None:
-    X = rng.normal(size=(2 * SAMPLE, 3))
+    X = rng.normal(size=(2 * ROWS_FOR_MEDIAN, 3))
     width = width_of("median", X)
     assert width_of("median", 1e3 * X) == pytest.approx(1e-6 * width, rel=1e-9)
     assert width_of("median", X + 1e8) == pytest.approx(width, rel=1e-6)
@@ -58,6 +58,6 @@ def test_a_variance_beyond_numbers_is_refused() -> None:
 
 
 def test_a_sample_is_always_the_same() -> None:
-    assert sample_of(3, 5).tolist() == [0, 1, 2]
-    assert np.array_equal(sample_of(100, 10), sample_of(100, 10))
-    assert len(np.unique(sample_of(100, 10))) == 10
+    assert sample_row_numbers(3, 5).tolist() == [0, 1, 2]
+    assert np.array_equal(sample_row_numbers(100, 10), sample_row_numbers(100, 10))
+    assert len(np.unique(sample_row_numbers(100, 10))) == 10

@@ -15,11 +15,11 @@ from mercer import SVC, LinearSVC, LinearThreshold, MultinomialNB, NaiveBayes
 from mercer._errors import ColumnMismatchError, DataError, DeviceError, EmptyDataError, NonFiniteError
 from mercer._gpu import is_tensor, like, namespace, to_numpy
 from mercer.base.validation import (
-    beside,
-    checked_tensor,
-    checked_tensor_weight,
-    coded,
-    labelled,
+    align_with_rows,
+    check_tensor,
+    check_tensor_weight,
+    decode_labels,
+    encode_tensor_labels,
     refuse_not_finite,
     tensor_plan,
 )
@@ -62,7 +62,7 @@ def test_arrays_in_any_order_are_put_beside_a_tensor_without_a_warning():
 def test_rows_become_floats_and_nothing_else_changes(given_type, taken):
     model = Model(feature_names_in_=np.array(["a", "b", "c"]))
     rows = X.to(getattr(torch, given_type))
-    got = checked_tensor(model, rows, reset=True)
+    got = check_tensor(model, rows, reset=True)
     assert got.dtype == getattr(torch, taken)
     assert torch.equal(got, rows.to(got.dtype))
     assert model.n_features_in_ == 2
@@ -71,8 +71,8 @@ def test_rows_become_floats_and_nothing_else_changes(given_type, taken):
 
 def test_rows_that_need_no_change_are_not_copied():
     own = X.clone().requires_grad_()
-    assert checked_tensor(Model(), own, reset=True).data_ptr() == own.data_ptr()
-    assert not checked_tensor(Model(), own, reset=True).requires_grad
+    assert check_tensor(Model(), own, reset=True).data_ptr() == own.data_ptr()
+    assert not check_tensor(Model(), own, reset=True).requires_grad
 
 
 @pytest.mark.parametrize(
@@ -89,39 +89,39 @@ def test_rows_that_need_no_change_are_not_copied():
 def test_rows_that_are_refused(rows, error, words):
     model = Model(n_features_in_=2)
     with pytest.raises(error, match=words):
-        checked_tensor(model, rows, reset=False)
+        check_tensor(model, rows, reset=False)
     assert model.n_features_in_ == 2
 
 
 def test_values_beside_rows():
     for values in (range(6), np.arange(6), np.arange(6, dtype=object), torch.arange(6), torch.arange(6.0).double()):
-        got = beside(values, X, "y")
+        got = align_with_rows(values, X, "y")
         assert got.tolist() == [0, 1, 2, 3, 4, 5]
         assert got.dtype == X.dtype
-    assert beside(0.1 * np.arange(6), X, "y", dtype=torch.float64)[1] == 0.1
+    assert align_with_rows(0.1 * np.arange(6), X, "y", dtype=torch.float64)[1] == 0.1
     for values, words in (([1.0], "one entry of y"), (3.0, "one entry of y"), (["a"] * 6, "y holds <U1")):
         with pytest.raises(DataError, match=words):
-            beside(values, X, "y")
+            align_with_rows(values, X, "y")
     with pytest.raises(DeviceError, match=r"give y\.to\(X\.device\)"):
-        beside(torch.zeros(6, device="meta"), X, "y")
+        align_with_rows(torch.zeros(6, device="meta"), X, "y")
 
 
 def test_weights():
-    assert checked_tensor_weight(None, X) is None
+    assert check_tensor_weight(None, X) is None
     for weight in (2, np.full(6, 2), [2.0] * 6, torch.full((6,), 2, dtype=torch.int32)):
-        got = checked_tensor_weight(weight, X)
+        got = check_tensor_weight(weight, X)
         assert got.dtype == torch.float64
         assert got.tolist() == [2.0] * 6
     negative = torch.tensor([1.0, 1.0, -0.5, 1.0, 1.0, 1.0])
     with pytest.raises(DataError, match=r"Row 2 has the weight -0\.5"):
-        checked_tensor_weight(negative, X)
+        check_tensor_weight(negative, X)
     for weight, words in (
         (negative * torch.nan, "contains"),
         (0 * negative, "non-zero"),
         (negative[:, None], "1D array"),
     ):
         with pytest.raises(ValueError, match=words):
-            checked_tensor_weight(weight, X)
+            check_tensor_weight(weight, X)
 
 
 @given(
@@ -133,20 +133,20 @@ def test_labels_are_coded_as_those_of_arrays(labels, dtype):
     y = torch.tensor(labels).to(getattr(torch, dtype))
     expected, places = encode_labels((y.float() if dtype == "float16" else y).numpy())
     for given_labels in (y, y[:, None]):
-        classes, codes = coded(given_labels, rows)
+        classes, codes = encode_tensor_labels(given_labels, rows)
         np.testing.assert_array_equal(classes, expected)
         assert classes.dtype == expected.dtype
         np.testing.assert_array_equal(codes, places)
-        assert torch.equal(labelled(classes, codes), y.to(torch.as_tensor(expected).dtype))
+        assert torch.equal(decode_labels(classes, codes), y.to(torch.as_tensor(expected).dtype))
 
 
 def test_labels_of_other_kinds():
-    classes, codes = coded(["b", "a", "b", "c", "a", "a"], X)
+    classes, codes = encode_tensor_labels(["b", "a", "b", "c", "a", "a"], X)
     assert classes.tolist() == ["a", "b", "c"]
     assert codes.tolist() == [1, 0, 1, 2, 0, 0]
-    assert labelled(classes, codes).tolist() == ["b", "a", "b", "c", "a", "a"]
+    assert decode_labels(classes, codes).tolist() == ["b", "a", "b", "c", "a", "a"]
     with pytest.warns(DataConversionWarning):
-        assert coded(np.arange(6)[:, None] % 2, X)[1].tolist() == [0, 1, 0, 1, 0, 1]
+        assert encode_tensor_labels(np.arange(6)[:, None] % 2, X)[1].tolist() == [0, 1, 0, 1, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_labels_of_other_kinds():
 )
 def test_labels_that_are_refused(y, error, words):
     with pytest.raises(error, match=words):
-        coded(y, X)
+        encode_tensor_labels(y, X)
 
 
 def test_what_is_not_finite_is_named():

@@ -30,7 +30,7 @@ from mercer.base import (
     traits,
     traits_of,
 )
-from mercer.comparison._entrants import entrants_for
+from mercer.comparison._entrants import select_suitable
 from mercer.comparison.fitting import fit_named
 from mercer.data import Table
 from mercer.serve import make_app
@@ -62,11 +62,13 @@ def taking_part(another: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("taking_part")
 def test_it_takes_part_in_comparisons() -> None:
-    entrants = {each.name: each for each in entrants_for(Table.of(FRAME), Question()).entrants}
+    entrants = {each.name: each for each in select_suitable(Table.of(FRAME), Question()).entrants}
     assert list(entrants)[-3] == "NearestMean"  # in its place, before the kernel machines
     assert entrants["NearestMean"].kind == "generative"
     assert entrants["NearestMean"].partner == "LogisticRegressionCV"
-    assert "NearestMean" not in {each.name for each in entrants_for(Table.of(FRAME), Question("regression")).entrants}
+    assert "NearestMean" not in {
+        each.name for each in select_suitable(Table.of(FRAME), Question("regression")).entrants
+    }
     comparison = mercer.compare(FRAME, Y, models=["NearestMean", "LinearDiscriminantAnalysis"], cv=3)
     scores = {entry.name: entry.mean("accuracy") for entry in comparison.entries}
     assert 0.8 < scores["NearestMean"] < scores["LinearDiscriminantAnalysis"]
@@ -75,7 +77,7 @@ def test_it_takes_part_in_comparisons() -> None:
 
 
 def test_it_is_left_out_where_it_yields_nothing(another: Any) -> None:
-    assert "NearestMean" not in {each.name for each in entrants_for(Table.of(FRAME), Question()).entrants}
+    assert "NearestMean" not in {each.name for each in select_suitable(Table.of(FRAME), Question()).entrants}
 
 
 @pytest.mark.usefixtures("taking_part")

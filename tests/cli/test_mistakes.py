@@ -83,7 +83,7 @@ MISTAKES = [
     # the options
     ("compare people.csv --target size --drop ID", "There is no column 'ID'. Did you mean 'id'?"),
     ("compare people.csv --target size --drop size", "Column 'size' is the target, which cannot be dropped"),
-    ("compare people.csv --target size --group size", "Column 'size' is the target; to split rows takes another one."),
+    ("compare people.csv --target size --group size", "Column 'size' is the target; split the rows by another one."),
     ("compare people.csv --target size --json - --markdown -", "cannot both go to standard output"),
     ("compare infinite.csv --target y --models NaiveBayes", "No model could be fitted. NaiveBayes: "),
     ("compare people.csv --target size --folds 99", "There must be from 2 to"),
@@ -115,8 +115,8 @@ MISTAKES = [
     ("compare people.csv --target size --save a --report ./a", "'a' is named for two outputs."),
     ("compare people.csv --target size --json a --markdown a", "'a' is named for two outputs."),
     ("predict people.mercer people.csv -o people.csv", "'people.csv' is an input, and is not overwritten."),
-    ("predict people.mercer people.csv -o a.doc", "does not tell how to write it. Use .csv, .tsv or .parquet."),
-    ("outliers header.csv -o a.doc", "does not tell how to write it. Use .csv, .tsv or .parquet."),
+    ("predict people.mercer people.csv -o a.doc", "does not follow from its ending. Use .csv, .tsv or .parquet."),
+    ("outliers header.csv -o a.doc", "does not follow from its ending. Use .csv, .tsv or .parquet."),
     ("outliers people.csv --usual other.csv -o other.csv", "'other.csv' is an input, and is not overwritten."),
     ("merge people.mercer cut.mercer -o cut.mercer", "'cut.mercer' is an input, and is not overwritten."),
     # unusual rows

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mercer.comparison.time_limit import AGAIN, Bell, Budget, OutOfTime, TimeUp, alarm
+from mercer.comparison.time_limit import RETRY_SECONDS, AlarmState, Budget, OutOfTime, TimeUp, alarm
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer that rings")
 
@@ -28,14 +28,14 @@ def nothing_is_left_behind() -> Iterator[None]:
 
 
 def test_it_rings_by_itself() -> None:
-    bell = Bell()
+    bell = AlarmState()
     with pytest.raises(TimeUp), alarm(1e-6, bell):
         threading.Event().wait(60)
     assert bell.rang
 
 
 def test_it_does_not_ring_before() -> None:
-    bell = Bell()
+    bell = AlarmState()
     with alarm(3600, bell):
         assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 3600
     assert not bell.rang
@@ -66,7 +66,7 @@ def test_the_timer_of_somebody_else_is_left_alone() -> None:
     heard: list[Any] = []
     signal.signal(signal.SIGALRM, lambda number, frame: heard.append(number))
     try:
-        with alarm(3600, Bell()):
+        with alarm(3600, AlarmState()):
             assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
             ring()
         assert heard == [signal.SIGALRM]
@@ -78,7 +78,7 @@ def test_in_another_thread_nothing_rings() -> None:
     found: list[Any] = []
 
     def work() -> None:
-        with alarm(3600, Bell()):
+        with alarm(3600, AlarmState()):
             found.append(signal.getitimer(signal.ITIMER_REAL)[0])
 
     thread = threading.Thread(target=work)
@@ -97,11 +97,11 @@ def called_by(module: str, work: Callable[[], None]) -> None:
 )
 def test_at_a_bad_moment_it_waits(module: str) -> None:
     """An exception from nowhere would be swallowed, or leave something half made."""
-    bell, came_through = Bell(), []
+    bell, came_through = AlarmState(), []
 
     def work() -> None:
         called_by(module, ring)
-        came_through.append(not bell.rang and 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= AGAIN)
+        came_through.append(not bell.rang and 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= RETRY_SECONDS)
         threading.Event().wait(60)
 
     with pytest.raises(TimeUp), alarm(3600, bell):
@@ -112,7 +112,7 @@ def test_at_a_bad_moment_it_waits(module: str) -> None:
 
 @pytest.mark.parametrize("module", ["numbat", "sklearn.linear_model", "mercer.linear_model"])
 def test_of_others_it_does_not_wait_for_the_end(module: str) -> None:
-    with pytest.raises(TimeUp), alarm(3600, Bell()):
+    with pytest.raises(TimeUp), alarm(3600, AlarmState()):
         called_by(module, ring)
 
 
@@ -133,7 +133,7 @@ def test_a_state_is_restored_first() -> None:
             pass
         threading.Event().wait(60)
 
-    with pytest.raises(TimeUp), alarm(3600, Bell()):
+    with pytest.raises(TimeUp), alarm(3600, AlarmState()):
         work()
     assert state == ["old"]
 
@@ -142,7 +142,7 @@ def test_who_calls_from_an_import_is_cut_all_the_same() -> None:
     """Only what the block itself does is looked at."""
 
     def work() -> None:
-        with pytest.raises(TimeUp), alarm(3600, Bell()):
+        with pytest.raises(TimeUp), alarm(3600, AlarmState()):
             ring()
 
     called_by("importlib", work)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.comparison.learning_curves import crossover_of
+from mercer.comparison.learning_curves import find_crossover
 
 SIZES = np.array([10, 100, 1000])
 
@@ -32,7 +32,7 @@ def column(*values: float) -> np.ndarray:
     ],
 )
 def test_known_crossings(first: tuple[float, ...], second: tuple[float, ...], size: float, words: str) -> None:
-    found = crossover_of(SIZES, column(*first), column(*second))
+    found = find_crossover(SIZES, column(*first), column(*second))
     assert found.size == pytest.approx(size)
     assert str(found) == words
     assert found.found == (10 < size < math.inf)
@@ -40,11 +40,11 @@ def test_known_crossings(first: tuple[float, ...], second: tuple[float, ...], si
 
 def test_sizes_at_which_a_model_failed_are_not_among_those_compared() -> None:
     """Ahead wherever both were fitted is no crossing, and nothing is said of sizes that nobody reached."""
-    ahead = crossover_of(SIZES, column(math.nan, 0.4, 0.4), column(0.5, 0.3, 0.1))
+    ahead = find_crossover(SIZES, column(math.nan, 0.4, 0.4), column(0.5, 0.3, 0.1))
     assert str(ahead) == "before 100"
     assert not ahead.found
-    assert str(crossover_of(SIZES, column(0.2, 0.2, math.nan), column(0.3, 0.3, 0.1))) == "none up to 100"
-    assert crossover_of(SIZES, column(*[math.nan] * 3), column(0.3, 0.3, 0.1)).size == math.inf
+    assert str(find_crossover(SIZES, column(0.2, 0.2, math.nan), column(0.3, 0.3, 0.1))) == "none up to 100"
+    assert find_crossover(SIZES, column(*[math.nan] * 3), column(0.3, 0.3, 0.1)).size == math.inf
 
 
 @pytest.mark.parametrize(
@@ -57,24 +57,24 @@ def test_sizes_at_which_a_model_failed_are_not_among_those_compared() -> None:
     ],
 )
 def test_an_infinite_loss_is_one(first: tuple[float, ...], second: tuple[float, ...], size: float) -> None:
-    assert crossover_of(SIZES, column(*first), column(*second)).size == pytest.approx(size)
+    assert find_crossover(SIZES, column(*first), column(*second)).size == pytest.approx(size)
 
 
 def test_repeats_that_agree_leave_no_doubt() -> None:
     first, second = np.full((3, 2), 0.2), np.repeat(column(0.3, 0.1, 0.1), 2, axis=1)
-    assert str(crossover_of(SIZES, first, second)) == "32 (32 to 32)"
+    assert str(find_crossover(SIZES, first, second)) == "32 (32 to 32)"
 
 
 def test_intervals_reach_as_far_as_the_repeats_disagree() -> None:
     first = np.full((3, 4), 0.2)
     second = np.array([[0.3, 0.3, 0.3, 0.3], [0.1, 0.25, 0.1, 0.25], [0.1, 0.1, 0.1, 0.25]])
-    found = crossover_of(SIZES, first, second)
+    found = find_crossover(SIZES, first, second)
     assert found.low < found.size < found.high
 
 
 def test_a_pair_that_never_crosses_in_some_repeats_has_no_upper_end() -> None:
     first, second = np.full((3, 2), 0.2), np.array([[0.3, 0.3], [0.3, 0.3], [0.0, 0.3]])
-    found = crossover_of(SIZES, first, second)
+    found = find_crossover(SIZES, first, second)
     assert found.high == math.inf
     assert str(found).endswith("none up to 1,000)")
 
@@ -84,12 +84,12 @@ def test_differences_that_cancel_are_a_tie_in_spite_of_rounding() -> None:
     first = np.array([[0.2, 0.2, 0.2], [0.2, 0.2, 0.2], [1 - 0.7, 1 - 0.9, 1 - 0.8]])
     second = np.array([[0.3, 0.3, 0.3], [0.1, 0.1, 0.1], [1 - 0.8, 1 - 0.8, 1 - 0.8]])
     assert (first - second)[2].sum() > 0  # by 1e-17 or so
-    assert crossover_of(SIZES, first, second).size == math.inf
+    assert find_crossover(SIZES, first, second).size == math.inf
 
 
 # half of the smallest number above 0 is 0, in whatever unit
 @given(st.lists(st.floats(-1, 1, allow_subnormal=False), min_size=3, max_size=3), st.floats(0.1, 10))
 def test_units_of_the_loss_do_not_matter(ahead: list[float], unit: float) -> None:
     zero = np.zeros((3, 1))
-    plain, scaled = (crossover_of(SIZES, scale * column(*ahead), zero) for scale in (1.0, unit))
+    plain, scaled = (find_crossover(SIZES, scale * column(*ahead), zero) for scale in (1.0, unit))
     assert plain.size == pytest.approx(scaled.size) or plain.size == scaled.size

@@ -15,8 +15,8 @@ from mercer import GaussianNB, LogisticRegression
 from mercer._errors import DataError
 from mercer.base import Question, kernel_choice
 from mercer.comparison import compare
-from mercer.comparison._entrants import by_expected_cost, entrants_for
-from mercer.comparison.learning_curves import by_name
+from mercer.comparison._entrants import select_suitable, sort_by_cost
+from mercer.comparison.learning_curves import name_by_class
 from mercer.data import Table
 from mercer.linear_model._linear_threshold import RULE_ROWS
 
@@ -114,7 +114,7 @@ def test_every_model_for_numbers_and_counts_can_be_fitted(X: Any, task: str) -> 
 
 
 def test_who_stays_out_is_told_why() -> None:
-    note, _ = entrants_for(Table.of(NUMBERS), Question()).notes
+    note, _ = select_suitable(Table.of(NUMBERS), Question()).notes
     assert note == "Left out: BernoulliNB (needs columns of 0 and 1), MultinomialNB (needs counts)."
 
 
@@ -149,8 +149,8 @@ def test_a_target_among_the_columns_is_noted() -> None:
 
 
 def test_who_compares_each_row_with_all_others_stays_out_of_many_rows() -> None:
-    assert "KernelBayes" not in entrants_for(Table.of(np.tile(NUMBERS, (300, 1))), Question()).notes[0]
-    note = entrants_for(Table.of(np.tile(NUMBERS, (400, 1))), Question()).notes[0]
+    assert "KernelBayes" not in select_suitable(Table.of(np.tile(NUMBERS, (300, 1))), Question()).notes[0]
+    note = select_suitable(Table.of(np.tile(NUMBERS, (400, 1))), Question()).notes[0]
     assert "KernelBayes (needs at most 20,000 rows)" in note
 
 
@@ -158,69 +158,72 @@ def test_more_classes_are_more_units_of_a_learning_rule() -> None:
     table = Table.of(np.tile(NUMBERS, (50, 1)))
     most = RULE_ROWS["perceptron"]
     assert most / 2 < table.n_rows <= most
-    told = " ".join(entrants_for(table, Question(outputs=4)).notes)
+    told = " ".join(select_suitable(table, Question(outputs=4)).notes)
     assert f"LinearThreshold('perceptron') (needs at most {most // 2:,} rows)" in told
-    assert "LinearThreshold" not in " ".join(entrants_for(table, Question()).notes)
+    assert "LinearThreshold" not in " ".join(select_suitable(table, Question()).notes)
 
 
 def test_two_whole_numbers_are_levels_to_naive_bayes() -> None:
     """A normal distribution of 0 and 1 is sure of what it has not seen."""
     frame = pd.DataFrame({"n": NUMBERS[:, 0], "smoker": np.arange(60) % 2, "sex": 1 + np.arange(60) // 30})
-    (bayes,) = (each.model for each in entrants_for(Table.of(frame), Question()).entrants if each.name == "NaiveBayes")
+    (bayes,) = (
+        each.model for each in select_suitable(Table.of(frame), Question()).entrants if each.name == "NaiveBayes"
+    )
     assert [part.family.name for part in bayes.fit(frame, Y).parts_] == ["gaussian", "categorical", "categorical"]
 
 
 def test_gaps_in_a_sparse_matrix_are_not_filled() -> None:
-    (note,) = entrants_for(Table.of(sparse.csr_array(with_gaps(NUMBERS))), Question()).notes
+    (note,) = select_suitable(Table.of(sparse.csr_array(with_gaps(NUMBERS))), Question()).notes
     assert "LogisticRegressionCV (needs complete columns)" in note
 
 
 def test_whose_gaps_were_filled_is_told() -> None:
-    filled = entrants_for(Table.of(with_gaps(NUMBERS)), Question()).notes[0]
+    filled = select_suitable(Table.of(with_gaps(NUMBERS)), Question()).notes[0]
     rules = "LinearThreshold('perceptron'), LinearThreshold('lms')"
     machines = f"SVC, {LOGISTIC.format(0.33)}"
     windows = "LogisticRegressionCV of products, KernelBayes"
     assert filled.endswith(f"for LogisticRegressionCV, {rules}, {windows}, {machines}.")
-    filled = entrants_for(Table.of(pd.DataFrame({"colour": ["red", None]})), Question()).notes[0]
+    filled = select_suitable(Table.of(pd.DataFrame({"colour": ["red", None]})), Question()).notes[0]
     assert filled.endswith(f"for LogisticRegressionCV, {rules}, SVC, {LOGISTIC.format(1.0)}.")
     assert not any(
-        "filled" in note for note in entrants_for(Table.of(pd.DataFrame({"colour": ["red", "blue"]})), Question()).notes
+        "filled" in note
+        for note in select_suitable(Table.of(pd.DataFrame({"colour": ["red", "blue"]})), Question()).notes
     )
 
 
 def test_what_is_chosen_inside_each_training_set_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_choice, "MOST_TO_SEARCH_PRICE", 1500)
-    told = entrants_for(Table.of(NUMBERS), Question()).notes[-1]
+    told = select_suitable(Table.of(NUMBERS), Question()).notes[-1]
     assert "without the held-out rows" in told
     assert "C of LogisticRegressionCV, shrinkage of GaussianDiscriminant" in told
     assert f"C of SVC, C of {LOGISTIC.format(0.33)}" in told
-    told = entrants_for(Table.of(NUMBERS), Question("regression")).notes[-1]
+    told = select_suitable(Table.of(NUMBERS), Question("regression")).notes[-1]
     assert "alpha of Ridge(alpha='loo'), alpha of LassoCV" in told
 
 
 def test_a_rare_class_leaves_nothing_to_choose_by() -> None:
-    names = [entrant.name for entrant in entrants_for(Table.of(NUMBERS), Question(rarest=2)).entrants]
+    names = [entrant.name for entrant in select_suitable(Table.of(NUMBERS), Question(rarest=2)).entrants]
     assert "LogisticRegression" in names
     assert "LogisticRegressionCV" not in names
 
 
 def test_smooth_means_and_lines_for_few_columns() -> None:
-    names = [entrant.name for entrant in entrants_for(Table.of(NUMBERS[:, :2]), Question("regression")).entrants]
+    names = [entrant.name for entrant in select_suitable(Table.of(NUMBERS[:, :2]), Question("regression")).entrants]
     assert {"NadarayaWatson", "LocalLinear"} <= set(names)
     assert "LocalLinear" not in [
-        entrant.name for entrant in entrants_for(Table.of(NUMBERS), Question("regression")).entrants
+        entrant.name for entrant in select_suitable(Table.of(NUMBERS), Question("regression")).entrants
     ]
 
 
 def test_partners() -> None:
-    partners = {entrant.name: entrant.partner for entrant in entrants_for(Table.of(NUMBERS), Question()).entrants}
+    partners = {entrant.name: entrant.partner for entrant in select_suitable(Table.of(NUMBERS), Question()).entrants}
     assert partners["NaiveBayes"] == "LogisticRegressionCV"
     assert partners["GaussianDiscriminant(covariance='shared full')"] == "LogisticRegressionCV"
     assert partners["LogisticRegressionCV"] == "NaiveBayes"
     assert partners["GaussianDiscriminant"] == "LogisticRegressionCV of products"
     assert partners["LogisticRegressionCV of products"] == "GaussianDiscriminant"
     assert partners["SVC"] is partners["DummyClassifier"] is None
-    text = entrants_for(Table.of(pd.DataFrame({"c": MESSAGES})), Question()).entrants
+    text = select_suitable(Table.of(pd.DataFrame({"c": MESSAGES})), Question()).entrants
     assert {each.name: each.partner for each in text}["MultinomialNB"] == "LogisticRegressionCV"
 
 
@@ -249,7 +252,7 @@ def test_names_that_are_numbers_are_names() -> None:
 
 def test_names_that_are_written_alike_are_refused() -> None:
     alike: Any = {1: GaussianNB(), "1": LogisticRegression()}
-    for asked in (lambda: compare(NUMBERS, Y, models=alike, cv=3), lambda: by_name(alike)):
+    for asked in (lambda: compare(NUMBERS, Y, models=alike, cv=3), lambda: name_by_class(alike)):
         with pytest.raises(DataError, match="Two models have the same name, as it is written: 1, '1'"):
             asked()
 
@@ -263,21 +266,23 @@ def test_nobody_to_compare_is_an_error() -> None:
 def test_who_sees_less_than_all_columns_is_told() -> None:
     frame = pd.DataFrame({"n": NUMBERS[:, 0], "day": DAYS, "mail": MESSAGES})
     told = "NaiveBayes is not shown 'day', 'mail'; MultinomialNB is shown text alone."
-    assert told in entrants_for(Table.of(frame, dates=True), Question()).notes
-    assert "MultinomialNB is shown text alone." in entrants_for(Table.of(frame[["mail"]], dates=True), Question()).notes
+    assert told in select_suitable(Table.of(frame, dates=True), Question()).notes
+    assert (
+        "MultinomialNB is shown text alone." in select_suitable(Table.of(frame[["mail"]], dates=True), Question()).notes
+    )
     for seen, question in ((frame[["n"]], Question()), (frame, Question("regression"))):
-        assert not any("shown" in note for note in entrants_for(Table.of(seen, dates=True), question).notes)
+        assert not any("shown" in note for note in select_suitable(Table.of(seen, dates=True), question).notes)
 
 
 def test_cheap_models_come_first() -> None:
-    found = by_expected_cost(entrants_for(Table.of(NUMBERS), Question()).entrants)
+    found = sort_by_cost(select_suitable(Table.of(NUMBERS), Question()).entrants)
     kinds = [entrant.kind for entrant in found]
     assert kinds == sorted(kinds, key=("baseline", "generative", "discriminative", "direct", "density", "kernel").index)
 
 
 def test_wide_tables_have_variances_instead_of_full_covariances() -> None:
     rng = np.random.default_rng(0)
-    invited = entrants_for(Table.of(rng.normal(size=(30, 301))), Question())
+    invited = select_suitable(Table.of(rng.normal(size=(30, 301))), Question())
     names = [entrant.name for entrant in invited.entrants]
     assert [name for name in names if "GaussianDiscriminant" in name] == [
         "GaussianDiscriminant(covariance='shared diagonal')"

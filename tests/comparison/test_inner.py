@@ -14,8 +14,8 @@ from mercer import SVC, compare, load, save
 from mercer._errors import DataError
 from mercer.application.task import task_for
 from mercer.base import Question
-from mercer.comparison._entrants import entrants_for
-from mercer.comparison._inner import INNER_FOLDS, InnerFolds, Tuned
+from mercer.comparison._entrants import select_suitable
+from mercer.comparison._inner_search import INNER_FOLDS, InnerFolds, Tuned
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.pairs import innermost
 from mercer.data import Table
@@ -97,7 +97,7 @@ def test_a_note_says_how_it_is_chosen() -> None:
     """Nothing is chosen by leaving out each row in turn, where its like would be left in."""
     X, y = np.random.default_rng(0).normal(size=(200, 1)), np.arange(200.0)
     folds = InnerFolds(task_for(y, 200, "regression"), groups=CASES)
-    invitation = entrants_for(Table.of(X), Question("regression", inner=folds.splitter))
+    invitation = select_suitable(Table.of(X), Question("regression", inner=folds.splitter))
     how = "Chosen within each training set by folds of whole groups, without the held-out rows"
     told = "alpha of Ridge, alpha of LassoCV, bandwidth of NadarayaWatson, bandwidth of LocalLinear, C of SVR"
     assert f"{how}: {told}, " in invitation.notes[-1]

@@ -11,8 +11,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRe
 from sklearn.naive_bayes import GaussianNB
 
 from mercer.comparison import Comparison, compare
-from mercer.comparison._judging import score_difference
-from mercer.comparison._paired import LEVEL, difference_of, overlap_of
+from mercer.comparison._paired import SIGNIFICANCE_LEVEL, difference_of, overlap_of
+from mercer.comparison._score_tests import score_difference
 
 MODELS: dict[str, dict[str, Any]] = {
     "regression": {"ols": LinearRegression(), "ridge": RidgeCV(np.logspace(-2, 4, 13)), "guess": DummyRegressor()},
@@ -47,7 +47,7 @@ def beaten(found: Comparison) -> tuple[bool, bool]:
     judged = [score_difference(entry, guess, metric, overlap) for entry in models]
     gains = [metric.gain(entry.scores[metric.name]) for entry in (*models, guess)]
     splits = [difference_of(gain, gains[-1], overlap) for gain in gains[:-1]]
-    return tuple(any(each.mean > 0 and each.p < LEVEL for each in tests) for tests in (judged, splits))  # type: ignore[return-value]
+    return tuple(any(each.mean > 0 and each.p < SIGNIFICANCE_LEVEL for each in tests) for tests in (judged, splits))  # type: ignore[return-value]
 
 
 @pytest.mark.slow

@@ -10,9 +10,9 @@ import pytest
 from sklearn.datasets import make_circles
 
 from mercer.base import Question, kernel_choice
-from mercer.comparison import compare
-from mercer.comparison._entrants import entrants_for
 from mercer.base.pipelines import unprepared
+from mercer.comparison import compare
+from mercer.comparison._entrants import select_suitable
 from mercer.data import Table
 
 pytestmark = pytest.mark.usefixtures("untuned_machines")
@@ -22,12 +22,12 @@ LOGISTIC = "kernelize(LogisticRegression(C=10), RBF(gamma=0.5))"
 
 
 def names(table: Any, task: str = "classification", outputs: int = 1) -> list[str]:
-    return [entrant.name for entrant in entrants_for(Table.of(table), Question(task, outputs)).entrants]
+    return [entrant.name for entrant in select_suitable(Table.of(table), Question(task, outputs)).entrants]
 
 
 def machines(table: Any) -> list[Any]:
     """Kernel machines for classes, without what prepares their rows."""
-    entrants = entrants_for(Table.of(table), Question()).entrants
+    entrants = select_suitable(Table.of(table), Question()).entrants
     return [unprepared(entrant.model) for entrant in entrants if entrant.kind == "kernel"]
 
 
@@ -69,14 +69,14 @@ def test_too_many_rows_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_choice, "MOST_ROWS_OF_FACTORS", 60)
     assert "SVC" not in names(X)
     assert LOGISTIC in names(X)
-    assert "SVC (needs at most 59 rows)" in entrants_for(Table.of(X), Question()).notes[0]
+    assert "SVC (needs at most 59 rows)" in select_suitable(Table.of(X), Question()).notes[0]
 
 
 def test_more_classes_are_more_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_choice, "MOST_ROWS_OF_FACTORS", 100)
     assert LOGISTIC in names(X, outputs=4)
     assert LOGISTIC not in names(X, outputs=5)
-    told = " ".join(entrants_for(Table.of(X), Question(outputs=8)).notes)
+    told = " ".join(select_suitable(Table.of(X), Question(outputs=8)).notes)
     assert f"{LOGISTIC} (needs at most 50 rows)" in told
 
 

@@ -24,8 +24,8 @@ from mercer import (
     kernelize,
     kernels,
 )
-from mercer.comparison._inner import Tuned
-from mercer.comparison.pairs import kind_of, partners_of
+from mercer.comparison._inner_search import Tuned
+from mercer.comparison.pairs import find_partners, kind_of
 
 
 @pytest.mark.parametrize(
@@ -52,12 +52,12 @@ def test_kinds(model: Any, kind: str) -> None:
 def test_each_has_the_counterpart_with_the_same_boundary() -> None:
     squares = make_pipeline(PolynomialFeatures(), LogisticRegression())
     models = [NaiveBayes(), GaussianDiscriminant("shared full"), GaussianDiscriminant(), LogisticRegression(), squares]
-    assert partners_of(models) == [3, 3, 4, 0, 2]
-    assert partners_of([GaussianDiscriminant(), LogisticRegression()]) == [1, 0]
-    assert partners_of([NaiveBayes(), SVC()]) == [None, None]
+    assert find_partners(models) == [3, 3, 4, 0, 2]
+    assert find_partners([GaussianDiscriminant(), LogisticRegression()]) == [1, 0]
+    assert find_partners([NaiveBayes(), SVC()]) == [None, None]
     windows = [KernelBayes(), kernelize(LogisticRegression(), kernels.RBF()), LogisticRegression()]
-    assert partners_of(windows) == [1, 0, None]
+    assert find_partners(windows) == [1, 0, None]
 
 
 def test_models_of_scikit_learn_have_counterparts_too() -> None:
-    assert partners_of([sklearn.naive_bayes.GaussianNB(), LogisticRegression()]) == [1, 0]
+    assert find_partners([sklearn.naive_bayes.GaussianNB(), LogisticRegression()]) == [1, 0]

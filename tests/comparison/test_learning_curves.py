@@ -46,9 +46,9 @@ def test_shapes_and_ranges(curves: Any) -> None:
 
 
 def test_the_last_error_is_that_of_a_model_fitted_by_hand(curves: Any) -> None:
-    from mercer.comparison.learning_curves import deal
+    from mercer.comparison.learning_curves import hold_out_rows
 
-    order, test = deal(Y, 1 / 3, np.random.default_rng(0))
+    order, test = hold_out_rows(Y, 1 / 3, np.random.default_rng(0))
     rows = order[:90]
     for position, model in enumerate((GaussianNB(), counterpart(GaussianNB()))):
         by_hand = 1 - model.fit(X[rows], LABELS[rows]).score(X[test], LABELS[test])

@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from mercer import KernelRidge
 from mercer._errors import DataError, FitInterrupted
 from mercer.comparison import compare, time_limit
-from mercer.comparison.time_limit import Budget, OutOfTime, estimated_seconds
+from mercer.comparison.time_limit import Budget, OutOfTime, estimate_seconds
 
 X, Y = load_iris(return_X_y=True)
 timers = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer that rings")
@@ -131,11 +131,11 @@ def test_a_fit_that_is_known_to_be_long_is_not_begun() -> None:
     from mercer.data import Table
 
     X = np.zeros((20_000, 3))
-    seconds = estimated_seconds(KernelRidge(kernel="rbf"), X)
+    seconds = estimate_seconds(KernelRidge(kernel="rbf"), X)
     assert seconds > 0
     with pytest.raises(OutOfTime, match="not begun: its 1 fits would take about"):
         Budget(seconds / 100).check_cost(KernelRidge(kernel="rbf"), Table.of(X), [(np.arange(20_000), np.arange(2))])
-    assert estimated_seconds(object(), X) == 0.0
+    assert estimate_seconds(object(), X) == 0.0
 
 
 def test_patience_counts_work_and_not_waiting() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from mercer.application.task import task_for
 from mercer.base import ModelKind
-from mercer.comparison._cross_validation import ranked
+from mercer.comparison._cross_validation import rank_entries
 from mercer.comparison._entry import Entry
 from mercer.data import Table
 
@@ -30,7 +30,7 @@ def entry(
 
 
 def order(*entries: Entry, task: Any = CLASSES) -> list[str]:
-    found, _ = ranked(entries, task, 0.0)
+    found, _ = rank_entries(entries, task, 0.0)
     return [each.name for each in found]
 
 
@@ -70,7 +70,7 @@ def test_an_infinite_loss_is_the_worst_but_a_loss() -> None:
 
 
 def test_nobody() -> None:
-    assert ranked([], CLASSES, 0.0) == ((), [])
+    assert rank_entries([], CLASSES, 0.0) == ((), [])
 
 
 GUESS = entry("guess", "baseline", log_loss=0.69, accuracy=0.5)
@@ -80,7 +80,7 @@ BOLD = entry("bold", log_loss=np.array([0.9, 1.0, 1.1, 0.9, 1.0]), accuracy=np.a
 
 def test_guessing_does_not_come_before_a_model_that_decides_better_beyond_chance() -> None:
     worse = entry("worse", log_loss=0.8, accuracy=0.4)
-    found, notes = ranked([worse, BOLD, GUESS], CLASSES, 0.0)
+    found, notes = rank_entries([worse, BOLD, GUESS], CLASSES, 0.0)
     assert [each.name for each in found] == ["bold", "guess", "worse"]
     (note,) = notes
     assert note.startswith("bold comes before guess although its log loss is higher")
@@ -96,17 +96,17 @@ def test_guessing_does_not_come_before_a_model_that_decides_better_beyond_chance
     ],
 )
 def test_guessing_stays_first_where_nothing_is_learnt(other: Entry) -> None:
-    found, notes = ranked([other, GUESS], CLASSES, 0.0)
+    found, notes = rank_entries([other, GUESS], CLASSES, 0.0)
     assert found[0] is GUESS
     assert not any("comes before" in note for note in notes)
 
 
 def test_models_without_a_finite_measure_are_named_with_the_reason() -> None:
     decides = entry("decides", accuracy=0.9)
-    _, notes = ranked([decides, GUESS], CLASSES, 0.0)
+    _, notes = rank_entries([decides, GUESS], CLASSES, 0.0)
     assert notes == ["decides has no probabilities and therefore no log loss, and comes after the others."]
     far = entry("far", task=NUMBERS, rmse=np.array([1.0, np.inf, 1.0, 1.0, np.inf]))
-    found, notes = ranked([far, entry("near", task=NUMBERS, rmse=1.0)], NUMBERS, 0.0)
+    found, notes = rank_entries([far, entry("near", task=NUMBERS, rmse=1.0)], NUMBERS, 0.0)
     assert [each.name for each in found] == ["near", "far"]
     assert notes == ["far: its RMSE is infinite in folds 2 and 5; it is not recommended."]
 
@@ -114,20 +114,20 @@ def test_models_without_a_finite_measure_are_named_with_the_reason() -> None:
 def test_the_more_models_try_their_luck_the_surer_one_has_to_be() -> None:
     """p = 0.02 alone; of eight such, Holm asks for less than 0.05 / 8."""
     scores = 0.5 + np.array([0.02, 0.09, 0.03, 0.12, 0.04])
-    alone, _ = ranked([entry("one", log_loss=0.9, accuracy=scores), GUESS], CLASSES, 0.0)
+    alone, _ = rank_entries([entry("one", log_loss=0.9, accuracy=scores), GUESS], CLASSES, 0.0)
     assert alone[0].name == "one"
     many = [entry(f"m{k}", log_loss=0.9, accuracy=scores) for k in range(8)]
-    assert ranked([*many, GUESS], CLASSES, 0.0)[0][0] is GUESS
+    assert rank_entries([*many, GUESS], CLASSES, 0.0)[0][0] is GUESS
 
 
 def test_splits_that_share_rows_prove_less() -> None:
     scores = 0.5 + np.array([0.02, 0.09, 0.03, 0.12, 0.04])
-    found, _ = ranked([entry("one", log_loss=0.9, accuracy=scores), GUESS], CLASSES, 4.0)
+    found, _ = rank_entries([entry("one", log_loss=0.9, accuracy=scores), GUESS], CLASSES, 4.0)
     assert found[0] is GUESS
 
 
 def test_of_numbers_the_baseline_may_be_first() -> None:
     mean = entry("mean", "baseline", task=NUMBERS, rmse=1.0)
-    found, notes = ranked([entry("model", task=NUMBERS, rmse=2.0), mean], NUMBERS, 0.0)
+    found, notes = rank_entries([entry("model", task=NUMBERS, rmse=2.0), mean], NUMBERS, 0.0)
     assert found[0] is mean
     assert notes == []

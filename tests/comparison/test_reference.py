@@ -11,8 +11,8 @@ import pytest
 from mercer.application.task import task_for
 from mercer.base import Question
 from mercer.comparison import compare
-from mercer.comparison._entrants import by_expected_cost, entrants_for
-from mercer.comparison._reference import reference_for
+from mercer.comparison._entrants import select_suitable, sort_by_cost
+from mercer.comparison._reference import make_reference
 from mercer.data import Table
 
 RNG = np.random.default_rng(0)
@@ -56,23 +56,23 @@ def test_models_that_are_named_are_compared_without_it_unless_asked() -> None:
 )
 def test_its_loss_suits_the_task(y: Any, task: str, loss: str) -> None:
     table = Table.of(X, dates=True)
-    found = reference_for(table, task_for(y, N, task))
+    found = make_reference(table, task_for(y, N, task))
     assert found is not None
     assert found.model[-1].loss == loss
 
 
 def test_many_classes_have_fewer_rounds() -> None:
     table = Table.of(X, dates=True)
-    few, many = (reference_for(table, task_for(np.arange(N) % k, N, "classification")) for k in (3, 40))
+    few, many = (make_reference(table, task_for(np.arange(N) % k, N, "classification")) for k in (3, 40))
     assert few is not None
     assert many is not None
     assert few.model[-1].max_iter == 100
     assert many.model[-1].max_iter == 12
-    assert reference_for(table, task_for(np.arange(N) % 60, N, "classification")) is None
+    assert make_reference(table, task_for(np.arange(N) % 60, N, "classification")) is None
 
 
 def test_levels_that_were_not_in_the_fit_are_missing() -> None:
-    found = reference_for(Table.of(X, dates=True), task_for(CLASSES, N))
+    found = make_reference(Table.of(X, dates=True), task_for(CLASSES, N))
     assert found is not None
     model = found.model.fit(X, CLASSES)
     new = X.head(3).assign(colour=["red", "violet", None])
@@ -85,7 +85,7 @@ def test_its_trees_split_small_tables() -> None:
     """With 20 rows in each leaf, as usual, 30 rows would all have the same prediction."""
     small = pd.DataFrame({"x": RNG.normal(size=30)})
     y = np.where(small["x"] > 0, 10.0, -10.0) + RNG.normal(size=30)
-    found = reference_for(Table.of(small), task_for(y, 30, "regression"))
+    found = make_reference(Table.of(small), task_for(y, 30, "regression"))
     assert found is not None
     assert np.abs(found.model.fit(small, y).predict(small) - y).mean() < 3
 
@@ -98,7 +98,7 @@ def test_of_too_many_numbers_those_with_the_highest_F_are_used_and_the_label_say
     wide.iloc[3, 5], wide["still"] = np.nan, 1.0
     wide["colour"] = rng.choice(["red", "green", "blue"], 60)
     for target, task, name in ((y.astype(str), "classification", "Classifier"), (y * 1.5, "regression", "Regressor")):
-        found = reference_for(Table.of(wide), task_for(target, 60, task))
+        found = make_reference(Table.of(wide), task_for(target, 60, task))
         assert found is not None
         assert found.name == f"HistGradientBoosting{name} on the 500 columns of highest F"
         model = found.model.fit(wide, target)
@@ -114,7 +114,7 @@ def test_the_reference_is_second_on_tables_of_more_columns_than_rows(columns: in
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, columns)), np.arange(60) % 2
     table = Table.of(X)
-    reference = reference_for(table, task_for(y, 60, "classification"))
+    reference = make_reference(table, task_for(y, 60, "classification"))
     assert reference is not None
-    others = [each for each in entrants_for(table, Question()).entrants if each.kind in ("baseline", "generative")]
-    assert by_expected_cost([*others, reference])[place] is reference
+    others = [each for each in select_suitable(table, Question()).entrants if each.kind in ("baseline", "generative")]
+    assert sort_by_cost([*others, reference])[place] is reference

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from mercer import LogisticRegression, TableFeatures
 from mercer.application.task import task_for
-from mercer.comparison._cross_validation import tried
+from mercer.comparison._cross_validation import run_trial
 from mercer.comparison._entrants import Entrant
 from mercer.comparison._shared_features import SharedFeatures
 from mercer.data import Table
@@ -58,7 +58,7 @@ MODELS = [pipeline(LogisticRegression()), pipeline(ScikitLogistic()), pipeline(L
 def scores(models: list[Any], shared: SharedFeatures | None, splits: Any = SPLITS) -> list[dict[str, float]]:
     table, task = Table.of(FRAME), task_for(Y, N, "classification")
     entrants = [Entrant(str(k), model, table, "discriminative") for k, model in enumerate(models)]
-    return [tried(entrant, task, split, None, shared).scores for entrant in entrants for split in splits]
+    return [run_trial(entrant, task, split, None, shared).scores for entrant in entrants for split in splits]
 
 
 def test_scores_are_those_without_shared_features() -> None:
@@ -74,7 +74,7 @@ def test_features_are_fitted_once_for_each_split_to_its_training_rows() -> None:
 def test_the_models_have_their_features_in_front() -> None:
     table, task, shared = Table.of(FRAME), task_for(Y, N, "classification"), SharedFeatures(2)
     for model in MODELS:
-        trial = tried(Entrant("a", model, table, "discriminative"), task, SPLITS[0], None, shared)
+        trial = run_trial(Entrant("a", model, table, "discriminative"), task, SPLITS[0], None, shared)
         rows = FRAME.iloc[SPLITS[0][1]]
         expected = model.fit(FRAME.iloc[SPLITS[0][0]], Y[SPLITS[0][0]]).predict_log_proba(rows)
         np.testing.assert_allclose(trial.model.predict_log_proba(rows), expected, rtol=1e-6, atol=1e-9)
@@ -117,7 +117,7 @@ def test_warnings_are_given_to_every_model() -> None:
     table, task, shared = Table.of(leaking), task_for(Y, N, "classification"), SharedFeatures(2)
     for model in MODELS:
         with pytest.warns(UserWarning, match="answer"):
-            tried(Entrant("a", model, table, "discriminative"), task, SPLITS[0], None, shared)
+            run_trial(Entrant("a", model, table, "discriminative"), task, SPLITS[0], None, shared)
     assert CountedFeatures.fits == [40]
 
 

@@ -15,7 +15,7 @@ from mercer import (
     LogisticRegression,
     QuadraticDiscriminantAnalysis,
 )
-from mercer.comparison._entry import Simplicity, simplicity_of
+from mercer.comparison._entry import Simplicity, assess_simplicity
 from mercer.export import to_python
 
 RNG = np.random.default_rng(0)
@@ -26,36 +26,36 @@ Y = np.where(X[:, 0] + RNG.normal(size=40) > 0, "yes", "no")
 def test_products_of_columns_are_not_a_sum_over_columns() -> None:
     plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)
     products = make_pipeline(PolynomialFeatures(2, include_bias=False), LogisticRegression()).fit(X, Y)
-    assert simplicity_of(plain, X[:1]) == Simplicity(additive=True, obstacle=None)
-    assert not simplicity_of(products, X[:1]).additive
+    assert assess_simplicity(plain, X[:1]) == Simplicity(additive=True, obstacle=None)
+    assert not assess_simplicity(products, X[:1]).additive
 
 
 def test_a_long_export_is_less_simple_and_no_obstacle() -> None:
     model = LogisticRegression().fit(X, Y)
-    found = simplicity_of(model, X[:1], most_terms=5)
+    found = assess_simplicity(model, X[:1], most_terms=5)
     assert found == Simplicity(True, None, "Its export is long: 6 terms, one for each feature and class.")
     assert "math" in to_python(model)
-    assert simplicity_of(model, X[:1], most_terms=6).long_export is None
+    assert assess_simplicity(model, X[:1], most_terms=6).long_export is None
 
 
 def test_products_of_columns_and_rows_of_the_fit_are_counted_as_they_are() -> None:
     quadratic = QuadraticDiscriminantAnalysis().fit(X, Y)
-    long = simplicity_of(quadratic, X[:1], most_terms=11).long_export
+    long = assess_simplicity(quadratic, X[:1], most_terms=11).long_export
     assert long == "Its export is long: 12 terms, one for each product of two columns and class."
-    assert simplicity_of(quadratic, X[:1], most_terms=12).long_export is None
-    long = simplicity_of(SVC().fit(X, Y), X[:1], most_terms=5).long_export
+    assert assess_simplicity(quadratic, X[:1], most_terms=12).long_export is None
+    long = assess_simplicity(SVC().fit(X, Y), X[:1], most_terms=5).long_export
     assert long == "Its export is long: the rows that it compares with have 3 columns."
 
 
 def test_a_kind_that_cannot_be_exported_is_an_obstacle_however_long_it_is() -> None:
-    found = simplicity_of(make_pipeline(StandardScaler(), RandomForestClassifier(3)).fit(X, Y), X[:1], most_terms=5)
+    found = assess_simplicity(make_pipeline(StandardScaler(), RandomForestClassifier(3)).fit(X, Y), X[:1], most_terms=5)
     assert str(found.obstacle).startswith("RandomForestClassifier cannot be exported")
-    found = simplicity_of(make_pipeline(MinMaxScaler(), LogisticRegression()).fit(X, Y), X[:1], most_terms=5)
+    found = assess_simplicity(make_pipeline(MinMaxScaler(), LogisticRegression()).fit(X, Y), X[:1], most_terms=5)
     assert str(found.obstacle).startswith("MinMaxScaler cannot be exported")
 
 
 def test_a_wide_linear_discriminant_of_complete_rows_is_as_simple_as_a_linear_model() -> None:
     wine = load_wine()
     for model in (LinearDiscriminantAnalysis(), GaussianDiscriminant(covariance="shared full")):
-        found = simplicity_of(model.fit(wine.data, wine.target), wine.data[:1])
+        found = assess_simplicity(model.fit(wine.data, wine.target), wine.data[:1])
         assert found == Simplicity(additive=True, obstacle=None)

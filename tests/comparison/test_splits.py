@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from mercer._errors import DataError
 from mercer.application.task import task_for
 from mercer.application.tasks import Task
-from mercer.comparison._splits import deal
+from mercer.comparison._splits import make_splits
 
 LABELS = np.array(["a", "b", "b", "c"] * 15)
 CLASSES = task_for(LABELS, 60)
@@ -24,7 +24,7 @@ NUMBERS = task_for(np.linspace(0, 1, 60), 60)
 def test_the_first_repeat_is_that_of_scikit_learn(task: Task, kind: Any) -> None:
     folds = list(kind(4, shuffle=True, random_state=3).split(task.truth, task.truth))
     for repeats in (1, 3):
-        dealing = deal(task, 4, repeats, 3)
+        dealing = make_splits(task, 4, repeats, 3)
         assert len(dealing.splits) == 4 * repeats
         for (train, test), (wanted_train, wanted_test) in zip(dealing.splits, folds, strict=False):
             np.testing.assert_array_equal(train, wanted_train)
@@ -32,7 +32,7 @@ def test_the_first_repeat_is_that_of_scikit_learn(task: Task, kind: Any) -> None
 
 
 def test_every_repeat_holds_out_every_row_once_and_differs() -> None:
-    splits = deal(CLASSES, 5, 3, 0).splits
+    splits = make_splits(CLASSES, 5, 3, 0).splits
     held = [np.concatenate([test for _, test in splits[5 * r : 5 * r + 5]]) for r in range(3)]
     for rows in held:
         np.testing.assert_array_equal(np.sort(rows), np.arange(60))
@@ -40,7 +40,7 @@ def test_every_repeat_holds_out_every_row_once_and_differs() -> None:
 
 
 def test_the_same_seed_deals_the_same_rows() -> None:
-    first, again, other = (deal(CLASSES, 3, 2, seed).splits for seed in (1, 1, 2))
+    first, again, other = (make_splits(CLASSES, 3, 2, seed).splits for seed in (1, 1, 2))
     assert all(np.array_equal(a, b) for x, y in zip(first, again, strict=True) for a, b in zip(x, y, strict=True))
     assert not all(np.array_equal(x[1], y[1]) for x, y in zip(first, other, strict=True))
 
@@ -49,7 +49,7 @@ def test_the_same_seed_deals_the_same_rows() -> None:
 @given(st.lists(st.integers(0, 7), min_size=60, max_size=60).filter(lambda g: len(set(g)) >= 3), st.booleans())
 def test_groups_never_straddle(groups: list[int], classes: bool) -> None:
     named = np.array([f"g{g}" for g in groups])
-    for train, test in deal(CLASSES if classes else NUMBERS, 3, 2, 0, groups=named).splits:
+    for train, test in make_splits(CLASSES if classes else NUMBERS, 3, 2, 0, groups=named).splits:
         assert not set(named[train]) & set(named[test])
         assert len(train) + len(test) == 60
 
@@ -59,7 +59,7 @@ def test_groups_never_straddle(groups: list[int], classes: bool) -> None:
 def test_forward_splits_never_look_ahead(times: list[int]) -> None:
     moments = np.datetime64("2024-01-01") + np.array(times)
     held: list[int] = []
-    for train, test in deal(NUMBERS, 3, 1, 0, times=moments).splits:
+    for train, test in make_splits(NUMBERS, 3, 1, 0, times=moments).splits:
         assert moments[train].max() < moments[test].min()
         held += test.tolist()
     assert len(held) == len(set(held))
@@ -67,21 +67,21 @@ def test_forward_splits_never_look_ahead(times: list[int]) -> None:
 
 def test_of_the_first_moments_there_is_a_class_to_learn() -> None:
     task = task_for(np.repeat([0, 1], 30), 60)
-    dealing = deal(task, 3, 1, 0, times=np.arange(60))
+    dealing = make_splits(task, 3, 1, 0, times=np.arange(60))
     assert all(len(set(task.truth[train])) == 2 for train, _ in dealing.splits)
     with pytest.raises(DataError, match="something could be learnt"):
-        deal(task_for(np.repeat([0, 1], [59, 1]), 60), 3, 1, 0, times=np.arange(60))
+        make_splits(task_for(np.repeat([0, 1], [59, 1]), 60), 3, 1, 0, times=np.arange(60))
 
 
 def test_what_splits_are_is_told() -> None:
-    assert deal(CLASSES, 5, 1, 0).described == "5 stratified folds"
-    assert deal(NUMBERS, 5, 3, 0).described == "3 × 5 folds"
-    assert "12 groups are kept whole" in deal(NUMBERS, 5, 1, 0, groups=np.arange(60) % 12).notes[0]
-    assert deal(NUMBERS, 5, 1, 0, times=np.arange(60)).described == "5 forward splits"
+    assert make_splits(CLASSES, 5, 1, 0).described == "5 stratified folds"
+    assert make_splits(NUMBERS, 5, 3, 0).described == "3 × 5 folds"
+    assert "12 groups are kept whole" in make_splits(NUMBERS, 5, 1, 0, groups=np.arange(60) % 12).notes[0]
+    assert make_splits(NUMBERS, 5, 1, 0, times=np.arange(60)).described == "5 forward splits"
     rare = task_for(np.where(np.arange(60) < 2, "rare", "common"), 60)
-    assert "Classes with fewer rows than the 5 folds: 'rare' (2 rows)." in deal(rare, 5, 1, 0).notes
+    assert "Classes with fewer rows than the 5 folds: 'rare' (2 rows)." in make_splits(rare, 5, 1, 0).notes
     lone = task_for(np.where(np.arange(60) < 10, "one", LABELS), 60)
-    assert any("lack: " in note for note in deal(lone, 3, 1, 0, groups=np.arange(60) // 10).notes)
+    assert any("lack: " in note for note in make_splits(lone, 3, 1, 0, groups=np.arange(60) // 10).notes)
 
 
 @pytest.mark.parametrize(
@@ -109,16 +109,16 @@ def test_what_splits_are_is_told() -> None:
 )
 def test_what_cannot_be_dealt(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
-        deal(**{"task": CLASSES, "folds": 5, "repeats": 1, "seed": 0, **options})
+        make_splits(**{"task": CLASSES, "folds": 5, "repeats": 1, "seed": 0, **options})
 
 
 def test_a_split_with_one_class_to_learn_from_is_left_out_and_told() -> None:
     task = task_for(np.repeat([0, 1, 0], [40, 10, 10]), 60)
-    dealing = deal(task, 2, 1, 0, groups=np.repeat(["pure", "mixed"], [40, 20]))
+    dealing = make_splits(task, 2, 1, 0, groups=np.repeat(["pure", "mixed"], [40, 20]))
     assert [len(set(task.truth[train])) for train, _ in dealing.splits] == [2]
     assert "1 of 2 splits were left out: their rows to learn from are of one class." in dealing.notes
 
 
 def test_groups_of_any_type() -> None:
     mixed = np.array([1, "a", 2.5] * 20, dtype=object)
-    assert len(deal(NUMBERS, 3, 1, 0, groups=mixed).splits) == 3
+    assert len(make_splits(NUMBERS, 3, 1, 0, groups=mixed).splits) == 3

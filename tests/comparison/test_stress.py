@@ -35,9 +35,9 @@ def result() -> Any:
 
 
 def test_no_damage_is_the_plain_score(result: Any) -> None:
-    from mercer.comparison.learning_curves import deal
+    from mercer.comparison.learning_curves import hold_out_rows
 
-    order, test = deal(Y, 1 / 3, np.random.default_rng(0))
+    order, test = hold_out_rows(Y, 1 / 3, np.random.default_rng(0))
     by_hand = GaussianNB().fit(X[order], LABELS[order]).score(X[test], LABELS[test])
     for damage in ("missing", "noise"):
         assert result.measured[damage][0, 0, 0, 0] == pytest.approx(by_hand, abs=1e-12)

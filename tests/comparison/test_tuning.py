@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 
 from mercer import SVC, GaussianDiscriminant, LogisticRegression, Ridge
 from mercer._errors import SingularCovarianceError
-from mercer.comparison._inner import Tuned
+from mercer.comparison._inner_search import Tuned
 
 X, Y = load_iris(return_X_y=True)
 Y = np.array(["a", "b", "c"])[Y]

@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 from mercer.application.metrics import AMOUNTS, CLASSES, COUNTS, RANKS, Metric, Outcome, Prediction
 from mercer.application.task import task_for
 from mercer.comparison import compare
-from mercer.comparison._splits import deal
+from mercer.comparison._splits import make_splits
 
 RNG = np.random.default_rng(0)
 
@@ -73,9 +73,9 @@ def test_a_loss_is_a_part_of_the_forecast_and_one_of_the_truth_less_their_produc
 def test_groups_and_blocks_of_time_are_units() -> None:
     task = task_for(RNG.normal(size=60), 60)
     groups = np.arange(60) % 12
-    np.testing.assert_array_equal(deal(task, 4, 1, 0, groups=groups).units, groups)
-    np.testing.assert_array_equal(deal(task, 4, 1, 0).units, np.arange(60))
-    forward = deal(task, 4, 1, 0, times=np.repeat(np.arange(20), 3))
+    np.testing.assert_array_equal(make_splits(task, 4, 1, 0, groups=groups).units, groups)
+    np.testing.assert_array_equal(make_splits(task, 4, 1, 0).units, np.arange(60))
+    forward = make_splits(task, 4, 1, 0, times=np.repeat(np.arange(20), 3))
     for _, test in forward.splits:
         assert len({*forward.units[test]}) <= 6
     blocks = [{*forward.units[test]} for _, test in forward.splits]

@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from mercer import LinearRegression, Ridge
 from mercer.comparison import Comparison, Entry, compare
-from mercer.comparison._verdict import within_chance
+from mercer.comparison._verdict import find_within_chance
 from mercer.comparison._view import View
 
 X, Y = load_iris(return_X_y=True)
@@ -80,10 +80,10 @@ def test_a_model_within_chance_has_to_keep_most_of_the_gain(five: Comparison) ->
     erratic = reached(five, "erratic", [0.20, 9.0, 0.25])
     worse = reached(five, "worse", [0.40, 0.50, 0.4501])
     found = replace(five, entries=(best, near, far, worse, erratic, guess))
-    assert [entry.name for entry in within_chance(found)] == ["best", "near"]
+    assert [entry.name for entry in find_within_chance(found)] == ["best", "near"]
     assert found.verdict().best is near
     without = replace(five, entries=(best, near, far, worse, erratic))  # nothing to measure the gain by
-    assert [entry.name for entry in within_chance(without)] == ["best", "near", "far"]
+    assert [entry.name for entry in find_within_chance(without)] == ["best", "near", "far"]
 
 
 def test_a_runner_up_is_named(five: Comparison) -> None:

@@ -9,9 +9,9 @@ import pytest
 from sklearn.datasets import load_iris
 
 from mercer import SVC, GaussianNB, LinearDiscriminantAnalysis, compare
-from mercer.comparison._view import View, certified, some_rows
+from mercer.comparison._view import View, find_certified, sample_rows
 from mercer.comparison.comparison import Comparison
-from mercer.comparison.sections.useful import by_usefulness
+from mercer.comparison.sections.useful import sort_by_usefulness
 from mercer.comparison.sections.whole import SECTIONS, page
 from tests.comparison._models import Broken
 
@@ -23,12 +23,12 @@ def iris() -> Comparison:
 
 
 def test_a_sample_is_in_order_without_repeats_and_fixed_by_the_seed() -> None:
-    assert some_rows(10, 20).tolist() == list(range(10))
-    chosen = some_rows(1000, 30)
+    assert sample_rows(10, 20).tolist() == list(range(10))
+    chosen = sample_rows(1000, 30)
     assert len(np.unique(chosen)) == 30
     assert (np.diff(chosen) > 0).all()
-    np.testing.assert_array_equal(chosen, some_rows(1000, 30))
-    assert chosen.tolist() != some_rows(1000, 30, seed=1).tolist()
+    np.testing.assert_array_equal(chosen, sample_rows(1000, 30))
+    assert chosen.tolist() != sample_rows(1000, 30, seed=1).tolist()
 
 
 def test_all_sections_can_be_made_of_a_sample(iris: Comparison) -> None:
@@ -43,7 +43,7 @@ def test_all_sections_can_be_made_of_a_sample(iris: Comparison) -> None:
 
 def test_most_useful_columns_of_iris(iris: Comparison) -> None:
     view = View(iris)
-    assert [view.amounts[j] for j in by_usefulness(view)][:2] == ["petal length (cm)", "petal width (cm)"]
+    assert [view.amounts[j] for j in sort_by_usefulness(view)][:2] == ["petal length (cm)", "petal width (cm)"]
 
 
 def test_rows_that_were_never_held_out_are_left_out() -> None:
@@ -60,7 +60,7 @@ def test_rows_that_were_never_held_out_are_left_out() -> None:
 def test_a_model_that_cannot_be_fitted_to_all_rows_is_left_out(iris: Comparison) -> None:
     view = View(iris)
     assert view.fitted(iris.entries[0]) is not None
-    assert certified(None) == []
+    assert find_certified(None) == []
     X, y = load_iris(return_X_y=True)
     failed = compare(X, y, models={"failing": Broken(), "fine": GaussianNB()}, cv=3)
     ids = {section.id for section in page(failed).sections}

@@ -15,7 +15,7 @@ from mercer.data.readers import open_rows
     ("values", "note"),
     [
         ([*map(str, range(59)), "foo"], "59 of 60 values are numbers; 'foo' is not"),
-        ([*map(str, range(40)), *["no"] * 10], "40 of 50 values are numbers, the others are 'no': no value? Say so"),
+        ([*map(str, range(40)), *["no"] * 10], "40 of 50 values are numbers, the others are 'no': a missing value?"),
         ([*map(str, range(40)), "a", "b", "c", "d"], "40 of 44 values are numbers; 'a', 'b', 'c', … are not"),
     ],
 )

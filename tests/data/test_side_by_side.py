@@ -12,10 +12,10 @@ import pytest
 
 from mercer import GaussianNB
 from mercer.data import Table
-from mercer.data.side_by_side import FEW, rows_of_arrow
+from mercer.data.side_by_side import MIN_VALUES_FOR_LOOP, rows_of_arrow
 from mercer.data.storages.frame_columns import SeriesColumn
 
-MANY = FEW // 4 + 3
+MANY = MIN_VALUES_FOR_LOOP // 4 + 3
 RNG = np.random.default_rng(0)
 COLUMNS: dict[str, Any] = {
     "a": RNG.normal(size=MANY),

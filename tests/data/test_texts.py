@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer._errors import TextError
-from mercer.data.texts import FEW, Texts, column_of_texts
+from mercer.data.texts import MAX_PACKED_IN_PYTHON, Texts, column_of_texts
 
-STRINGS = st.lists(st.text(st.characters(codec=None), max_size=8), max_size=2 * FEW)
+STRINGS = st.lists(st.text(st.characters(codec=None), max_size=8), max_size=2 * MAX_PACKED_IN_PYTHON)
 
 
 @given(STRINGS)
@@ -56,7 +56,7 @@ def test_columns_of_frames() -> None:
 
 
 @pytest.mark.parametrize("bad", [None, 3, b"bytes", np.nan, ["a"]])
-@pytest.mark.parametrize("before", [2, 3 * FEW])
+@pytest.mark.parametrize("before", [2, 3 * MAX_PACKED_IN_PYTHON])
 def test_what_is_no_string_is_named(bad: object, before: int) -> None:
     with pytest.raises(TextError, match=f"Document {before + 7} is "):
         Texts.of([*["text"] * before, bad, 4], first=7)
@@ -64,7 +64,7 @@ def test_what_is_no_string_is_named(bad: object, before: int) -> None:
 
 def test_strings_are_left_as_they_were() -> None:
     """Their bytes are not kept with them for as long as they live."""
-    strings = [f"é{number}" * 100 for number in range(FEW + 1)]
+    strings = [f"é{number}" * 100 for number in range(MAX_PACKED_IN_PYTHON + 1)]
     before = [sys.getsizeof(string) for string in strings]
     assert Texts.of(strings).strings() == strings
     assert [sys.getsizeof(string) for string in strings] == before

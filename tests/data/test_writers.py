@@ -62,5 +62,5 @@ def test_columns_beside_others() -> None:
 
 def test_the_ending_tells_how() -> None:
     assert format_of("-") == ","
-    with pytest.raises(DataError, match=r"'a\.xlsx' does not tell how to write it\. Use \.csv"):
+    with pytest.raises(DataError, match=r"'a\.xlsx' does not follow from its ending\. Use \.csv"):
         format_of("a.xlsx")

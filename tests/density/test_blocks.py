@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.density import Exponential, Gaussian, SmoothingKernel
-from mercer.density._sums import AWAY, Blocks, KernelSums, in_blocks, padded
+from mercer.density._sums import AWAY, Blocks, KernelSums, pad_blocks, sort_into_blocks
 from mercer.density.sum_loops import SIZE
 
 Array = np.ndarray
@@ -20,18 +20,18 @@ def points(n: int, d: int) -> Array:
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_the_order_has_every_point_once(n: int, d: int) -> None:
-    np.testing.assert_array_equal(np.sort(in_blocks(points(n, d), SIZE)), np.arange(n))
+    np.testing.assert_array_equal(np.sort(sort_into_blocks(points(n, d), SIZE)), np.arange(n))
 
 
 def test_on_a_line_blocks_follow_each_other() -> None:
     X = points(1000, 1)
-    assert (np.diff(X[in_blocks(X, 64), 0]) >= 0).all()
+    assert (np.diff(X[sort_into_blocks(X, 64), 0]) >= 0).all()
 
 
 @pytest.mark.parametrize("n", SIZES)
 def test_padding(n: int) -> None:
     values = np.arange(1.0, n + 1)
-    full = padded(values, -1.0)
+    full = pad_blocks(values, -1.0)
     assert full.shape == (-(-n // SIZE), SIZE)
     np.testing.assert_array_equal(full.ravel()[:n], values)
     assert (full.ravel()[n:] == -1).all()
@@ -41,7 +41,7 @@ def test_padding(n: int) -> None:
 @pytest.mark.parametrize("spread", [False, True])
 def test_blocks_know_their_points(n: int, spread: bool) -> None:
     X, rng = points(n, 3), np.random.default_rng(0)
-    X, weight, wider = X[in_blocks(X, SIZE)], rng.uniform(0.1, 1, n), rng.uniform(0.5, 2, n)
+    X, weight, wider = X[sort_into_blocks(X, SIZE)], rng.uniform(0.1, 1, n), rng.uniform(0.5, 2, n)
     blocks = Blocks.of(X, weight, wider if spread else None)
     starts = np.arange(0, n, SIZE)
     for b, start in enumerate(starts):

@@ -7,7 +7,7 @@ import pytest
 
 from mercer._errors import BandwidthError
 from mercer.density import Gaussian, bandwidth_from
-from mercer.density._kernel_bayes import ClassBandwidths, together
+from mercer.density._kernel_bayes import ClassBandwidths, join_classes
 
 RNG = np.random.default_rng(3)
 WIDE, NARROW = RNG.normal(0, 9, (40, 2)), RNG.normal(100, 0.1, (60, 2))
@@ -57,7 +57,7 @@ def test_a_number_is_the_bandwidth_of_all():
 
 
 def test_weights_are_kept_where_a_class_has_them():
-    points, weight = together([(SAME, None), (WIDE[:2], np.array([3.0, 4.0]))])
+    points, weight = join_classes([(SAME, None), (WIDE[:2], np.array([3.0, 4.0]))])
     assert len(points) == 7
     np.testing.assert_array_equal(weight, [1, 1, 1, 1, 1, 3, 4])
-    assert together([(SAME, None), (WIDE, None)])[1] is None
+    assert join_classes([(SAME, None), (WIDE, None)])[1] is None

@@ -26,7 +26,7 @@ from mercer.density import (
     Windows,
     cross_validation,
 )
-from mercer.density.cross_validation import mean_product
+from mercer.density.cross_validation import integrate_square
 
 RNG = np.random.default_rng(6)
 LINE = np.concatenate([RNG.normal(size=25), RNG.normal(4, 0.5, size=15)])[:, None]
@@ -54,7 +54,7 @@ def test_closed_forms_are_brute_force(kernel: SmoothingKernel, value: Any, weigh
     logs = refits(PLANE, weight, kernel, bandwidth)
     likelihood = -np.average(logs, weights=weight)
     assert LikelihoodCV().value(bandwidth, PLANE, weight, kernel) == pytest.approx(likelihood, rel=1e-10)
-    square = mean_product(Windows(kernel, bandwidth, PLANE, weight))
+    square = integrate_square(Windows(kernel, bandwidth, PLANE, weight))
     squares = square - 2 * np.average(np.exp(logs), weights=weight)
     assert LeastSquaresCV().value(bandwidth, PLANE, weight, kernel) == pytest.approx(squares, rel=1e-10)
 
@@ -70,7 +70,7 @@ def test_the_integral_of_the_square_is_that(kernel: SmoothingKernel) -> None:
         return float(np.exp(2 * windows.log_density(np.array([[x]]))[0]))
 
     parts = [quad(square, *pair)[0] for pair in pairwise(ends)]
-    assert mean_product(windows) == pytest.approx(sum(parts), rel=1e-7)
+    assert integrate_square(windows) == pytest.approx(sum(parts), rel=1e-7)
 
 
 @pytest.mark.parametrize(("rule", "theirs"), [(LikelihoodCV(), "cv_ml"), (LeastSquaresCV(), "cv_ls")])
@@ -194,7 +194,7 @@ def test_many_points_are_asked_less_often_with_one_result(
     X = RNG.normal(size=(900, 2)) * [1.0, 30.0] + (RNG.random(900) < 0.4)[:, None] * [4.0, 0.0]
     weight = RNG.uniform(0.5, 2, size=900) if weighted else None
     thorough = rule.choose(X, weight, Gaussian())
-    monkeypatch.setattr(cross_validation, "CROSSVALIDATION_MANY", 300)
+    monkeypatch.setattr(cross_validation, "SAMPLED_POINTS", 300)
     quick = rule.choose(X, weight, Gaussian())
     np.testing.assert_allclose(quick.value, thorough.value, rtol=5e-3)
     assert quick.criterion.best == pytest.approx(thorough.criterion.best, rel=1e-5)
@@ -206,7 +206,7 @@ def test_many_points_are_asked_less_often_with_one_result(
 def test_of_kernels_without_slopes_many_points_choose_a_multiple(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X = RNG.normal(size=(300, 2)) * [1.0, 30.0]
     thorough = rule.choose(X, None, Epanechnikov())
-    monkeypatch.setattr(cross_validation, "CROSSVALIDATION_MANY", 150)
+    monkeypatch.setattr(cross_validation, "SAMPLED_POINTS", 150)
     monkeypatch.setattr(cross_validation, "refine_by_simplex", counted := Counted(cross_validation.refine_by_simplex))
     quick = rule.choose(X, None, Epanechnikov())
     assert counted.calls == 1
@@ -227,7 +227,7 @@ class Counted:
 def test_where_some_points_say_nothing_all_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.concatenate([np.repeat(LINE, 4, axis=0), RNG.normal(20, 1, size=(40, 1))])
     thorough = LikelihoodCV().choose(X, None, Gaussian())
-    monkeypatch.setattr(cross_validation, "CROSSVALIDATION_MANY", 5)
+    monkeypatch.setattr(cross_validation, "SAMPLED_POINTS", 5)
     assert LikelihoodCV().choose(X, None, Gaussian()).value == pytest.approx(thorough.value, rel=1e-3)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import mercer
 from mercer.density import _fourier_sums as fourier_sums
-from mercer.density._fourier_sums import MOST_CELLS, ORDERS, SPACINGS, FourierPlan, FourierSums, axis_error, plan
+from mercer.density._fourier_sums import MOST_CELLS, ORDERS, SPACINGS, FourierPlan, FourierSums, axis_error, plan_grid
 
 Array = np.ndarray
 #: an error that a grid of each order keeps without being large
@@ -26,7 +26,7 @@ def exact(X: Array, weight: Array | None, widths: Array, Q: Array) -> Array:
 
 def forced(order: int, spans: Array, error: float) -> FourierPlan:
     gap = float(np.sqrt(2 * np.log(8 * len(spans) / error)))
-    chosen = fourier_sums._plan(100, 100, spans, gap, order, error)
+    chosen = fourier_sums._plan_order(100, 100, spans, gap, order, error)
     assert chosen is not None
     return chosen
 
@@ -99,7 +99,7 @@ def test_a_higher_order_has_a_smaller_error() -> None:
 @pytest.mark.parametrize("error", [1e-2, 1e-5, 1e-9, 1e-13])
 @pytest.mark.parametrize("d", [1, 2])
 def test_plans_keep_the_error_that_is_asked_for(error: float, d: int) -> None:
-    chosen = plan(10**5, 10**4, np.full(d, 12.0), error)
+    chosen = plan_grid(10**5, 10**4, np.full(d, 12.0), error)
     assert chosen is not None
     assert chosen.error <= error
     assert chosen.order in ORDERS
@@ -109,12 +109,12 @@ def test_plans_keep_the_error_that_is_asked_for(error: float, d: int) -> None:
 
 
 def test_an_error_below_rounding_is_taken_for_rounding() -> None:
-    assert plan(100, 100, np.array([5.0]), 0.0) == plan(100, 100, np.array([5.0]), fourier_sums.LEAST_ERROR)
+    assert plan_grid(100, 100, np.array([5.0]), 0.0) == plan_grid(100, 100, np.array([5.0]), fourier_sums.LEAST_ERROR)
 
 
 @pytest.mark.parametrize("spans", [[1e12], [1e5, 1e5], [900.0, 900.0, 900.0]])
 def test_there_is_no_plan_if_the_grid_would_be_too_large(spans: list[float]) -> None:
-    assert plan(10**6, 10**6, np.array(spans), 1e-6) is None
+    assert plan_grid(10**6, 10**6, np.array(spans), 1e-6) is None
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

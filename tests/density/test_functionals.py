@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from mercer.density import _plug_in as plug_in
-from mercer.density._plug_in import CosineFunctional, PairFunctional, at_zero, linearly_binned
+from mercer.density._plug_in import CosineFunctional, PairFunctional, bin_linearly, laplacian_at_zero
 
 RNG = np.random.default_rng(2)
 
@@ -45,15 +45,15 @@ def test_pairs_are_laplacians_by_finite_differences(columns: int) -> None:
 def test_many_points_of_a_gaussian_give_its_integral(order: int) -> None:
     g, points = 0.6, RNG.normal(size=(200_000, 1))
     variance = 2 + g**2  # of a difference of points, and of the kernel
-    diagonal = at_zero(order, 1) * g ** (-1 - 2 * order) / len(points)
-    expected = at_zero(order, 1) * variance ** (-0.5 - order)
+    diagonal = laplacian_at_zero(order, 1) * g ** (-1 - 2 * order) / len(points)
+    expected = laplacian_at_zero(order, 1) * variance ** (-0.5 - order)
     assert CosineFunctional(points, None, 0.2, 1.0)(order, g) - diagonal == pytest.approx(expected, rel=0.03)
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3])
 def test_bins_keep_weights_and_means(columns: int) -> None:
     points, share = RNG.uniform(1, 7, size=(400, columns)), RNG.dirichlet(np.ones(400))
-    binned = linearly_binned(points, np.zeros(columns), 0.5, 16, share)
+    binned = bin_linearly(points, np.zeros(columns), 0.5, 16, share)
     assert binned.sum() == pytest.approx(1)
     places = np.moveaxis(np.indices(binned.shape), 0, -1) * 0.5
     means = (binned[..., None] * places).sum(axis=tuple(range(columns)))

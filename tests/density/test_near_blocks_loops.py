@@ -18,7 +18,7 @@ from mercer.density.sum_loops import (
     box,
     box_distance,
     exponent,
-    near_blocks,
+    select_blocks,
 )
 
 Array = np.ndarray
@@ -56,7 +56,7 @@ def boxes_of(blocks: Array, weight: Array, spread: Array) -> Boxes:
 
 def chosen_by(shape: Shape, boxes: Boxes, Q: Array, lifts: Array) -> Array:
     chosen = np.empty(len(boxes.mass), dtype=np.intp)
-    return chosen[: near_blocks(shape, boxes, Q, SLACK, lifts, chosen)]
+    return chosen[: select_blocks(shape, boxes, Q, SLACK, lifts, chosen)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

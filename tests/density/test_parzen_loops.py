@@ -19,7 +19,7 @@ from mercer.density.sum_loops import (
     WideSquareDistances,
     add_moments,
     add_sums,
-    nearest,
+    find_nearest,
 )
 
 Array = np.ndarray
@@ -150,7 +150,7 @@ def test_the_nearest_point(distance: Any, shape: Shape, of: Any, left_out: bool)
     if left_out:
         expected[np.arange(6)[own >= 0], own[own >= 0]] = np.inf
     found = np.empty((6, 1))
-    nearest(shape, distance, X, spread, corners, spreads, Q, own if left_out else NOBODY, found)
+    find_nearest(shape, distance, X, spread, corners, spreads, Q, own if left_out else NOBODY, found)
     np.testing.assert_allclose(found[:, 0], expected.min(axis=1), rtol=1e-13)
     assert (found[:3, 0] > 0).all() == left_out
 
@@ -161,5 +161,5 @@ def test_without_other_points_nothing_is_nearest() -> None:
     found = np.empty((1, 1))
     shape = Shape(SQUARES, True, 0.5, False)
     corners = np.ones((1, 2, 2))
-    nearest(shape, SquareDistances(), x, np.empty((1, 0)), corners, one, np.ones((1, 2)), np.array([0]), found)
+    find_nearest(shape, SquareDistances(), x, np.empty((1, 0)), corners, one, np.ones((1, 2)), np.array([0]), found)
     assert np.isinf(found)

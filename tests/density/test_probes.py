@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.density import Bandwidth, Windows, smoothing_kernel_from
-from mercer.density._regions import MOST_PLACES, probes_of, thinned
+from mercer.density._regions import MOST_PLACES, find_probes, thin
 from tests.density._widths import with_widths
 
 
@@ -16,7 +16,7 @@ from tests.density._widths import with_widths
 def test_every_point_has_places_near_it_and_beyond_its_kernel(name: str, sensitivity: float) -> None:
     X = np.append(np.random.default_rng(0).normal(size=40), [-1e6, 1e6])[:, None]
     windows = Windows(smoothing_kernel_from(name), Bandwidth(0.3, sensitivity=sensitivity), X)
-    places = probes_of(windows)
+    places = find_probes(windows)
     assert (np.diff(places) > 0).all()
     gaps = np.abs(places[:, None] - X[:, 0]).min(axis=0)
     assert (gaps <= 0.3 / 4).all()
@@ -27,7 +27,7 @@ def test_every_point_has_places_near_it_and_beyond_its_kernel(name: str, sensiti
 
 def test_of_very_many_points_some_are_left() -> None:
     x = np.random.default_rng(0).uniform(size=50_000)
-    rows, values = thinned(x, 1e-9)
+    rows, values = thin(x, 1e-9)
     assert MOST_PLACES / 4 < len(rows) <= MOST_PLACES
     np.testing.assert_array_equal(x[rows], values)
     assert (np.diff(values) > 0).all()
@@ -35,6 +35,6 @@ def test_of_very_many_points_some_are_left() -> None:
 
 
 def test_points_in_one_place() -> None:
-    rows, values = thinned(np.full(9, 1e8), 1e-3)
+    rows, values = thin(np.full(9, 1e8), 1e-3)
     assert rows.tolist() == [0]
     assert values.tolist() == [1e8]

@@ -18,7 +18,7 @@ from mercer.density import (
     Windows,
     cross_validation,
 )
-from mercer.density.cross_validation import FARTHEST, mean_product, tabulated
+from mercer.density.cross_validation import FARTHEST, integrate_square, tabulate
 
 RNG = np.random.default_rng(7)
 PLANE = RNG.normal(size=(50, 2)) * [1.0, 5.0]
@@ -33,7 +33,7 @@ def test_tables_are_formulas(kernel: Any, columns: int) -> None:
     expected = np.where(r < reach, both.profile(np.minimum(r, reach)), 0.0)
     # discs that hardly meet have an area with a root in it, of which a spline makes a parabola
     tolerance = 1e-6 if (kernel, columns) == (Uniform, 2) else 1e-8
-    np.testing.assert_allclose(tabulated(both.profile, reach)(r), expected, atol=tolerance * expected.max())
+    np.testing.assert_allclose(tabulate(both.profile, reach)(r), expected, atol=tolerance * expected.max())
 
 
 @pytest.mark.parametrize("kernel", [Epanechnikov(), Epanechnikov("product"), Exponential(), Uniform()], ids=repr)
@@ -47,5 +47,5 @@ def test_blocks_that_skip_what_is_out_of_reach_skip_nothing_else(
     u, share = windows.sums.points, weight / weight.sum()
     whole = share @ kernel.autocorrelation(2)(u[:, None, :] - u) @ share / 0.3
     monkeypatch.setattr(cross_validation, "SIDE", 7)
-    monkeypatch.setattr(cross_validation, "MANY", many)
-    assert mean_product(windows) == pytest.approx(whole, rel=1e-12 if many else 1e-6)
+    monkeypatch.setattr(cross_validation, "TABULATED_POINTS", many)
+    assert integrate_square(windows) == pytest.approx(whole, rel=1e-12 if many else 1e-6)

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from mercer._errors import BandwidthError, FitInterrupted
 from mercer.density import Bandwidth, regression_widths, smoothing_kernel_from
 from mercer.density._mixed import MixedRows
-from mercer.density._regression import LocalFit, LocalLines, LocalMeans, left_out_error
+from mercer.density._regression import LocalFit, LocalLines, LocalMeans, compute_left_out_error
 from mercer.density.regression_widths import WidthChoice, WidthSearch
 from tests._ctrl_c import interrupt
 
@@ -35,7 +35,7 @@ def search(
         return kind(K, bandwidth, rows.take(index), Y[index], weight[index], mismatch=mismatch, levels=levels)
 
     def loss(fit: LocalFit, index: Array) -> float:
-        return left_out_error(fit, np.ones(1), "nearest", index)
+        return compute_left_out_error(fit, np.ones(1), "nearest", index)
 
     def error(bandwidth: object, mismatch: object = None) -> float:
         given = None if mismatch is None else np.asarray(mismatch)
@@ -88,7 +88,7 @@ def test_the_curve_is_the_error_along_the_common_width() -> None:
 def test_many_rows_are_searched_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     X, Y = draw(n=400)
     whole, error = search(X, Y)
-    monkeypatch.setattr(regression_widths, "SEARCHED", 200)
+    monkeypatch.setattr(regression_widths, "SEARCHED_ROWS", 200)
     part, _ = search(X, Y)
     assert (whole.searched_rows, part.searched_rows) == (400, 200)
     assert_allclose(part.error, error(part.bandwidth.value))  # of all rows
@@ -97,7 +97,7 @@ def test_many_rows_are_searched_in_part(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_of_very_many_rows_some_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     X, Y = draw(n=400)
-    monkeypatch.setattr(regression_widths, "SEARCHED", 100)
+    monkeypatch.setattr(regression_widths, "SEARCHED_ROWS", 100)
     whole, _ = search(X, Y)
     monkeypatch.setattr(regression_widths, "PAIRS", 400 * 300)
     part, error = search(X, Y)
@@ -109,9 +109,9 @@ def test_of_very_many_rows_some_are_left_out(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_interrupted_search_gives_the_best_so_far(tries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Among all rows, or, of many, some."""
     X, Y = draw(n=400, d=1)
-    monkeypatch.setattr(regression_widths, "SEARCHED", 200)
+    monkeypatch.setattr(regression_widths, "SEARCHED_ROWS", 200)
     asked: list[tuple[int, float]] = []
-    error_of = left_out_error
+    error_of = compute_left_out_error
 
     def counted(fit: LocalFit, *given: object) -> float:
         if len(asked) == tries:
@@ -119,7 +119,7 @@ def test_an_interrupted_search_gives_the_best_so_far(tries: int, monkeypatch: py
         asked.append((fit.count, error_of(fit, *given)))
         return asked[-1][1]
 
-    monkeypatch.setitem(globals(), "left_out_error", counted)
+    monkeypatch.setitem(globals(), "compute_left_out_error", counted)
     if tries == 10_000:
         assert search(X, Y)[0].evaluations == len(asked) < 100
         return
@@ -133,7 +133,7 @@ def test_an_interrupted_search_gives_the_best_so_far(tries: int, monkeypatch: py
 
 
 def test_a_search_interrupted_before_the_first_error_has_nothing_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(globals(), "left_out_error", interrupt)
+    monkeypatch.setitem(globals(), "compute_left_out_error", interrupt)
     with pytest.raises(KeyboardInterrupt) as stop:
         search(*draw())
     assert not isinstance(stop.value, FitInterrupted)

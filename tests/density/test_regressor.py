@@ -15,7 +15,7 @@ from mercer import LocalLinear, NadarayaWatson
 from mercer._errors import BandwidthError, DataError, FitInterrupted, InferenceError, NonFiniteError
 from mercer.density import Bandwidth, regression_widths
 from mercer.density import _kernel_regression as kernel_regression
-from mercer.density._regression import left_out_error
+from mercer.density._regression import compute_left_out_error
 from tests.base._layouts import read_only
 from tests.density._conventions import assert_conventions
 from tests.density._waves import draw
@@ -143,7 +143,7 @@ def test_the_default_has_the_least_error_of_rows_left_out(model: Any) -> None:
 @pytest.mark.parametrize("searched", [1000, 30])
 def test_the_order_of_rows_decides_no_width(model: Any, searched: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not among equal errors, not by the rounding of sums, and not by which rows are searched."""
-    monkeypatch.setattr(regression_widths, "SEARCHED", searched)
+    monkeypatch.setattr(regression_widths, "SEARCHED_ROWS", searched)
     X, y = draw()
     X, weight = np.round(X, 1), np.random.default_rng(1).integers(0, 3, size=40)
     order = np.random.default_rng(2).permutation(40)
@@ -321,7 +321,7 @@ def test_an_interrupted_fit_keeps_the_best_widths(model: Any, monkeypatch: pytes
     def until_tired(*given: Any) -> float:
         if len(errors) == 10:
             raise KeyboardInterrupt
-        errors.append(left_out_error(*given))
+        errors.append(compute_left_out_error(*given))
         return errors[-1]
 
     monkeypatch.setattr(kernel_regression, "left_out_error", until_tired)

@@ -16,9 +16,9 @@ Array = np.ndarray
 ORDERS = (2, 4, 6, 8, 10, 12)
 SPREADERS: dict[int, Any] = {1: fourier_loops.spread_line, 2: fourier_loops.spread_plane, 3: fourier_loops.spread_space}
 READERS: dict[int, Any] = {
-    1: fourier_loops.between_line,
-    2: fourier_loops.between_plane,
-    3: fourier_loops.between_space,
+    1: fourier_loops.interpolate_line,
+    2: fourier_loops.interpolate_plane,
+    3: fourier_loops.interpolate_space,
 }
 NO_WEIGHT = np.empty(0)
 CELLS = 32

@@ -15,7 +15,7 @@ from sklearn.covariance import OAS, ShrunkCovariance
 
 from mercer import GaussianDiscriminant, LinearDiscriminantAnalysis, load, save
 from mercer._errors import DataError, DegenerateDataError, NonFiniteError, PriorError, SingularCovarianceError
-from mercer.discriminant_analysis._linear import with_fixed_signs
+from mercer.discriminant_analysis._linear import fix_signs
 from tests.discriminant_analysis._blobs import with_gaps
 
 SOLVERS = ("svd", "lsqr", "eigen")
@@ -262,8 +262,8 @@ def test_classes_whose_means_have_no_difference_are_refused():
 def test_of_equal_entries_of_a_direction_the_first_is_positive():
     """Not the one that rounding has left the largest."""
     direction = np.array([[0.5], [-0.5 * (1 + 1e-15)], [0.1]])
-    np.testing.assert_array_equal(with_fixed_signs(-direction), direction)
-    np.testing.assert_array_equal(with_fixed_signs(direction), direction)
+    np.testing.assert_array_equal(fix_signs(-direction), direction)
+    np.testing.assert_array_equal(fix_signs(direction), direction)
 
 
 def test_weights_do_not_hide_numbers_whose_fourth_powers_are_none():

@@ -16,7 +16,6 @@ RELIABILITY = (REPOSITORY / "docs" / "reliability.md").read_text(encoding="utf-8
 PAGES = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("bench/*.md")]
 
 
-
 def models_of_reference() -> list[str]:
     section = REFERENCE.split("## All models in one table")[1].split("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| `")]

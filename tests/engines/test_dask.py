@@ -30,7 +30,7 @@ from mercer.data.sources.memory import MemorySource
 from mercer.data.sources.streamed import Streamed
 from mercer.engines import dask as engine_on_dask
 from mercer.engines import engine, fold, reduce
-from mercer.engines.passes import Run, running
+from mercer.engines.passes import Run, enter_run
 from mercer.stats import ScatterMoments
 from tests.engines._clusters import cluster_of
 from tests.engines._notes import Notes
@@ -158,8 +158,8 @@ def test_a_source_without_rows_is_refused(client: Client) -> None:
 
 def test_a_run_is_told_of_every_piece_and_of_what_was_skipped(client: Client) -> None:
     told = list[tuple[int, int]]()
-    run = Run(told=lambda number, pieces: told.append((number, pieces)))
-    with engine(client), running(run):
+    run = Run(on_piece=lambda number, pieces: told.append((number, pieces)))
+    with engine(client), enter_run(run):
         for _ in range(2):
             fold(column_sums, Making(5, skip_odd), operator.add)
     assert told == [(number, pieces) for number in (0, 1) for pieces in range(1, 6)]
@@ -182,10 +182,10 @@ def test_a_pass_goes_on_after_the_stretches_that_were_kept(client: Client, monke
 
     with engine(client):
         expected = fold(column_sums, Making(60), operator.add)
-        with running(Run(told=stop_when_something_is_kept, journal=notes)), pytest.raises(KeyboardInterrupt):
+        with enter_run(Run(on_piece=stop_when_something_is_kept, journal=notes)), pytest.raises(KeyboardInterrupt):
             fold(column_sums, source, operator.add)
         kept = notes[0].pieces
-        with running(Run(told=lambda number, pieces: told.append(pieces), journal=notes)) as run:
+        with enter_run(Run(on_piece=lambda number, pieces: told.append(pieces), journal=notes)) as run:
             answer = fold(column_sums, Making(60), operator.add)
     assert source.closed
     assert kept % 4 == 0
@@ -201,7 +201,7 @@ def stop_at_twenty(number: int, pieces: int) -> None:
 
 
 def test_an_interruption_leaves_no_task_behind(client: Client) -> None:
-    with engine(client), running(Run(told=stop_at_twenty)), pytest.raises(KeyboardInterrupt):
+    with engine(client), enter_run(Run(on_piece=stop_at_twenty)), pytest.raises(KeyboardInterrupt):
         fold(column_sums, Making(100), operator.add)
     for _ in range(100):  # it hears of it a little later
         if not client.run_on_scheduler(tasks_wanted):
@@ -220,9 +220,9 @@ def tasks_wanted(dask_scheduler: Any) -> list[Any]:
 def test_few_pieces_are_under_way_at_once(client: Client) -> None:
     source = Making(60)
     most = list[int]()
-    with engine(client), running(Run(told=lambda number, pieces: most.append(source.asked - pieces))):
+    with engine(client), enter_run(Run(on_piece=lambda number, pieces: most.append(source.asked - pieces))):
         fold(column_sums, source, operator.add)
-    assert 2 < max(most) <= 2 * engine_on_dask.AHEAD
+    assert 2 < max(most) <= 2 * engine_on_dask.TASKS_PER_THREAD
 
 
 def test_many_pieces_are_few_tasks_by_their_numbers_alone() -> None:
@@ -342,7 +342,7 @@ def test_errors_travel(kind: type[BaseException]) -> None:
 
 
 def test_a_scheduler_out_of_reach_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_on_dask, "REACHED", 0.3)
+    monkeypatch.setattr(engine_on_dask, "CONNECT_TIMEOUT", 0.3)
     with (
         pytest.raises(EngineError, match=r"No Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"),
         engine("tcp://127.0.0.1:9"),
@@ -362,7 +362,7 @@ def test_a_client_that_cannot_wait_is_refused() -> None:
 
 
 def test_a_cluster_without_workers_is_not_waited_for_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_on_dask, "MANNED", 0.3)
+    monkeypatch.setattr(engine_on_dask, "WORKER_TIMEOUT", 0.3)
     unmanned = cluster_of(0, processes=False)
     with unmanned, Client(unmanned) as client, engine(client), pytest.raises(EngineError, match="no workers for"):
         fold(column_sums, Making(3), operator.add)

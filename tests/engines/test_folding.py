@@ -14,7 +14,7 @@ from mercer.data.sources.base import Chunk, Piece, Source, SourceColumns
 from mercer.data.sources.memory import MemorySource
 from mercer.data.sources.streamed import Streamed
 from mercer.engines import fold, reduce
-from mercer.engines.passes import Run, running
+from mercer.engines.passes import Run, enter_run
 from mercer.stats import ScatterMoments
 from tests.engines._notes import Notes
 from tests.engines._summaries import column_sums, first_column
@@ -56,7 +56,7 @@ def test_a_source_without_rows_is_named() -> None:
 
 def test_passes_of_a_run_are_numbered() -> None:
     told = list[tuple[int, int]]()
-    with running(Run(told=lambda number, pieces: told.append((number, pieces)))) as run:
+    with enter_run(Run(on_piece=lambda number, pieces: told.append((number, pieces)))) as run:
         for rows in (250, 500):
             fold(first_column, MemorySource(X, rows=rows), operator.add)
     assert told == [(0, 1), (0, 2), (1, 1)]
@@ -94,12 +94,12 @@ def test_a_pass_that_failed_goes_on_after_the_pieces_that_were_kept() -> None:
 
     def fit(at: int | None) -> tuple[list[Any], Failing]:
         first, second = Failing(50), Failing(20, at)
-        with running(Run(journal=notes)):
+        with enter_run(Run(journal=notes)):
             answers = [fold(column_sums, source, operator.add) for source in (first, second)]
         assert first.read == []
         return answers, second
 
-    with running(Run(journal=notes)):
+    with enter_run(Run(journal=notes)):
         fold(column_sums, Failing(50), operator.add)
     with pytest.raises(OSError, match="disk is gone"):
         fit(at=12)

@@ -30,7 +30,7 @@ def test_a_piece_is_summarised_chunk_by_chunk_in_order() -> None:
             skipped.append("a row between")
             yield Chunk(X[4:])
 
-    assert FOLD.of_piece(Two()) == PassPart(X[:, 0].tolist(), 6, ["a row between"])
+    assert FOLD.summarise_piece(Two()) == PassPart(X[:, 0].tolist(), 6, ["a row between"])
 
 
 def test_pieces_that_were_skipped_leave_the_others_as_they_are() -> None:
@@ -45,7 +45,7 @@ def test_functions_of_mapped_sources_are_taken_out_in_their_order() -> None:
     going = Pass(FOLD, mapped, Run(), 0)
     assert going.source is source
     with going.pieces() as pieces:
-        parts = [going.fold.of_piece(piece) for piece in pieces]
+        parts = [going.fold.summarise_piece(piece) for piece in pieces]
     assert joined(operator.add, *parts).result == (2 * (X[:, 0] + 1)).tolist()
 
 
@@ -63,7 +63,7 @@ def test_rows_are_those_read_whatever_a_map_makes_of_them() -> None:
     going = Pass(FOLD, source, run, 0)
     with going.pieces() as pieces:
         for piece in pieces:
-            going.add(going.fold.of_piece(piece))
+            going.add(going.fold.summarise_piece(piece))
     assert going.total == PassPart([0.0, 8.0], 6, [], 2)
     assert run.rows == 6
 
@@ -98,7 +98,7 @@ def test_a_journal_is_given_plain_tuples_of_all_that_came_so_far() -> None:
 def test_a_run_hears_of_what_was_kept(finished: bool) -> None:
     run = Run(journal=Notes({0: Note(([1], 2, ["gone"], 2), finished)}))
     going = Pass(FOLD, MemorySource(X, rows=2), run, 0)
-    assert (going.finished, run.pieces, run.rows, run.skipped) == (finished, 2, 2, ["gone"])
+    assert (going.is_finished, run.pieces, run.rows, run.skipped) == (finished, 2, 2, ["gone"])
     with going.pieces() as pieces:
         assert [piece.name for piece in pieces] == ["rows 4 to 5"]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from mercer.engines.passes import Run, current_run, own_or_outer_run, running
+from mercer.engines.passes import Run, current_run, ensure_run, enter_run
 
 
 def test_a_run_is_the_current_one_inside_its_block() -> None:
     outer, inner = Run(), Run()
-    with running(outer):
+    with enter_run(outer):
         assert current_run() is outer
-        with running(inner):
+        with enter_run(inner):
             assert current_run() is inner
         assert current_run() is outer
     assert current_run() is not outer
@@ -20,7 +20,7 @@ def test_passes_of_nobody_are_counted_for_nobody() -> None:
 
 
 def test_a_fit_belongs_to_the_run_around_it_or_has_its_own() -> None:
-    with own_or_outer_run() as own:
+    with ensure_run() as own:
         assert current_run() is own
-    with running(Run()) as outer, own_or_outer_run() as found:
+    with enter_run(Run()) as outer, ensure_run() as found:
         assert found is outer

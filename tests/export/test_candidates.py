@@ -14,8 +14,8 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from mercer.application.shown import Shown
 from mercer.application.task import task_for
 from mercer.base import Question
-from mercer.comparison._cross_validation import settled
-from mercer.comparison._entrants import ColumnViews, baseline, candidates_for, question_of_columns
+from mercer.comparison._cross_validation import replace_search
+from mercer.comparison._entrants import ColumnViews, baseline_candidate, candidates_for, describe_columns
 from mercer.data import Table
 from mercer.export import obstacle
 from tests.export._languages import check
@@ -50,14 +50,14 @@ SCORE = MIXED["size"].fillna(0) + (MIXED["city"] == "Ulm") + RNG.normal(size=ROW
 def test_candidates(task: str, y: Any, frame: pd.DataFrame) -> None:
     values = np.asarray(y)
     shown = Shown.of(Table.of(frame, dates=True))
-    question = question_of_columns(shown, Question.of(task_for(values, ROWS, task), None))
+    question = describe_columns(shown, Question.of(task_for(values, ROWS, task), None))
     views = ColumnViews(shown, question)
-    for candidate in map(views.show, (baseline(question), *candidates_for(question))):
+    for candidate in map(views.show, (baseline_candidate(question), *candidates_for(question))):
         rows = candidate.table.native
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                model = settled(clone(candidate.model).fit(rows, values), rows, values)
+                model = replace_search(clone(candidate.model).fit(rows, values), rows, values)
             except ValueError:  # a model that the columns do not suit, which is not invited
                 continue
         reason = obstacle(model)

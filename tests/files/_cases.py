@@ -1,4 +1,4 @@
-"""Fitted models of every kind, each with rows to ask it about: what the laws of this room are tried on.
+"""Fitted models of every kind, each with rows to ask it about: what the laws of this package are tried on.
 
 Each holds a class, an attribute or a type that no other holds: a model that differs in its numbers only is no case.
 """
@@ -33,7 +33,7 @@ from sklearn.preprocessing import (
 
 import mercer
 from mercer import decision, density, families, kernels
-from mercer.comparison._inner import Tuned
+from mercer.comparison._inner_search import Tuned
 
 
 @dataclass(frozen=True)

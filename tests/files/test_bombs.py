@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 import mercer
 from mercer import kernels, load, save
 from mercer._errors import ModelFileError, UnsavableError
-from mercer.files._encode import DEEPEST
+from mercer.files._encode import MAX_DEPTH
 from tests.files._cases import numbers
 from tests.files._forged import forged, octets_of, read, record_of, signed, taken_apart
 
@@ -58,7 +58,7 @@ def test_objects_that_hold_the_one_before_twice(
 
 def test_objects_in_each_other_without_end(small: bytes, tmp_path: Path) -> None:
     """Python hashes a tuple in tuples by recursion in C, without a look at how deep it is: that ends the process."""
-    n = 10 * DEEPEST
+    n = 10 * MAX_DEPTH
     objects = [{"value": {"tuple": [{"object": i - 1} if i else 1]}} for i in range(n)]
     refused(objects, {"set": [{"object": n - 1}]}, small, tmp_path)
 
@@ -76,7 +76,7 @@ def test_lists_in_each_other_without_end(small: bytes, tmp_path: Path) -> None:
 
 def test_what_may_just_be_saved_may_be_loaded(tmp_path: Path) -> None:
     value: Any = [kernels.RBF(1.0), 2j, slice(1, 2)]
-    for _ in range(DEEPEST - 2):
+    for _ in range(MAX_DEPTH - 2):
         value = [value]
     save(value, tmp_path / "deep")
     assert load(tmp_path / "deep") == value

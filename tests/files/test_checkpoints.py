@@ -107,34 +107,34 @@ SOURCE = MemorySource(np.eye(2))
 
 def test_results_of_passes_come_back(tmp_path):
     with Checkpoint(tmp_path / "fit", every=0.0) as journal:
-        assert journal.finished(0, SOURCE) is None
-        assert journal.begun(0, SOURCE) is None
+        assert journal.find_result(0, SOURCE) is None
+        assert journal.find_partial_result(0, SOURCE) is None
         journal.keep(0, SOURCE, ({"sum": np.arange(3.0)}, 3), finished=False)
     with Checkpoint(tmp_path / "fit") as journal:
-        result, pieces = journal.begun(0, SOURCE)
+        result, pieces = journal.find_partial_result(0, SOURCE)
         assert pieces == 3
         np.testing.assert_array_equal(result["sum"], np.arange(3.0))
         journal.keep(0, SOURCE, 7.5, finished=True)
     with Checkpoint(tmp_path / "fit") as journal:
-        assert journal.finished(0, SOURCE) == 7.5
-        assert journal.begun(0, SOURCE) is None
+        assert journal.find_result(0, SOURCE) == 7.5
+        assert journal.find_partial_result(0, SOURCE) is None
 
 
 def test_results_of_passes_over_other_data_or_of_another_fit_do_not_come_back(tmp_path):
     with Checkpoint(tmp_path / "fit") as journal:
         journal.keep(0, SOURCE, 7.5, finished=True)
     with Checkpoint(tmp_path / "fit") as journal:
-        assert journal.finished(0, MemorySource(2 * np.eye(2))) is None
+        assert journal.find_result(0, MemorySource(2 * np.eye(2))) is None
         journal.enter(GaussianNB(), SOURCE)
-        assert journal.finished(0, SOURCE) is None
+        assert journal.find_result(0, SOURCE) is None
 
 
 def test_what_goes_on_is_written_now_and_then_only(tmp_path):
     with Checkpoint(tmp_path / "fit", every=1000.0) as journal:
         journal.keep(0, SOURCE, 1.0, finished=False)
-        assert journal.begun(0, SOURCE) is None
+        assert journal.find_partial_result(0, SOURCE) is None
         journal.keep(0, SOURCE, 1.0, finished=True)
-        assert journal.finished(0, SOURCE) == 1.0
+        assert journal.find_result(0, SOURCE) == 1.0
 
 
 def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path):
@@ -153,7 +153,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_the_fit_goes_on(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
-    result, pieces = journal.begun(0, SOURCE)
+    result, pieces = journal.find_partial_result(0, SOURCE)
     assert pieces == 1
     np.testing.assert_array_equal(result, np.arange(10.0))
     assert {file.name for file in (tmp_path / "fit").iterdir()} <= {"pass-0000-begun.mercer", LEDGER, LOCK}
@@ -220,7 +220,7 @@ def test_another_version_is_refused(rows, tmp_path, monkeypatch):
 
 def test_parameters_that_no_file_holds(tmp_path):
     source = open_source(pa.table({"t": ["one two", "two three"]}))
-    with pytest.raises(CheckpointError, match="Nobody could tell the checkpoint of this CountVectorizer"):
+    with pytest.raises(CheckpointError, match="The checkpoint of this CountVectorizer could not be identified"):
         CountVectorizer(tokenizer=lambda text: text.split()).fit(source, checkpoint=tmp_path / "fit")
 
 

@@ -122,7 +122,7 @@ def test_a_name_that_is_not_declared_is_refused(name: Any, kind: str, whole: byt
         else:
             described["model"] = {kind: [name, 1] if kind == "enum" else name}
 
-    with pytest.raises(ModelFileError, match=r"not a (class|type|constant|enum) that model files may hold"):
+    with pytest.raises(ModelFileError, match=r"not a (class|type|constant|enum) allowed in model files"):
         read(forged(whole, change), tmp_path)
 
 

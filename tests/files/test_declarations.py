@@ -22,7 +22,7 @@ from mercer import decision, density, families, kernels
 from mercer._errors import ModelFileError, UnsavableError
 from mercer._stored import ANYTHING, Unsafe, mark_loaded, stored
 from mercer.base.sources import Outline
-from mercer.comparison._inner import Tuned
+from mercer.comparison._inner_search import Tuned
 from mercer.data.formats import DateFormat, NumberFormat
 from mercer.files import load, save
 from mercer.files._declarations import known_declaration
@@ -33,7 +33,7 @@ from mercer.kernels._strings import Sequences, Substrings
 from mercer.kernels.explicit import ComposedMap, MonomialFeatureMap
 from mercer.kernels.monomials import MonomialOrder
 from mercer.matrices.streamed import RowSample, SurveyLevels
-from mercer.naive_bayes._unweighted import Unweighted
+from mercer.naive_bayes._unweighted import UnweightedPart
 from mercer.preprocessing.table_source import Glance
 from mercer.preprocessing.treatments import NumberSpread
 from mercer.stats.distinct_rows import DistinctRows
@@ -212,7 +212,7 @@ def test_a_part_that_is_too_short_is_refused(model: Any, holder: str, part: str,
     values = getattr(getattr(model, holder), part)
     with pytest.raises(ModelFileError, match=r"of a \w+ has the wrong size"):
         read(with_array(octets, owner, part, values[:-1]), tmp_path)
-    with pytest.raises(UnsavableError, match=r"has the wrong size, so that no model file of it could be loaded"):
+    with pytest.raises(UnsavableError, match=r"has the wrong size, so that a model file with it could not be loaded"):
         save(cut(model, holder, part), tmp_path / "model.mercer")
 
 
@@ -260,7 +260,7 @@ SAMPLE = DistinctRows.zero(2, most=4)
         families.Distribution(families.Gaussian(), None),
         families.CategoricalParameters(np.ones((2, 0))),
         ComposedMap(kernels.Linear().feature_map(3), "x"),  # type: ignore[arg-type]
-        Unweighted(None),
+        UnweightedPart(None),
         NumberFormat("x"),
         DateFormat(""),
         Glance(SAMPLE, None, None),  # type: ignore[arg-type]
@@ -417,7 +417,7 @@ def test_what_a_class_declares_as_unsafe_is_neither_saved_nor_loaded(tmp_path: P
     class Script:
         code: str
 
-    with pytest.raises(UnsavableError, match=r"model\.code is a call, which no model file holds; leave it out"):
+    with pytest.raises(UnsavableError, match=r"model\.code is a call, which model files cannot contain; leave it out"):
         save(Script("exit()"), tmp_path / "script.mercer")
     octets = octets_of(Script("x + 1"), tmp_path)
     with pytest.raises(ModelFileError, match=r"\.code is a call"):
@@ -462,7 +462,7 @@ def test_an_estimator_around_none_is_refused(model: Any, owner: str, other: Any,
 
 def test_a_model_with_a_parameter_that_no_fit_would_take_is_not_saved(tmp_path: Path) -> None:
     model = mercer.Ridge().fit(line().X, line().y).set_params(alpha=-1.0)
-    with pytest.raises(UnsavableError, match="no model file of it could be loaded"):
+    with pytest.raises(UnsavableError, match="a model file with it could not be loaded"):
         save(model, tmp_path / "model.mercer")
 
 

@@ -269,7 +269,8 @@ DOCUMENTED = (
     "too large for float64",
     "its square is no float64",
     "from which gamma='scale' has no number",
-    "their fourth powers are no float64",  # and 1e-150: Ledoit and Wolf's shrinkage without a look at all rows twice
+    # and 1e-150: Ledoit and Wolf's shrinkage reads all rows once
+    "their fourth powers overflow or underflow float64",
 )
 #: and what a model that was fitted cannot say
 DOCUMENTED_AFTERWARDS = (

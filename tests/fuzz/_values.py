@@ -13,7 +13,16 @@ import mercer
 from mercer import decision as decide
 from mercer import density, families, kernels
 from mercer.base.kernel_choice import AnyPolynomial
-from mercer.base.linear_form import ColumnSelection, CentredColumns, CentredMonomials, CentredSquares, ColumnStatistics, Indicators, ObservedColumns, RowStatistics
+from mercer.base.linear_form import (
+    CentredColumns,
+    CentredMonomials,
+    CentredSquares,
+    ColumnSelection,
+    ColumnStatistics,
+    Indicators,
+    ObservedColumns,
+    RowStatistics,
+)
 from mercer.base.sources import Outline
 from mercer.data.coding import Coded
 from mercer.data.formats import DateFormat, NumberFormat
@@ -50,7 +59,7 @@ from mercer.preprocessing.treatments import DaysSeen, LeftOutTreatment, MissingO
 from mercer.stats.distinct_rows import DistinctRows
 from mercer.stats.goodness import Goodness
 from mercer.stats.normal_equations import NormalEquations, RFactor
-from mercer.stats.quadratic import QuadraticExpansion, SoftmaxQuadratic
+from mercer.stats.quadratic import QuadraticExpansion, SoftmaxExpansion
 from mercer.text._interpreted import OtherVocabulary
 from tests.files._cases import numbers, two
 
@@ -234,6 +243,6 @@ def _sums() -> list[Any]:
         NormalEquations.zero(3, 1).update(X, y[:, None]),
         RFactor.zero(3, 1),
         QuadraticExpansion.at(response, np.zeros(3)),
-        SoftmaxQuadratic.at(SoftmaxResponse(3), np.zeros((3, 3))),
-        UnweightedPart(mercer.GaussianNB().fit(X, numbers().y).statistic_.parts[0].pooled()),
+        SoftmaxExpansion.at(SoftmaxResponse(3), np.zeros((3, 3))),
+        UnweightedPart(mercer.GaussianNB().fit(X, numbers().y).statistic_.parts[0].pool()),
     ]

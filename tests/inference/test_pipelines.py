@@ -200,7 +200,7 @@ def test_residuals(people: pd.DataFrame) -> None:
     with pytest.raises(InferenceError, match="not 'raw'"):
         told.residuals("raw")
     classes = summary(GLM("categorical").fit(X, people["city"]), X, people["city"])
-    with pytest.raises(InferenceError, match="not a mean to be away from"):
+    with pytest.raises(InferenceError, match="classes have no mean"):
         classes.residuals()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mercer.kernel_approximation.fourier import DIRECTIONS, Hadamard, orthogonal
+from mercer.kernel_approximation.fourier import DIRECTIONS, Hadamard, draw_orthogonal
 
 
 @pytest.mark.parametrize("sampling", DIRECTIONS)
@@ -22,7 +22,7 @@ def test_every_row_is_standard_normal(sampling: str, columns: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 3, 5, 12])
 def test_blocks_at_right_angles(count: int) -> None:
-    rows = orthogonal(count, 5, np.random.default_rng(0))
+    rows = draw_orthogonal(count, 5, np.random.default_rng(0))
     for start in range(0, count, 5):
         block = rows[start : start + 5]
         products = block @ block.T
@@ -37,7 +37,7 @@ def test_hadamard_blocks_at_right_angles_where_nothing_is_padded() -> None:
 
 @pytest.mark.parametrize(("columns", "count"), [(8, 5), (64, 64), (100, 300)])
 def test_products_without_writing_the_rows_out(columns: int, count: int) -> None:
-    chain = Hadamard.drawn(count, columns, np.random.default_rng(0)).scaled(np.arange(1.0, count + 1))
+    chain = Hadamard.draw(count, columns, np.random.default_rng(0)).scale_rows(np.arange(1.0, count + 1))
     X = np.random.default_rng(1).normal(size=(20, columns))
     found = np.empty((20, count))
     chain.put_products(X, found)
@@ -46,6 +46,6 @@ def test_products_without_writing_the_rows_out(columns: int, count: int) -> None
 
 def test_the_transform_is_taken_where_there_are_many_columns() -> None:
     rng = np.random.default_rng(0)
-    assert Hadamard.drawn(1024, 1024, rng).pays
-    assert not Hadamard.drawn(1000, 20, rng).pays
-    assert not Hadamard.drawn(1, 1024, rng).pays
+    assert Hadamard.draw(1024, 1024, rng).is_faster
+    assert not Hadamard.draw(1000, 20, rng).is_faster
+    assert not Hadamard.draw(1, 1024, rng).is_faster

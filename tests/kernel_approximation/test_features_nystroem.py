@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from mercer.kernel_approximation.nystroem_map import NystroemMap, trace_error
+from mercer.kernel_approximation.nystroem_map import NystroemMap, compute_trace_error
 from mercer.kernels import RBF, Gram, Kernel, Laplacian, Linear, Polynomial, Spectrum
 
 KERNELS = [RBF(gamma=0.7), Laplacian(gamma=0.3), Polynomial(2), Linear(), RBF(gamma=0.2) + Linear()]
@@ -56,8 +56,8 @@ def test_it_does_not_depend_on_how_rows_are_cut(monkeypatch: pytest.MonkeyPatch)
     X = rows(700)
     mapped = NystroemMap.of(KERNELS[0], X[:50])
     whole = mapped(X)
-    monkeypatch.setattr("mercer.kernel_approximation.nystroem_map.TILE", 1)
-    monkeypatch.setattr("mercer.kernel_approximation.nystroem_map.FEWEST", 64)
+    monkeypatch.setattr("mercer.kernel_approximation.nystroem_map.FEATURE_TILE_BYTES", 1)
+    monkeypatch.setattr("mercer.kernel_approximation.nystroem_map.MIN_PRODUCT_ROWS", 64)
     assert_allclose(mapped(X), whole, atol=1e-12)
     assert_allclose(whole, Gram(mapped.kernel, X, X[:50]).matrix() @ mapped.back, atol=1e-12)
 
@@ -85,9 +85,11 @@ def test_the_trace_error() -> None:
     X = rows()
     features = NystroemMap.of(KERNELS[0], X[:20])(X)
     K = KERNELS[0](X)
-    assert_allclose(trace_error(features, np.diag(K)), np.trace(K - features @ features.T) / np.trace(K), rtol=1e-10)
-    assert trace_error(features[:20], np.diag(K)[:20]) < 1e-12
-    assert np.isnan(trace_error(np.zeros((3, 1)), np.zeros(3)))
+    assert_allclose(
+        compute_trace_error(features, np.diag(K)), np.trace(K - features @ features.T) / np.trace(K), rtol=1e-10
+    )
+    assert compute_trace_error(features[:20], np.diag(K)[:20]) < 1e-12
+    assert np.isnan(compute_trace_error(np.zeros((3, 1)), np.zeros(3)))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)

@@ -38,7 +38,7 @@ def rows(n: int = 25, d: int = 3, seed: int = 0) -> Array:
 def errors(kernel: k.Kernel, X: Array, M: int, maps: int, **options: Any) -> Array:
     """ψψᵀ − K of several maps."""
     K, spectrum = kernel(X), kernel.spectrum(X.shape[1])
-    found = [FourierMap.drawn(spectrum, M, np.random.default_rng(seed), **options)(X) for seed in range(maps)]
+    found = [FourierMap.draw(spectrum, M, np.random.default_rng(seed), **options)(X) for seed in range(maps)]
     return np.array([features @ features.T - K for features in found])
 
 
@@ -79,13 +79,13 @@ def test_right_angles_make_the_error_smaller(d: int, paired: bool) -> None:
 def test_pairs_have_the_diagonal_exactly() -> None:
     X = rows()
     for kernel in KERNELS:
-        features = FourierMap.drawn(kernel.spectrum(3), 10, np.random.default_rng(0), paired=True)(X)
+        features = FourierMap.draw(kernel.spectrum(3), 10, np.random.default_rng(0), paired=True)(X)
         np.testing.assert_allclose(np.square(features).sum(axis=1), kernel.diag(X))
 
 
 def test_the_formula_of_the_lecture() -> None:
     """√(2/M) cos(wᵀx + b)."""
-    X, features = rows(), FourierMap.drawn(k.RBF().spectrum(3), 7, np.random.default_rng(0))
+    X, features = rows(), FourierMap.draw(k.RBF().spectrum(3), 7, np.random.default_rng(0))
     expected = np.sqrt(2 / 7) * np.cos(X @ features.weights + features.offset)
     np.testing.assert_allclose(features(X), expected, atol=1e-14)
 
@@ -95,7 +95,7 @@ def test_the_formula_of_the_lecture() -> None:
 @SAMPLINGS
 def test_a_transform_and_a_product_give_the_same_features(d: int, sampling: str, paired: bool) -> None:
     X = rows(40, d)
-    features = FourierMap.drawn(
+    features = FourierMap.draw(
         k.Matern().spectrum(d), 1024, np.random.default_rng(0), sampling=sampling, paired=paired, shift=X[0]
     )
     assert (features.chain is not None) == (sampling == "hadamard" and d == 300)
@@ -108,7 +108,7 @@ def test_a_transform_and_a_product_give_the_same_features(d: int, sampling: str,
 @FORMS
 def test_tiles_are_the_features_without_their_scale(paired: bool) -> None:
     X = rows(50)
-    features = FourierMap.drawn(
+    features = FourierMap.draw(
         (3 * k.RBF()).spectrum(3), 20, np.random.default_rng(0), paired=paired, shift=X.mean(axis=0)
     )
     tiles = features.tiles(X)
@@ -124,7 +124,7 @@ def test_tiles_are_the_features_without_their_scale(paired: bool) -> None:
 
 def test_rough_tiles_are_of_float64_where_angles_need_its_digits() -> None:
     X = rows()
-    features = FourierMap.drawn(k.RBF().spectrum(3), 20, np.random.default_rng(0))
+    features = FourierMap.draw(k.RBF().spectrum(3), 20, np.random.default_rng(0))
     assert features.tiles(X).rough == np.float32
     assert features.tiles(1e6 * X).rough == np.float64
 
@@ -133,13 +133,13 @@ def test_rough_tiles_are_of_float64_where_angles_need_its_digits() -> None:
 def test_sparse_rows(paired: bool) -> None:
     X = sp.random_array((30, 8), density=0.3, rng=np.random.default_rng(0), format="csr")
     for shift in (None, np.arange(8.0)):
-        features = FourierMap.drawn(k.Laplacian().spectrum(8), 20, np.random.default_rng(0), paired=paired, shift=shift)
+        features = FourierMap.draw(k.Laplacian().spectrum(8), 20, np.random.default_rng(0), paired=paired, shift=shift)
         np.testing.assert_allclose(features(X), features(X.toarray()), atol=1e-10)
         assert features.tiles(X).rough == np.float64
 
 
 def test_what_is_saved_does_not_grow_by_use() -> None:
-    X, features = rows(), FourierMap.drawn(k.RBF().spectrum(3), 300, np.random.default_rng(0))
+    X, features = rows(), FourierMap.draw(k.RBF().spectrum(3), 300, np.random.default_rng(0))
     saved = pickle.dumps(features)
     before = features(X)
     assert pickle.dumps(features) == saved
@@ -147,7 +147,7 @@ def test_what_is_saved_does_not_grow_by_use() -> None:
 
 
 def test_nothing_depends_on_the_number_of_threads() -> None:
-    X, features = rows(5000), FourierMap.drawn(k.RBF().spectrum(3), 300, np.random.default_rng(0))
+    X, features = rows(5000), FourierMap.draw(k.RBF().spectrum(3), 300, np.random.default_rng(0))
     with engine(threads=1):
         alone = features(X)
     np.testing.assert_array_equal(alone, features(X))
@@ -158,7 +158,7 @@ def test_nothing_depends_on_the_number_of_threads() -> None:
 def test_tensors(paired: bool, dtype: str, error: float) -> None:
     torch = pytest.importorskip("torch")
     X = (rows() + 100).astype(dtype)
-    features = FourierMap.drawn(
+    features = FourierMap.draw(
         k.RBF().spectrum(3), 20, np.random.default_rng(0), paired=paired, shift=np.full(3, 100.0)
     )
     found = features(torch.as_tensor(X))
@@ -172,7 +172,7 @@ def test_a_card_without_room_for_the_features(monkeypatch: pytest.MonkeyPatch) -
     def full(*args: Any, **options: Any) -> Any:
         raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
 
-    features = FourierMap.drawn(k.RBF().spectrum(3), 20, np.random.default_rng(0))
+    features = FourierMap.draw(k.RBF().spectrum(3), 20, np.random.default_rng(0))
     monkeypatch.setattr(torch.Tensor, "new_empty", full)
     with pytest.raises(DeviceMemoryError, match=r"25 rows of 20 features take 4e-06 GB.*fewer rows at a time"):
         features(torch.as_tensor(rows()))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mercer.kernel_approximation._fourier_loops import cos_half_turns, cosines, pairs, sin_half_turns
+from mercer.kernel_approximation._fourier_loops import cos_half_turns, put_cosines, put_pairs, sin_half_turns
 
 Array = np.ndarray
 
@@ -31,8 +31,8 @@ def test_all_digits_of_float64(most: float) -> None:
     t = angles(np.float64, most)
     cosine, sine = turned(t)
     found, both = t.copy(), np.empty((1, 2 * t.shape[1]))
-    cosines(found, np.zeros(t.shape[1]), 1.0)
-    pairs(t, both, 1.0)
+    put_cosines(found, np.zeros(t.shape[1]), 1.0)
+    put_pairs(t, both, 1.0)
     np.testing.assert_allclose(found, cosine, rtol=0, atol=1e-15)
     np.testing.assert_allclose(both, np.hstack([cosine, sine]), rtol=0, atol=1e-15)
 
@@ -42,8 +42,8 @@ def test_all_digits_of_float32(most: float) -> None:
     t = angles(np.float32, most)
     cosine, sine = turned(t)
     found, both = t.copy(), np.empty((1, 2 * t.shape[1]), np.float32)
-    cosines(found, np.zeros(t.shape[1], np.float32), np.float32(1))
-    pairs(t, both, np.float32(1))
+    put_cosines(found, np.zeros(t.shape[1], np.float32), np.float32(1))
+    put_pairs(t, both, np.float32(1))
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, cosine, rtol=0, atol=2e-7)
     np.testing.assert_allclose(both, np.hstack([cosine, sine]), rtol=0, atol=2e-7)
@@ -51,14 +51,14 @@ def test_all_digits_of_float32(most: float) -> None:
 
 def test_offsets_and_scale() -> None:
     t, b = np.array([[0.25, 1.0]]), np.array([0.25, 1.0])
-    cosines(t, b, 3.0)
+    put_cosines(t, b, 3.0)
     np.testing.assert_allclose(t, [[0.0, 3.0]], atol=1e-15)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_what_is_no_number_stays_none_and_what_has_no_digits_is_bounded(dtype: type[np.floating]) -> None:
     t = np.array([[np.nan, np.inf, -np.inf, np.finfo(dtype).max, -np.finfo(dtype).max, 2.0**60]], dtype)
-    cosines(t, np.zeros(6, dtype), dtype(1))
+    put_cosines(t, np.zeros(6, dtype), dtype(1))
     assert np.isnan(t[0, :3]).all()
     np.testing.assert_array_equal(t[0, 3:], 1)  # so large a number is an even one
 

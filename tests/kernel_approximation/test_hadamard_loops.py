@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
-from mercer.kernel_approximation._fourier_loops import GROUP, LEAST, products, transform
+from mercer.kernel_approximation._fourier_loops import GROUP, MIN_LENGTH, put_hadamard_products, transform
 
 
-@pytest.mark.parametrize("length", [LEAST, 16, 32, 64, 128, 1024])
+@pytest.mark.parametrize("length", [MIN_LENGTH, 16, 32, 64, 128, 1024])
 def test_a_transform_is_a_product(length: int) -> None:
     rng = np.random.default_rng(length)
     values, signs = rng.normal(size=(length, GROUP)), rng.choice([-1.0, 1.0], length)
@@ -28,6 +28,6 @@ def test_chains_of_blocks(dtype: type[np.floating], rows: int, columns: int, cou
     H = hadamard(length)
     W = np.vstack([H @ np.diag(one) @ H @ np.diag(two) @ H @ np.diag(three) for one, two, three in signs])
     found = np.empty((rows, count), dtype)
-    products(X, signs, scales, found)
+    put_hadamard_products(X, signs, scales, found)
     expected = X @ (scales[:, None] * W[:count, :columns]).T
     np.testing.assert_allclose(found, expected, atol=50 * np.finfo(dtype).eps * np.abs(expected).max())

@@ -135,7 +135,7 @@ def test_kernels_far_from_one_are_exact_on_landmarks(kernel: Any, rule: str) -> 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_error_is_the_true_one(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SAMPLE", 10_000)
+    monkeypatch.setattr(module, "ERROR_SAMPLE", 10_000)
     X = clusters(800)
     model = Nystroem(gamma=0.5, n_components=25, landmarks=rule, random_state=0).fit(X)
     assert_allclose(model.approximation_error_, true_error(model.transform(X), rbf_kernel(X, gamma=0.5)), rtol=1e-6)
@@ -221,7 +221,7 @@ def test_the_map_for_a_solver_has_the_same_inner_products(rule: str) -> None:
     X = rows()
     asked = Nystroem(n_components=20, landmarks=rule, random_state=0)
     for kernel, rank in ((Linear(), 5), (RBF(gamma=2.0), 20)):
-        mapped = module.map_for(kernel, asked, X)
+        mapped = module.make_nystroem_map(kernel, asked, X)
         whole = Nystroem(kernel, n_components=20, landmarks=rule, random_state=0).fit_transform(X)
         assert mapped.n_features == rank
         assert_allclose(mapped(X) @ mapped(X).T, whole @ whole.T, atol=1e-10)

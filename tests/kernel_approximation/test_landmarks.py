@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.kernel_approximation import landmarks as room
-from mercer.kernel_approximation.landmarks import RULES, choose, choose_from, fewest
-from mercer.kernel_approximation.nystroem_map import NystroemMap, trace_error
+from mercer.kernel_approximation.landmarks import RULES, choose_from_matrix, choose_landmarks, count_needed_landmarks
+from mercer.kernel_approximation.nystroem_map import NystroemMap, compute_trace_error
 from mercer.kernels import RBF, FromFunction, Kernel, Linear, Spectrum
 from mercer.kernels.gram import GivenMatrix
 from tests.kernels._clusters import clusters
@@ -25,11 +25,11 @@ def seeded(seed: int = 0) -> np.random.RandomState:
 
 
 def left(kernel: Kernel, X: Array, numbers: Array) -> float:
-    return trace_error(NystroemMap.of(kernel, X[numbers])(X), kernel.diag(X))
+    return compute_trace_error(NystroemMap.of(kernel, X[numbers])(X), kernel.diag(X))
 
 
 def test_uniform_ones_are_those_of_scikit_learn() -> None:
-    found = choose(KERNEL, np.zeros((50, 1)), 10, "uniform", seeded(4))
+    found = choose_landmarks(KERNEL, np.zeros((50, 1)), 10, "uniform", seeded(4))
     assert_array_equal(found.numbers, seeded(4).permutation(50)[:10])
 
 
@@ -37,17 +37,17 @@ def test_uniform_ones_are_those_of_scikit_learn() -> None:
 @pytest.mark.parametrize("most", [1, 7, 600, 900])
 def test_they_are_different_rows_and_no_more_than_asked_for(rule: str, most: int) -> None:
     X = clusters()
-    found = choose(KERNEL, X, most, rule, seeded())
+    found = choose_landmarks(KERNEL, X, most, rule, seeded())
     assert len(set(found.numbers.tolist())) == len(found.numbers) <= min(most, len(X))
     assert found.among == len(X)
-    assert_array_equal(found.numbers, choose(KERNEL, X, most, rule, seeded()).numbers)
+    assert_array_equal(found.numbers, choose_landmarks(KERNEL, X, most, rule, seeded()).numbers)
 
 
 @pytest.mark.parametrize("rule", ["kmeans++", "rpcholesky"])
 def test_they_leave_less_than_uniform_ones_where_data_are_clustered(rule: str) -> None:
     X = clusters()
     chosen, uniform = (
-        [left(KERNEL, X, choose(KERNEL, X, 31, name, seeded(seed)).numbers) for seed in range(5)]
+        [left(KERNEL, X, choose_landmarks(KERNEL, X, 31, name, seeded(seed)).numbers) for seed in range(5)]
         for name in (rule, "uniform")
     )
     assert max(chosen) < 0.5 * min(uniform)
@@ -55,14 +55,14 @@ def test_they_leave_less_than_uniform_ones_where_data_are_clustered(rule: str) -
 
 def test_pivots_know_what_they_leave() -> None:
     X = clusters()
-    found = choose(KERNEL, X, 40, "rpcholesky", seeded())
+    found = choose_landmarks(KERNEL, X, 40, "rpcholesky", seeded())
     assert found.error is not None
     assert_allclose(found.error, left(KERNEL, X, found.numbers), rtol=1e-8)
 
 
 def test_pivots_stop_at_a_tolerance() -> None:
     X = clusters()
-    found = choose(KERNEL, X, 600, "rpcholesky", seeded(), tol=1e-3)
+    found = choose_landmarks(KERNEL, X, 600, "rpcholesky", seeded(), tol=1e-3)
     assert found.error is not None
     assert found.error <= 1e-3
     assert len(found.numbers) < 300
@@ -75,7 +75,7 @@ def test_spread_ones_are_drawn_as_if_one_by_one() -> None:
     exact /= 4 * exact.sum(axis=1, keepdims=True)
     draws, found = 4000, np.zeros((4, 4))
     for seed in range(draws):
-        first, second = choose(Linear(), X, 2, "kmeans++", seeded(seed)).numbers
+        first, second = choose_landmarks(Linear(), X, 2, "kmeans++", seeded(seed)).numbers
         found[first, second] += 1 / draws
     assert np.abs(found - exact).max() < 5 * np.sqrt(exact.max() / draws)
 
@@ -83,26 +83,26 @@ def test_spread_ones_are_drawn_as_if_one_by_one() -> None:
 @pytest.mark.parametrize("rule", ["kmeans++", "rpcholesky"])
 def test_equal_rows_are_chosen_once(rule: str) -> None:
     X = np.repeat(np.random.default_rng(0).normal(size=(6, 2)), 20, axis=0)
-    numbers = choose(KERNEL, X, 50, rule, seeded()).numbers
+    numbers = choose_landmarks(KERNEL, X, 50, rule, seeded()).numbers
     assert len(numbers) == len(np.unique(X[numbers], axis=0)) == 6
 
 
 @pytest.mark.parametrize("rule", ["kmeans++", "rpcholesky"])
 def test_rows_without_a_difference_are_one_landmark(rule: str) -> None:
-    assert len(choose(KERNEL, np.ones((9, 2)), 5, rule, seeded()).numbers) == 1
-    assert len(choose(Linear(), np.zeros((9, 2)), 5, rule, seeded()).numbers) == 1
+    assert len(choose_landmarks(KERNEL, np.ones((9, 2)), 5, rule, seeded()).numbers) == 1
+    assert len(choose_landmarks(Linear(), np.zeros((9, 2)), 5, rule, seeded()).numbers) == 1
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_many_rows_are_looked_at_in_part(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "ENTRIES", 2000.0)
-    monkeypatch.setattr(room, "DISTANCES", 2000.0)
+    monkeypatch.setattr(room, "MAX_FACTOR_ENTRIES", 2000.0)
+    monkeypatch.setattr(room, "MAX_DISTANCES", 2000.0)
     X = clusters()
-    found = choose(KERNEL, X, 10, rule, seeded())
+    found = choose_landmarks(KERNEL, X, 10, rule, seeded())
     assert found.among == (600 if rule == "uniform" else 200)
     assert len(set(found.numbers.tolist())) == 10
     assert found.numbers.max() > 200  # they are numbers of all rows, not of those looked at
-    assert choose(KERNEL, X, 80, rule, seeded()).among >= 320  # four for each landmark
+    assert choose_landmarks(KERNEL, X, 80, rule, seeded()).among >= 320  # four for each landmark
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -116,32 +116,32 @@ def test_many_rows_are_looked_at_in_part(rule: str, monkeypatch: pytest.MonkeyPa
     ids=["sparse", "texts", "function"],
 )
 def test_any_rows_will_do(rule: str, kernel: Kernel, rows: Any) -> None:
-    numbers = choose(kernel, rows, 5, rule, seeded()).numbers
+    numbers = choose_landmarks(kernel, rows, 5, rule, seeded()).numbers
     assert len(set(numbers.tolist())) == len(numbers) == 5
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_matrix_that_is_given_has_the_landmarks_of_its_kernel(rule: str) -> None:
     X = clusters(200)
-    by_matrix = choose_from(GivenMatrix(KERNEL(X)), 20, rule, seeded())
-    assert_array_equal(by_matrix.numbers, choose(KERNEL, X, 20, rule, seeded()).numbers)
+    by_matrix = choose_from_matrix(GivenMatrix(KERNEL(X)), 20, rule, seeded())
+    assert_array_equal(by_matrix.numbers, choose_landmarks(KERNEL, X, 20, rule, seeded()).numbers)
 
 
 def test_the_fewest_that_will_do() -> None:
     X = clusters()
     K = KERNEL(X[:200])
-    size = fewest(K, KERNEL(X[:200], X), KERNEL.diag(X), 0.05)
+    size = count_needed_landmarks(K, KERNEL(X[:200], X), KERNEL.diag(X), 0.05)
     assert 1 < size < 200
     assert left(KERNEL, X, np.arange(size)) <= 0.05 < left(KERNEL, X, np.arange(size - 1))
 
 
 def test_all_are_needed_where_none_will_do() -> None:
     X = clusters()
-    assert fewest(KERNEL(X[:5]), KERNEL(X[:5], X), KERNEL.diag(X), 1e-9) == 5
+    assert count_needed_landmarks(KERNEL(X[:5]), KERNEL(X[:5], X), KERNEL.diag(X), 1e-9) == 5
 
 
 def test_equal_landmarks_leave_a_tolerance_within_reach() -> None:
     X = np.repeat(np.random.default_rng(0).normal(size=(6, 2)), 20, axis=0)
     numbers = np.arange(120)[::-1]
-    assert fewest(KERNEL(X[numbers]), KERNEL(X[numbers], X), KERNEL.diag(X), 1e-6) == 101
-    assert fewest(np.zeros((3, 3)), np.zeros((3, 4)), np.zeros(4), 1e-6) == 3
+    assert count_needed_landmarks(KERNEL(X[numbers]), KERNEL(X[numbers], X), KERNEL.diag(X), 1e-6) == 101
+    assert count_needed_landmarks(np.zeros((3, 3)), np.zeros((3, 4)), np.zeros(4), 1e-6) == 3

@@ -163,7 +163,7 @@ def test_a_failed_fit_leaves_the_old_model():
 
 
 def test_more_rows_than_an_exact_model_of_tensors_has(monkeypatch):
-    monkeypatch.setattr(feature_function, "MOST_LANDMARKS", N - 1)
+    monkeypatch.setattr(feature_function, "MAX_EXACT_ROWS", N - 1)
     with pytest.raises(TooLargeError, match="nystroem"):
         GLM("gaussian", penalty="l2", kernel="rbf").fit(torch.as_tensor(X), Y["gaussian"])
 

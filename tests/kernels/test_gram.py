@@ -214,7 +214,7 @@ def test_float32_stays_within_what_may_be_lost(kernel: k.Kernel) -> None:
 
 
 def test_rows_of_many_columns_are_put_piece_by_piece() -> None:
-    many = np.random.default_rng(3).normal(size=(2 * gram.PIECE + 1, 2))
+    many = np.random.default_rng(3).normal(size=(2 * gram.PIECE_COLUMNS + 1, 2))
     numbers, slots, kept = np.array([5, 2000, 0]), np.array([2, 0, 1]), np.zeros((3, len(many)))
     k.Gram(k.Linear(), many).put_rows(numbers, kept, slots)
     np.testing.assert_allclose(kept[slots], many[numbers] @ many.T, atol=1e-13)
@@ -222,5 +222,5 @@ def test_rows_of_many_columns_are_put_piece_by_piece() -> None:
 
 def test_rows_whose_distances_overflow_are_refused_without_a_warning() -> None:
     X = np.finfo(float).max * np.array([[1.0], [-1.0], [-1.0]])
-    with pytest.raises(DataError, match=r"^row \d is so long that its square is no float64"):
+    with pytest.raises(DataError, match=r"^the squared norm of row \d overflows float64"):
         gram.Gram(k.RBF(1.0), X).matrix()

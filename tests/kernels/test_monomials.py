@@ -77,7 +77,12 @@ def test_in_place_or_apart_and_on_any_number_of_threads(
     expected = np.empty((500, order.n_features))
     with mercer.engine(threads=1):
         order.write(X, expected, weights)
-    for name, value in (("WIDE", wide), ("IN_PLACE", 100), ("APART", 100), ("BLOCKS", 2)):
+    for name, value in (
+        ("IN_PLACE_FEATURES", wide),
+        ("IN_PLACE_BLOCK", 100),
+        ("SEPARATE_BLOCK", 100),
+        ("BLOCKS_PER_THREAD", 2),
+    ):
         monkeypatch.setattr(monomials, name, value)
     out = np.empty_like(expected)
     order.write(X, out, weights)

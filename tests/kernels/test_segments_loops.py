@@ -21,7 +21,7 @@ def laid_out(runs: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 @given(runs=RUNS)
 def test_equal_runs_and_no_others_have_equal_numbers(runs: list[list[int]]) -> None:
     words, starts, stops = laid_out(runs)
-    numbers, firsts = loops.number(words, starts, stops)
+    numbers, firsts = loops.number_runs(words, starts, stops)
     seen: dict[tuple[int, ...], int] = {}
     expected = [seen.setdefault(tuple(run), len(seen)) for run in runs]
     assert numbers.tolist() == expected
@@ -30,9 +30,9 @@ def test_equal_runs_and_no_others_have_equal_numbers(runs: list[list[int]]) -> N
 
 def test_equal_hashes_do_not_make_runs_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop in plain Python, with a hash that tells nothing apart."""
-    monkeypatch.setattr(loops, "hash_of", lambda words, start, stop: np.uint64(7))
+    monkeypatch.setattr(loops, "compute_hash", lambda words, start, stop: np.uint64(7))
     words, starts, stops = laid_out([[1], [2], [1, 2], [2], [1, 2], []])
-    numbers, _ = loops.number.plain(words, starts, stops)
+    numbers, _ = loops.number_runs.plain(words, starts, stops)
     assert numbers.tolist() == [0, 1, 2, 1, 2, 3]
 
 
@@ -41,7 +41,7 @@ def test_equal_hashes_do_not_make_runs_equal(monkeypatch: pytest.MonkeyPatch) ->
 def test_gathered_runs_are_the_runs(runs: list[list[int]]) -> None:
     words, starts, stops = laid_out(runs)
     order = np.arange(len(runs))[::-1]
-    gathered, ends = loops.gather(words, starts[order], stops[order])
+    gathered, ends = loops.gather_runs(words, starts[order], stops[order])
     expected, _, expected_ends = laid_out(runs[::-1])
     assert gathered.tolist() == expected.tolist()
     assert ends.tolist() == expected_ends.tolist()
@@ -51,7 +51,7 @@ def test_gathered_runs_are_the_runs(runs: list[list[int]]) -> None:
 def test_runs_of_every_length_are_sorted(size: int) -> None:
     run = np.random.default_rng(size).integers(0, 50, size)
     expected = np.sort(run)
-    loops.sort(run)
+    loops.sort_run(run)
     assert run.tolist() == expected.tolist()
 
 
@@ -60,7 +60,7 @@ def test_runs_of_every_length_are_sorted(size: int) -> None:
 def test_counts_and_their_squares(runs: list[list[int]], known: int) -> None:
     words, starts, _ = laid_out(runs)
     before = words.copy()
-    ends, columns, counts, squares = loops.tally(words, np.append(starts, len(words)), known)
+    ends, columns, counts, squares = loops.count_numbers(words, np.append(starts, len(words)), known)
     assert words.tolist() == before.tolist()
     for i, run in enumerate(runs):
         found = dict(zip(columns[ends[i] : ends[i + 1]].tolist(), counts[ends[i] : ends[i + 1]].tolist(), strict=True))
@@ -84,5 +84,5 @@ def test_products_are_added_to_what_is_there() -> None:
 
 def test_a_neighbourhood_is_a_label_and_sorted_labels() -> None:
     labels = np.array([5, 3, 4])
-    words = loops.neighbourhoods(labels, np.array([0, 2, 2, 3]), np.array([2, 1, 0]))
+    words = loops.join_neighbours(labels, np.array([0, 2, 2, 3]), np.array([2, 1, 0]))
     assert words.tolist() == [5, 3, 4, 3, 4, 5]

@@ -145,7 +145,7 @@ def test_not_all_that_is_frequent_is_made_dense(monkeypatch: pytest.MonkeyPatch)
     X = ["".join(np.random.default_rng(i).choice(list("abc"), 30)) for i in range(40)]
     expected = k.Spectrum(2)(X)
     for most in (1, 5, 8, 9):
-        monkeypatch.setattr(counting, "MOST_DENSE", most)
+        monkeypatch.setattr(counting, "MAX_DENSE_COLUMNS", most)
         side = k.Spectrum(2).prepared(Views(X))
         assert side.dense.shape[1] <= most
         np.testing.assert_array_equal(k.Spectrum(2)(X), expected)
@@ -208,9 +208,9 @@ def test_no_rows() -> None:
         (["a", float("nan")], NonFiniteError, "nan in row 1"),
         ([1, 2], ColumnTypeError, "row 0 is 1"),
         (np.array([1.0, 2.0]), ColumnTypeError, "row 0 is"),
-        ([[0.5, 1.0]], ColumnTypeError, "0.5 is no symbol"),
+        ([[0.5, 1.0]], ColumnTypeError, "0.5 is not a symbol"),
         ([["a", None]], NonFiniteError, "the symbol None"),
-        ([["a", ["b"]]], ColumnTypeError, "is no symbol"),
+        ([["a", ["b"]]], ColumnTypeError, "is not a symbol"),
         ("banana", DataError, "one text"),
         (7, ColumnTypeError, "where texts"),
         (["a", b"a"], ColumnTypeError, "row 1 is made of bytes"),

@@ -23,18 +23,18 @@ def alone(codes: np.ndarray, bounds: np.ndarray, i: int) -> tuple[np.ndarray, np
 @pytest.mark.parametrize("count", [1, loops.LANES - 1, loops.LANES, loops.LANES + 1])
 def test_a_pair_does_not_see_the_others_in_its_vector(count: int) -> None:
     left, right = texts(3), texts(count)
-    tile = loops.tile(*left, *right, 2, 0.5, -1)
+    tile = loops.compute_tile(*left, *right, 2, 0.5, -1)
     for i in range(3):
         for j in range(count):
-            assert tile[i, j] == loops.tile(*alone(*left, i), *alone(*right, j), 2, 0.5, -1)[0, 0]
+            assert tile[i, j] == loops.compute_tile(*alone(*left, i), *alone(*right, j), 2, 0.5, -1)[0, 0]
 
 
 def test_what_is_not_left_out_of_a_triangle_is_right() -> None:
     n, first = 2 * loops.LANES + 5, loops.LANES + 1
     codes, bounds = texts(n)
-    whole = loops.tile(codes, bounds, codes, bounds, 2, 0.5, -1)
+    whole = loops.compute_tile(codes, bounds, codes, bounds, 2, 0.5, -1)
     start = bounds[first]
-    lower = loops.tile(codes[start:], bounds[first:] - start, codes, bounds, 2, 0.5, first)
+    lower = loops.compute_tile(codes[start:], bounds[first:] - start, codes, bounds, 2, 0.5, first)
     rows, columns = np.tril_indices(n)
     kept = rows >= first
     np.testing.assert_array_equal(lower[rows[kept] - first, columns[kept]], whole[rows[kept], columns[kept]])
@@ -42,12 +42,12 @@ def test_what_is_not_left_out_of_a_triangle_is_right() -> None:
 
 def test_the_diagonal_is_that_of_the_tile() -> None:
     codes, bounds = texts(loops.LANES + 3)
-    whole = loops.tile(codes, bounds, codes, bounds, 3, 0.7, -1)
-    np.testing.assert_allclose(loops.diagonal(codes, bounds, 3, 0.7), np.diagonal(whole), rtol=1e-14)
+    whole = loops.compute_tile(codes, bounds, codes, bounds, 3, 0.7, -1)
+    np.testing.assert_allclose(loops.compute_diagonal(codes, bounds, 3, 0.7), np.diagonal(whole), rtol=1e-14)
 
 
 def test_no_texts_and_empty_ones() -> None:
     none = np.zeros(0, np.int32)
-    assert loops.tile(none, np.array([0]), none, np.array([0]), 2, 0.5, -1).shape == (0, 0)
-    assert loops.tile(none, np.array([0, 0]), none, np.array([0, 0]), 1, 0.5, -1).tolist() == [[0.0]]
-    assert loops.diagonal(none, np.array([0, 0]), 1, 0.5).tolist() == [0.0]
+    assert loops.compute_tile(none, np.array([0]), none, np.array([0]), 2, 0.5, -1).shape == (0, 0)
+    assert loops.compute_tile(none, np.array([0, 0]), none, np.array([0, 0]), 1, 0.5, -1).tolist() == [[0.0]]
+    assert loops.compute_diagonal(none, np.array([0, 0]), 1, 0.5).tolist() == [0.0]

@@ -24,7 +24,7 @@ from mercer.kernels import (
     Spectrum,
     WeisfeilerLehman,
 )
-from mercer.kernels.tensors import TensorGram, tile_of
+from mercer.kernels.tensors import TensorGram, compute_tensor_tile
 from tests._gpu._devices import DEVICES, TOLERANCE
 
 torch = pytest.importorskip("torch")
@@ -148,4 +148,4 @@ def test_bad_input():
 def test_a_tile_of_a_kernel_that_knows_no_tensors() -> None:
     X = torch.zeros(2, 1)
     with pytest.raises(DeviceError, match="does not compare rows of a tensor"):
-        tile_of(FromFunction(np.dot), X, X, None)
+        compute_tensor_tile(FromFunction(np.dot), X, X, None)

@@ -19,14 +19,14 @@ EVERY = [
 
 
 def test_every_kernel_has_its_value() -> None:
-    assert {type(kernel) for kernel in EVERY} == set(loops.VALUES)
+    assert {type(kernel) for kernel in EVERY} == set(loops.KERNEL_LOOPS)
 
 
 @pytest.mark.parametrize("kernel", EVERY, ids=lambda kernel: type(kernel).__name__)
 def test_one_value_called_from_python_is_that_of_the_loop(kernel: object) -> None:
     tile = np.array([[0.0, 0.3, 7.0]])
-    expected = [loops.value(kernel, s) for s in tile[0]]
-    loops.each(kernel, tile)
+    expected = [loops.evaluate_kernel(kernel, s) for s in tile[0]]
+    loops.apply_kernel(kernel, tile)
     np.testing.assert_allclose(tile[0], expected, rtol=1e-15)
 
 
@@ -35,15 +35,15 @@ def test_one_value_called_from_python_is_that_of_the_loop(kernel: object) -> Non
 def test_powers(degree: int, dtype: type[np.floating]) -> None:
     base = np.linspace(-1.5, 1.5, 15, dtype=dtype).reshape(3, 5)
     tile = base.copy()
-    loops.power(tile, degree)
+    loops.raise_to_power(tile, degree)
     np.testing.assert_allclose(tile, base**degree, rtol=8 * np.finfo(dtype).eps)
 
 
 def test_distances_are_never_negative() -> None:
     X = 1e4 + np.random.default_rng(0).normal(size=(40, 3)) * 1e-6
     squares, tile = np.einsum("ij,ij->i", X, X), X @ X.T
-    loops.distances(tile, squares, squares)
+    loops.products_to_distances(tile, squares, squares)
     assert (tile >= 0).all()
-    loops.refine(tile, squares, squares, X, X, 1e-3)
+    loops.refine_distances(tile, squares, squares, X, X, 1e-3)
     np.testing.assert_array_equal(np.diagonal(tile), 0.0)
     np.testing.assert_allclose(tile, ((X[:, None] - X) ** 2).sum(axis=-1), rtol=1e-12)

@@ -150,5 +150,5 @@ def test_a_matrix_beyond_float64_is_refused(kernel: k.Kernel) -> None:
 
 
 def test_a_negative_square_has_no_length() -> None:
-    with pytest.raises(NotPositiveDefiniteError, match="in row 0, which no squared length is"):
+    with pytest.raises(NotPositiveDefiniteError, match="in row 0, but a squared length is not negative"):
         k.FromFunction(lambda A, B: -A @ B.T).normalised()(X)

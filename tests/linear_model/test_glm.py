@@ -153,7 +153,7 @@ def test_every_solver_finds_the_same(family: str, penalty: Any) -> None:
     names = ["newton", "lbfgs"] + ["direct"] * (family == "gaussian")
     fits = {name: made(family, penalty=penalty, solver=name, max_iter=1000).fit(X, y) for name in names}
     for name, model in fits.items():
-        assert model.plan_.path == f"{name} (asked for)"
+        assert model.plan_.path == f"{name} (requested)"
         np.testing.assert_allclose(model.coef_, fits["newton"].coef_, rtol=1e-6)
 
 

@@ -118,7 +118,7 @@ def test_a_programme_that_proves_nothing_is_not_taken_for_an_answer(monkeypatch:
         return replace(answer, certificate=replace(answer.certificate, value=np.inf))
 
     monkeypatch.setattr(separation, "bernoulli", unproven)
-    with pytest.warns(NotConvergedWarning, match=r"could not be told .*rule=\"logistic\""):
+    with pytest.warns(NotConvergedWarning, match=r"could not be distinguished .*rule=\"logistic\""):
         solution = taught(XOR, [0, 1, 1, 0], "perceptron", passes=30)
     assert solution.certificate.kind == "separation"
     assert not solution.certificate.holds

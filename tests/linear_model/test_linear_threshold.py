@@ -296,7 +296,7 @@ def test_parameters_are_checked(options: dict[str, Any], iris: Any) -> None:
 
 
 def test_interrupting_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch, iris: Any) -> None:
-    monkeypatch.setattr(learning.Course, "_batch_pass", interrupted_at(4, learning.Course._batch_pass))
+    monkeypatch.setattr(learning.LearningRun, "_batch_pass", interrupted_at(4, learning.LearningRun._batch_pass))
     model = LinearThreshold("logistic")
     with pytest.raises(FitInterrupted):
         model.fit(*iris)

@@ -14,7 +14,7 @@ from mercer import GLM, load, save, summary
 from mercer._errors import NonFiniteError, SeparationError, SeparationWarning, UnsuitableSolverError
 from mercer.families import Binomial, NegativeBinomial, Tweedie
 from mercer.linear_model import separation
-from mercer.linear_model.separation import CODE, SeparationFinding
+from mercer.linear_model.separation import SEPARATION_CODE, SeparationFinding
 from tests.known import endometrial
 from tests.linear_model._responses import rows_of
 
@@ -22,7 +22,7 @@ FRAME = pd.DataFrame(endometrial.X, columns=endometrial.NAMES)
 
 
 def finding_of(model: Any) -> SeparationFinding:
-    (finding,) = (finding for finding in model.diagnosis_ if finding.code == CODE)
+    (finding,) = (finding for finding in model.diagnosis_ if finding.code == SEPARATION_CODE)
     return finding
 
 
@@ -93,7 +93,7 @@ def test_firth_is_not_used_where_nothing_is_separated() -> None:
     X, y = endometrial.X[:, 1:], endometrial.y
     plain, other = (GLM("bernoulli", on_separation=choice).fit(X, y) for choice in ("warn", "firth"))
     np.testing.assert_array_equal(plain.coef_, other.coef_)
-    assert CODE not in other.diagnosis_.codes
+    assert SEPARATION_CODE not in other.diagnosis_.codes
 
 
 def test_firth_is_not_for_classes() -> None:
@@ -147,7 +147,7 @@ def test_probabilities_near_one_without_separation_are_no_finding() -> None:
     x = np.concatenate([rng.uniform(-40, 40, 400), [0.01, -0.01]])[:, None]
     y = np.append(x[:-2, 0] > 0, [False, True])
     model = GLM("bernoulli").fit(x, y)
-    assert CODE not in model.diagnosis_.codes
+    assert SEPARATION_CODE not in model.diagnosis_.codes
 
 
 def test_separated_labels_are_the_users_choice() -> None:
@@ -179,7 +179,7 @@ def test_counts_of_too_many_columns_look_separated_and_are_fitted_all_the_same()
     y = np.random.default_rng(0).poisson(0.5, 40)
     with pytest.warns(SeparationWarning, match="too many columns to look for"):
         model = GLM("poisson", max_iter=20).fit(X, y)
-    assert CODE in model.diagnosis_.codes
+    assert SEPARATION_CODE in model.diagnosis_.codes
     assert "sample" not in finding_of(model).remedy  # of rows that are in memory anyhow
 
 
@@ -190,7 +190,7 @@ def test_a_few_rows_of_many_columns_are_separated_however_few_steps_it_takes(fam
     X, y = rng.normal(size=(20, 2500)), np.arange(20) % (2 if family == "bernoulli" else 3)
     model = fitted(X, y, family)
     assert model.n_iter_ < separation.MANY_STEPS
-    assert model.diagnosis_.codes == ("collinear", CODE)
+    assert model.diagnosis_.codes == ("collinear", SEPARATION_CODE)
     with pytest.raises(SeparationError, match="separates the responses completely"):
         GLM(family, on_separation="error").fit(X, y)
     assert np.abs(GLM(family, on_separation="ridge").fit(X, y).coef_).max() < 0.1 < np.abs(model.coef_).max()
@@ -233,7 +233,7 @@ def test_a_level_without_claims_has_a_coefficient_of_minus_infinity(power: float
 def test_a_family_without_zeros_is_never_separated(power: float) -> None:
     y = np.append(np.full(10, 1e-30), np.ones(10))
     model = GLM(Tweedie(power), "log").fit(np.repeat(["a", "b"], 10)[:, None].astype(object), y)
-    assert CODE not in model.diagnosis_.codes
+    assert SEPARATION_CODE not in model.diagnosis_.codes
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(700, 3))
 KERNEL = RBF(gamma=0.3)
 NYSTROEM = NystroemMap.of(KERNEL, X[:40])
-FOURIER = FourierMap.drawn(KERNEL.spectrum(3), 60, np.random.default_rng(0))
+FOURIER = FourierMap.draw(KERNEL.spectrum(3), 60, np.random.default_rng(0))
 MAPS = {"nystroem": NYSTROEM, "fourier": FOURIER}
 
 

@@ -10,7 +10,7 @@ from mercer.kernel_approximation.nystroem_map import NystroemMap
 from mercer.kernels import RBF
 from mercer.matrices import mapped_tensors
 from mercer.matrices.mapped_tensors import FeatureTensors, LandmarkTensors, landmark_factor
-from mercer.optim.span.tensor_losses import SeparateTensors
+from mercer.optim.span.tensor_losses import DiagonalTensorCurvature
 
 torch = pytest.importorskip("torch")
 
@@ -23,7 +23,7 @@ T = torch.as_tensor(X)
 def design_of(kind, rows=T):
     landmarks = rows[:15]
     if kind == "fourier":
-        map = FourierMap.drawn(KERNEL.spectrum(3), 20, np.random.default_rng(0))
+        map = FourierMap.draw(KERNEL.spectrum(3), 20, np.random.default_rng(0))
         return FeatureTensors(rows, True, map, map.n_features)
     back = NystroemMap.of(KERNEL, landmarks.double().numpy()).back if kind == "eigenvalues" else None
     return LandmarkTensors.of(KERNEL, rows, landmarks, back, intercept=True)
@@ -38,7 +38,7 @@ def test_products_are_those_of_the_features_written_out(kind, monkeypatch):
     w, h = RNG.normal(size=(design.n_columns, 2)), RNG.uniform(size=(len(X), 2))
     np.testing.assert_allclose(design.times(w).numpy(), Z @ w, atol=1e-9)
     np.testing.assert_allclose(design.transposed_times(torch.as_tensor(h)), Z.T @ h, atol=1e-9)
-    curved = design.curved(SeparateTensors(torch.as_tensor(h)), w)
+    curved = design.curved(DiagonalTensorCurvature(torch.as_tensor(h)), w)
     np.testing.assert_allclose(curved, Z.T @ (h * (Z @ w)), atol=1e-7)
     np.testing.assert_allclose(design.take(np.array([3, 1])).times(w).numpy(), (Z @ w)[[3, 1]], atol=1e-9)
     metric = design.metric_matrix().numpy()

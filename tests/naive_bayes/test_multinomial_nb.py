@@ -11,7 +11,7 @@ from sklearn.naive_bayes import MultinomialNB as Reference
 
 from mercer._errors import NonFiniteError, SupportError
 from mercer.naive_bayes import MultinomialNB
-from mercer.naive_bayes._discrete import some_rows
+from mercer.naive_bayes._discrete import slice_rows
 
 KINDS = [np.asarray, sp.csr_matrix]
 
@@ -128,7 +128,7 @@ def test_a_large_sparse_matrix_is_read_in_blocks(rng, container):
     y = rng.integers(2, size=n)
     ours, theirs = MultinomialNB().fit(X, y), Reference().fit(X, y)
     assert ours.plan_.blocks > 1
-    assert np.shares_memory(some_rows(X, slice(1000, 9000)).data, X.data)
+    assert np.shares_memory(slice_rows(X, slice(1000, 9000)).data, X.data)
     np.testing.assert_allclose(ours.feature_log_prob_, theirs.feature_log_prob_, rtol=1e-12)
     np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-9, atol=1e-9)
 

@@ -108,7 +108,7 @@ def test_a_glm_takes_it_by_name(name: str, family: str) -> None:
     y = rng.integers(0, 3, 60)
     model = GLM(family, solver=name, tol=0.1, max_iter=1000).fit(X, y)
     assert model.certificate_.holds
-    assert str(model.plan_).startswith(f"{name} (asked for)")
+    assert str(model.plan_).startswith(f"{name} (requested)")
     X[3, 1] = np.nan
     with pytest.raises(NonFiniteError, match="'x1' has a missing value in row 3"):
         model.fit(X, y)

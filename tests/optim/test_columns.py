@@ -24,17 +24,17 @@ def values(n: int = 50) -> Array:
 def made(kind: str, X: Array, *, centred: bool, weight: Array) -> tuple[MatrixColumns, Array]:
     match kind:
         case "csc" | "csr":
-            return SparseColumns.standardised(sparse.csr_array(X).asformat(kind), weight, centred=centred)
+            return SparseColumns.standardise(sparse.csr_array(X).asformat(kind), weight, centred=centred)
         case "stored twice":
             rows, columns = np.nonzero(X)
             halves = np.tile(X[rows, columns] / 2, 2), (np.tile(rows, 2), np.tile(columns, 2))
-            return SparseColumns.standardised(sparse.coo_array(halves, shape=X.shape), weight, centred=centred)
+            return SparseColumns.standardise(sparse.coo_array(halves, shape=X.shape), weight, centred=centred)
         case "float32":
-            return DenseColumns.standardised(X.astype(np.float32), weight, centred=centred)
+            return DenseColumns.standardise(X.astype(np.float32), weight, centred=centred)
         case "strided":
-            return DenseColumns.standardised(np.repeat(X, 2, axis=0)[::2], weight, centred=centred)
+            return DenseColumns.standardise(np.repeat(X, 2, axis=0)[::2], weight, centred=centred)
         case _:
-            return DenseColumns.standardised(np.asarray(X, order=kind), weight, centred=centred)  # type: ignore[call-overload]
+            return DenseColumns.standardise(np.asarray(X, order=kind), weight, centred=centred)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("centred", [True, False])
@@ -135,8 +135,6 @@ def test_entries_stored_twice_are_added() -> None:
         (np.repeat(halves.data / 2, 2), np.repeat(halves.indices, 2), 2 * halves.indptr), shape=X.shape
     )
     assert not halves.has_canonical_format
-    twice, once = (
-        SparseColumns.standardised(data, np.ones(50), centred=True) for data in (halves, sparse.csc_array(X))
-    )
+    twice, once = (SparseColumns.standardise(data, np.ones(50), centred=True) for data in (halves, sparse.csc_array(X)))
     np.testing.assert_allclose(twice[0].scale, once[0].scale, rtol=1e-14)
     np.testing.assert_allclose(twice[1], once[1], rtol=1e-14)

@@ -46,8 +46,8 @@ def weights(n: int) -> np.ndarray:
 def test_sums_are_those_of_the_columns_written_out(n: int, seed: int, weighted: bool, centred: bool) -> None:
     X = encoded(n, seed=seed)
     Y, weight = targets(X), weights(n) if weighted else None
-    ours = EncodedRows(X, Y, weight).summarised(NormalEquations)
-    dense = LeastSquaresRows(X.toarray(), Y, weight).summarised(NormalEquations)
+    ours = EncodedRows(X, Y, weight).summarise(NormalEquations)
+    dense = LeastSquaresRows(X.toarray(), Y, weight).summarise(NormalEquations)
     assert (ours.rows, ours.weight) == (dense.rows, dense.weight)
     for mine, other in zip(ours.products(centred=centred), dense.products(centred=centred), strict=True):
         assert_allclose(mine, other, rtol=1e-11, atol=1e-10)
@@ -93,8 +93,8 @@ def test_the_answer_is_that_of_the_columns_written_out(case: dict[str, Any], int
 def test_what_needs_all_digits_is_read_row_by_row() -> None:
     X = encoded(offset=1e8)
     rows = EncodedRows(X, targets(X))
-    assert type(rows.one_by_one()) is EncodedBlocks
-    assert rows.one_by_one().sparse
+    assert type(rows.to_exact()) is EncodedBlocks
+    assert rows.to_exact().sparse
     path = least_squares(rows, np.zeros(2), intercept=False).value.path
     assert path == "QR factorisation by blocks (TSQR), refined with gradients of twice the digits"
 
@@ -138,5 +138,5 @@ def test_a_level_that_nearly_all_rows_have_keeps_its_digits() -> None:
     """Of n rows all but one: n − 1 squares less (n − 1)²/n of them is 1 − 1/n."""
     n = 30_001
     X = Encoded.of([CodePart((np.arange(n) == 7).astype(np.int32), 2)])
-    gram = EncodedRows(X, np.zeros((n, 1))).summarised(NormalEquations).products(centred=True).gram
+    gram = EncodedRows(X, np.zeros((n, 1))).summarise(NormalEquations).products(centred=True).gram
     assert_allclose(np.diagonal(gram), 1 - 1 / n, rtol=1e-12)

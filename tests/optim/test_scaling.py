@@ -36,8 +36,8 @@ def test_back_is_the_transpose_of_forth(name: str) -> None:
     scaling, rng = scalings()[name], np.random.default_rng(1)
     size = {"without an intercept": 4, "repeated": 15}.get(name, 5)
     gradient = rng.normal(size=size)
-    u = rng.normal(size=scaling.back(gradient).shape)
-    assert scaling.forth(u) @ gradient == pytest.approx(u @ scaling.back(gradient), rel=1e-9)
+    u = rng.normal(size=scaling.apply_transposed(gradient).shape)
+    assert scaling.apply(u) @ gradient == pytest.approx(u @ scaling.apply_transposed(gradient), rel=1e-9)
 
 
 @pytest.mark.parametrize("rows", [40, 3])
@@ -46,7 +46,7 @@ def test_whitening_is_a_root_of_the_inverse(rows: int) -> None:
     hessian = A.T @ A
     g = hessian @ np.random.default_rng(3).normal(size=(5, 2))  # in its range
     scaling = WhiteningScaling.of(hessian)
-    np.testing.assert_allclose(hessian @ scaling.forth(scaling.back(g)), g, rtol=1e-6)
+    np.testing.assert_allclose(hessian @ scaling.apply(scaling.apply_transposed(g)), g, rtol=1e-6)
 
 
 def test_standardising_is_the_inverse_for_uncorrelated_columns() -> None:
@@ -55,7 +55,7 @@ def test_standardising_is_the_inverse_for_uncorrelated_columns() -> None:
     design = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True)
     h, l2 = np.full(4, 0.25), np.zeros(3)
     scaling, hessian = DiagonalScaling.of(design, h, l2), design.gram(h)
-    inverse = np.column_stack([scaling.forth(scaling.back(unit)) for unit in np.eye(3)])
+    inverse = np.column_stack([scaling.apply(scaling.apply_transposed(unit)) for unit in np.eye(3)])
     np.testing.assert_allclose(hessian @ inverse, np.eye(3), atol=1e-10)
 
 
@@ -77,8 +77,8 @@ def test_few_rows_tell_all_of_the_hessian(kind: str) -> None:
     assert scaling is not None
     one = np.eye(len(l2))
     hessian = design.gram(h) + np.diag(l2)
-    np.testing.assert_allclose(hessian @ scaling.forth(scaling.back(one)), one, atol=1e-12)
-    np.testing.assert_allclose(scaling.back(one), scaling.forth(one).T, atol=1e-14)
+    np.testing.assert_allclose(hessian @ scaling.apply(scaling.apply_transposed(one)), one, atol=1e-12)
+    np.testing.assert_allclose(scaling.apply_transposed(one), scaling.apply(one).T, atol=1e-14)
 
 
 def test_few_rows_need_a_penalty_to_tell_it() -> None:

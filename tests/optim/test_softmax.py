@@ -95,7 +95,7 @@ def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str, monkeypatch:
     whitened = this._of_each(0.2)
     np.testing.assert_allclose(few[1], whitened[1])
     one = np.eye(len(this.strengths.l2))
-    np.testing.assert_allclose(few[0].forth(few[0].back(one)), whitened[0].forth(whitened[0].back(one)), atol=1e-10)
+    np.testing.assert_allclose(few[0].apply(few[0].back(one)), whitened[0].apply(whitened[0].back(one)), atol=1e-10)
 
 
 def test_the_optimum_cannot_be_bettered() -> None:

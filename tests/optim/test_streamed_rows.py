@@ -41,12 +41,12 @@ def test_shape_and_weights() -> None:
 def test_sums_and_gradients(rows: int) -> None:
     mine, theirs = streamed(rows), LeastSquaresRows(X, Y, W)
     for one, other in zip(
-        mine.summarised(NormalEquations).products(centred=True),
-        theirs.summarised(NormalEquations).products(centred=True),
+        mine.summarise(NormalEquations).products(centred=True),
+        theirs.summarise(NormalEquations).products(centred=True),
         strict=True,
     ):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-9)
-    one, other = mine.summarised(RFactor), theirs.summarised(RFactor)
+    one, other = mine.summarise(RFactor), theirs.summarise(RFactor)
     np.testing.assert_allclose(np.abs(one.triangle(centred=True).R), np.abs(other.triangle(centred=True).R), rtol=1e-8)
     shift, v = np.concatenate([X.mean(axis=0), Y.mean(axis=0)]), RNG.normal(size=(5, 3))
     for one, other in zip(mine.gradient(shift, v), theirs.gradient(shift, v), strict=True):
@@ -60,10 +60,10 @@ def test_some_targets() -> None:
     shift, v = np.zeros(6), np.ones((5, 2))
     np.testing.assert_allclose(mine.gradient(shift, v)[0], theirs.gradient(shift, v)[0])
     np.testing.assert_allclose(
-        mine.summarised(NormalEquations).mean[1], theirs.summarised(NormalEquations).mean[1], rtol=1e-12
+        mine.summarise(NormalEquations).mean[1], theirs.summarise(NormalEquations).mean[1], rtol=1e-12
     )
     last = mine.only(np.array([False, True]))
-    np.testing.assert_allclose(last.summarised(NormalEquations).mean[1], np.average(Y[:, 2:], axis=0, weights=W))
+    np.testing.assert_allclose(last.summarise(NormalEquations).mean[1], np.average(Y[:, 2:], axis=0, weights=W))
 
 
 def test_the_solution_is_that_in_memory() -> None:

@@ -22,9 +22,9 @@ def problem(n: int = 300):
 def test_sums_are_those_of_the_array():
     X, Y, weight = problem()
     seen = weight > 0
-    theirs = LeastSquaresRows(X[seen], Y[seen], weight[seen]).summarised(NormalEquations)
+    theirs = LeastSquaresRows(X[seen], Y[seen], weight[seen]).summarise(NormalEquations)
     X[~seen] = np.nan  # a row of weight 0 is no row
-    mine = TensorRows(torch.as_tensor(X), Y, weight).summarised(NormalEquations)
+    mine = TensorRows(torch.as_tensor(X), Y, weight).summarise(NormalEquations)
     assert mine.rows == theirs.rows
     assert mine.weight == pytest.approx(theirs.weight, rel=1e-13)
     for found, expected in zip(mine.products(centred=True), theirs.products(centred=True), strict=True):
@@ -34,7 +34,7 @@ def test_sums_are_those_of_the_array():
 def test_triangles_are_those_of_the_array():
     X, Y, weight = problem()
     mine, theirs = (
-        rows.summarised(RFactor) for rows in (TensorRows(torch.as_tensor(X), Y, weight), LeastSquaresRows(X, Y, weight))
+        rows.summarise(RFactor) for rows in (TensorRows(torch.as_tensor(X), Y, weight), LeastSquaresRows(X, Y, weight))
     )
     np.testing.assert_allclose(np.abs(mine.R), np.abs(theirs.R), rtol=1e-9, atol=1e-9)
 

@@ -140,7 +140,7 @@ def test_single_precision_read_only_pickle() -> None:
 def test_bad_edges_are_refused() -> None:
     X = rows()
     for edges in ([1.0], [0, 0, 1], [2, 1], [0, np.nan, 1], ["a", "b"], [[0, 1], [2, 3]]):
-        with pytest.raises(BinsError, match="every column have to be two or more increasing"):
+        with pytest.raises(BinsError, match="every column must be two or more increasing"):
             BucketFeatures(edges).fit(X)
     with pytest.raises(ColumnMismatchError, match=r"'weight'.*no such column"):
         BucketFeatures({"weight": [0, 1]}).fit(X)

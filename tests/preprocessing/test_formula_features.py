@@ -49,9 +49,9 @@ def test_means_of_a_formula_are_those_of_the_fit() -> None:
 @pytest.mark.parametrize(
     ("formula", "error", "words"),
     [
-        ("visits + cty", FormulaError, "reads 'cty', which is no column. Did you mean 'city'"),
+        ("visits + cty", FormulaError, "reads 'cty', which is not a column. Did you mean 'city'"),
         ("y ~ visits", FormulaError, "left side"),
-        ("visits + (", FormulaError, "cannot be followed"),
+        ("visits + (", FormulaError, "cannot be evaluated"),
         ("1", FormulaError, "no column"),
         ("age", NonFiniteError, "'age' has missing values.*missing='keep'"),
         ("city", NonFiniteError, "contains NaN"),
@@ -91,7 +91,7 @@ def test_unseen_levels_of_a_formula_are_told_by_every_thread() -> None:
     shown, filters = warnings.showwarning, list(warnings.filters)
 
     def refused(_: int) -> bool:
-        with pytest.raises(UnseenCategoryError, match="never seen"):
+        with pytest.raises(UnseenCategoryError, match="did not occur"):
             features.transform(X.assign(a="w"))
         return True
 
@@ -106,7 +106,7 @@ def test_an_error_without_words_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
         raise MemoryError
 
     monkeypatch.setattr("formulaic.model_matrix", fail)
-    with pytest.raises(FormulaError, match=r"The formula 'b' cannot be followed: MemoryError\."):
+    with pytest.raises(FormulaError, match=r"The formula 'b' cannot be evaluated: MemoryError\."):
         TableFeatures(formula="b").fit(pd.DataFrame({"b": [1.0, 2.0]}))
 
 

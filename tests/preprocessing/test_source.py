@@ -87,7 +87,7 @@ def test_columns_of_many_different_values_are_judged_in_bounded_memory(monkeypat
 
 def test_asked_for_and_not_there_is_named():
     X = pandas_frame()
-    with pytest.raises(ColumnTypeError, match=r"'city' is to hold numbers, but is '(Ulm|Bonn)'"):
+    with pytest.raises(ColumnTypeError, match=r"'city' must hold numbers, but is '(Ulm|Bonn)'"):
         TableFeatures(kinds={"city": "number"}).fit(MemorySource(X, rows=50))
     with pytest.raises(ColumnTypeError, match="has 3 different values"):
         TableFeatures(kinds={"city": "binary"}).fit(MemorySource(X, rows=50))
@@ -103,7 +103,7 @@ def test_asked_for_and_not_there_is_named():
 def test_another_kind_is_refused_as_in_memory(column, kind):
     X, features = pandas_frame(), TableFeatures(kinds={column: kind})
     for data in (X, MemorySource(X, rows=50)):
-        with pytest.raises(ColumnTypeError, match=f"'{column}' is to hold"):
+        with pytest.raises(ColumnTypeError, match=f"'{column}' must hold"):
             features.fit(data)
 
 

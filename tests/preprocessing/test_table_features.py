@@ -135,7 +135,7 @@ def test_columns_without_names_are_found_by_their_order() -> None:
     assert_array_equal(np.asarray(found), np.asarray(features.transform(named)))
     with (
         pytest.warns(UserWarning, match="feature names"),
-        pytest.raises(ColumnTypeError, match="'age' is to hold numbers, but is 'old'"),
+        pytest.raises(ColumnTypeError, match="'age' must hold numbers, but is 'old'"),
     ):
         features.transform(np.array([["old", "Ulm"]], dtype=object))
     X = RNG.normal(size=(9, 2))
@@ -197,14 +197,14 @@ def test_copies_say_the_same() -> None:
     ("change", "error", "words"),
     [
         ({"age": None}, ColumnMismatchError, r"yet now missing: 'age'.*order does not matter"),
-        ({"age": "old"}, ColumnTypeError, r"'age' is to hold numbers, but is 'old' in row 0"),
+        ({"age": "old"}, ColumnTypeError, r"'age' must hold numbers, but is 'old' in row 0"),
         ({"age": np.inf}, NonFiniteError, r"'age' is inf in row 0"),
-        ({"age": START}, ColumnTypeError, r"'age' is to hold numbers, but holds dates"),
+        ({"age": START}, ColumnTypeError, r"'age' must hold numbers, but holds dates"),
         ({"city": 3}, ColumnTypeError, r"'city' held strings when this was fitted, but is 3 in row 0"),
-        ({"city": START}, ColumnTypeError, r"'city' is to hold labels, but holds dates"),
-        ({"note": 5}, ColumnTypeError, r"'note' is to hold text, but is 5 of type int in row 0"),
-        ({"member": "True"}, ColumnTypeError, r"'member' is to hold numbers, but is 'True' in row 0"),
-        ({"when": "soon"}, ColumnTypeError, r"'when' is to hold dates, but is 'soon' in row 0"),
+        ({"city": START}, ColumnTypeError, r"'city' must hold labels, but holds dates"),
+        ({"note": 5}, ColumnTypeError, r"'note' must hold text, but is 5 of type int in row 0"),
+        ({"member": "True"}, ColumnTypeError, r"'member' must hold numbers, but is 'True' in row 0"),
+        ({"when": "soon"}, ColumnTypeError, r"'when' must hold dates, but is 'soon' in row 0"),
     ],
 )
 def test_changed_columns_are_named(change: dict[str, Any], error: type[Exception], words: str) -> None:
@@ -323,14 +323,14 @@ def test_kinds_can_be_said() -> None:
     assert TableFeatures().fit(frame).get_feature_names_out().tolist() == ["zip", "x"]
     asked = TableFeatures(kinds={"zip": "category", "id": "number", "x": "identifier"}).fit(frame)
     assert asked.get_feature_names_out()[:2].tolist() == ["id", "zip[89000]"]
-    assert "as asked for" in asked.schema_["zip"].notes
+    assert "as requested" in asked.schema_["zip"].notes
     told = TableFeatures(kinds={"zip": "number", "x": "number"}).fit(frame.assign(zip=frame.zip / 7))
     assert not any(column.notes for column in told.schema_ if column.name != "id")
     with pytest.raises(DataError, match="Did you mean 'number'"):
         TableFeatures(kinds={"zip": "nmber"}).fit(frame)
     with pytest.raises(ColumnMismatchError, match="Did you mean 'zip'"):
         TableFeatures(kinds={"zipp": "number"}).fit(frame)
-    with pytest.raises(ColumnTypeError, match="'zip' is to be binary, but has 30"):
+    with pytest.raises(ColumnTypeError, match="'zip' must be binary, but has 30"):
         TableFeatures(kinds={"zip": "binary"}).fit(frame)
 
 

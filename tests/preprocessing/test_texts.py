@@ -49,5 +49,5 @@ def test_text_without_words_is_named() -> None:
     with pytest.raises(VocabularyError, match=r"Column 't' as text: empty vocabulary.*exclude"):
         TableFeatures(kinds={"t": "text"}).fit(pd.DataFrame({"t": ["!", "?"] * 5}))
     features = TableFeatures().fit(FRAME[["note"]])
-    with pytest.raises(ColumnTypeError, match=r"'note' is to hold text, but is 3.5 of type float in row 1"):
+    with pytest.raises(ColumnTypeError, match=r"'note' must hold text, but is 3.5 of type float in row 1"):
         features.transform(pd.DataFrame({"note": ["a b c", 3.5]}))

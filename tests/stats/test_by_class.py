@@ -26,7 +26,7 @@ def test_a_class_without_rows_can_be_dropped() -> None:
     both = seen(["a", "b"], ("a", 1.0), ("b", 2.0))
     left = both.subtract(seen(["b"], ("b", 2.0)))
     np.testing.assert_array_equal(left.labels, ["a", "b"])
-    np.testing.assert_array_equal(left.aligned(left.labels[left.rows > 0]).labels, ["a"])
+    np.testing.assert_array_equal(left.align(left.labels[left.rows > 0]).labels, ["a"])
 
 
 def test_a_class_that_was_never_seen_cannot_be_forgotten() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.stats.distinct_rows import DistinctRows, row_hashes
+from mercer.stats.distinct_rows import DistinctRows, hash_rows
 
 
 def sampled(blocks, most):
@@ -56,9 +56,9 @@ def test_weights_add_up_and_rows_of_weight_zero_are_none():
 
 @pytest.mark.parametrize(("mine", "theirs"), [(0.0, -0.0), (np.nan, -np.nan)])
 def test_equal_values_have_equal_hashes(mine, theirs):
-    assert row_hashes(np.array([[mine]])) == row_hashes(np.array([[theirs]]))
+    assert hash_rows(np.array([[mine]])) == hash_rows(np.array([[theirs]]))
 
 
 def test_columns_have_their_places():
-    assert row_hashes(np.array([[1.0, 2.0]])) != row_hashes(np.array([[2.0, 1.0]]))
-    assert row_hashes(np.array([[0.0]])) != row_hashes(np.array([[0.0, 0.0]]))
+    assert hash_rows(np.array([[1.0, 2.0]])) != hash_rows(np.array([[2.0, 1.0]]))
+    assert hash_rows(np.array([[0.0]])) != hash_rows(np.array([[0.0, 0.0]]))

@@ -120,7 +120,7 @@ def test_transform_comes_first() -> None:
 def test_pooled_groups_are_one_group() -> None:
     rng = np.random.default_rng(3)
     x, groups = rng.normal(size=(60, 2)), rng.integers(0, 3, 60).astype(np.int32)
-    pooled = ColumnMoments.zero(3, 2).update(x, groups).pooled()
+    pooled = ColumnMoments.zero(3, 2).update(x, groups).pool()
     np.testing.assert_allclose(pooled.variance[0], x.var(axis=0))
 
 

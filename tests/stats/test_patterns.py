@@ -95,7 +95,7 @@ def test_too_many_patterns_are_refused_with_a_remedy(monkeypatch: pytest.MonkeyP
 def test_all_patterns_of_a_wide_table_are_told_apart() -> None:
     rng = np.random.default_rng(0)
     observed = np.tile(rng.random((2000, 130)) < 0.5, (2, 1))
-    found = list(patterns.rows_by_pattern(observed))
+    found = list(patterns.group_rows_by_pattern(observed))
     assert len(found) == 2000
     for mask, rows in found:
         assert len(rows) == 2

@@ -50,7 +50,7 @@ def test_what_is_left_is_what_was_not_named(seed, n, share):
 
 def test_rows_are_found_by_group_and_weight_and_zeros_are_alike():
     rows = StoredRows.zero(2, 2).update(X, CODES, np.full(5, 0.5))
-    assert len(rows.remove([[0.0, 1.0]], np.array([1]), np.array([0.5])).together.codes) == 4
+    assert len(rows.remove([[0.0, 1.0]], np.array([1]), np.array([0.5])).all_rows.codes) == 4
     for group, weight in ((1, 1.0), (0, 0.25)):
         with pytest.raises(UnseenRowsError, match="same sample_weight"):
             rows.remove([[0.0, 1.0]], np.array([group]), np.array([weight]))
@@ -60,7 +60,7 @@ def test_what_was_shown_may_change_afterwards():
     x = X.copy()
     rows = StoredRows.zero(2, 2).update(x, CODES)
     x[:] = 7.0
-    np.testing.assert_array_equal(rows.together.points, X)
+    np.testing.assert_array_equal(rows.all_rows.points, X)
 
 
 def test_infinity_is_noticed_and_strangers_are_refused():

@@ -19,7 +19,7 @@ from mercer.matrices import (
     TensorDesign,
     TensorObservations,
 )
-from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS, SoftmaxQuadratic
+from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS, SoftmaxExpansion
 
 DESIGNS = ("one pass", "tiles", "far", "sparse")
 
@@ -45,8 +45,8 @@ def test_gradient_and_hessian_are_slopes_of_the_loss(name: str, reference: int |
     data, response = observations(name), SoftmaxResponse(4, reference)
     W = np.random.default_rng(2).normal(size=(4, response.columns)) / 2
 
-    def at(W: np.ndarray, order: int) -> SoftmaxQuadratic:
-        return reduce(SoftmaxQuadratic.at(response, W, order), data)
+    def at(W: np.ndarray, order: int) -> SoftmaxExpansion:
+        return reduce(SoftmaxExpansion.at(response, W, order), data)
 
     here, step = at(W, HESSIAN), 1e-5
     for place in np.ndindex(W.shape):
@@ -63,7 +63,7 @@ def test_gradient_and_hessian_are_slopes_of_the_loss(name: str, reference: int |
 def test_where_no_column_has_an_effect() -> None:
     """Every class has probability 1/K: the loss is n log K, the Hessian (I/K − 11ᵀ/K²) ⊗ XᵀX."""
     data = Observations(design("one pass", 50), np.arange(50, dtype=np.int32) % 3)
-    here = reduce(SoftmaxQuadratic.at(SoftmaxResponse(3), np.zeros((4, 3))), data)
+    here = reduce(SoftmaxExpansion.at(SoftmaxResponse(3), np.zeros((4, 3))), data)
     assert here.loss == pytest.approx(50 * np.log(3))
     classes = np.eye(3) / 3 - np.full((3, 3), 1 / 9)
     np.testing.assert_allclose(here.hessian, np.kron(classes, data.design.gram(np.ones(50))), atol=1e-12)
@@ -72,7 +72,7 @@ def test_where_no_column_has_an_effect() -> None:
 @given(cut=st.integers(0, 90), order=st.sampled_from([LOSS, GRADIENT, HESSIAN]), name=st.sampled_from(DESIGNS))
 def test_parts_add_up(cut: int, order: int, name: str) -> None:
     data = observations(name)
-    zero = SoftmaxQuadratic.at(SoftmaxResponse(4), np.full((4, 4), 0.1), order)
+    zero = SoftmaxExpansion.at(SoftmaxResponse(4), np.full((4, 4), 0.1), order)
     whole = zero.update(*data.batch(slice(0, 90)))
     parts = [zero.empty().update(*data.batch(rows)) for rows in (slice(0, cut), slice(cut, 90))]
     merged = parts[0].merge(parts[1])
@@ -84,7 +84,7 @@ def test_parts_add_up(cut: int, order: int, name: str) -> None:
 def test_offsets_add_to_the_predictors() -> None:
     data, offset = observations("one pass"), np.random.default_rng(5).normal(size=(90, 4))
     W = np.random.default_rng(2).normal(size=(4, 4))
-    shifted = SoftmaxQuadratic.at(SoftmaxResponse(4), W, GRADIENT).update(data.design, data.y, None, offset)
+    shifted = SoftmaxExpansion.at(SoftmaxResponse(4), W, GRADIENT).update(data.design, data.y, None, offset)
     eta = data.design.times(W) + offset
     loss, slopes = SoftmaxResponse(4).slopes(data.y, eta.copy())
     assert shifted.loss == pytest.approx(loss)
@@ -94,7 +94,7 @@ def test_offsets_add_to_the_predictors() -> None:
 def test_probabilities_all_but_certain_keep_their_curvature() -> None:
     """p (1 − p) for 1 − p = e⁻⁵⁰, which p − p² has no digits of."""
     one = DenseDesign.of(np.ones((1, 1)), intercept=False)
-    here = SoftmaxQuadratic.at(SoftmaxResponse(2), np.array([[50.0, 0.0]])).update(one, np.zeros(1, dtype=np.int32))
+    here = SoftmaxExpansion.at(SoftmaxResponse(2), np.array([[50.0, 0.0]])).update(one, np.zeros(1, dtype=np.int32))
     np.testing.assert_allclose(here.hessian.diagonal(), np.exp(-50), rtol=1e-10)
 
 
@@ -108,7 +108,7 @@ def test_tensors_have_the_step_of_arrays(reference: int | None, weighted: bool) 
     W = rng.normal(size=(4, response.columns)) / 2
     arrays = Observations(DenseDesign.of(X), *given)
     tensors = TensorObservations.of(TensorDesign.of(torch.as_tensor(X)), *map(torch.as_tensor, given))
-    expected, found = (reduce(SoftmaxQuadratic.at(response, W), data) for data in (arrays, tensors))
+    expected, found = (reduce(SoftmaxExpansion.at(response, W), data) for data in (arrays, tensors))
     assert found.loss == pytest.approx(expected.loss, rel=1e-12)
     np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-10, atol=1e-11)
     np.testing.assert_allclose(found.hessian, expected.hessian, rtol=1e-10, atol=1e-11)

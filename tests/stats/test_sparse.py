@@ -8,7 +8,7 @@ from scipy import sparse
 
 from mercer.matrices.sparse_loops import times_matrix
 from mercer.stats._sparse_loops import stores_twice
-from mercer.stats.sparse import StoredMatrixRows, one_entry_per_place
+from mercer.stats.sparse import StoredMatrixRows, sum_duplicates
 
 X = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 3.0]])
 
@@ -48,6 +48,6 @@ def test_a_place_is_stored_once_or_twice() -> None:
     twice = sparse.csr_array((np.ones(4), np.array([2, 0, 1, 1]), np.array([0, 2, 4])), shape=(2, 3))
     assert not stores_twice(*StoredMatrixRows.of(once)[:2], 3)
     assert stores_twice(*StoredMatrixRows.of(twice)[:2], 3)
-    assert one_entry_per_place(once) is once
-    np.testing.assert_array_equal(one_entry_per_place(twice).data, [1.0, 1.0, 2.0])
+    assert sum_duplicates(once) is once
+    np.testing.assert_array_equal(sum_duplicates(twice).data, [1.0, 1.0, 2.0])
     assert twice.nnz == 4

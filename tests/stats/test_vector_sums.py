@@ -12,7 +12,7 @@ from scipy import sparse
 from mercer import families as f
 from mercer._errors import UnseenRowsError
 from mercer.stats import VectorSums
-from mercer.stats.sums import coded_lengths
+from mercer.stats.sums import encode_lengths
 
 
 def test_any_container_gives_the_same(contained: Callable[[np.ndarray], Any]) -> None:
@@ -53,10 +53,10 @@ def test_fractional_lengths_have_a_mean() -> None:
 
 
 def test_long_rows_are_counted_by_three_digits() -> None:
-    coded = coded_lengths(np.array([0.0, 7.0, 999.0, 1234.0, 98_765_432.0, 2.5, np.inf, np.nan]))
+    coded = encode_lengths(np.array([0.0, 7.0, 999.0, 1234.0, 98_765_432.0, 2.5, np.inf, np.nan]))
     np.testing.assert_array_equal(coded.labels[coded.codes[:5]], [0, 7, 999, 1230, 98_800_000])
     np.testing.assert_array_equal(coded.codes[5:], -1)
-    assert len(coded_lengths(np.arange(1e6)).labels) < 4000
+    assert len(encode_lengths(np.arange(1e6)).labels) < 4000
 
 
 def test_rows_missing_altogether_are_left_out_and_others_told() -> None:

@@ -24,7 +24,7 @@ from mercer.application.metrics import (
 )
 from mercer.base.pipelines import transform_to_last_step
 from mercer.decision.wrapped import log_probabilities
-from mercer.report.wording import format_count, join_words, format_number, format_plain
+from mercer.report.wording import format_count, format_number, format_plain, join_words
 
 #: positions of the rows to fit on, and of those to score
 Split = tuple[Array, Array]

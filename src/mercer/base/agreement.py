@@ -1,4 +1,4 @@
-"""Units of classes while classes come to light: what was learnt for some is kept when there are more."""
+"""Checks before what two models, or a model and a batch, have learnt is combined, and classes that appear later."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base.validation import column_names
 
-# What must hold before what two models, or a model and a batch, have learnt is put together or taken apart.
+#: decimal digits of float64
+FLOAT64_DIGITS = 15.65
+#: digits of the variances that must remain after `forget`, or a warning is due
+ENOUGH_DIGITS = 9.0
 
-#: decimal digits of float64, and how few may be left after forgetting before a warning is due
-DIGITS, ENOUGH_DIGITS = 15.65, 9.0
 
-
-def announced_classes(classes: Any, known: Array | None) -> Array:
-    """All classes that can ever appear, as they were announced to `partial_fit`; no others than are `known` already."""
+def check_announced_classes(classes: Any, known: Array | None) -> Array:
+    """Return all classes that can appear, as announced to `partial_fit`; raise if they differ from those `known`."""
     announced: Array = unique_labels(classes)
     if known is not None and not np.array_equal(announced, known):
         raise ValueError(
@@ -34,7 +34,7 @@ def announced_classes(classes: Any, known: Array | None) -> Array:
 
 
 def refuse_new_classes(labels: Array, known: Array) -> None:
-    """Labels of a batch must be among those announced."""
+    """Raise if a batch has labels that were not announced."""
     if not (allowed := np.isin(labels, known)).all():
         raise DataError(
             f"The target label(s) {labels[~allowed]} in y do not exist in the initial classes {known}. "
@@ -43,8 +43,8 @@ def refuse_new_classes(labels: Array, known: Array) -> None:
 
 
 def refuse_labels_of_other_type(labels: Array, known: Array) -> None:
-    """Text beside numbers would turn the numbers into text, so that class 1 would become class '1'."""
-    # by the labels themselves: an array of objects may hold either
+    """Raise if some labels are text and others numbers: together all would be text, and class 1 would become '1'."""
+    # compare the labels, not the types of arrays: an array of objects may hold either
     label, learnt = labels.tolist()[0], known.tolist()[0]
     if any(isinstance(label, text) != isinstance(learnt, text) for text in (str, bytes)):
         raise DataError(
@@ -54,7 +54,7 @@ def refuse_labels_of_other_type(labels: Array, known: Array) -> None:
 
 
 def refuse_other_class(mine: Any, other: Any) -> None:
-    """Merging is for models of the same class."""
+    """Raise if two models to be merged are of different classes."""
     if type(other) is not type(mine):
         raise MergeError(
             f"cannot merge a {type(other).__name__} into a {type(mine).__name__}; both have to be models of mercer, of "
@@ -63,7 +63,7 @@ def refuse_other_class(mine: Any, other: Any) -> None:
 
 
 def refuse_other_parameters(mine: Any, other: Any) -> None:
-    """Models that would not have been fitted alike have learnt different things of their rows."""
+    """Raise if two models to be merged have different parameters, so that their statistics have different meanings."""
     ours, theirs = mine.get_params(deep=False), other.get_params(deep=False)
     for name in ours:
         if not same_value(ours[name], theirs[name]):
@@ -73,9 +73,9 @@ def refuse_other_parameters(mine: Any, other: Any) -> None:
 
 
 def same_value(a: Any, b: Any) -> bool:
-    """Whether two parameters of an estimator mean the same."""
+    """Whether two values of a parameter mean the same."""
     a, b = (x.item() if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in (a, b))
-    if is_dataclass(a) and type(a) is type(b):  # which may hold arrays, as a bandwidth does
+    if is_dataclass(a) and type(a) is type(b):  # its fields may be arrays, as those of a bandwidth
         return all(same_value(getattr(a, each.name), getattr(b, each.name)) for each in fields(a))
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return a.keys() == b.keys() and all(same_value(a[key], b[key]) for key in a)
@@ -87,7 +87,7 @@ def same_value(a: Any, b: Any) -> bool:
 
 
 def refuse_other_columns(mine: Any, other: Any) -> None:
-    """Merging is for models of the same class and columns."""
+    """Raise if two models to be merged are of different classes or have different columns."""
     refuse_other_class(mine, other)
     check_is_fitted(other)
     names, others = column_names(mine), column_names(other)
@@ -99,7 +99,7 @@ def refuse_other_columns(mine: Any, other: Any) -> None:
 
 
 def refuse_stranger(mine: Any, other: Any, *, may_grow: bool) -> None:
-    """Merging is for models of the same class, columns and classes (or some of the same, where they `may_grow`)."""
+    """Raise if two models differ in class, columns or classes; where these `may_grow`, one in common is enough."""
     refuse_other_columns(mine, other)
     same = np.isin(other.classes_, mine.classes_)
     if not (same.any() if may_grow else np.array_equal(mine.classes_, other.classes_)):
@@ -110,8 +110,8 @@ def refuse_stranger(mine: Any, other: Any, *, may_grow: bool) -> None:
 
 
 def warn_of_lost_digits(factor: float) -> None:
-    """Forgetting is a subtraction: what is left is known to as many digits less as it is smaller."""
-    digits = max(0.0, DIGITS - math.log10(factor))
+    """Warn if a subtraction, whose result is smaller by a `factor`, has lost too many digits."""
+    digits = max(0.0, FLOAT64_DIGITS - math.log10(factor))
     if digits < ENOUGH_DIGITS:
         warn(
             f"the forgotten rows varied {factor:.0e} times more than what is left, so that only about "
@@ -120,19 +120,16 @@ def warn_of_lost_digits(factor: float) -> None:
         )
 
 
-def regrown(weights: Array, known: Array, classes: Array) -> Array:
-    """Weights (units, columns) of units for the `known` classes, as those of units for `classes`, which are more.
+def regrow_weights(weights: Array, known: Array, classes: Array) -> Array:
+    """Return the weights (units, columns) for `classes`, given those for the `known` classes, which are fewer.
 
-    Of two classes there is one unit, that of the second; minus its weights are those of a unit for the first, since
-    every rule treats both sides alike. A class that is new starts with weights of zero.
+    For two classes there is one unit, that of the second; the weights of a unit for the first are its negative, since
+    every rule treats both sides alike. A new class starts with weights of zero.
     """
-    by_class = dict(zip(known.tolist(), _one_each(weights, len(known)), strict=True))
+    unit_of_each = np.concatenate([-weights, weights]) if len(known) == 2 else weights
+    by_class = dict(zip(known.tolist(), unit_of_each, strict=True))
     blank = np.zeros(weights.shape[1])
     if len(classes) > 2:
         return np.array([by_class.get(label, blank) for label in classes.tolist()])
     first, last = classes[0], classes[-1]
     return np.array([by_class[last] if last in by_class else -by_class.get(first, blank)])
-
-
-def _one_each(weights: Array, classes: int) -> Array:
-    return np.concatenate([-weights, weights]) if classes == 2 else weights

@@ -1,7 +1,4 @@
-"""How classes of models take part in `compare`: they are given a `Question`, and return `Candidate` objects.
-
-The function that does so is the trait `candidates` of a class.
-"""
+"""The interface between classes of models and `compare`: the trait `candidates` maps a `Question` to `Candidate`s."""
 
 from __future__ import annotations
 

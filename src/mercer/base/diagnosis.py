@@ -1,4 +1,4 @@
-"""What a fit found out about its data that the numbers alone do not say."""
+"""Findings of a fit about its data, with a remedy for each."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from mercer._stored import stored
 
-#: what the intercept is called among the terms of a model
+#: the name of the intercept among the terms of a model
 INTERCEPT = "(intercept)"
 
 
 @stored()
 @dataclass(frozen=True)
 class Finding:
-    """One thing worth knowing, and what to do about it.
+    """One property of the data that matters, and what to do about it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Fitted attributes that many estimators have, as they are declared for model files."""
+"""Declarations of the fitted attributes that many estimators have, for model files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mercer.kernels.positive_definite import PositiveDefinite
 from mercer.optim.certificate import Certificate
 from mercer.stats.by_class import ByClass
 
-#: number and names of columns are those of every estimator of scikit-learn: `files` declares them
+#: of all estimators, without the number and names of columns, which `files` declares as for scikit-learn
 FITTED: dict[str, Check] = {
     "plan_": part_of(Plan),
     "certificate_": part_of(Certificate),

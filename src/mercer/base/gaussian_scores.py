@@ -1,4 +1,4 @@
-"""Class-conditional densities, arranged so that compiled loops score rows quickly."""
+"""Log densities of normal columns within classes, arranged for compiled loops."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mercer.stats.base import as_block
 @stored(mean=floats("kd"), inverse_deviation=floats("kd"), constants=floats("kd"))
 @dataclass(frozen=True)
 class GaussianScores:
-    """Class-conditional normal columns, arranged for fast scoring."""
+    """Log densities of rows whose columns are normal and independent within each class."""
 
     mean: Array
     inverse_deviation: Array
@@ -27,15 +27,15 @@ class GaussianScores:
 
     @classmethod
     def of(cls, parameters: GaussianParameters, informative: Array) -> Self:
-        """`informative` is False for columns that say nothing: never observed, or constant in all the data."""
+        """Return the scores for `parameters`; columns that are not `informative` (unobserved or constant) add 0."""
         with np.errstate(divide="ignore"):
             constants = -0.5 * (LOG_2PI + np.log(parameters.variance))
             inverse = 1 / np.sqrt(parameters.variance)
-        # three zeros make a column add nothing to any score, whatever its value
+        # with three zeros a column adds 0 to every score, whatever its value
         return cls(*(np.where(informative, values, 0.0) for values in (parameters.mean, inverse, constants)))
 
     def __call__(self, X: Any) -> Array:
-        """log p(x|y), missing values integrated out."""
+        """Return log p(x|y), missing values integrated out."""
         block = as_block(X)
         loops = tensor_loops if is_tensor(block) else score_loops
         scores: Array = loops.gaussian_columns(block, self.mean, self.inverse_deviation, self.constants.sum(axis=1))

@@ -1,4 +1,8 @@
-"""Classifiers by counting that also take tensors: summarised and scored on their device, the model stays what it is."""
+"""Base classes of generative classifiers: one pass of mergeable statistics, then Bayes' rule.
+
+`StatisticClassifier` has fitting, updating and predicting; `GenerativeClassifier` adds what a likelihood allows
+(`log_density`, `sample`, `with_priors`); `TensorClassifier` summarises and scores tensors on their device.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +21,27 @@ from mercer._gpu.chunks import in_chunks, tile_size
 from mercer._threads import ordered_map, row_blocks, thread_count
 from mercer._typing import Array
 from mercer.base.agreement import (
-    announced_classes,
+    check_announced_classes,
     refuse_labels_of_other_type,
     refuse_new_classes,
     refuse_stranger,
     warn_of_lost_digits,
 )
 from mercer.base.linear import accuracy
-from mercer.base.posterior import log, log_evidence, log_posterior, most_probable, posterior, with_prior_for_impossible
+from mercer.base.posterior import log, log_evidence, log_posterior, most_probable, posterior, replace_impossible_rows
 from mercer.base.sources import fit_in_one_pass, fits_sources
 from mercer.base.validation import (
     Plan,
-    checked,
-    checked_tensor,
-    checked_tensor_weight,
-    checked_weight,
-    coded,
+    check_rows,
+    check_tensor,
+    check_tensor_weight,
+    check_weight,
     column_names,
-    labelled,
-    old_state_on_failure,
+    decode_labels,
+    encode_tensor_labels,
     refuse_infinite,
     refuse_no_target,
+    restore_on_failure,
     tensor_plan,
 )
 from mercer.data.blocks import COPIED_BLOCK, VIEWED_BLOCK, RowBlocks, rows_per_block
@@ -49,64 +53,62 @@ from mercer.families.base import as_generator, checked_count
 from mercer.optim.certificate import Certificate
 from mercer.stats.by_class import ByClass
 
-# Classifiers that are learnt by counting: one pass of mergeable statistics, then Bayes' rule.
-
 SUMS_TOO_LARGE = "the sums of the data are too large for float64; divide the largest columns by a number."
 
 
 class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
     """A classifier whose fit is a function of a `ByClass` statistic, kept in `statistic_`."""
 
-    #: may labels appear in a later `partial_fit` that the first did not announce? In scikit-learn's models not.
+    #: whether a later `partial_fit` may bring classes that the first did not announce; not in scikit-learn's models
     _classes_may_grow: ClassVar[bool] = False
     _accepts_missing: ClassVar[bool] = True
-    #: whether the classes were announced, so that they stay even while no row shows them
+    #: whether the classes were announced, so that they stay even without rows
     _classes_fixed: bool = False
-    #: whether the rows that are summarised are a part of more
-    _sees_part: bool = False
+    #: whether the rows that are summarised are a part of all rows
+    _is_partial: bool = False
 
-    # What a concrete model says about itself.
+    # The methods that a model defines or overrides.
 
     @abstractmethod
     def _zero(self, labels: Array, X: Any) -> ByClass:
-        """The statistic of this model before any row was seen."""
+        """Return the statistic of this model before any row."""
 
     @abstractmethod
-    def _settle(self) -> None:
+    def _update_parameters(self) -> None:
         """Set the fitted attributes from `statistic_`."""
 
     @abstractmethod
     def _joint(self, block: tuple[Any, ...]) -> Array:
-        """log p(x, y) (or the model's scores) of a block of rows: shape (rows, classes)."""
+        """Return log p(x, y), or other scores of the model, of a block of rows: shape (rows, classes)."""
 
     def _check_X(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        """X, or X and y, ready to be cut into blocks."""
-        return checked(self, X, y, reset=reset)
+        """Return X, or X and y, in a form that can be cut into blocks."""
+        return check_rows(self, X, y, reset=reset)
 
     def _block(self, X: Any, rows: slice) -> tuple[Any, ...]:
-        """The data of each part of the statistic for some rows."""
+        """Return the data of each part of the statistic for some rows."""
         return (X[rows],)
 
-    def _learnt_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
-        """Like `_block`, for rows to learn from: the place to refuse values that the model cannot have produced."""
+    def _training_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
+        """Return the `_block` of training rows; raise for values that the model cannot have produced."""
         return self._block(X, rows)
 
-    def _refuse(self, X: Any) -> None:
-        """Called when a result is not finite: raise an error that names the value, if there is one to blame."""
+    def _refuse_values(self, X: Any) -> None:
+        """Raise an error that names the value because of which a result is not finite, if there is one."""
         refuse_infinite(X, column_names(self), estimator=type(self).__name__, missing=self._accepts_missing)
 
     def _reconcile(self, mine: ByClass, theirs: ByClass) -> tuple[ByClass, ByClass]:
-        """Make two statistics of this model alike before they are combined."""
+        """Return two statistics of this model in a common form, in which they can be combined."""
         return mine, theirs
 
     def _path(self) -> str:
         return "one pass of sufficient statistics"
 
-    # Learning.
+    # Fitting.
 
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model, forgetting what was learnt before.
+        """Fit the model, discarding any previous fit.
 
         Parameters
         ----------
@@ -122,7 +124,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             self._classes_fixed = False
             self._store(self._summarise(X, y, sample_weight, reset=True))
@@ -132,7 +134,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         return fit_in_one_pass(self, source)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows; the result is that of one `fit` on all rows seen.
+        """Update the model with more rows; the result is that of one `fit` on all rows so far.
 
         Parameters
         ----------
@@ -150,7 +152,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             first = not hasattr(self, "statistic_")
             known = self._announced_classes(classes, first)
@@ -159,12 +161,12 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
                 refuse_new_classes(batch.labels, known)
             elif not first:
                 refuse_labels_of_other_type(batch.labels, self.classes_)
-            before = batch.empty().aligned(known) if first and known is not None else getattr(self, "statistic_", None)
+            before = batch.empty().align(known) if first and known is not None else getattr(self, "statistic_", None)
             self._store(batch if before is None else ByClass.merge(*self._reconcile(before, batch)))
         return self
 
     def merge(self, other: Self) -> Self:
-        """Fold in everything `other` has learnt; the result is that of one fit on the rows of both.
+        """Add the statistics of another model; the result is that of one fit on the rows of both.
 
         Parameters
         ----------
@@ -178,21 +180,21 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         self._refuse_stranger(other)
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._store(ByClass.merge(*self._reconcile(self.statistic_, other.statistic_)))
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take rows out again: afterwards the model equals one that was never shown them.
+        """Remove rows again; the result is that of a fit without them.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows that were learnt before.
+            Rows that the model was fitted to.
         y : array-like of shape (n_samples,)
             Their class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            The weights they were learnt with.
+            Their weights in that fit.
 
         Returns
         -------
@@ -200,45 +202,45 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
             The model itself.
         """
         check_is_fitted(self)
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             gone = self._summarise(X, y, sample_weight, reset=False)
             before, gone = self._reconcile(self.statistic_, gone)
             left = before.subtract(gone)
             if not left.rows.any():
                 raise EmptyDataError("Every row would be forgotten; make a new, unfitted model instead.")
             vanished = (left.rows == 0) & (before.rows > 0)
-            self._store(left if self._classes_fixed else left.aligned(left.labels[~vanished]))
+            self._store(left if self._classes_fixed else left.align(left.labels[~vanished]))
         warn_of_lost_digits(before.cancellation(left))
         return self
 
     def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> ByClass:
-        """The statistic of these rows alone."""
+        """Return the statistic of these rows alone."""
         refuse_no_target(self, y, "class")
         X, y = self._check_X(X, y, reset=reset)
-        weight = checked_weight(sample_weight, y, forgets=True, part=self._sees_part)
+        weight = check_weight(sample_weight, y, forgets=True, part=self._is_partial)
         labels, codes = encode_labels(y)
-        source = RowBlocks(lambda rows: self._learnt_block(X, rows), codes, weight, self._block_rows(X, len(labels)))
+        source = RowBlocks(lambda rows: self._training_block(X, rows), codes, weight, self._block_rows(X, len(labels)))
         statistic = reduce(self._zero(labels, X), source)
-        self._refuse_spoilt(statistic, X)
+        self._refuse_overflow(statistic, X)
         self.plan_ = Plan(self._path(), str(getattr(X, "dtype", "mixed")), len(source.blocks()), thread_count())
         return statistic
 
-    def _refuse_spoilt(self, statistic: ByClass, X: Any) -> None:
+    def _refuse_overflow(self, statistic: ByClass, X: Any) -> None:
         if not statistic.finite:
-            self._refuse(X)
+            self._refuse_values(X)
             raise NonFiniteError(SUMS_TOO_LARGE)
 
     def _block_rows(self, X: Any, n_classes: int) -> int:
-        """Rows of a block of about `_block_bytes`; more if its statistic would take over a tenth of its memory."""
+        """Return the rows of a block of `_block_bytes`; more if its statistic would take over a tenth of its memory."""
         numbers = self._numbers_per_row(X)
         return max(rows_per_block(numbers, self._block_bytes(X)), 10 * n_classes * self._n_columns // numbers)
 
     def _block_bytes(self, X: Any) -> int:
-        looked_at = isinstance(X, np.ndarray) and X.flags.c_contiguous and X.flags.writeable and X.dtype.kind == "f"
-        return VIEWED_BLOCK if looked_at else COPIED_BLOCK
+        is_viewed = isinstance(X, np.ndarray) and X.flags.c_contiguous and X.flags.writeable and X.dtype.kind == "f"
+        return VIEWED_BLOCK if is_viewed else COPIED_BLOCK
 
     def _numbers_per_row(self, X: Any) -> int:
-        """How many numbers of a row are held in memory."""
+        """Return how many numbers of a row are held in memory."""
         return max(1, self._n_columns)
 
     @property
@@ -249,9 +251,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.statistic_ = statistic
         self.classes_ = statistic.labels
         self.certificate_ = Certificate.closed_form("the parameters are a formula of the statistics of the data")
-        self._settle()
-
-    # Classes that may and may not appear.
+        self._update_parameters()
 
     def _announced_classes(self, classes: Any, first: bool) -> Array | None:
         if classes is None:
@@ -262,7 +262,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
                 )
             grows = first or (self._classes_may_grow and not self._classes_fixed)
             return None if grows else self.classes_
-        announced = announced_classes(classes, None if first else self.classes_)
+        announced = check_announced_classes(classes, None if first else self.classes_)
         self._classes_fixed = True
         return announced
 
@@ -273,7 +273,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
     # Predicting.
 
     def predict_joint_log_proba(self, X: Any) -> Array:
-        """log p(x, y) for every row and class.
+        """Return log p(x, y) for every row and class.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self._over_blocks(X, lambda joint: joint, len(self._fitted_classes()))
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of every row.
+        """Return the most probable class of every row.
 
         Parameters
         ----------
@@ -301,14 +301,16 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
             Class labels.
         """
         classes = self._fitted_classes()
-        best = self._over_blocks(X, lambda joint: most_probable(self._possible(joint)), None, dtype=np.intp)
-        return self._labels(classes, best)
+        best = self._over_blocks(
+            X, lambda joint: most_probable(self._with_prior_for_impossible(joint)), None, dtype=np.intp
+        )
+        return self._decode(classes, best)
 
-    def _labels(self, classes: Array, codes: Array) -> Array:
+    def _decode(self, classes: Array, codes: Array) -> Array:
         return np.asarray(classes[codes])
 
     def predict_proba(self, X: Any) -> Array:
-        """p(y|x) for every row and class.
+        """Return p(y|x) for every row and class.
 
         Parameters
         ----------
@@ -323,7 +325,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self._over_blocks(X, self._posterior, len(self._fitted_classes()))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """log p(y|x) for every row and class.
+        """Return log p(y|x) for every row and class.
 
         Parameters
         ----------
@@ -350,17 +352,17 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         dtype: Any = float,
         base: Callable[[tuple[Any, ...]], Array] | None = None,
     ) -> Array:
-        """`finish(joint log probability)` of every row, plus `base(data)` where given, block by block."""
+        """Return `finish(joint log probability)` of every row, plus `base(data)` where given, block by block."""
         X = self._check_X(X, reset=False)
         n = X.shape[0]
         out = np.empty(n if width is None else (n, width), dtype=dtype)
 
         def work(rows: slice) -> None:
             block = self._block(X, rows)
-            with np.errstate(invalid="ignore", over="ignore"):  # what spoils a score is looked for below
+            with np.errstate(invalid="ignore", over="ignore"):  # the cause is found below
                 joint = self._joint(block)
             if not np.isfinite(joint).all():
-                self._blame(X, rows)
+                self._raise_for_rows(X, rows)
             out[rows] = finish(joint)
             if base is not None:
                 out[rows] += base(block)
@@ -368,27 +370,27 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         ordered_map(work, row_blocks(n, rows_per_block(self._numbers_per_row(X), COPIED_BLOCK)))
         return out
 
-    def _blame(self, X: Any, rows: slice) -> None:
-        """`_refuse` what is wrong with some rows, if anything is, by its place among all rows."""
+    def _raise_for_rows(self, X: Any, rows: slice) -> None:
+        """Raise an error that names the bad value in some rows, if there is one, by its row in X."""
         try:
-            self._refuse(X[rows])
+            self._refuse_values(X[rows])
         except DataError:
-            self._refuse(X)
+            self._refuse_values(X)
             raise
 
     def _log_prior(self) -> Array:
-        """log p(y), −inf for a class that was announced but never seen."""
+        """Return log p(y), −inf for an announced class without rows."""
         return log(self.class_prior_)
 
-    def _possible(self, joint: Array) -> Array:
-        """`joint` without rows that are impossible in every class."""
-        return with_prior_for_impossible(joint, self._log_prior())
+    def _with_prior_for_impossible(self, joint: Array) -> Array:
+        """Return `joint` with the prior in rows that are impossible in every class."""
+        return replace_impossible_rows(joint, self._log_prior())
 
     def _posterior(self, joint: Array) -> Array:
-        return posterior(self._possible(joint))
+        return posterior(self._with_prior_for_impossible(joint))
 
     def _log_posterior(self, joint: Array) -> Array:
-        return log_posterior(self._possible(joint))
+        return log_posterior(self._with_prior_for_impossible(joint))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -397,36 +399,34 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
 
-# Classifiers that model p(x, y) = p(y) p(x|y), so that they have densities and can be sampled from.
-
-
 class GenerativeClassifier(StatisticClassifier):
-    """A `StatisticClassifier` with a likelihood: `log_density`, `sample` and `with_priors`."""
+    """A `StatisticClassifier` that models p(x, y) = p(y) p(x|y), so that it has densities and can be sampled from.
+
+    Subclasses with a parameter `priors` inherit how it is read; others override `_class_priors` and `_with_priors`.
+    """
 
     @abstractmethod
     def _sample_rows(self, codes: Array, rng: np.random.Generator) -> Any:
-        """One row drawn from p(x|y) for each class code."""
-
-    # Class priors, of models with a parameter `priors` that fixes them.
+        """Draw one row from p(x|y) for each class code."""
 
     priors: Any
 
     def _class_priors(self) -> Array:
-        """As given, or the weights of the classes."""
+        """Return the priors given, or else the relative weights of the classes."""
         weight = self.statistic_.weight
-        return weight / weight.sum() if self.priors is None else checked_priors(self.priors, self.classes_)
+        return weight / weight.sum() if self.priors is None else check_priors(self.priors, self.classes_)
 
-    def _settle(self) -> None:
-        """Only what depends on the priors, so that changing them refits nothing."""
+    def _update_parameters(self) -> None:
+        """Set what depends on the priors; nothing else, so that `with_priors` refits nothing."""
         self.class_count_ = self.statistic_.weight
         self.class_prior_ = self._class_priors()
 
     def _with_priors(self, priors: Array) -> Self:
-        """This model with parameters that fix the class priors."""
+        """Set the parameters of this model that fix the class priors, and return it."""
         return self.set_params(priors=priors)  # type: ignore[no-any-return]
 
     def log_density(self, X: Any) -> Array:
-        """log p(x) = log Σ_y p(x, y): low where a row is unlike everything seen.
+        """Return log p(x) = log Σ_y p(x, y); low for rows unlike the training rows.
 
         Parameters
         ----------
@@ -442,7 +442,7 @@ class GenerativeClassifier(StatisticClassifier):
         return self._over_blocks(X, log_evidence, None, base=self._log_base)
 
     def _log_base(self, block: tuple[Any, ...]) -> Array:
-        """What log p(x|y) has in common for all classes, where `_joint` leaves it out."""
+        """Return the part of log p(x|y) that is common to all classes, where `_joint` leaves it out."""
         return np.zeros(())
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Array]:
@@ -451,9 +451,9 @@ class GenerativeClassifier(StatisticClassifier):
         Parameters
         ----------
         n_samples : int, default=1
-            How many rows.
+            Number of rows.
         random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-            Fixes the draw.
+            Seed or generator of the draw.
 
         Returns
         -------
@@ -462,17 +462,17 @@ class GenerativeClassifier(StatisticClassifier):
         y : ndarray of shape (n_samples,)
             Their classes.
         """
-        return self._sampled(n_samples, random_state)
+        return self._draw_rows(n_samples, random_state)
 
-    def _sampled(self, n_samples: int, random_state: Any, **options: Any) -> tuple[Any, Array]:
-        """Classes drawn from the prior, and for each a row as `_sample_rows` draws it."""
+    def _draw_rows(self, n_samples: int, random_state: Any, **options: Any) -> tuple[Any, Array]:
+        """Draw classes from the prior and, for each, a row by `_sample_rows`."""
         classes, rng = self._fitted_classes(), as_generator(random_state)
         prior = np.exp(self._log_prior())
         codes = rng.choice(len(prior), size=checked_count(n_samples), p=prior / prior.sum())
         return self._sample_rows(codes, rng, **options), classes[codes]
 
     def with_priors(self, priors: Any) -> Self:
-        """The same model under other class priors, without refitting.
+        """Return the same model under other class priors, without refitting.
 
         Parameters
         ----------
@@ -484,21 +484,21 @@ class GenerativeClassifier(StatisticClassifier):
         model : object
             A new model; this one is unchanged.
         """
-        model = copy.copy(self)._with_priors(checked_priors(priors, self._fitted_classes()))
-        model._settle()
+        model = copy.copy(self)._with_priors(check_priors(priors, self._fitted_classes()))
+        model._update_parameters()
         return model
 
 
 def priors_by_class(priors: dict[Any, float], classes: Array) -> list[float]:
-    """Priors in the order of `classes`; a class that is not named has none."""
+    """Return priors in the order of `classes`; a class that is not named has prior 0."""
     labels = classes.tolist()
     if unknown := [label for label in priors if label not in labels]:
-        raise PriorError(f"priors names the class {unknown[0]!r}, but the model knows only {labels}.")
+        raise PriorError(f"priors names the class {unknown[0]!r}, but the classes of the model are {labels}.")
     return [priors.get(label, 0.0) for label in labels]
 
 
-def checked_priors(priors: Any, classes: Array, *, normalised: bool = True) -> Array:
-    """Class priors as an array that is non-negative and, where `normalised`, sums to one."""
+def check_priors(priors: Any, classes: Array, *, normalised: bool = True) -> Array:
+    """Return class priors as an array that is non-negative and, where `normalised`, sums to one."""
     if isinstance(priors, dict):
         priors = priors_by_class(priors, classes)
     try:
@@ -521,23 +521,23 @@ def checked_priors(priors: Any, classes: Array, *, normalised: bool = True) -> A
     return values
 
 
-#: numbers that are in memory at once for each number of a chunk of rows: the chunk in float64 and its deviations
-COPIES = 3
+#: float64 numbers in memory at once for each number of a chunk of rows: the chunk and its deviations
+COPIES_OF_CHUNK = 3
 
 
-class TakesTensors(StatisticClassifier):
-    """Whose statistics and scores take tensors wherever they take arrays."""
+class TensorClassifier(StatisticClassifier):
+    """A `StatisticClassifier` whose statistics and scores take tensors wherever they take arrays."""
 
     def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> ByClass:
         if not is_tensor(X):
             return super()._summarise(X, y, sample_weight, reset=reset)
         refuse_no_target(self, y, "class")
-        X = checked_tensor(self, X, reset=reset)
-        labels, codes = coded(y, X)
-        weight = checked_tensor_weight(sample_weight, X)
-        source = RowBlocks(lambda rows: self._learnt_block(X, rows), codes, weight, self._chunk_rows(X, len(labels)))
+        X = check_tensor(self, X, reset=reset)
+        labels, codes = encode_tensor_labels(y, X)
+        weight = check_tensor_weight(sample_weight, X)
+        source = RowBlocks(lambda rows: self._training_block(X, rows), codes, weight, self._chunk_rows(X, len(labels)))
         statistic = device.reduce(self._zero(labels, X), source)
-        self._refuse_spoilt(statistic, X)
+        self._refuse_overflow(statistic, X)
         self.plan_ = tensor_plan(self._path(), X, blocks=len(source.blocks()))
         return statistic
 
@@ -559,35 +559,39 @@ class TakesTensors(StatisticClassifier):
             block = self._block(X, rows)
             joint: Any = self._joint(block)
             if not joint.isfinite().all():
-                self._blame(X, rows)
+                self._raise_for_rows(X, rows)
             result = finish(joint)
             return result if base is None else result + like(base(block), result)
 
         return self._over_chunks(X, work)  # type: ignore[no-any-return]
 
     def _over_chunks(self, X: Any, work: Callable[[Any, slice], Any]) -> Any:
-        """`work(X, rows)` of all rows, chunk by chunk; what is no whole number is of the type of X."""
-        X = checked_tensor(self, X, reset=False)
+        """Return `work(X, rows)` of all rows, chunk by chunk; floating-point results are cast to the type of X."""
+        X = check_tensor(self, X, reset=False)
         parts: list[Any] = []
 
         def add(rows: slice) -> None:
-            with np.errstate(invalid="ignore", over="ignore"):  # what spoils a score is looked for by `work`
+            with np.errstate(invalid="ignore", over="ignore"):  # `work` finds the cause
                 part = work(X, rows)
             parts.append(part.to(X.dtype) if part.is_floating_point() else part)
 
         in_chunks(len(X), self._chunk_rows(X, len(self.classes_)), add, "scores")
-        return parts[0] if len(parts) == 1 else _joined(parts)
+        if len(parts) == 1:
+            return parts[0]
+        import torch
+
+        return torch.cat(parts)
 
     def _chunk_rows(self, X: Any, n_classes: int) -> int:
-        """Rows of a chunk whose copies fit a tile; more if its statistic would be larger than the chunk."""
+        """Return the rows of a chunk whose copies fit a tile; more if its statistic would be larger than the chunk."""
         columns = int(X.shape[1])
-        return max(tile_size(X) // (COPIES * (columns + n_classes)), n_classes * columns)
+        return max(tile_size(X) // (COPIES_OF_CHUNK * (columns + n_classes)), n_classes * columns)
 
-    def _labels(self, classes: Array, codes: Any) -> Any:
-        return labelled(classes, codes) if is_tensor(codes) else super()._labels(classes, codes)
+    def _decode(self, classes: Array, codes: Any) -> Any:
+        return decode_labels(classes, codes) if is_tensor(codes) else super()._decode(classes, codes)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted.
+        """Return the share of rows whose class is predicted.
 
         Parameters
         ----------
@@ -604,9 +608,3 @@ class TakesTensors(StatisticClassifier):
             The accuracy.
         """
         return accuracy(self, X, y, sample_weight)
-
-
-def _joined(parts: list[Any]) -> Any:
-    import torch
-
-    return torch.cat(parts)

@@ -1,8 +1,4 @@
-"""Kernel machines as they take part in a comparison: with which kernel, and up to how many rows.
-
-The numbers of rows depend on the size of the table alone: a number of seconds would make the list of models depend on
-how busy the machine is.
-"""
+"""The kernel that scikit-learn's `kernel`, `gamma`, `degree` and `coef0` stand for, and defaults for comparisons."""
 
 from __future__ import annotations
 
@@ -25,22 +21,18 @@ from mercer.kernels import RBF, FromFunction, Kernel, Linear, Polynomial, kernel
 from mercer.kernels.gram import Gram
 from mercer.kernels.named import KERNELS
 
-# Which kernel a drop-in means by scikit-learn's `kernel`, `gamma`, `degree` and `coef0`.
-
-#: what `kernel` and `gamma` may be, in scikit-learn's language
+#: constraints of the parameters `kernel` and `gamma`
 KERNEL_CONSTRAINTS = [StrOptions({*KERNELS, "precomputed"}), Kernel, callable]
 GAMMA_CONSTRAINTS = [StrOptions({"scale", "auto", "median"}), Interval(Real, 0.0, None, closed="left")]
 
 #: rows whose distances give the median
-SAMPLE = 500
-#: least and largest variance that float32 has all digits of
-LEAST, MOST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
+ROWS_FOR_MEDIAN = 500
 
 
 @stored()
 @dataclass(frozen=True)
 class AnyPolynomial:
-    """(γ x·z + c)ᵖ of any c and p, which scikit-learn computes; `Polynomial` refuses what is no inner product."""
+    """(γ x·z + c)ᵖ for any c and p, as in scikit-learn; `Polynomial` takes only those that are inner products."""
 
     degree: float
     gamma: float
@@ -53,56 +45,56 @@ class AnyPolynomial:
 
 
 def chosen_kernel(kernel: Any, X: Any, *, gamma: Any, degree: int, coef0: float) -> Kernel:
-    """The kernel that scikit-learn's parameters stand for.
+    """Return the kernel that scikit-learn's parameters stand for.
 
     Parameters
     ----------
     kernel : str or Kernel
-        A name, with which `gamma`, `degree` and `coef0` go, or a kernel, which has parameters of its own.
-    X : array or sparse matrix of shape (n, d), or sequence of things
-        The rows; "scale" and "median" look at them, where they are numbers.
+        A name, to which `gamma`, `degree` and `coef0` apply, or a kernel, which has its own parameters.
+    X : array or sparse matrix of shape (n, d), or sequence of objects
+        The rows, from which "scale" and "median" compute γ.
     gamma : float or {"scale", "auto", "median"}
         See `width_of`.
     degree : int
-        Of a polynomial.
+        The degree of a polynomial.
     coef0 : float
         The constant of a polynomial or sigmoid.
     """
     if isinstance(kernel, Kernel):
         return kernel
-    if kernel == "linear" or not kernel_from(kernel).numeric:  # which have no width
+    if kernel == "linear" or not kernel_from(kernel).numeric:  # these have no width
         return kernel_from(kernel)
     return named_kernel(kernel, X, gamma=width_of(gamma, X), degree=degree, coef0=float(coef0))
 
 
 def is_precomputed(kernel: Any) -> bool:
-    """Whether X is the kernel matrix."""
+    """Whether `kernel` says that X is the kernel matrix."""
     return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def plain_kernel(kernel: Any) -> Kernel:
-    """The kernel before its parameters: it tells whether rows are rows of numbers, as those of a matrix are."""
+    """Return the kernel without its parameters, which shows whether it takes rows of numbers, as a matrix has."""
     return Linear() if is_precomputed(kernel) else kernel_from(kernel)
 
 
 def kernel_of_function(function: Callable[..., Any], params: Mapping[str, Any] | None) -> Kernel:
-    """A function with some of its arguments as a kernel."""
+    """Return the kernel of a function, some of whose arguments are given by `params`."""
     return FromFunction(partial(function, **params) if params else function)
 
 
 def named_kernel(
     name: str, X: Any, *, gamma: float | None = None, degree: float = 3, coef0: float = 1, **more: Any
 ) -> Kernel:
-    """A kernel by its name, with scikit-learn's parameters and defaults."""
+    """Return a kernel by its name, with scikit-learn's parameters and defaults."""
     if KERNELS[name] is Polynomial and (coef0 < 0 or degree != int(degree)):
-        # scikit-learn computes what need not be positive definite, and `Polynomial` refuses
+        # not necessarily positive definite: `Polynomial` would raise, but scikit-learn computes it
         width = 1 / X.shape[1] if gamma is None else gamma
         return FromFunction(AnyPolynomial(degree, width, coef0), by_rows=False)
     return kernel_from(name, gamma=gamma, degree=int(degree), coef0=coef0, **more)
 
 
 def width_of(gamma: Any, X: Any) -> float:
-    """γ: a number, 1/(d·variance) for "scale", 1/d for "auto", 1/2m² for "median" with the median distance m.
+    """Return γ: a number, 1/(d·variance) for "scale", 1/d for "auto", 1/2m² for "median" with the median distance m.
 
     Examples
     --------
@@ -113,10 +105,8 @@ def width_of(gamma: Any, X: Any) -> float:
         return float(gamma)
     if gamma == "auto":
         return 1.0 / int(X.shape[1])
-    return _of_median(X) if gamma == "median" else _of_variance(X)
-
-
-def _of_variance(X: Any) -> float:
+    if gamma == "median":
+        return _width_of_median(X)
     variance = variance_of(X)
     width = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
     if not (np.isfinite(variance) and np.isfinite(width)):
@@ -129,28 +119,28 @@ def _of_variance(X: Any) -> float:
 
 
 def variance_of(X: Any) -> float:
-    """Of all numbers of a matrix or tensor."""
+    """Return the variance of all entries of a matrix or tensor."""
     with np.errstate(over="ignore", invalid="ignore"):
         if is_sparse(X):
-            X = X.astype(np.float64)  # a square of 8 bits is none
+            X = X.astype(np.float64)  # squares of int8 overflow
             return max(float(X.multiply(X).mean() - X.mean() ** 2), 0.0)
         variance = float(X.var(correction=0) if is_tensor(X) else X.var())
-        if X.dtype.itemsize < 8 and not LEAST <= variance <= MOST:  # where squares are no float32
+        float32 = np.finfo(np.float32)
+        if X.dtype.itemsize < 8 and not float32.tiny <= variance <= float32.max:  # squares have lost digits
             return float(X.double().var(correction=0) if is_tensor(X) else X.var(dtype=np.float64))
         return variance
 
 
-def _of_median(X: Any) -> float:
-    """1/2m², so that m is the σ of an RBF kernel; pairs of equal rows are left out."""
-    rows = sample_of(X.shape[0], SAMPLE)
-    squares = _squared_distances(X[rows])
+def _width_of_median(X: Any) -> float:
+    """Return 1/2m², so that m is the σ of an RBF kernel; pairs of equal rows are left out."""
+    squares = _squared_distances(X[sample_row_numbers(X.shape[0], ROWS_FOR_MEDIAN)])
     if not (apart := squares[squares > 0]).size:
         return 1.0
     return float(0.5 / np.median(np.sqrt(apart)) ** 2)
 
 
 def _squared_distances(X: Any) -> Array:
-    """‖x − z‖² of all pairs of rows."""
+    """Return ‖x − z‖² for all pairs of rows."""
     if not is_sparse(X):
         X = X - X.mean(axis=0)
     products = Gram(kernel_from("linear"), X).matrix()
@@ -160,32 +150,41 @@ def _squared_distances(X: Any) -> Array:
     return np.asarray(squares[np.triu_indices(len(squares), 1)])
 
 
-def sample_of(n: int, most: int) -> Array:
-    """Numbers of `most` rows out of n, always the same ones, in order; all where there are no more."""
+def sample_row_numbers(n: int, most: int) -> Array:
+    """Return the numbers of `most` rows out of n, in order and the same in every call; all where n is smaller."""
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
-#: the most rows for models that need parts of the kernel matrix, a factor of it, several factors, or its eigenvalues
-PART, FACTOR, FACTORS, EIGENVALUES = 10_000, 5_000, 4_000, 2_000
+# Defaults for comparisons. Limits are numbers of rows: with a limit in seconds the list of models would depend on how
+# busy the machine is.
+
+#: the most rows for models that need parts of the kernel matrix
+MOST_ROWS_OF_PARTS = 10_000
+#: the most rows for models that need one factor of the kernel matrix
+MOST_ROWS_OF_FACTOR = 5_000
+#: the most rows for models that need several factors of the kernel matrix
+MOST_ROWS_OF_FACTORS = 4_000
+#: the most rows for models that need the eigenvalues of the kernel matrix
+MOST_ROWS_OF_EIGENVALUES = 2_000
 #: rows × functions up to which the price of an error is chosen by folds
-SEARCHED = 1_500
+MOST_TO_SEARCH_PRICE = 1_500
 
 
 def default_kernel(question: Question) -> RBF:
     """Return a Gaussian kernel for columns in standard units.
 
-    The mean squared distance of two rows is twice the number of columns; γ = 1/d is also what "scale" comes to.
+    The mean squared distance of two rows is twice the number of columns; γ = 1/d is also the value of "scale".
     """
     return RBF(gamma=float(f"{1 / max(question.columns, 1):.2g}"))
 
 
 def searches_price(question: Question) -> bool:
     """Whether there are few enough rows and functions to choose the price of an error by folds."""
-    return question.rows * question.outputs <= SEARCHED
+    return question.rows * question.outputs <= MOST_TO_SEARCH_PRICE
 
 
 def most_rows_of_factors(question: Question) -> int:
     """Return the most rows for a model that needs several factors of the kernel matrix for each function."""
-    return int(FACTORS / question.outputs ** (1 / 3))
+    return int(MOST_ROWS_OF_FACTORS / question.outputs ** (1 / 3))

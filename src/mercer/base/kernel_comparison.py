@@ -1,4 +1,4 @@
-"""How a kernel machine compares rows: by a kernel, by a function of the user, or by a matrix it is given."""
+"""Comparison of new rows with support vectors: by a kernel, by a function of the user, or by a precomputed matrix."""
 
 from __future__ import annotations
 
@@ -18,40 +18,43 @@ from mercer.base.validation import is_sparse
 from mercer.kernels import Gram, Kernel, Linear
 from mercer.kernels.inputs import count, take
 
-#: error of an entry of the kernel matrix in predictions, relative to its size, and entries from which it is allowed
-TOLERANCE, MANY = 1e-5, 4_000_000
-#: relative difference of k(x, z) and k(z, x) that rounding explains, be it in float32
-SYMMETRIC = 1e-5
-#: rows and columns that are looked at together
-SIDE = 1024
+#: relative error of an entry of the kernel matrix that is allowed in predictions of many rows
+ENTRY_TOLERANCE = 1e-5
+#: rows × support vectors from which this error is allowed
+MANY_ENTRIES = 4_000_000
+#: relative difference of k(x, z) and k(z, x) that rounding explains, also in float32
+SYMMETRY_TOLERANCE = 1e-5
+#: rows and columns of a tile in which symmetry is checked
+TILE_SIDE = 1024
 
 
 class RowComparison(Protocol):
-    """Rows against the support vectors of a fitted model."""
+    """A comparison of rows with the support vectors of a fitted model."""
 
     def times(self, X: Any, v: Array) -> Array:
-        """k(X, support vectors) v."""
+        """Return k(X, support vectors) v."""
 
 
 @stored(support=any_rows("n", "d"), centre=optional(reals("d")), tag="ComparedByKernel")
 @dataclass(frozen=True, eq=False)
 class ByKernel:
-    """By a kernel, evaluated by tiles."""
+    """Comparison by a kernel, evaluated by tiles."""
 
     kernel: Kernel
     support: Any
-    #: what the fit has taken from rows, where only the intercept depends on it
+    #: the shift that the fit has subtracted from rows, where only the intercept depends on it
     centre: Array | None = None
 
     def times(self, X: Any, v: Array) -> Array:
+        """Return k(X, support vectors) v."""
         if isinstance(self.kernel, Linear):
-            weights = self.support.T @ v  # as many as columns, however many support vectors there are
+            weights = self.support.T @ v  # one for each column
             return np.asarray(X @ (weights.toarray() if is_sparse(weights) else weights))
-        few = count(X) * len(v) < MANY
-        return Gram(self.kernel, X, self.support, tolerance=0.0 if few else TOLERANCE).times(v)
+        few = count(X) * len(v) < MANY_ENTRIES
+        return Gram(self.kernel, X, self.support, tolerance=0.0 if few else ENTRY_TOLERANCE).times(v)
 
     def among(self, a: Array, b: Array) -> Array:
-        """k(x, z) of support vectors by their positions, as the fit had it."""
+        """Return k(x, z) of support vectors, by their positions, as the fit computed it."""
         return Gram(self.kernel, self._centred(a), self._centred(b)).matrix()
 
     def _centred(self, positions: Array) -> Any:
@@ -61,43 +64,45 @@ class ByKernel:
 
 @dataclass(frozen=True, eq=False)
 class ByFunction:
-    """By a function of two sets of rows, called as scikit-learn does: with all rows of the fit on the right."""
+    """Comparison by a function of two sets of rows, called as in scikit-learn with all rows of the fit on the right."""
 
     function: Callable[[Any, Any], Any]
     rows: Any
     numbers: Array
 
     def times(self, X: Any, v: Array) -> Array:
+        """Return k(X, support vectors) v."""
         return matrix_of_function(self.function, X, self.rows)[:, self.numbers] @ v
 
 
 @stored(numbers=integers("n"))
 @dataclass(frozen=True, eq=False)
 class Precomputed:
-    """By a matrix with a column for each row of the fit."""
+    """Comparison by a matrix with a column for each row of the fit."""
 
     numbers: Array
 
     def times(self, X: Any, v: Array) -> Array:
+        """Return k(X, support vectors) v."""
         return np.asarray(X[:, self.numbers] @ v)
 
 
 def block(K: Array, numbers: Array) -> Array:
-    """K of some rows with each other; of two runs of rows, as pairs of classes are, by copies of whole pieces."""
+    """Return K[numbers][:, numbers]; for two runs of rows, as in a pair of classes, by copying whole pieces."""
     breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
     if len(breaks) > 1 or not len(numbers):
         return np.asarray(K[np.ix_(numbers, numbers)])
     ends = [0, *breaks.tolist(), len(numbers)]
     runs = [(slice(a, b), slice(numbers[a], numbers[b - 1] + 1)) for a, b in pairwise(ends)]
     result = np.empty((len(numbers), len(numbers)), K.dtype)
-    for here, rows in runs:
-        for there, columns in runs:
-            result[here, there] = K[rows, columns]
+    for new_rows, rows in runs:
+        for new_columns, columns in runs:
+            result[new_rows, new_columns] = K[rows, columns]
     return result
 
 
 def matrix_of_function(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> Array:
-    """What a function of two sets of rows makes of them; an error where it is no matrix of finite numbers."""
+    """Return function(X, Z); raise where it is not a matrix of finite numbers with an entry for each pair of rows."""
     values = function(X, Z)
     if (matrix := _as_matrix(values, count(X), count(Z))) is None:
         shape, wanted = np.shape(values), (count(X), count(Z))
@@ -110,11 +115,11 @@ def matrix_of_function(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> A
 
 
 def whole_matrix(function: Callable[[Any, Any], Any], X: Any) -> Array | None:
-    """k(X, X) of a function that takes two sets of rows, as scikit-learn's do; None if it seems made for two rows."""
+    """Return function(X, X), or None if the function seems to take two rows instead of two sets, as in scikit-learn."""
     refuse_beyond_memory(8.0 * count(X) ** 2, f"a kernel matrix of {count(X)} rows", "use a Kernel such as RBF")
     try:
         matrix = _as_matrix(function(X, X), count(X), count(X))
-    except Exception:  # made for two rows, it may raise anything on sets
+    except Exception:  # a function of two rows may raise anything for sets
         return None
     if matrix is not None:
         refuse_no_kernel_matrix(matrix, _name(function))
@@ -122,13 +127,13 @@ def whole_matrix(function: Callable[[Any, Any], Any], X: Any) -> Array | None:
 
 
 def _as_matrix(values: Any, n: int, m: int) -> Array | None:
-    """Values as a matrix of this shape, None where they are none."""
+    """Return values as an (n, m) matrix, or None if they have another shape."""
     values = values.toarray() if is_sparse(values) else np.asarray(values)
     return np.ascontiguousarray(values, dtype=float) if values.shape == (n, m) else None
 
 
 def refuse_spoilt_matrix(matrix: Array, name: str) -> None:
-    """An error that names the first entry which is no finite number."""
+    """Raise an error that names the first entry that is not finite, if there is one."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(matrix.sum()):
             return
@@ -138,7 +143,7 @@ def refuse_spoilt_matrix(matrix: Array, name: str) -> None:
 
 
 def refuse_no_kernel_matrix(K: Array, name: str) -> None:
-    """Kernel matrices are square, finite and symmetric; the error names the pair of rows that says otherwise."""
+    """Raise if K is not square, finite and symmetric; the error names the pair of rows."""
     if K.shape[0] != K.shape[1]:
         raise DataError(
             f"Precomputed matrix must be a square matrix. Input is a {K.shape[0]}x{K.shape[1]} matrix. Give k(X, X) "
@@ -146,11 +151,11 @@ def refuse_no_kernel_matrix(K: Array, name: str) -> None:
         )
     refuse_spoilt_matrix(K, name)
     size = max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
-    blocks = row_blocks(len(K), SIDE)
+    blocks = row_blocks(len(K), TILE_SIDE)
     for rows in blocks:
-        for columns in blocks[: rows.start // SIDE + 1]:
+        for columns in blocks[: rows.start // TILE_SIDE + 1]:
             off = np.abs(K[rows, columns] - K[columns, rows].T)
-            if off.max(initial=0.0) > SYMMETRIC * size:
+            if off.max(initial=0.0) > SYMMETRY_TOLERANCE * size:
                 i, j = map(int, np.unravel_index(np.argmax(off), off.shape))
                 i, j = i + rows.start, j + columns.start
                 raise AsymmetricKernelError(

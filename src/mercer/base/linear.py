@@ -1,4 +1,4 @@
-"""Classifying by linear scores: X coef_ᵀ + intercept_."""
+"""Linear predictors X coef_ᵀ + intercept_ of arrays and tensors, and the predictions of linear classifiers."""
 
 from __future__ import annotations
 
@@ -17,21 +17,19 @@ from mercer._gpu.chunks import in_chunks, tile_size
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
 from mercer.base.posterior import log_posterior, posterior
-from mercer.base.validation import best_class, checked, checked_tensor, in_memory, is_sparse, refuse_not_finite
+from mercer.base.validation import best_class, check_rows, check_tensor, fetch_tensor, is_sparse, refuse_not_finite
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.matrices import Encoded
 
-# Linear models of tensors: X w + b where the rows are, and how well it predicts.
-
 
 def tensor_scores(estimator: Any, X: Any, coefficients: Array, intercept: Any) -> Any:
-    """X @ coefficients + intercept on the device of X; coefficients are (columns,) or (columns, scores).
+    """Return X @ coefficients + intercept on the device of X; coefficients are (columns,) or (columns, scores).
 
-    In float32 where X and the coefficients are, else in float64: then X is copied, some rows at a time.
+    It is computed in float32 if X and the coefficients are, else in float64: then X is copied in chunks of rows.
     """
     import torch
 
-    X = checked_tensor(estimator, X, reset=False)
+    X = check_tensor(estimator, X, reset=False)
     single = X.dtype == torch.float32 and coefficients.dtype == np.float32
     dtype = torch.float32 if single else torch.float64
     w, b = (like(part, X, dtype=dtype) for part in (coefficients, np.asarray(intercept)))
@@ -47,34 +45,31 @@ def tensor_scores(estimator: Any, X: Any, coefficients: Array, intercept: Any) -
 
 
 def two_columns(scores: Any) -> Any:
-    """Scores of all classes: those of the first of two are 0."""
+    """Return scores of all classes; with two classes, those of the first are 0."""
     import torch
 
     return torch.stack([torch.zeros_like(scores), scores], dim=1) if scores.ndim == 1 else scores
 
 
 def accuracy(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """The share of rows whose label is predicted: predicted where X is, and compared in main memory."""
+    """Return the share of rows whose label is predicted, compared in main memory."""
     predicted = estimator.predict(X)
-    return float(accuracy_score(in_memory(y), in_memory(predicted), sample_weight=in_memory(sample_weight)))
+    return float(accuracy_score(fetch_tensor(y), fetch_tensor(predicted), sample_weight=fetch_tensor(sample_weight)))
 
 
 def r_squared(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """R² of predictions: predicted where X is, and compared in main memory."""
+    """Return R² of the predictions, computed in main memory."""
     predicted = estimator.predict(X)
-    return float(r2_score(in_memory(y), in_memory(predicted), sample_weight=in_memory(sample_weight)))
-
-
-# X w + b of many rows.
+    return float(r2_score(fetch_tensor(y), fetch_tensor(predicted), sample_weight=fetch_tensor(sample_weight)))
 
 
 def linear_predictor(estimator: Any, X: Any) -> Array:
-    """X @ coef_.T + intercept_ of a fitted estimator, in one pass on all threads; X is only looked at."""
+    """Return X @ coef_.T + intercept_ of a fitted estimator, in one pass on all threads, without a copy of X."""
     if is_tensor(X):
         return tensor_scores(estimator, X, np.asarray(estimator.coef_).T, estimator.intercept_)  # type: ignore[no-any-return]
-    X = checked(estimator, X, reset=False, accept_sparse=["csr", "csc"], codes=True)
+    X = check_rows(estimator, X, reset=False, accept_sparse=["csr", "csc"], codes=True)
     coefficients, intercept = estimator.coef_, estimator.intercept_
-    with np.errstate(invalid="ignore", over="ignore"):  # what spoils a product is looked for below
+    with np.errstate(invalid="ignore", over="ignore"):  # the cause is found below
         predicted = _times(X, coefficients.T) + intercept
     if not np.isfinite(predicted).all():
         refuse_not_finite(estimator, X)
@@ -82,7 +77,7 @@ def linear_predictor(estimator: Any, X: Any) -> Array:
 
 
 def _times(X: Any, w: Array) -> Array:
-    """X w, where only a block of X is converted at a time if its type is not that of w."""
+    """Return X w; where the types of X and w differ, one block of X is converted at a time."""
     if isinstance(X, Encoded):
         return X @ w
     n = X.shape[0]
@@ -106,7 +101,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     intercept_: Array
 
     def decision_function(self, X: Any) -> Array:
-        """Scores of every row: `X coef_ᵀ + intercept_`.
+        """Return the scores of every row, `X coef_ᵀ + intercept_`.
 
         Parameters
         ----------
@@ -123,7 +118,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self._over_blocks(X, lambda scores: scores)
 
     def predict(self, X: Any) -> Array:
-        """The most probable class of every row.
+        """Return the most probable class of every row.
 
         Parameters
         ----------
@@ -137,11 +132,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_tensor(X):
             return best_class(self._tensor_scores(X), self.classes_)  # type: ignore[no-any-return]
-        best = self._over_blocks(X, _best, dtype=np.intp)
+        best = self._over_blocks(X, _best_codes, dtype=np.intp)
         return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Any) -> Array:
-        """p(y|x) for every row and class.
+        """Return p(y|x) for every row and class.
 
         Parameters
         ----------
@@ -158,7 +153,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self._over_blocks(X, _probabilities, width=2)
 
     def predict_log_proba(self, X: Any) -> Array:
-        """log p(y|x) for every row and class.
+        """Return log p(y|x) for every row and class.
 
         Parameters
         ----------
@@ -175,7 +170,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self._over_blocks(X, _log_probabilities, width=2)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted.
+        """Return the share of rows whose class is predicted.
 
         Parameters
         ----------
@@ -201,7 +196,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return tensor_scores(self, X, coefficients, self.intercept_)
 
     def sparsify(self) -> Self:
-        """Turn `coef_` into a sparse matrix, which takes less room where most coefficients are zero.
+        """Turn `coef_` into a sparse matrix, which takes less memory where most coefficients are zero.
 
         Returns
         -------
@@ -227,19 +222,21 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _over_blocks(
         self, X: Any, finish: Callable[[Array], Array], *, width: int | None = None, dtype: Any = None
     ) -> Array:
-        """`finish(scores)` of every row, block by block; `width` is that of the result for two classes."""
+        """Return `finish(scores)` of every row, block by block; `width` is that of the result for two classes."""
         check_is_fitted(self)
-        X = checked(self, X, reset=False, codes=True)
+        X = check_rows(self, X, reset=False, codes=True)
         coefficients = _dense(self.coef_).T
         kind = np.result_type(X.dtype, coefficients.dtype, np.asarray(self.intercept_).dtype)
         n, k = X.shape[0], coefficients.shape[1]
         if k == 1:
             coefficients = coefficients[:, 0]
-        shape = _shape(n, k, width, labels=dtype is not None)
-        out = np.empty(shape, dtype=kind if dtype is None else dtype)
+        if dtype is not None:  # labels
+            out = np.empty(n, dtype=dtype)
+        else:
+            out = np.empty((n, k) if k > 1 else n if width is None else (n, width), dtype=kind)
 
         def work(rows: slice) -> None:
-            with np.errstate(invalid="ignore", over="ignore"):  # what spoils a score is looked for below
+            with np.errstate(invalid="ignore", over="ignore"):  # the cause is found below
                 scores = X[rows] @ coefficients + (self.intercept_ if k > 1 else np.ravel(self.intercept_)[0])
             if not np.isfinite(scores).all():
                 refuse_not_finite(self, X)
@@ -251,19 +248,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return out
 
 
-def _shape(n: int, k: int, width: int | None, *, labels: bool) -> tuple[int, ...]:
-    if labels:
-        return (n,)
-    if k > 1:
-        return n, k
-    return (n,) if width is None else (n, width)
-
-
 def _dense(coef: Any) -> Array:
     return np.asarray(coef.toarray() if is_sparse(coef) else coef)
 
 
-def _best(scores: Array) -> Array:
+def _best_codes(scores: Array) -> Array:
     return np.asarray(scores > 0 if scores.ndim == 1 else scores.argmax(axis=1))
 
 

@@ -1,4 +1,8 @@
-"""The lectures' equivalences: a generative classifier is a softmax of a function that is linear in features of x."""
+"""The linear form of a generative classifier: a softmax of a function that is linear in features of x.
+
+These are the equivalences of the lectures. `linear_form` assembles a `LinearForm` from the `LinearPiece`s of a model,
+one for each factor p(x_S|y). A feature map turns a block of data into a matrix of sufficient statistics.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +25,17 @@ from mercer.families import Bernoulli, Family, Histogram, Parameters
 from mercer.stats import ColumnMoments, PatternMoments
 from mercer.stats.base import as_block
 
-# Feature maps of linear forms: a block of data -> a matrix of sufficient statistics.
 
-
-def complete(block: Any) -> Any:
-    """The block itself, if nothing is missing in it."""
-    _refuse(np.isnan(block.data if is_sparse(block) else block))
+def require_complete(block: Any) -> Any:
+    """Return the block; raise if a value is missing."""
+    _refuse_missing(np.isnan(block.data if is_sparse(block) else block))
     return block
 
 
 @stored()
 @dataclass(frozen=True)
 class ColumnStatistics:
-    """T(x) of columns that a scalar family describes."""
+    """The map to T(x) of columns of a scalar family."""
 
     family: Family
 
@@ -45,29 +47,29 @@ class ColumnStatistics:
 @stored()
 @dataclass(frozen=True)
 class RowStatistics:
-    """T(x) of rows that a family of vectors describes."""
+    """The map to T(x) of rows of a family of vectors."""
 
     family: Family
 
     def __call__(self, block: Any) -> Array:
-        return self.family.sufficient(complete(block))
+        return self.family.sufficient(require_complete(block))
 
 
 @stored()
 @dataclass(frozen=True)
 class CentredColumns:
-    """x − about."""
+    """The map to x − about."""
 
     about: Array
 
     def __call__(self, block: Any) -> Array:
-        return np.asarray(complete(as_block(block)) - self.about)
+        return np.asarray(require_complete(as_block(block)) - self.about)
 
 
 @stored()
 @dataclass(frozen=True)
 class CentredSquares:
-    """x − about and (x − about)² of every column: without the centre, columns far from zero would lose their digits."""
+    """The map to x − about and (x − about)² of every column; the centre keeps the digits of columns far from zero."""
 
     about: Array
 
@@ -79,12 +81,12 @@ class CentredSquares:
 @stored()
 @dataclass(frozen=True)
 class CentredMonomials:
-    """All monomials of degree 1 and 2 of x − about."""
+    """The map to all monomials of degree 1 and 2 of x − about."""
 
     about: Array
 
     def __call__(self, block: Any) -> Array:
-        x = complete(as_block(block)) - self.about
+        x = require_complete(as_block(block)) - self.about
         i, j = np.triu_indices(x.shape[1])
         return np.hstack([x, x[:, i] * x[:, j]])
 
@@ -92,7 +94,7 @@ class CentredMonomials:
 @stored()
 @dataclass(frozen=True)
 class Indicators:
-    """One column for each of the codes 0 … levels−1; a row of zeros for any other."""
+    """The map to one column for each of the codes 0 … levels−1; any other code gives a row of zeros."""
 
     codes: Callable[[Any], Array]
     levels: int
@@ -103,8 +105,8 @@ class Indicators:
 
 @stored()
 @dataclass(frozen=True)
-class Among:
-    """Features of some columns of a block."""
+class ColumnSelection:
+    """The map to features of some columns of a block."""
 
     features: Callable[[Any], Any]
     columns: Array
@@ -116,7 +118,7 @@ class Among:
 @stored()
 @dataclass(frozen=True)
 class ObservedColumns:
-    """Features of some columns, 0 where these are missing, and an indicator of that for the columns in `gaps`."""
+    """The map to features of some columns, 0 for missing values, and indicators of these for the columns in `gaps`."""
 
     features: Callable[[Array], Array]
     columns: Array
@@ -125,14 +127,14 @@ class ObservedColumns:
     def __call__(self, block: Any) -> Array:
         x = as_block(block)[:, self.columns].astype(float)
         missing = np.isnan(x)
-        _refuse(missing[:, ~self.gaps])
+        _refuse_missing(missing[:, ~self.gaps])
         features = self.features(x)
         per_column = features.shape[1] // max(1, x.shape[1])
-        seen = np.where(np.repeat(missing, per_column, axis=1), 0.0, features)
-        return np.hstack([seen, missing[:, self.gaps].astype(float)])
+        observed = np.where(np.repeat(missing, per_column, axis=1), 0.0, features)
+        return np.hstack([observed, missing[:, self.gaps].astype(float)])
 
 
-def _refuse(missing: Array) -> None:
+def _refuse_missing(missing: Array) -> None:
     if missing.any():
         raise NonFiniteError(
             "the linear form has no term for this missing value: none was missing in its column when the model was "
@@ -140,18 +142,19 @@ def _refuse(missing: Array) -> None:
         )
 
 
-# What one factor p(x_S|y) adds to a linear form: features of its columns, and their weights in each class.
-#
-# Softmax does not see what all classes have in common. Base measures are left out for that reason, and some weights are
-# relative to the classes' average, which keeps the digits that large common terms would cost.
-
-#: terms up to this size may cancel without spoiling the tenth decimal of a score
+#: terms up to this size may cancel and leave ten correct decimals of a score
 LARGEST_OFFSET = 1e5
 
 
 @dataclass(frozen=True)
 class LinearPiece:
-    """`features(block)` (rows, features), with weights `coef` (classes, features) and `intercept` (classes,)."""
+    """The contribution of one factor p(x_S|y) to the scores: features(block) @ coef.T + intercept.
+
+    `features(block)` is (rows, features), `coef` (classes, features) and `intercept` (classes,).
+
+    Softmax is invariant to terms that all classes have in common. Base measures are left out for that reason, and some
+    weights are relative to the average over the classes, which keeps the digits that large common terms would cost.
+    """
 
     features: Callable[[Any], Any]
     coef: Array
@@ -166,18 +169,18 @@ class LinearPiece:
                 "fit the model with a smoothing (alpha) above 0."
             )
 
-    def among(self, columns: Array) -> Self:
-        """The same piece for a block that has other columns besides these, which say nothing."""
-        return replace(self, features=Among(self.features, columns))
+    def for_columns(self, columns: Array) -> Self:
+        """Return the piece for a block with more columns, of which these are the ones of the piece."""
+        return replace(self, features=ColumnSelection(self.features, columns))
 
     @classmethod
     def of_columns(cls, names: Sequence[str], coef: Array, intercept: Array) -> Self:
-        """The columns themselves are the features."""
-        return cls(complete, coef, intercept, tuple(names))
+        """Return the piece whose features are the columns themselves."""
+        return cls(require_complete, coef, intercept, tuple(names))
 
     @classmethod
     def of_centred_columns(cls, names: Sequence[str], about: Array, coef: Array, intercept: Array) -> Self:
-        """coef · (x − about) + intercept: a function of the columns themselves, unless that would cost digits."""
+        """Return coef · (x − about) + intercept, as a function of x itself unless that would cost digits."""
         offset = coef * about
         if np.abs(offset).sum(axis=1).max() > LARGEST_OFFSET:
             return cls(CentredColumns(about), coef, intercept, tuple(_centred(names, about)))
@@ -185,23 +188,23 @@ class LinearPiece:
 
     @classmethod
     def of_levels(cls, codes: Callable[[Any], Array], names: Sequence[str], log_probability: Array) -> Self:
-        """Indicators of levels, coded by `codes` as 0 … K−1; any other code says nothing."""
+        """Return the piece of indicators of levels, coded by `codes` as 0 … K−1; any other code adds 0."""
         return cls(Indicators(codes, len(names)), log_probability, np.zeros(len(log_probability)), tuple(names))
 
     @classmethod
     def of_family(
         cls, family: Family, names: Sequence[str], parameters: Parameters, *, informative: Array, gaps: Array
     ) -> Self:
-        """T(x) of the `informative` columns, of which those in `gaps` may be missing."""
-        said = np.flatnonzero(informative)
-        eta = family.natural(type(parameters)(*(values[:, said] for values in parameters)))
-        labels = [label for j in said.tolist() for label in _component_names(family, names[j], eta.shape[-1])]
-        features = ObservedColumns(ColumnStatistics(family), said, gaps[said])
+        """Return the piece of T(x) of the `informative` columns, of which those in `gaps` may be missing."""
+        used = np.flatnonzero(informative)
+        eta = family.natural(type(parameters)(*(values[:, used] for values in parameters)))
+        labels = [label for j in used.tolist() for label in _component_names(family, names[j], eta.shape[-1])]
+        features = ObservedColumns(ColumnStatistics(family), used, gaps[used])
         return cls._of_observed(features, names, labels, _relative(eta), -family.log_partition(eta))
 
     @classmethod
     def of_gaussian(cls, names: Sequence[str], scores: GaussianScores, *, gaps: Array) -> Self:
-        """x − m and (x − m)² of independent normal columns, m halfway between the classes."""
+        """Return the piece of x − m and (x − m)² of independent normal columns, m the mean of the classes' means."""
         mean, precision = np.nan_to_num(scores.mean), np.square(scores.inverse_deviation)
         about = mean.mean(axis=0)
         coef = np.stack([precision * (mean - about), -0.5 * precision], axis=-1)
@@ -214,9 +217,9 @@ class LinearPiece:
     def _of_observed(
         cls, features: ObservedColumns, names: Sequence[str], labels: list[str], coef: Array, constants: Array
     ) -> Self:
-        """From `coef` (classes, columns, features of a column) and `constants` (classes, columns).
+        """Return the piece for `coef` (classes, columns, features of a column) and `constants` (classes, columns).
 
-        The constants make up the intercept; the indicator of a missing column takes its constant back.
+        The intercept is the sum of the constants; the indicator of a missing value subtracts that of its column.
         """
         gaps = features.gaps
         labels = labels + [f"{names[j]} is missing" for j in features.columns[gaps]]
@@ -225,7 +228,7 @@ class LinearPiece:
 
     @classmethod
     def of_shared_variance(cls, names: Sequence[str], scores: GaussianScores) -> Self:
-        """The columns themselves, for normal columns with one variance in all classes (lecture 2: (μ₁ − μ₀)/σ²)."""
+        """Return the piece of normal columns with one variance in all classes (lecture 2: (μ₁ − μ₀)/σ²)."""
         mean = np.nan_to_num(scores.mean)
         about = mean.mean(axis=0)
         coef = np.square(scores.inverse_deviation) * (mean - about)
@@ -234,7 +237,7 @@ class LinearPiece:
 
     @classmethod
     def of_rows(cls, family: Family, names: Sequence[str], parameters: Parameters) -> Self:
-        """T(x) of rows, with one component for each column."""
+        """Return the piece of T(x) of rows, with one component for each column."""
         eta = family.natural(parameters)
         labels = tuple(f"T({name})" for name in names)
         return cls(RowStatistics(family), _relative(eta), -family.log_partition(eta), labels)
@@ -243,7 +246,7 @@ class LinearPiece:
     def of_covariances(
         cls, names: Sequence[str], about: Array, away: Array, precision: Array, log_determinant: Array
     ) -> Self:
-        """All monomials of degree 1 and 2 of x − about, for N(about + away, Σ) with a Σ of its own in each class."""
+        """Return the piece of the monomials of degree 1 and 2 of x − about, for N(about + away, Σ), one Σ per class."""
         linear = np.einsum("kij,kj->ki", precision, away)
         i, j = np.triu_indices(len(about))
         quadratic = np.where(i == j, -0.5, -1.0) * precision[:, i, j]
@@ -255,8 +258,8 @@ class LinearPiece:
 
 
 def _relative(weights: Array) -> Array:
-    """Weights less their average over the classes."""
-    with np.errstate(invalid="ignore"):  # an infinite weight is refused by the piece, by name
+    """Subtract from weights their average over the classes."""
+    with np.errstate(invalid="ignore"):  # `LinearPiece` raises for an infinite weight
         return np.asarray(weights - weights.mean(axis=0))
 
 
@@ -265,29 +268,29 @@ def _centred(names: Sequence[str], about: Array) -> list[str]:
 
 
 def _component_names(family: Family, name: str, order: int) -> list[str]:
-    """Names of the components of T of a column."""
+    """Return the names of the components of T of a column."""
     if isinstance(family, Histogram):
         return [f"{name} from {low:g} to {high:g}" for low, high in itertools.pairwise(family.edges.tolist())]
     return [name] if order == 1 else [f"T{component + 1}({name})" for component in range(order)]
 
 
-# In which units sufficient statistics are: what to divide them by, so that a penalty treats them alike.
+# Scales of sufficient statistics, by which a penalty treats them alike.
 
-#: families whose T says 0 or 1
-INDICATORS = (Bernoulli, Histogram)
-#: of η, for derivatives of the mean of T
-STEP = 1e-4
+#: families whose T is 0 or 1
+INDICATOR_FAMILIES = (Bernoulli, Histogram)
+#: relative step of η for derivatives of the mean of T
+ETA_STEP = 1e-4
 
 
 def statistic_scale(model: Any) -> Array:
-    """What each statistic of a fitted model is divided by: its standard deviation over all classes, or 1 if it has no
-    units."""
+    """Return the standard deviation of each statistic of a fitted model over all classes, or 1 if it has no units."""
     _, pieces = model._linear_pieces()
-    return np.concatenate([_scale(piece, part) for piece, part in zip(pieces, parts_of(model, pieces), strict=True)])
+    statistics = statistics_of_pieces(model, pieces)
+    return np.concatenate([_scale(piece, part) for piece, part in zip(pieces, statistics, strict=True)])
 
 
-def parts_of(model: Any, pieces: tuple[LinearPiece, ...]) -> tuple[Any, ...]:
-    """What the model has counted for each of its pieces; what it has counted besides comes after these."""
+def statistics_of_pieces(model: Any, pieces: tuple[LinearPiece, ...]) -> tuple[Any, ...]:
+    """Return the part of the model's statistic for each of its pieces; other parts come after these."""
     parts: tuple[Any, ...] = model.statistic_.parts
     return parts[: len(pieces)]
 
@@ -295,12 +298,12 @@ def parts_of(model: Any, pieces: tuple[LinearPiece, ...]) -> tuple[Any, ...]:
 def _scale(piece: LinearPiece, statistic: Any) -> Array:
     match piece.features, statistic:
         case ObservedColumns(CentredSquares(), columns, gaps), ColumnMoments():
-            spread = _positive(np.sqrt(statistic.pooled().variance[0][columns]))
+            spread = _positive(np.sqrt(statistic.pool().variance[0][columns]))
             return _with_gaps(np.column_stack([spread, spread**2]), gaps)
-        case ObservedColumns(ColumnStatistics(family), columns, gaps), _ if not isinstance(family, INDICATORS):
+        case ObservedColumns(ColumnStatistics(family), columns, gaps), _ if not isinstance(family, INDICATOR_FAMILIES):
             return _with_gaps(_positive(_deviations(family, statistic)[columns]), gaps)
-        case Among(CentredMonomials(), columns), PatternMoments(complete=True):
-            spread = _positive(np.sqrt(np.diagonal(statistic.pooled().full.covariance[0])))[columns]
+        case ColumnSelection(CentredMonomials(), columns), PatternMoments(complete=True):
+            spread = _positive(np.sqrt(np.diagonal(statistic.pool().full.covariance[0])))[columns]
             i, j = np.triu_indices(len(spread))
             return np.append(spread, spread[i] * spread[j])
     return np.ones(len(piece.names))
@@ -315,8 +318,8 @@ def _positive(scale: Array) -> Array:
 
 
 def _deviations(family: Family, statistic: Any) -> Array:
-    """Of T, (columns, components), as the family has them that is fitted to all classes together."""
-    together = statistic.pooled()
+    """Return the standard deviations of T, (columns, components), of the family fitted to all classes together."""
+    together = statistic.pool()
     if isinstance(together, ColumnMoments):  # T is z and z² of a normal z, which is log x for a log-normal x
         mean, variance = together.mean[0], together.variance[0]
         return np.asarray(np.sqrt(np.column_stack([variance, 4 * mean**2 * variance + 2 * variance**2])))
@@ -325,22 +328,22 @@ def _deviations(family: Family, statistic: Any) -> Array:
 
 
 def _variance(family: Family, eta: Array, component: int) -> Array:
-    """∂²A/∂η², by differences of ∇A. Rates have units, by which η is to be measured; the η of counts may be 0."""
+    """Return ∂²A/∂η² by differences of ∇A; the step is relative to η, which may have units (for counts it may be 0)."""
     step = np.zeros_like(eta)
     size = np.abs(eta[:, component])
-    step[:, component] = STEP * (np.maximum(size, 1.0) if family.discrete else size)
+    step[:, component] = ETA_STEP * (np.maximum(size, 1.0) if family.discrete else size)
     change = family.mean(eta + step) - family.mean(eta - step)
     return np.asarray(change[:, component] / (2 * step[:, component]))
 
 
 def expected_statistic(family: Family, statistic: Any) -> Array:
-    """Mean of T over all classes together, (columns, components)."""
-    return np.asarray(family.expected(family.fit(statistic.pooled()))[0])
+    """Return the mean of T over all classes together, (columns, components)."""
+    return np.asarray(family.expected(family.fit(statistic.pool()))[0])
 
 
 @runtime_checkable
 class HasLinearForm(Protocol):
-    """A model whose scores are the sum of an intercept and of what each of its blocks of data adds."""
+    """A model whose scores are the sum of an intercept and of a `LinearPiece` for each of its blocks of data."""
 
     def _linear_pieces(self) -> tuple[Array, tuple[LinearPiece, ...]]: ...
 
@@ -352,7 +355,7 @@ class HasLinearForm(Protocol):
 @stored()
 @dataclass(frozen=True)
 class StatisticMap:
-    """X -> the features a model is linear in, for the same containers that the model takes."""
+    """The map from X, in any container that the model takes, to the features in which it is linear."""
 
     model: HasLinearForm
     pieces: tuple[LinearPiece, ...]
@@ -369,7 +372,7 @@ class StatisticMap:
 @stored(coef=reals(), intercept=reals())
 @dataclass(frozen=True)
 class LinearForm:
-    """log p(y|x) = log softmax(feature_map(X) @ coef.T + intercept)."""
+    """The form log p(y|x) = log softmax(feature_map(X) @ coef.T + intercept)."""
 
     feature_map: StatisticMap
     coef: Array
@@ -377,12 +380,12 @@ class LinearForm:
     names: tuple[str, ...]
 
     def predict_log_proba(self, X: Any) -> Array:
-        """log p(y|x), the same as the model's own."""
+        """Return log p(y|x), equal to that of the model."""
         return np.asarray(log_softmax(np.asarray(self.feature_map(X) @ self.coef.T) + self.intercept, axis=1))
 
 
 def linear_form(model: Any) -> LinearForm:
-    """The weights with which a fitted generative classifier is a softmax of a linear function.
+    """Return the weights with which a fitted generative classifier is a softmax of a linear function.
 
     Multinomial, Bernoulli and categorical naive Bayes, Gaussian naive Bayes with shared variances and linear
     discriminant analysis are linear in x (or in the indicators of its levels); Gaussian naive Bayes with variances of

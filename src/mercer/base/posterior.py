@@ -1,6 +1,6 @@
 """Bayes' rule on a block of rows: from log p(x, y) to p(y|x), to log p(x), and to the most probable class.
 
-The arrays handed over are used as scratch space. Tensors come in and go out alike.
+Functions overwrite arrays that they are given. For tensors they return tensors.
 """
 
 from __future__ import annotations
@@ -14,27 +14,25 @@ from mercer._gpu import scores as tensor_loops
 from mercer._typing import Array
 from mercer.base import score_loops as loops
 
-# Probabilities of which some are 0, or unknown.
-
 
 def log(p: Array) -> Array:
-    """log p, −inf for 0."""
+    """Return log p, −inf for 0."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(p))
 
 
-def even_where_unknown(p: Array, levels: int) -> Array:
-    """Where there are neither data nor pseudo-counts, all levels alike: the limit of vanishing pseudo-counts."""
+def fill_unknown_evenly(p: Array, levels: int) -> Array:
+    """Replace NaN, from neither data nor pseudo-counts, by 1/levels: the limit of vanishing pseudo-counts."""
     return np.where(np.isnan(p), 1 / levels, p)
 
 
-def with_prior(scores: Any, log_prior: Array) -> Any:
-    """log p(x, y) of log p(x|y), an array or a tensor."""
+def add_log_prior(scores: Any, log_prior: Array) -> Any:
+    """Return log p(x, y), given log p(x|y) as an array or a tensor."""
     return scores + like(log_prior, scores)
 
 
 def posterior(joint: Array) -> Array:
-    """p(y|x)."""
+    """Return p(y|x)."""
     if is_tensor(joint):
         return namespace(joint).softmax(joint, 1)  # type: ignore[no-any-return]
     loops.subtract_row_maximum(joint)
@@ -44,7 +42,7 @@ def posterior(joint: Array) -> Array:
 
 
 def log_posterior(joint: Array) -> Array:
-    """log p(y|x)."""
+    """Return log p(y|x)."""
     if is_tensor(joint):
         return namespace(joint).log_softmax(joint, 1)  # type: ignore[no-any-return]
     loops.subtract_row_maximum(joint)
@@ -53,7 +51,7 @@ def log_posterior(joint: Array) -> Array:
 
 
 def log_evidence(joint: Array) -> Array:
-    """log p(x) = log Σ_y p(x, y)."""
+    """Return log p(x) = log Σ_y p(x, y)."""
     if is_tensor(joint):
         return namespace(joint).logsumexp(joint, 1)  # type: ignore[no-any-return]
     top = loops.subtract_row_maximum(joint)
@@ -62,13 +60,13 @@ def log_evidence(joint: Array) -> Array:
 
 
 def most_probable(joint: Array) -> Array:
-    """Position of the most probable class."""
+    """Return the position of the most probable class of each row."""
     best: Array = (tensor_loops if is_tensor(joint) else loops).largest_of_row(joint)
     return best
 
 
-def with_prior_for_impossible(joint: Array, log_prior: Array) -> Array:
-    """Rows that no class can produce carry no evidence: their posterior is the prior."""
+def replace_impossible_rows(joint: Array, log_prior: Array) -> Array:
+    """Replace rows that are impossible in every class by the prior, which is then their posterior."""
     if is_tensor(joint):
         return tensor_loops.with_row_for_impossible(joint, log_prior)  # type: ignore[no-any-return]
     loops.replace_impossible(joint, log_prior)

@@ -1,4 +1,4 @@
-"""Intervals for new rows, as estimators return them."""
+"""Prediction intervals for new rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer.data.frame_like import frame_like
 
 @dataclass(frozen=True, eq=False)
 class PredictionInterval:
-    """Mean and both ends for each row; for classes, for each row and class. Tensors where rows were one."""
+    """Mean and both ends of an interval for each row, or each row and class; tensors where the rows were a tensor."""
 
     mean: Any
     lower: Any
@@ -21,10 +21,12 @@ class PredictionInterval:
     kind: str
 
     def frame(self, library: str = "pandas") -> Any:
-        """One row for each row, as a frame of any library; for classes, columns end in the number of the class."""
+        """Return a data frame of any library; for classes, names of columns end in the number of the class."""
         columns: dict[str, Array] = {}
         for name in ("mean", "lower", "upper"):
             values = to_numpy(getattr(self, name))
-            of_classes = {f"{name}_{k}": column for k, column in enumerate(values.T)} if values.ndim == 2 else {}
-            columns |= of_classes or {name: values}
+            if values.ndim == 2:
+                columns |= {f"{name}_{k}": column for k, column in enumerate(values.T)}
+            else:
+                columns[name] = values
         return frame_like(list(columns), list(columns.values()), library)

@@ -1,4 +1,4 @@
-"""How a fit is watched: a line on the terminal when `verbose`, and scikit-learn's callbacks where it has them."""
+"""Progress of a fit: a line on the terminal if `verbose`, and scikit-learn's callbacks where it has them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ try:
 except ImportError:  # before scikit-learn 1.9; still experimental there
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Callbacks are not to be had."""
+        """An empty class where scikit-learn has no callbacks."""
 
     def _with_callbacks(method: Any) -> Any:
         return method
@@ -23,7 +23,7 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 
 def with_callbacks(method: M) -> M:
-    """Lets callbacks put away what they set up, however the method ends."""
+    """Decorate a method so that callbacks are torn down however it ends."""
     return cast(M, _with_callbacks(method))
 
 
@@ -32,84 +32,84 @@ Progress = Callable[[int, float, float], None]
 
 
 class StoppedByCallback(KeyboardInterrupt):
-    """A callback has seen enough: solvers treat it like Ctrl-C, and a model keeps what was found so far."""
+    """A callback ended the fit: solvers treat it as Ctrl-C, and a model keeps the best iterate so far."""
 
 
 @dataclass
 class Watch:
-    """Those who watch a fit; `progress` is what a solver is to call with what it has to tell."""
+    """The functions that are called after each step of a fit; a solver calls `progress`."""
 
     watchers: list[Callable[..., Any]]
-    #: whether one of them ended the fit
+    #: whether one of them has ended the fit
     stopped: bool = False
 
     @property
     def progress(self) -> Callable[..., None] | None:
-        return self._tell if self.watchers else None
+        return self._report if self.watchers else None
 
-    def _tell(self, *told: Any) -> None:
+    def _report(self, *state: Any) -> None:
         try:
             for watcher in self.watchers:
-                watcher(*told)
+                watcher(*state)
         except StoppedByCallback:
             self.stopped = True
             raise
 
 
 @contextmanager
-def watched(
+def watch_fit(
     estimator: Any, *, verbose: int, X: Any, y: Any, sentence: Callable[..., str] | None = None
 ) -> Iterator[Watch]:
-    """Those who watch the fit of an estimator; to be used in a method `with_callbacks`.
+    """Yield the `Watch` of a fit; for methods decorated by `with_callbacks`.
 
-    The `sentence` says on the terminal what a step came to, where that is no distance to an optimum.
+    `sentence` returns the text on the terminal for a step, where its arguments are not number, objective and distance.
     """
     with ExitStack() as stack:
         watchers: list[Callable[..., Any]] = []
         if verbose:
-            watchers.append(stack.enter_context(line(type(estimator).__name__, sentence or _of_step)))
+            watchers.append(stack.enter_context(show_line(type(estimator).__name__, sentence or _describe_step)))
         if hasattr(estimator, "_skl_callbacks"):
             watchers.append(stack.enter_context(_callbacks(estimator, X, y)))
         yield Watch(watchers)
 
 
 @contextmanager
-def bar(estimator: Any, *, verbose: Any, total: int, what: str) -> Iterator[Callable[[], None]]:
-    """A bar on the terminal for so many pieces of work, if `verbose`; what it yields is to be called after each."""
+def show_bar(estimator: Any, *, verbose: Any, total: int, what: str) -> Iterator[Callable[[], None]]:
+    """Show a bar on the terminal if `verbose`, and yield a function to be called after each of `total` steps."""
     if not verbose:
         yield lambda: None
         return
-    from rich.progress import Progress as Bar
+    from rich.progress import Progress as RichProgress
 
-    with Bar() as shown:
-        task = shown.add_task(f"{type(estimator).__name__}: {what}", total=total)
-        yield lambda: shown.advance(task)
+    with RichProgress() as progress:
+        task = progress.add_task(f"{type(estimator).__name__}: {what}", total=total)
+        yield lambda: progress.advance(task)
 
 
 @contextmanager
-def line(name: str, sentence: Callable[..., str]) -> Iterator[Callable[..., None]]:
-    """A line on the terminal with the sentence of what was told last, which stays there in the end."""
+def show_line(name: str, sentence: Callable[..., str]) -> Iterator[Callable[..., None]]:
+    """Show a line on the terminal, and yield the function that updates it; the last one stays."""
     from rich.console import Console
 
     console, last = Console(), list[str]()
     with console.status(f"{name}: before the first step") as status:
 
-        def show(*told: Any) -> None:
-            last[:] = [f"{name}: {sentence(*told)}"]
+        def show(*state: Any) -> None:
+            last[:] = [f"{name}: {sentence(*state)}"]
             status.update(last[0])
 
         yield show
-    for shown in last:
-        console.print(shown)
+    for text in last:
+        console.print(text)
 
 
-def _of_step(number: int, objective: float, distance: float) -> str:
+def _describe_step(number: int, objective: float, distance: float) -> str:
     return f"{number} steps, objective {objective:.10g}, distance to the optimum {distance:.1e}"
 
 
 @contextmanager
 def _callbacks(estimator: Any, X: Any, y: Any) -> Iterator[Progress]:
-    """One task per step; a callback that asks for it ends the fit."""
+    """Report each step to scikit-learn's callbacks as a task; raise `StoppedByCallback` where one requests a stop."""
     context = estimator._init_callback_context(max_subtasks=None)
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 

@@ -1,4 +1,4 @@
-"""From the joint log probabilities of rows to their posteriors: loops over short rows, which NumPy is slow at."""
+"""Compiled loops for scores of normal classes and for posteriors, over short rows, for which NumPy is slow."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import numpy as np
 
 from mercer._jit import jit
 
-# Scores of normal classes: of columns one by one, a few linear ones, and what BLAS leaves of Mahalanobis distances.
-
 
 @jit
 def linear_scores(X, centre, weights, intercept):  # type: ignore[no-untyped-def]
-    """intercept[c] + Σ_j (X[i, j] − centre[j]) · weights[c, j]."""
+    """Return intercept[c] + Σ_j (X[i, j] − centre[j]) · weights[c, j]."""
     n, d = X.shape
     k = intercept.shape[0]
     out = np.empty((n, k))
@@ -26,7 +24,7 @@ def linear_scores(X, centre, weights, intercept):  # type: ignore[no-untyped-def
 
 @jit
 def centre_rows(X, start, stop, centre, out):  # type: ignore[no-untyped-def]
-    """out = rows start…stop of X, less `centre`; float64 whatever X is."""
+    """Set out = X[start:stop] − centre, in float64 for X of any type."""
     for i in range(start, stop):
         for j in range(centre.shape[0]):
             out[i - start, j] = X[i, j] - centre[j]
@@ -34,7 +32,7 @@ def centre_rows(X, start, stop, centre, out):  # type: ignore[no-untyped-def]
 
 @jit
 def quadratic_scores(Z, shift, constant, out):  # type: ignore[no-untyped-def]
-    """out[i, c] = constant[c] − ½ Σ_j (Z[i, c·w + j] − shift[c, j])², with w columns of Z for each class c."""
+    """Set out[i, c] = constant[c] − ½ Σ_j (Z[i, c·w + j] − shift[c, j])², with w columns of Z for each class c."""
     n = Z.shape[0]
     k, w = shift.shape
     for i in range(n):
@@ -48,7 +46,7 @@ def quadratic_scores(Z, shift, constant, out):  # type: ignore[no-untyped-def]
 
 @jit
 def gaussian_columns(X, mean, inverse_deviation, constant):  # type: ignore[no-untyped-def]
-    """constant[c] − ½ Σ_j ((x_j − mean[c, j]) · inverse_deviation[c, j])²; NaN spoils its row."""
+    """Return constant[c] − ½ Σ_j ((x_j − mean[c, j]) · inverse_deviation[c, j])²; NaN in a row makes its scores NaN."""
     n, d = X.shape
     k = mean.shape[0]
     out = np.empty((n, k))
@@ -64,7 +62,7 @@ def gaussian_columns(X, mean, inverse_deviation, constant):  # type: ignore[no-u
 
 @jit
 def observed_gaussian_columns(X, mean, inverse_deviation, constants):  # type: ignore[no-untyped-def]
-    """Like `gaussian_columns` with missing values integrated out; `constants` is per class and column."""
+    """Compute `gaussian_columns` with missing values integrated out; `constants` is per class and column."""
     n, d = X.shape
     k = mean.shape[0]
     out = np.zeros((n, k))
@@ -82,7 +80,7 @@ def observed_gaussian_columns(X, mean, inverse_deviation, constants):  # type: i
 
 @jit
 def replace_impossible(scores, row):  # type: ignore[no-untyped-def]
-    """Put `row` in the place of rows that are −inf throughout."""
+    """Replace rows that are −inf throughout by `row`."""
     n, k = scores.shape
     for i in range(n):
         possible = False
@@ -95,7 +93,7 @@ def replace_impossible(scores, row):  # type: ignore[no-untyped-def]
 
 @jit
 def subtract_row_maximum(scores):  # type: ignore[no-untyped-def]
-    """In place; returns the maxima. A row of −inf alone is left as it is (its maximum is then −inf)."""
+    """Subtract the maximum of each row in place, and return the maxima; a row of −inf alone stays."""
     n, k = scores.shape
     top = np.empty(n)
     for i in range(n):
@@ -111,6 +109,7 @@ def subtract_row_maximum(scores):  # type: ignore[no-untyped-def]
 
 @jit
 def row_sums(p):  # type: ignore[no-untyped-def]
+    """Return the sum of each row."""
     n, k = p.shape
     sums = np.empty(n)
     for i in range(n):
@@ -123,6 +122,7 @@ def row_sums(p):  # type: ignore[no-untyped-def]
 
 @jit
 def divide_rows(p, by):  # type: ignore[no-untyped-def]
+    """Divide row i by by[i] in place."""
     n, k = p.shape
     for i in range(n):
         for c in range(k):
@@ -131,7 +131,7 @@ def divide_rows(p, by):  # type: ignore[no-untyped-def]
 
 @jit
 def largest_of_row(scores):  # type: ignore[no-untyped-def]
-    """Index of the first largest entry of each row."""
+    """Return the index of the first largest entry of each row."""
     n, k = scores.shape
     best = np.zeros(n, dtype=np.int64)
     for i in range(n):

@@ -1,4 +1,8 @@
-"""`fit(source)`: the same model from rows that are read piece by piece, as often as it takes."""
+"""`fit(source)`: the same model from rows that are read piece by piece, in as many passes as needed.
+
+`fits_sources` and `maps_sources` decorate the methods `fit` and `transform` of estimators. The other functions are
+passes that several estimators have in common.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import copy
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
@@ -21,13 +25,21 @@ from mercer._stored import flags, floats, part_of, stored
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer.base.agreement import refuse_labels_of_other_type
-from mercer.base.validation import NO_WEIGHT, Plan, adopt_columns, is_sparse, restore_on_failure, refuse_no_target, refuse_not_finite
+from mercer.base.validation import (
+    NO_WEIGHT,
+    Plan,
+    adopt_columns,
+    is_sparse,
+    refuse_no_target,
+    refuse_not_finite,
+    restore_on_failure,
+)
 from mercer.data.frame_like import frame_like
 from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
 from mercer.engines.folding import fold
-from mercer.engines.passes import current_run, own_or_outer_run
+from mercer.engines.passes import current_run, ensure_run
 from mercer.matrices import Category, Terms
 from mercer.matrices.categorical import category_places
 from mercer.matrices.coordinates import that_count
@@ -37,21 +49,19 @@ from mercer.optim.streamed_rows import check_total_weight
 from mercer.stats.by_class import ByClass
 from mercer.stats.distinct_rows import DistinctRows
 
-# What models that are fitted to a source share: how its chunks are checked, and what is said of one that is wrong.
-
-#: looks at a chunk as a fit does, and raises where it holds what no fit takes
-Look = Callable[[Any, Chunk], Any]
+#: a function that validates a chunk as a fit does, and returns its rows
+ChunkCheck = Callable[[Any, Chunk], Any]
 
 
 def reader_of(model: Any) -> Any:
-    """The model with its parameters and the columns of the fit alone: small, and able to check chunks anywhere."""
+    """Return a small model with the parameters and the columns of the fit alone, which can check chunks elsewhere."""
     reader = clone(model)
     adopt_columns(reader, model)
     return reader
 
 
 def refuse_offset(model: Any, first: Chunk) -> None:
-    """For models that have no use for offsets."""
+    """Raise if a source has offsets, for models that take none."""
     if first.offset is not None:
         raise DataError(
             f"{type(model).__name__} takes no offset; open the source without one, or use GLM, which adds it to the "
@@ -60,32 +70,26 @@ def refuse_offset(model: Any, first: Chunk) -> None:
 
 
 @contextmanager
-def locate_bad_values(source: Source, reader: Any, look: Look) -> Iterator[None]:
-    """Where a pass comes across a value that no fit takes, say in which piece of the source, and where there."""
+def locate_bad_values(source: Source, reader: Any, check: ChunkCheck) -> Iterator[None]:
+    """Name the piece of the source and the row in errors about values in the body."""
     try:
         yield
     except (NonFiniteError, SupportError):
         for piece in source.pieces():
             before = 0
             for chunk in piece.chunks([]):
-                _refuse(reader, chunk, look, f"In {piece.name}" + f", counting from its row {before}" * bool(before))
+                place = f"In {piece.name}" + f", counting from its row {before}" * bool(before)
+                try:
+                    refuse_not_finite(reader, check(reader, chunk))
+                except (NonFiniteError, SupportError) as error:
+                    raise type(error)(f"{place}: {error}") from None
                 before += chunk.n_rows
         raise
 
 
-def _refuse(reader: Any, chunk: Chunk, look: Look, place: str) -> None:
-    try:
-        refuse_not_finite(reader, look(reader, chunk))
-    except (NonFiniteError, SupportError) as error:
-        raise type(error)(f"{place}: {error}") from None
-
-
 def streamed_plan(path: str, dtype: Any) -> Plan:
-    """After the last pass."""
+    """Return the plan of a fit to a source, after its last pass."""
     return Plan(path, str(dtype), max(1, current_run().pieces), thread_count())
-
-
-# From a source to what solvers minimise: one pass finds out what there is, and every later one adds up losses.
 
 
 def observe(
@@ -99,24 +103,24 @@ def observe(
     names: tuple[str, ...] | None = None,
     drop_first: bool = True,
 ) -> StreamedObservations:
-    """Rows of a source, after one pass.
+    """Return the observations of a source, after one pass that surveys them; every later pass adds up losses.
 
     Parameters
     ----------
     source : Source
-        Where they come from.
+        The source of the rows.
     read : callable
-        Takes a chunk, and gives its rows as they were checked; can be pickled.
+        A function that returns the validated rows of a chunk; can be pickled.
     responses : callable
-        Takes what was found out, and says how responses become numbers.
+        A function of the survey that returns how responses become numbers.
     labels : bool
         Whether responses are labels.
     intercept : bool
         Whether there is an intercept.
     shifted : bool
-        Whether columns may be shifted: not where the intercept is penalised.
+        Whether columns may be shifted; they may not if the intercept is penalised.
     names : tuple of str, optional
-        Of the columns.
+        Names of the columns.
     drop_first : bool
         Whether the first level of a category has no coefficient.
     """
@@ -124,7 +128,7 @@ def observe(
     drawing = Drawing.of(first, source.n_rows, labels=labels)
     survey = fold(partial(_surveyed, read, drawing), source, Survey.merge)
     check_total_weight(survey.heavy)
-    how = responses(survey)  # refuses labels before anything is computed from them
+    how = responses(survey)  # raises for bad labels before anything is computed from them
     columns = survey.sample.columns()
     n_columns = first.X.shape[1]
     places = category_places(first.X) if isinstance(first.X, Table) else []
@@ -144,20 +148,20 @@ def _surveyed(read: Reading, drawing: Drawing, chunk: Chunk) -> Survey:
     return Survey.of(read(chunk), drawing)
 
 
-# Classifiers from one pass over a source: every chunk has its statistic, and statistics add up.
-
-
 def fit_in_one_pass(model: Any, source: Source) -> None:
-    """Fit a `StatisticClassifier`; which columns there are is told by the first rows."""
+    """Fit a `StatisticClassifier` in one pass: every chunk has its statistic, and statistics are merged.
+
+    The first rows determine the columns.
+    """
     opened, first = clone(model), source.head()
     refuse_no_target(opened, first.y, "class")
     refuse_offset(model, first)
     opened._check_X(first.X, first.y, reset=True)
-    opened._sees_part = True
+    opened._is_partial = True
     statistic = fold(functools.partial(_summary, opened), source, functools.partial(_merged, opened))
     if not statistic.weight.any():
         raise DataError(NO_WEIGHT)
-    vars(model).update(vars(opened), _sees_part=False)
+    vars(model).update(vars(opened), _is_partial=False)
     model._classes_fixed = False
     dtype = str(getattr(first.X, "dtype", "mixed"))
     model.plan_ = Plan(model._path(), dtype, current_run().pieces, thread_count())
@@ -165,7 +169,7 @@ def fit_in_one_pass(model: Any, source: Source) -> None:
 
 
 def _summary(opened: Any, chunk: Chunk) -> ByClass:
-    # a copy, so that chunks on other threads do not see what a check stores
+    # a copy, because a check stores attributes and other threads have chunks of their own
     statistic: ByClass = copy.copy(opened)._summarise(chunk.X, chunk.y, chunk.weight, reset=False)
     return statistic
 
@@ -176,15 +180,15 @@ def _merged(opened: Any, mine: ByClass, theirs: ByClass) -> ByClass:
     return mine.merge(theirs)
 
 
-# Feature maps that need to see some rows only: learnt from a sample of a source, and from all rows if they are few.
-
-#: different rows that are kept at most, and numbers in all
-MOST_ROWS, MOST_NUMBERS = 100_000, 1 << 24
+#: distinct rows that a sample of a source has at most
+MOST_SAMPLE_ROWS = 100_000
+#: numbers that a sample of a source has at most
+MOST_SAMPLE_NUMBERS = 1 << 24
 
 
 @stored(sample=part_of(DistinctRows, d="d"), lowest=floats("d"), highest=floats("d"), gaps=flags("d"))
 class Outline(NamedTuple):
-    """A sample of rows, and of all rows the least and greatest value and whether some are missing, column by column."""
+    """A sample of rows, and for each column the range of all rows and whether values are missing."""
 
     sample: DistinctRows
     lowest: Array
@@ -193,7 +197,7 @@ class Outline(NamedTuple):
 
     @classmethod
     def of(cls, most: int, chunk: Chunk) -> Self:
-        """Weights are for the model that follows: in memory, feature maps are not told of them either."""
+        """Return the outline of a chunk, without its weights, which feature maps do not use in memory either."""
         X = Table.of(chunk.X).numbers()
         gaps = np.asarray(np.isnan(X).any(axis=0))
         lowest = np.fmin.reduce(X, axis=0, initial=np.inf)
@@ -209,7 +213,7 @@ class Outline(NamedTuple):
         )
 
     def rows(self) -> Array:
-        """Rows to learn from, each as often as it occurs; of a sample with rows that show how far the columns reach."""
+        """Return rows to fit to, each as often as it occurs; a sample also has rows with the range of each column."""
         times = np.maximum(1, np.round(self.sample.weight * min(1.0, 10 * self.sample.most / self.sample.weight.sum())))
         rows = np.repeat(self.sample.rows, times.astype(np.intp), axis=0)
         if self.sample.complete:
@@ -219,11 +223,14 @@ class Outline(NamedTuple):
 
 
 def fit_to_sample(model: Any, source: Source, fit: Callable[..., Any]) -> Any:
-    """`fit(model, rows)` of a sample that no cut and no order of the rows changes; not of sparse rows."""
+    """Call `fit(model, rows)` with a sample, or all rows if they are few; `NotImplemented` for sparse rows.
+
+    The sample depends neither on the order of the rows nor on the pieces of the source.
+    """
     first = source.head().X
     if is_sparse(first):
         return NotImplemented
-    most = max(1000, min(MOST_ROWS, MOST_NUMBERS // max(1, first.shape[1])))
+    most = max(1000, min(MOST_SAMPLE_ROWS, MOST_SAMPLE_NUMBERS // max(1, first.shape[1])))
     rows = fold(functools.partial(Outline.of, most), source, Outline.merge).rows()
     table = Table.of(first)
     named = rows if table.column_names is None else frame_like(table.names, list(rows.T), table.library)
@@ -239,8 +246,8 @@ def fits_sources(fit: Callable[..., Fitted]) -> Callable[..., Fitted]:
     """Let a `fit(X, y, …)` take a `Source` for X and y.
 
     A model that streams has a method `_fit_source(source)`, which makes its passes by `mercer.engines.fold` and
-    `reduce`; one that has none, or answers `NotImplemented`, is fitted to all rows, where they fit into memory.
-    `checkpoint="path"` keeps the results of passes on disk, so that a fit that was killed goes on where it was.
+    `reduce`. A model without it, or whose method returns `NotImplemented`, is fitted to all rows if they fit into
+    memory. `checkpoint="path"` stores the results of passes on disk, so that a killed fit resumes after the last one.
     """
 
     first = next(name for name in inspect.signature(fit).parameters if name != "self")
@@ -263,12 +270,12 @@ def fits_sources(fit: Callable[..., Fitted]) -> Callable[..., Fitted]:
 
 
 def is_source(X: Any) -> bool:
-    """Whether X is a source, or a Dask collection, which is one."""
+    """Whether X is a source or a Dask collection."""
     return isinstance(X, Source) or type(X).__module__.split(".", 1)[0] in ("dask", "dask_expr")
 
 
 def source_of(X: Any, **beside: Any) -> Source:
-    """The source that X is, or that a Dask collection and what was given beside it make."""
+    """Return X if it is a source, or the source of a Dask collection and the targets and weights given with it."""
     if beside or not isinstance(X, Source):
         from mercer.data.sources.collections import of_collection, with_targets
 
@@ -287,7 +294,8 @@ def source_of(X: Any, **beside: Any) -> Source:
 
 
 def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., Any]) -> Any:
-    with restore_on_failure(model), _kept_in(checkpoint), own_or_outer_run() as run:
+    checkpointed = nullcontext() if checkpoint is None else mercer.checkpointed(checkpoint)
+    with restore_on_failure(model), checkpointed, ensure_run() as run:
         if run.journal is not None:
             run.journal.enter(clone(model), source)
         passes, skipped = run.passes, len(run.skipped)
@@ -296,16 +304,16 @@ def _fit_source(model: Any, source: Source, checkpoint: Any, fit: Callable[..., 
         if not hasattr(model, "_fit_source") or model._fit_source(source) is NotImplemented:
             held = read_all(source, run.skipped)
             run.passes += 1
-            fit(model, _rows(model, held), held.y, **_taken_beside(model, held, fit))
+            fit(model, _rows(model, held), held.y, **_fit_arguments(model, held, fit))
         if hasattr(model, "plan_"):
-            left_out = tuple(dict.fromkeys(run.skipped[skipped:]))  # each pass has skipped the same
+            left_out = tuple(dict.fromkeys(run.skipped[skipped:]))  # each pass skips the same pieces
             read = {"source": source.described, "bytes": source.n_bytes, "passes": run.passes - passes}
             model.plan_ = replace(model.plan_, **read, skipped=left_out, cluster=run.cluster)
     return model
 
 
-def _taken_beside(model: Any, held: Chunk, fit: Callable[..., Any]) -> dict[str, Any]:
-    """Weights and offsets, where there are any: refused by models that know none, but not by features before them."""
+def _fit_arguments(model: Any, held: Chunk, fit: Callable[..., Any]) -> dict[str, Any]:
+    """Return the weights and offsets of rows as arguments of `fit`; raise if a model, not a transformer, takes none."""
     given = {"sample_weight": held.weight, "offset": held.offset}
     beside = {name: values for name, values in given.items() if values is not None}
     unknown = [name for name in beside if name not in inspect.signature(fit).parameters]
@@ -315,14 +323,8 @@ def _taken_beside(model: Any, held: Chunk, fit: Callable[..., Any]) -> dict[str,
     return {name: values for name, values in beside.items() if name not in unknown}
 
 
-def _kept_in(checkpoint: Any) -> AbstractContextManager[None]:
-    if checkpoint is None:
-        return nullcontext()
-    return mercer.checkpointed(checkpoint)
-
-
 def maps_sources(transform: F) -> F:
-    """Let a `transform(X)` take a `Source`: the answer is a source whose rows are transformed when they are read."""
+    """Let a `transform(X)` take a `Source`: it returns a source whose rows are transformed when they are read."""
 
     first = next(name for name in inspect.signature(transform).parameters if name != "self")
 
@@ -342,5 +344,5 @@ def _transformed(model: Any, chunk: Chunk) -> Chunk:
 
 
 def _rows(model: Any, chunk: Chunk) -> Any:
-    """What a model takes for rows: a vectorizer a column of a table of one."""
+    """Return the rows of a chunk in the form that a model takes: for a vectorizer, the only column of a table."""
     return model._rows_of_chunk(chunk.X) if hasattr(model, "_rows_of_chunk") else chunk.X

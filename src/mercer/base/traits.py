@@ -35,8 +35,9 @@ ModelColumns = Literal["features", "points", "numbers", "counts", "zero-one", "a
 #: discriminative counterpart is fitted to. For a discriminative one: whether it is linear, or linear after a kernel
 Half = Literal["columns", "words", "monomials", "squares", "statistics", "kernel", "linear", "kernelized", ""]
 
-#: reasons why classes have no counterpart, as ends of sentences
+#: reason why classes that learn decisions only have no counterpart, as the end of a sentence
 DECIDES_ONLY = "it learns where to decide and no probability, so that it is half of no pair; LogisticRegression is"
+#: reason why classes that describe rows have no counterpart, as the end of a sentence
 DESCRIBES_ROWS = "it describes rows, and not what class they are of"
 
 
@@ -213,7 +214,7 @@ def resolve(function: Callable[..., Any] | str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class _TraitsInSource:
-    """The arguments of `traits` in the source of a class of mercer; those that are no literals stay syntax trees."""
+    """The arguments of `traits` in the source of a class of mercer; those that are not literals stay syntax trees."""
 
     name: str
     module: str

@@ -1,4 +1,4 @@
-"""Models side by side on one table: folds, scores and their differences, checks, experiments, sections of the page."""
+"""Compare models on one table: splits, scores and their differences, checks, experiments and the report page."""
 
 from mercer.comparison._entry import Entry
 from mercer.comparison._verdict import Verdict

@@ -1,4 +1,4 @@
-"""What a check says: a finding, or why it was not made."""
+"""The result of a check: a finding, or the reason why it was skipped."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import NamedTuple
 from mercer.base.diagnosis import Finding
 
 
-class NotAsked(Exception):
-    """Why a check was not made."""
+class CheckSkipped(Exception):
+    """Raised by a check that cannot be made; the message is the reason."""
 
 
 class CheckResult(NamedTuple):
-    """A sentence, a remedy, the columns that it is about, and a severity where it is not that of its check."""
+    """A sentence, a remedy, the columns concerned, and a severity if it differs from that of the check."""
 
     sentence: str
     remedy: str
@@ -20,5 +20,5 @@ class CheckResult(NamedTuple):
     severity: str = ""
 
     def finding(self, code: str, severity: str) -> Finding:
-        """Return the finding of the check with this code and usual severity."""
+        """Return the finding of the check with this code and default severity."""
         return Finding(code, self.severity or severity, self.sentence, self.remedy, self.columns)

@@ -16,30 +16,32 @@ from mercer.data import Kind
 from mercer.data.dates import days_of_labels
 from mercer.report.wording import join_words
 
-#: rows of a class below which nothing much is learnt of it
-FEW_OF_CLASS = 10
-#: the share of rows that repeat others in training from which that is a finding
-MANY_DUPLICATES = 0.01
-#: the share of scored rows whose class no training row has from which that is a finding
-MANY_ABSENT = 0.05
-#: rows of a time series, and the least correlation between the targets of neighbouring rows
-FEWEST_TIMES, LEAST_ALIKE = 20, 0.3
-#: how unlikely a difference between rows with and without a gap has to be by chance
-SURELY = 0.001
+#: rows of a class below which it is reported as rare
+MIN_CLASS_ROWS = 10
+#: share of scored rows with a copy among the training rows above which it is reported
+MAX_DUPLICATE_SHARE = 0.01
+#: share of scored rows of classes absent from training above which it is reported
+MAX_ABSENT_SHARE = 0.05
+#: rows below which a table is not checked for a time series
+MIN_TIMES = 20
+#: correlation between the targets of neighbouring rows above which a time series is reported
+MIN_NEIGHBOUR_CORRELATION = 0.3
+#: level of the tests of a difference between rows with and without a gap
+GAP_LEVEL = 0.001
 
 
-def duplicates(view: View) -> Iterator[CheckResult]:
-    """Rows that a model is scored on and was fitted to as well, under another number."""
+def check_duplicates(view: View) -> Iterator[CheckResult]:
+    """Report scored rows that have a copy among the training rows."""
     kinds = row_numbers(view.telling)
     targets = np.unique(view.comparison.task.truth, return_inverse=True)[1].reshape(-1)
     kinds = kinds * (targets.max(initial=0) + 1) + targets  # a copy of a row has its target, too
-    tested = seen = 0
+    tested = repeated = 0
     for train, test in view.comparison.splits:
         tested += len(test)
-        seen += int(np.isin(kinds[test], kinds[train]).sum())
-    if tested and seen / tested > MANY_DUPLICATES:
+        repeated += int(np.isin(kinds[test], kinds[train]).sum())
+    if tested and repeated / tested > MAX_DUPLICATE_SHARE:
         yield CheckResult(
-            f"{seen / tested:.1%} of the rows that models were scored on have a twin, equal in all columns and the "
+            f"{repeated / tested:.1%} of the rows that models were scored on have a twin, equal in all columns and the "
             "target, among the rows they were fitted to. If these are copies of one case, the scores are too good for "
             "new rows.",
             "Drop copies, or keep them together with a group column (--group on the command line). Different cases "
@@ -47,26 +49,27 @@ def duplicates(view: View) -> Iterator[CheckResult]:
         )
 
 
-def rare_class(view: View) -> Iterator[CheckResult]:
+def check_rare_classes(view: View) -> Iterator[CheckResult]:
+    """Report classes with very few rows."""
     if not view.classification:
         return
     counts = np.bincount(view.comparison.task.truth, minlength=len(view.labels))
-    rare = [f"{view.labels[k]} ({counts[k]})" for k in np.flatnonzero(counts < FEW_OF_CLASS).tolist()]
+    rare = [f"{view.labels[k]} ({counts[k]})" for k in np.flatnonzero(counts < MIN_CLASS_ROWS).tolist()]
     if rare:
         yield CheckResult(
-            f"There are fewer than {FEW_OF_CLASS} rows of {join_words(rare)}.",
+            f"There are fewer than {MIN_CLASS_ROWS} rows of {join_words(rare)}.",
             "Collect more of them, put them together with a class that is like them, or leave them out.",
         )
 
 
-def absent_classes(view: View) -> Iterator[CheckResult]:
-    """Rows whose class no row has that models were fitted to: of every fold, because the class is rare."""
+def check_absent_classes(view: View) -> Iterator[CheckResult]:
+    """Report scored rows whose class is absent from the training rows of their fold."""
     if not view.classification:
         return
     truth = view.comparison.task.truth
     tested = sum(len(test) for _, test in view.comparison.splits)
     absent = sum(int((~np.isin(truth[test], truth[train])).sum()) for train, test in view.comparison.splits)
-    if tested and absent / tested > MANY_ABSENT:
+    if tested and absent / tested > MAX_ABSENT_SHARE:
         yield CheckResult(
             f"{absent / tested:.0%} of the scored rows belong to classes that are absent from the training rows of "
             "their fold. No model can predict them there, and probabilities are scored on the other rows only.",
@@ -74,13 +77,13 @@ def absent_classes(view: View) -> Iterator[CheckResult]:
         )
 
 
-def time_series(view: View) -> Iterator[CheckResult]:
-    """Rows that follow each other in time and have similar targets, where splits are random."""
-    name = clock(view)
+def check_time_series(view: View) -> Iterator[CheckResult]:
+    """Report rows that follow each other in time and have similar targets, if the splits are random."""
+    name = find_time_column(view)
     if name is None or view.comparison.settings.get("splits", "random") != "random":
         return
-    alike = _neighbours_alike(view, _times(view, name))
-    if alike > max(LEAST_ALIKE, 3 / np.sqrt(len(view.rows))):
+    alike = _neighbour_correlation(view, _time_values(view, name))
+    if alike > max(MIN_NEIGHBOUR_CORRELATION, 3 / np.sqrt(len(view.rows))):
         yield CheckResult(
             f"Rows that follow each other in {name!r} have similar targets (correlation {alike:.2f}), and random folds "
             "score a row between its neighbours of the training rows. Scores are too good for rows of the future.",
@@ -89,18 +92,18 @@ def time_series(view: View) -> Iterator[CheckResult]:
         )
 
 
-def clock(view: View) -> str | None:
+def find_time_column(view: View) -> str | None:
     """Return the column that places the rows in time: distinct dates, or evenly spaced numbers in file order."""
-    if view.sparse or len(view.rows) < FEWEST_TIMES:
+    if view.sparse or len(view.rows) < MIN_TIMES:
         return None
     dates = [column.name for column in view.schema if column.kind is Kind.DATE]
     numbers = [column.name for column in view.schema if column.kind in (Kind.INTEGER, Kind.NUMBER)]
-    distinct = (name for name in dates if len(np.unique(_times(view, name))) == len(view.rows))
-    even = (name for name in numbers if _evenly_spaced(_times(view, name)))
+    distinct = (name for name in dates if len(np.unique(_time_values(view, name))) == len(view.rows))
+    even = (name for name in numbers if _evenly_spaced(_time_values(view, name)))
     return next(distinct, None) or next(even, None)
 
 
-def _times(view: View, name: str) -> Array:
+def _time_values(view: View, name: str) -> Array:
     """Return the values of a column of dates, in days, or of numbers; dates may be strings."""
     table, position = view.table, view.table.positions[name]
     if table.kinds[position] is Kind.DATE:
@@ -111,12 +114,13 @@ def _times(view: View, name: str) -> Array:
 
 
 def _evenly_spaced(times: Array) -> bool:
+    """Return whether times increase in steps of the same size."""
     steps = np.diff(times)
     return bool(steps[0] > 0 and np.allclose(steps, steps[0], rtol=0.01))
 
 
-def _neighbours_alike(view: View, times: Array) -> float:
-    """Return the rank correlation of the targets of neighbouring rows; of classes, how far they agree beyond chance."""
+def _neighbour_correlation(view: View, times: Array) -> float:
+    """Return the rank correlation of the targets of neighbouring rows; for classes, their agreement beyond chance."""
     target = view.target[np.argsort(times, kind="stable")]
     earlier, later = target[:-1], target[1:]
     if view.classification:
@@ -127,10 +131,11 @@ def _neighbours_alike(view: View, times: Array) -> float:
     return float(np.corrcoef(ranks[:-1], ranks[1:])[0, 1]) if np.ptp(target) > 0 else 0.0
 
 
-def mostly_missing(view: View) -> Iterator[CheckResult]:
+def check_mostly_missing(view: View) -> Iterator[CheckResult]:
+    """Report columns of which more than half of the values are missing."""
     if view.sparse:
         return
-    shares = {name: _missing(view, name).mean() for name in view.table.names}
+    shares = {name: _missing_rows(view, name).mean() for name in view.table.names}
     found = {name: share for name, share in shares.items() if 0.5 < share < 1}
     if found:
         yield CheckResult(
@@ -140,11 +145,12 @@ def mostly_missing(view: View) -> Iterator[CheckResult]:
         )
 
 
-def _missing(view: View, name: str) -> Array:
+def _missing_rows(view: View, name: str) -> Array:
     return np.asarray(view.table.coded(view.table.names.index(name)).codes < 0)
 
 
-def says_nothing(view: View) -> Iterator[CheckResult]:
+def check_uninformative_columns(view: View) -> Iterator[CheckResult]:
+    """Report constant columns and identifiers."""
     constant = [c.name for c in view.schema if c.kind is Kind.CONSTANT]
     identifiers = [c.name for c in view.schema if c.kind is Kind.IDENTIFIER]
     if not constant and not identifiers:
@@ -162,8 +168,8 @@ def says_nothing(view: View) -> Iterator[CheckResult]:
     )
 
 
-def contradictions(view: View) -> Iterator[CheckResult]:
-    """Rows that are equal in all columns and belong to different classes: nobody can get all of these right."""
+def check_contradictions(view: View) -> Iterator[CheckResult]:
+    """Report rows of different classes that are equal in all columns, of which no model can predict all correctly."""
     if not view.classification:
         return
     kinds, truth = row_numbers(view.telling), view.comparison.task.truth
@@ -174,36 +180,39 @@ def contradictions(view: View) -> Iterator[CheckResult]:
         yield CheckResult(
             f"Rows that equal others in all columns and have another class: {wrong:,}. No model can be right in more "
             f"than {len(truth) - wrong:,} of the {len(truth):,} rows.",
-            "Look at these rows, or add a column that tells them apart.",
+            "Check these rows, or add a column that distinguishes them.",
         )
 
 
-def few_rows(view: View) -> Iterator[CheckResult]:
+def check_few_rows(view: View) -> Iterator[CheckResult]:
+    """Report tables with at least as many columns as rows."""
     table = view.comparison.table
     if not view.sparse and table.n_columns >= table.n_rows:
         yield CheckResult(
             f"Columns: {table.n_columns:,}, rows: {table.n_rows:,}, so that a linear model without a penalty fits any "
             "target.",
-            "Trust models with a penalty or a prior only, and leave out columns that you would not ask for.",
+            "Trust only models with a penalty or a prior, and leave out columns that are not needed.",
         )
 
 
-def missing_tells(view: View) -> Iterator[CheckResult]:
-    """Whether rows with a gap have another target than those without (χ² or t)."""
+def check_informative_gaps(view: View) -> Iterator[CheckResult]:
+    """Report columns whose missing values are related to the target (χ² or t test)."""
     if view.sparse:
         return
-    gaps = {name: _missing(view, name) for name in view.table.names}
+    gaps = {name: _missing_rows(view, name) for name in view.table.names}
     some = {name: missing for name, missing in gaps.items() if 0 < missing.sum() < len(missing)}
-    found = [name for name, missing in some.items() if _difference_by_chance(view, missing) * len(some) < SURELY]
+    found = [name for name, missing in some.items() if _gap_p_value(view, missing) * len(some) < GAP_LEVEL]
     if found:
         yield CheckResult(
             f"Where {join_words(found, last='or')} is missing, the target differs from that of other rows.",
-            "Let models see the gap (TableFeatures marks it), rather than fill it silently; ask why it is missing.",
+            "Let models use the gap (TableFeatures marks it) instead of filling it silently; find out why values are "
+            "missing.",
             tuple(found),
         )
 
 
-def _difference_by_chance(view: View, gaps: Array) -> float:
+def _gap_p_value(view: View, gaps: Array) -> float:
+    """Return the p-value of equal targets of rows with and without a gap."""
     from scipy.stats import chi2_contingency, ttest_ind
 
     if gaps.sum() < 5 or (~gaps).sum() < 5:

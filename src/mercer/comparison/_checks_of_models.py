@@ -9,21 +9,22 @@ import numpy as np
 
 from mercer.application.metrics import Prediction
 from mercer.comparison._check_result import CheckResult
-from mercer.comparison._view import View, certified
+from mercer.comparison._view import View, find_certified
 from mercer.decision import calibration_error
 from mercer.kernels.positive_definite import PositiveDefinite
 from mercer.report.wording import format_number
 
 
-def _parts(view: View) -> Iterator[tuple[str, Any]]:
-    """Names of entries, and the estimators of mercer in their models."""
+def _certified_parts(view: View) -> Iterator[tuple[str, Any]]:
+    """Yield the names of entries with the estimators of mercer in their models."""
     for entry in view.ranked:
-        for part in certified(view.fitted(entry)):
+        for part in find_certified(view.fitted(entry)):
             yield entry.name, part
 
 
-def not_converged(view: View) -> Iterator[CheckResult]:
-    for name, part in _parts(view):
+def check_convergence(view: View) -> Iterator[CheckResult]:
+    """Report fits that stopped before their optimum."""
+    for name, part in _certified_parts(view):
         proof = part.certificate_
         if not proof.holds:
             yield CheckResult(
@@ -33,18 +34,20 @@ def not_converged(view: View) -> Iterator[CheckResult]:
             )
 
 
-def indefinite_kernel(view: View) -> Iterator[CheckResult]:
-    for name, part in _parts(view):
-        told = getattr(part, "diagnosis_", None)
-        if isinstance(told, PositiveDefinite) and not told.holds:
+def check_kernel(view: View) -> Iterator[CheckResult]:
+    """Report kernels that are not positive semidefinite on the rows."""
+    for name, part in _certified_parts(view):
+        diagnosis = getattr(part, "diagnosis_", None)
+        if isinstance(diagnosis, PositiveDefinite) and not diagnosis.holds:
             yield CheckResult(
-                f"The kernel of {name} is no inner product on these rows: {told.sentence.rstrip('.')}.",
+                f"The kernel of {name} is not an inner product on these rows: {diagnosis.sentence.rstrip('.')}.",
                 "Use a positive definite kernel, e.g. RBF; the optimum of this one is not unique.",
             )
 
 
-def bandwidth_at_bound(view: View) -> Iterator[CheckResult]:
-    for name, part in _parts(view):
+def check_bandwidth_bound(view: View) -> Iterator[CheckResult]:
+    """Report bandwidths chosen at an end of the tried range."""
+    for name, part in _certified_parts(view):
         for bandwidth in _bandwidths(part):
             criterion = getattr(bandwidth, "criterion", None)
             if criterion is None or len(criterion.widths) < 3:
@@ -55,8 +58,8 @@ def bandwidth_at_bound(view: View) -> Iterator[CheckResult]:
                 yield CheckResult(
                     f"The bandwidth that {name} chose is the {end} of those it tried ({criterion.chosen:.4g}), so that "
                     "the best one may lie beyond.",
-                    "At the narrowest, look for repeated values; at the widest, the column says nothing: leave it out "
-                    "or give a bandwidth.",
+                    "At the narrowest, check for repeated values; at the widest, the column is uninformative: leave it "
+                    "out or give a bandwidth.",
                 )
                 break
 
@@ -68,31 +71,35 @@ def _bandwidths(part: Any) -> list[Any]:
     return [choice] if (choice := getattr(part, "bandwidth_choice_", None)) is not None else []
 
 
-#: strengths of penalties that a comparison chooses itself, and the least values from which the end is worth a word: of
-#: three, two are ends
-PENALTIES, MANY_VALUES = ("C", "alpha"), 5
-#: the chosen strength of a penalty, and what was tried
-TUNED = (("C_", "Cs_"), ("alpha_", "alphas_"), ("alpha_", "alphas"))
+#: penalty strengths that a comparison chooses
+PENALTIES = ("C", "alpha")
+#: number of tried values from which a choice at the end is reported: of three values, two are ends
+MIN_TRIED_VALUES = 5
+#: attributes with the chosen strength of a penalty, and with the tried values
+TUNED_ATTRIBUTES = (("C_", "Cs_"), ("alpha_", "alphas_"), ("alpha_", "alphas"))
 
 
-def penalty_at_bound(view: View) -> Iterator[CheckResult]:
-    for name, part in _parts(view):
-        for chosen, tried in TUNED:
-            if told := _at_end(name, chosen.rstrip("_"), getattr(part, chosen, None), getattr(part, tried, None), 3):
-                yield told
+def check_penalty_bound(view: View) -> Iterator[CheckResult]:
+    """Report penalty strengths chosen at an end of the tried range."""
+    for name, part in _certified_parts(view):
+        for chosen, tried in TUNED_ATTRIBUTES:
+            if result := _check_end(
+                name, chosen.rstrip("_"), getattr(part, chosen, None), getattr(part, tried, None), 3
+            ):
+                yield result
                 break
     for entry in view.ranked:
         view.fitted(entry)
         choice = view.comparison.entry(entry.name).choice
         if choice is None or choice.parameter not in PENALTIES:
             continue
-        if told := _at_end(entry.name, *choice, MANY_VALUES):
-            yield told
+        if result := _check_end(entry.name, *choice, MIN_TRIED_VALUES):
+            yield result
 
 
-def _at_end(name: str, parameter: str, chosen: Any, tried: Any, least: int) -> CheckResult | None:
-    """Whether what was chosen is the first or the last of at least so many values."""
-    values, found = np.unique(_numbers(tried)), _numbers(chosen)
+def _check_end(name: str, parameter: str, chosen: Any, tried: Any, least: int) -> CheckResult | None:
+    """Return a result if the chosen value is the smallest or largest of at least `least` tried values."""
+    values, found = np.unique(_as_numbers(tried)), _as_numbers(chosen)
     if len(values) < least or not (at_end := np.isin(found, values[[0, -1]])).any():
         return None
     end, least_tried, most_tried = (format_number(value, 3) for value in (found[at_end][0], values[0], values[-1]))
@@ -102,7 +109,8 @@ def _at_end(name: str, parameter: str, chosen: Any, tried: Any, least: int) -> C
     )
 
 
-def _numbers(values: Any) -> Any:
+def _as_numbers(values: Any) -> Any:
+    """Return values as a vector of numbers, empty if they are not numbers."""
     if values is None or isinstance(values, str):
         return np.zeros(0)
     try:
@@ -111,8 +119,8 @@ def _numbers(values: Any) -> Any:
         return np.zeros(0)
 
 
-def probabilities_off(view: View) -> Iterator[CheckResult]:
-    """Whether the best model's probabilities are further from frequencies than chance, and enough to matter."""
+def check_calibration(view: View) -> Iterator[CheckResult]:
+    """Report probabilities of the best model that are off by more than chance, and by enough to matter."""
     entry = view.best(probable=True) if view.classification else None
     if entry is None:
         return
@@ -122,24 +130,23 @@ def probabilities_off(view: View) -> Iterator[CheckResult]:
     found = calibration_error(proba, truth)
     if found.p_value < 0.01 and found.matters:
         yield CheckResult(
-            f"The probabilities of {entry.name} are off by {found.error:.3f} on average, where chance alone gives "
-            f"{found.by_chance:.3f}.",
-            "Wrap the model in Calibrated, which learns the difference on rows that are held out.",
+            f"The probabilities of {entry.name} are off by {found.error:.3f} on average, with "
+            f"{found.by_chance:.3f} expected by chance.",
+            "Wrap the model in Calibrated, which learns the correction on held-out rows.",
         )
 
 
-def no_better_than_guessing(view: View) -> Iterator[CheckResult]:
-    """Whether the best model beats one that does not read the columns.
+def check_baseline(view: View) -> Iterator[CheckResult]:
+    """Report a best model that does not beat a model without columns.
 
-    With a baseline this is the verdict, which compares both on the same splits; without one, the interval of the best
-    score decides.
+    With a baseline the verdict compares both on the same splits; without one, the interval of the best score decides.
     """
     best, verdict = view.best(), view.comparison.verdict()
-    if best is None or best.kind == "baseline":  # no model was judged: there is nothing to say of the columns
+    if best is None or best.kind == "baseline":  # no model with columns was scored
         return
     if verdict.baseline is not None and verdict.best is not None:
         return
-    metric, known = view.comparison.task.metric, _of_knowing_nothing(view)
+    metric, known = view.comparison.task.metric, _score_without_columns(view)
     mean, low, high = view.comparison.interval(best.name)
     if not np.isfinite(mean) or known is None:
         return
@@ -147,14 +154,15 @@ def no_better_than_guessing(view: View) -> Iterator[CheckResult]:
     worst = mean if np.isnan(worst) else worst
     if verdict.baseline is not None or metric.gain(worst) <= metric.gain(known):
         yield CheckResult(
-            f"{best.name} is not surely better than knowing nothing of the columns: {metric.heading} {mean:.4g}, and "
-            f"{known:.4g} for always giving the same answer.",
-            "Do not use a model yet: look for other columns, more rows, or a mistake in how they were joined.",
+            f"{best.name} is not clearly better than a constant prediction without the columns: {metric.heading} "
+            f"{mean:.4g}, and {known:.4g} for the constant.",
+            "Do not use a model yet: find other columns or more rows, or check for a mistake in how tables were "
+            "joined.",
         )
 
 
-def _of_knowing_nothing(view: View) -> float | None:
-    """The first measure, for the shares of the classes or the mean of the training rows as the answer to all."""
+def _score_without_columns(view: View) -> float | None:
+    """Return the first measure of a constant prediction: the class shares or the mean of the training rows."""
     task, values = view.comparison.task, []
     for train, test in view.comparison.splits:
         learnt = task.truth[train]
@@ -169,10 +177,11 @@ def _of_knowing_nothing(view: View) -> float | None:
     return float(np.mean(values)) if np.isfinite(values).all() else None
 
 
-def approximate(view: View) -> Iterator[CheckResult]:
-    for name, part in _parts(view):
+def check_approximate_fit(view: View) -> Iterator[CheckResult]:
+    """Report approximate fits."""
+    for name, part in _certified_parts(view):
         plan = getattr(part, "plan_", None)
         if plan is not None and not getattr(plan, "exact", True):
             yield CheckResult(
-                f"{name} is approximate: {plan.path}.", "Ask for the exact fit if the rows are few enough for it."
+                f"{name} is approximate: {plan.path}.", "Choose the exact fit if the number of rows allows it."
             )

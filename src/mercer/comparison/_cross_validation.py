@@ -1,4 +1,4 @@
-"""All models one after the other, as long as there is time."""
+"""Cross-validate models one after the other within a time budget, refit them on all rows, and rank them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from mercer.application.metrics import Prediction
 from mercer.application.tasks import ClassificationTask, Split, Task, name_folds
 from mercer.base import resolve, traits_of
 from mercer.comparison._entrants import Entrant
-from mercer.comparison._entry import ChosenParameter, Entry, Simplicity, simplicity_of, size_of
-from mercer.comparison._inner import INNER_FOLDS, Inner, InnerFolds, Tuned
-from mercer.comparison._judging import score_difference
-from mercer.comparison._paired import LEVEL, holm, scores_by_unit, signals_by_unit
+from mercer.comparison._entry import ChosenParameter, Entry, Simplicity, assess_simplicity, measure_size
+from mercer.comparison._inner_search import INNER_FOLDS, InnerFolds, InnerSplitter, Tuned
+from mercer.comparison._paired import SIGNIFICANCE_LEVEL, holm, scores_by_unit, signals_by_unit
+from mercer.comparison._score_tests import score_difference
 from mercer.comparison._shared_features import SharedFeatures
 from mercer.comparison.time_limit import Budget, OutOfTime
 from mercer.data import Table
@@ -35,16 +35,14 @@ from mercer.decision import CalibrationError, calibration_error
 from mercer.decision.reliability import CALIBRATION_ADVICE
 from mercer.report.wording import format_count, join_words
 
-# One model on every split.
-
-#: warnings of one model that are reported; the rest is counted
+#: distinct warnings of one model that are reported; the others are counted
 MOST_WARNINGS = 3
-#: rows from which fewer resamples are enough for an interval
-MANY_ROWS = 10_000
+#: rows above which the interval of a calibration error uses fewer resamples
+MANY_RESAMPLED_ROWS = 10_000
 
 
 class Trial(NamedTuple):
-    """What came of one split."""
+    """The results of one split."""
 
     forecast: Prediction
     scores: dict[str, float]
@@ -64,11 +62,11 @@ def cross_validate(
     inner: InnerFolds | None = None,
     shared: SharedFeatures | None = None,
 ) -> Entry:
-    """Fit and score a model on every split. Whatever it fails of, or warns of, becomes a note of its entry.
+    """Fit and score a model on every split; its failure and its warnings become notes of its entry.
 
-    `units` has the unit of each row: what is held out of one unit counts as one observation of the scores.
-    `before_split` is called before each split; `inner` is given the rows of each fit. `shared` has the features that
-    models of the same splits have made before.
+    `units` has the unit of each row: the held-out rows of one unit count as one observation of the scores.
+    `before_split` is called before each split; `inner` receives the rows of each fit. `shared` caches the features that
+    other models have computed for the same splits.
     """
     trials: list[Trial] = []
     failure = ""
@@ -78,29 +76,29 @@ def cross_validate(
         for number, split in enumerate(splits):
             before_split()
             try:
-                trial = tried(entrant, task, split, inner, shared)
+                trial = run_trial(entrant, task, split, inner, shared)
                 if number == 0:
-                    simplicity = simplicity_of(trial.model, entrant.table.take_native(split[1][:1]))
+                    simplicity = assess_simplicity(trial.model, entrant.table.take_native(split[1][:1]))
                 trials.append(trial._replace(model=None))
             except Exception as problem:
-                failure = f"fold {number + 1}: {described(problem)}"
+                failure = f"fold {number + 1}: {describe_problem(problem)}"
                 break
     if failure:
-        return _failed(entrant, task, splits, failure)
-    # columns that give the target away are among the problems of the comparison; later defaults concern code
+        return _make_failed_entry(entrant, task, splits, failure)
+    # the comparison reports columns that leak the target as problems; warnings about future defaults concern code
     messages = [each.message for each in caught if not issubclass(each.category, (TargetLeakWarning, FutureWarning))]
     stopped = [each for each in messages if isinstance(each, NotConvergedWarning | ConvergenceWarning)]
-    notes = _told(each for each in messages if each not in stopped)
-    entry = _entry(entrant, task, splits, units, trials, (*_stopped_early(entrant.model, stopped), *notes))
+    notes = _summarize_warnings(each for each in messages if each not in stopped)
+    entry = _make_entry(entrant, task, splits, units, trials, (*_describe_early_stop(entrant.model, stopped), *notes))
     return replace(entry, **simplicity._asdict(), converged=not stopped)
 
 
-def tried(
+def run_trial(
     entrant: Entrant, task: Task, split: Split, inner: InnerFolds | None = None, shared: SharedFeatures | None = None
 ) -> Trial:
-    """Fit a fresh copy of the model to the rows of a split, and score it on the others.
+    """Fit a copy of the model to the training rows of a split, and score it on the held-out rows.
 
-    The seconds include those of features that another model of the split has made before.
+    The seconds include those of shared features that were computed for another model.
     """
     from sklearn.base import clone
 
@@ -113,26 +111,25 @@ def tried(
         learner.fit(X, task.y[train])
         fitted = now()
     rows = entrant.table.take_native(test) if features is None else features.test
-    asked = now()
+    predict_start = now()
     forecast = task.forecast(learner, rows)
-    answered = now()
-    fit_seconds, predict_seconds = fitted - start, answered - asked
+    fit_seconds, predict_seconds = fitted - start, now() - predict_start
     if features is not None:
         model.steps = [(model.steps[0][0], features.transformer), *learner.steps]
         fit_seconds, predict_seconds = fit_seconds + features.fit_seconds, predict_seconds + features.transform_seconds
-    _check(forecast)
+    _check_finite_forecast(forecast)
     scores = task.scores(forecast, test, train)
-    return Trial(forecast, scores, fit_seconds, predict_seconds, size_of(model), model)
+    return Trial(forecast, scores, fit_seconds, predict_seconds, measure_size(model), model)
 
 
-def described(problem: BaseException | Warning | str) -> str:
-    """Type and first line of an exception or a warning."""
+def describe_problem(problem: BaseException | Warning | str) -> str:
+    """Return the type and the first line of an exception or a warning."""
     first = next(iter(str(problem).strip().splitlines()), "")
     return f"{type(problem).__name__}: {first}"
 
 
-def _check(forecast: Prediction) -> None:
-    """Raise where a prediction is NaN or an infinite number, because no measure of it would be finite."""
+def _check_finite_forecast(forecast: Prediction) -> None:
+    """Raise ArithmeticError for predictions that are NaN or infinite, for which no measure is finite."""
     predicted = forecast.decisions if forecast.log_proba is None else forecast.log_proba
     wrong = np.isnan(predicted) if forecast.log_proba is not None else ~np.isfinite(predicted)
     if wrong.any():
@@ -141,9 +138,10 @@ def _check(forecast: Prediction) -> None:
         raise ArithmeticError(f"the prediction is {kind} for {format_count(rows, 'row')}")
 
 
-def _entry(
+def _make_entry(
     entrant: Entrant, task: Task, splits: list[Split], units: Array, trials: list[Trial], notes: tuple[str, ...]
 ) -> Entry:
+    """Return the entry of a model that was scored on all splits."""
     held_out = _mean_over_repeats(task, splits, trials)
     scores = {metric.name: np.array([trial.scores[metric.name] for trial in trials]) for metric in task.metrics}
     probabilistic = trials[0].forecast.log_proba is not None
@@ -168,13 +166,13 @@ def _entry(
         size_bytes=median_low([trial.size_bytes for trial in trials]),
         impossible=sum(task.impossible(trial.forecast, split) for trial, split in zip(trials, splits, strict=True)),
         notes=(*task.remarks([trial.forecast for trial in trials], splits), *notes),
-        calibration=_calibration(held_out, task.truth) if probabilistic else None,
+        calibration=_measure_calibration(held_out, task.truth) if probabilistic else None,
         probabilistic=probabilistic,
     )
 
 
 def _mean_over_repeats(task: Task, splits: list[Split], trials: list[Trial]) -> Array:
-    """What was said of each row by models that had not seen it; NaN for a row that was never held out."""
+    """Return the mean prediction of each row by models fitted without it; NaN for a row that was never held out."""
     held_out = [task.held(trial.forecast) for trial in trials]
     total, times = np.zeros((len(task.truth), *held_out[0].shape[1:])), np.zeros(len(task.truth))
     for (_, test), held in zip(splits, held_out, strict=True):
@@ -184,16 +182,16 @@ def _mean_over_repeats(task: Task, splits: list[Split], trials: list[Trial]) -> 
         return np.asarray((total.T / times).T)
 
 
-def _calibration(held_out: Array, truth: Array) -> CalibrationError | None:
-    """Over all rows that were held out: bins of a single split would hold too few to tell error from chance."""
+def _measure_calibration(held_out: Array, truth: Array) -> CalibrationError | None:
+    """Return the calibration error of all held-out rows, because the bins of a single split would have too few."""
     rows = ~np.isnan(held_out).any(axis=1)
     try:
-        return calibration_error(held_out[rows], truth[rows], repeats=200 if rows.sum() <= MANY_ROWS else 50)
+        return calibration_error(held_out[rows], truth[rows], repeats=200 if rows.sum() <= MANY_RESAMPLED_ROWS else 50)
     except DataError:  # a model whose probabilities do not sum to one
         return None
 
 
-def _failed(entrant: Entrant, task: Task, splits: list[Split], failure: str) -> Entry:
+def _make_failed_entry(entrant: Entrant, task: Task, splits: list[Split], failure: str) -> Entry:
     nothing = np.full(len(splits), np.nan)
     return Entry(
         name=entrant.name,
@@ -208,7 +206,7 @@ def _failed(entrant: Entrant, task: Task, splits: list[Split], failure: str) -> 
     )
 
 
-def _stopped_early(model: Any, warned: Sequence[Warning | str]) -> list[str]:
+def _describe_early_stop(model: Any, warned: Sequence[Warning | str]) -> list[str]:
     """Return a sentence about fits that stopped before their optimum, with the parameter that allows more steps."""
     if not warned:
         return []
@@ -224,13 +222,13 @@ def _stopped_early(model: Any, warned: Sequence[Warning | str]) -> list[str]:
     return [sentence]
 
 
-def _told(messages: Iterable[Warning | str]) -> tuple[str, ...]:
-    """Every warning once, however its numbers differ from split to split."""
+def _summarize_warnings(messages: Iterable[Warning | str]) -> tuple[str, ...]:
+    """Return every warning once, ignoring differences in numbers between splits."""
     alike: dict[str, list[str]] = {}
-    for message in map(described, messages):
+    for message in map(describe_problem, messages):
         alike.setdefault(re.sub(r"\d[\d.,e+-]*", "#", message), []).append(message)
     sentences = [
-        first if len(same) == 1 else f"{first} (and {len(same) - 1} more like it)"
+        first if len(same) == 1 else f"{first} (and {len(same) - 1} similar)"
         for same in alike.values()
         for first in same[:1]
     ]
@@ -238,53 +236,50 @@ def _told(messages: Iterable[Warning | str]) -> tuple[str, ...]:
     return (*sentences[:MOST_WARNINGS], *([f"… and {more} other warnings"] if more > 0 else []))
 
 
-# A model of a comparison on all rows.
-
-
 def refit(model: Any, table: Table, y: Any, inner: InnerFolds | None = None) -> tuple[Any, ChosenParameter | None]:
-    """Return a model, tuned and fitted on all rows, with the settings that a search within it chose, and the choice."""
-    placed = nullcontext() if inner is None else inner.within(np.arange(len(y)))
-    with warnings.catch_warnings(), placed:
-        warnings.simplefilter("ignore")  # what it warns of, it warned of in the splits, and that is in the notes
+    """Fit a model on all rows; return it with its search replaced by the chosen parameter, and the choice."""
+    folds = nullcontext() if inner is None else inner.within(np.arange(len(y)))
+    with warnings.catch_warnings(), folds:
+        warnings.simplefilter("ignore")  # the same warnings in the splits are in the notes
         model = clone(model).fit(table.native, y)
-        choice = choice_of(model)  # which is forgotten where it is settled
-        return settled(model, table.native, y), choice
+        choice = find_choice(model)  # `replace_search` drops it
+        return replace_search(model, table.native, y), choice
 
 
-def choice_of(model: Any) -> ChosenParameter | None:
-    """What a fitted model has chosen, where it searches; None where it does not, or chose for each class."""
+def find_choice(model: Any) -> ChosenParameter | None:
+    """Return the parameter that a fitted model chose; None without a search or with one value per class."""
     if hasattr(model, "steps"):
-        return choice_of(model.steps[-1][1])
+        return find_choice(model.steps[-1][1])
     if hasattr(model, "regressor_"):
-        return choice_of(model.regressor_)
+        return find_choice(model.regressor_)
     if isinstance(model, Tuned):
         return ChosenParameter(model.parameter.rpartition("__")[2], model.best_value_, tuple(model.values))
-    if (parameter := _settled_parameter(model)) is not None:
+    if (parameter := _replaceable_parameter(model)) is not None:
         value, tried = getattr(model, f"{parameter}_"), getattr(model, f"{parameter}s_")
         return ChosenParameter(parameter, float(value), tuple(tried.tolist()))
     return None
 
 
-def _settled_parameter(model: Any) -> str | None:
-    """Return the parameter that a fitted model has chosen, if it can be given instead: one value for all classes."""
+def _replaceable_parameter(model: Any) -> str | None:
+    """Return the name of the parameter that a fitted model has chosen, if it has one value for all classes."""
     declared = traits_of(model)
     if declared.settle is None or np.ndim(getattr(model, f"{declared.chooses}_")) > 0:
         return None
     return declared.chooses
 
 
-def settled(model: Any, X: Any, y: Any) -> Any:
-    """A fitted model with the parameters that its search chose, as if somebody had given them."""
+def replace_search(model: Any, X: Any, y: Any) -> Any:
+    """Return a fitted model with the parameters that its search chose, without the search."""
     if hasattr(model, "steps"):
         *first, (name, last) = model.steps
         if isinstance(last, Tuned) or traits_of(last).chooses or hasattr(last, "regressor_"):
-            model.steps = [*first, (name, settled(last, model[:-1].transform(X) if first else X, y))]
+            model.steps = [*first, (name, replace_search(last, model[:-1].transform(X) if first else X, y))]
         return model
     if isinstance(model, Tuned):
         return model.best_estimator_
-    if isinstance(getattr(model, "cv", None), Inner):
+    if isinstance(getattr(model, "cv", None), InnerSplitter):
         model.cv = INNER_FOLDS
-    if _settled_parameter(model) is not None:
+    if _replaceable_parameter(model) is not None:
         settle = traits_of(model).settle
         assert settle is not None
         return resolve(settle)(model).fit(X, y)
@@ -294,28 +289,25 @@ def settled(model: Any, X: Any, y: Any) -> Any:
     return model
 
 
-# Which model comes first.
+def rank_entries(entries: Sequence[Entry], task: Task, overlap: float) -> tuple[tuple[Entry, ...], list[str]]:
+    """Return the entries, best first, and notes about the order.
 
-
-def ranked(entries: Sequence[Entry], task: Task, overlap: float) -> tuple[tuple[Entry, ...], list[str]]:
-    """Return entries best first by the first measure, ties by the next, and notes about the order.
-
-    Entries whose first measure is missing or infinite come after those whose first measure is finite, failures last.
-    One exception: where a baseline has the best measure because all models are overconfident, a model that is right
-    more often beyond chance comes first, because its probabilities can be calibrated.
+    Entries are ordered by the first measure, ties by the next. Entries whose first measure is missing or infinite come
+    after the others, failures last. There is one exception: if a baseline has the best measure because all models are
+    overconfident, a model that is right significantly more often comes first, as its probabilities can be calibrated.
     """
 
     def key(entry: Entry) -> tuple[Any, ...]:
         gains = [float(metric.gain(entry.mean(metric.name))) for metric in task.metrics]
-        # NaN does not equal itself: two models without a measure would not be compared by the next
+        # NaN is replaced because it is not equal to itself: ties of missing measures are broken by the next one
         return entry.failed, *((True, 0.0) if math.isnan(gain) else (False, -gain) for gain in gains)
 
     order = sorted(entries, key=key)
-    notes = _without_measure(order, task)
+    notes = _note_missing_measures(order, task)
     if not order or order[0].kind != "baseline" or not isinstance(task, ClassificationTask):
         return tuple(order), notes
     guess, *others = order
-    better = _decide_better(guess, others, task, overlap)
+    better = _find_better_deciders(guess, others, task, overlap)
     if not better:
         return tuple(order), notes
     first = better[0]
@@ -326,8 +318,8 @@ def ranked(entries: Sequence[Entry], task: Task, overlap: float) -> tuple[tuple[
     return (first, guess, *(entry for entry in others if entry is not first)), [note, *notes]
 
 
-def _without_measure(order: Sequence[Entry], task: Task) -> list[str]:
-    """Name the models that have no finite value of the measure that models are ranked by, and say why."""
+def _note_missing_measures(order: Sequence[Entry], task: Task) -> list[str]:
+    """Return notes on the models without a finite value of the first measure."""
     scored = [entry for entry in order if not entry.failed]
     heading, name = task.metric.heading, task.metric.name
     notes = []
@@ -344,26 +336,28 @@ def _without_measure(order: Sequence[Entry], task: Task) -> list[str]:
     return notes
 
 
-def _decide_better(guess: Entry, others: Sequence[Entry], task: Task, overlap: float) -> list[Entry]:
-    """Models with probabilities that are right more often than guessing: on noise, half of them are so by chance."""
+def _find_better_deciders(guess: Entry, others: Sequence[Entry], task: Task, overlap: float) -> list[Entry]:
+    """Return the models with probabilities that are right significantly more often than the baseline."""
     able = [entry for entry in others if entry.probabilistic and not entry.failed]
     accuracy = next(metric for metric in task.metrics if metric.name == "accuracy")
     found = [score_difference(entry, guess, accuracy, overlap) for entry in able]
     adjusted = holm([each.p for each in found])
-    return [entry for entry, each, p in zip(able, found, adjusted, strict=True) if p < LEVEL and each.mean > 0]
+    return [
+        entry for entry, each, p in zip(able, found, adjusted, strict=True) if p < SIGNIFICANCE_LEVEL and each.mean > 0
+    ]
 
 
-#: told the stage, how many of its steps are done, of how many, and what is next
+#: called with the stage, the number of steps done, the total, and the name of the next step
 Progress = Callable[[str, int, int, str], None]
 
 
-def untold(stage: str, done: int, total: int, name: str) -> None:
-    """To whom nothing is told."""
+def ignore_progress(stage: str, done: int, total: int, name: str) -> None:
+    """Do nothing: the default callback for progress."""
 
 
 @dataclass
-class Race:
-    """What is done so far, and who was left out for lack of time."""
+class CrossValidationRun:
+    """The cross-validation of several models: entries done so far, and models left out for lack of time."""
 
     task: Task
     splits: list[Split]
@@ -379,7 +373,7 @@ class Race:
         return SharedFeatures(len(self.splits))
 
     def run(self, entrants: list[Entrant]) -> None:
-        """Cross-validate each in turn; on Ctrl-C `entries` has those that were done."""
+        """Cross-validate the entrants in turn; on Ctrl-C `entries` has those that are done."""
         total = len(self.splits) * len(entrants)
         for place, entrant in enumerate(entrants):
             try:
@@ -388,11 +382,12 @@ class Race:
                 self.late.append(f"{entrant.name} ({reason})")
         self.tell("cross-validation", total, total, "")
 
-    def aside(self, entrant: Entrant) -> Entry:
-        """Cross-validate a model that costs next to nothing, whatever time is left; it is not one of the `entries`."""
+    def score_baseline(self, entrant: Entrant) -> Entry:
+        """Cross-validate a cheap baseline, regardless of the time left; it is not added to the `entries`."""
         return cross_validate(entrant, self.task, self.splits, self.units, before_split=lambda: None, inner=self.inner)
 
     def notes(self) -> list[str]:
+        """Return a note on the models that were left out."""
         if not self.late:
             return []
         return [f"Left out to keep {self.budget.name}: {', '.join(self.late)}."]
@@ -404,18 +399,20 @@ class Race:
 
     @property
     def reference(self) -> Entry | None:
+        """The entry of the reference; None if it was not scored."""
         return next((entry for entry in self.entries if entry.kind == "reference"), None)
 
     def unfinished(self, entrants: list[Entrant]) -> list[str]:
-        """Names of candidates that were not done, whatever the reason."""
+        """Return the names of the candidates that were not scored."""
         done = {entry.name for entry in self.entries}
         return [entrant.name for entrant in entrants if entrant.name not in done and entrant.kind != "reference"]
 
-    def stopped(self, entrants: list[Entrant]) -> str:
-        """A note on those that Ctrl-C left no time for."""
+    def interruption_note(self, entrants: list[Entrant]) -> str:
+        """Return a note on the models that were not scored because of Ctrl-C."""
         return f"Stopped by Ctrl-C before these were done: {', '.join(self.unfinished(entrants))}."
 
     def _run(self, entrant: Entrant, place: int, total: int) -> Entry:
+        """Cross-validate one model within the budget."""
         begun: list[float] = []
 
         def before_split() -> None:

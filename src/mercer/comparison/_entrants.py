@@ -1,4 +1,7 @@
-"""Which models take part in a comparison, and what each of them is shown."""
+"""Select the models of a comparison, and prepare the table for each of them.
+
+The classes of models declare the candidates (`mercer.base.traits`); only the baseline is the same for all tables.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,13 @@ from mercer._errors import DataError
 from mercer.application.shown import Shown
 from mercer.base import Candidate, ModelKind, Question, estimators_for, resolve, traits_of
 from mercer.base.pipelines import unprepared
-from mercer.comparison._inner import Inner, Tuned
-from mercer.comparison.pairs import innermost, kind_of, partners_of, uses_products
+from mercer.comparison._inner_search import InnerSplitter, Tuned
+from mercer.comparison.pairs import find_partners, innermost, kind_of, uses_products
 from mercer.data import Schema, Table
-
-# The models that take part in a comparison, as they are shown a table.
-#
-# Which models these are, their classes declare (`mercer.base.traits`); the baseline alone is the same everywhere.
 
 
 def candidates_for(question: Question) -> list[Candidate]:
-    """Return the candidates that the classes for a task declare, in their order."""
+    """Return the candidates declared by the classes for a task, in their order."""
     found: list[Candidate] = []
     for cls in estimators_for("classification" if question.predicts_classes else "regression"):
         declared = traits_of(cls).candidates
@@ -33,15 +32,15 @@ def candidates_for(question: Question) -> list[Candidate]:
     return sorted(found, key=lambda candidate: candidate.place)
 
 
-def baseline(question: Question) -> Candidate:
-    """Return a model that does not use the columns: shares of the classes, or the mean."""
+def baseline_candidate(question: Question) -> Candidate:
+    """Return a model that does not use the columns: it predicts the class shares or the mean."""
     from sklearn.dummy import DummyClassifier, DummyRegressor
 
     model = DummyClassifier() if question.predicts_classes else DummyRegressor()
     return Candidate(model, 0, "table", "nothing")
 
 
-def with_search(candidate: Candidate, question: Question) -> Any:
+def add_search(candidate: Candidate, question: Question) -> Any:
     """Return the model of a candidate with its search around it, and with its target in standard units."""
     model = candidate.model
     if candidate.search is not None:
@@ -55,13 +54,13 @@ def with_search(candidate: Candidate, question: Question) -> Any:
     return TransformedTargetRegressor(model, transformer=StandardScaler())
 
 
-def question_of_matrix(table: Table, question: Question) -> Question:
-    """Return a question with what is known of a sparse matrix."""
+def describe_matrix(table: Table, question: Question) -> Question:
+    """Return a question with the properties of a sparse matrix."""
     return replace(question, is_sparse=True, rows=table.n_rows, columns=table.n_columns)
 
 
-def question_of_columns(shown: Shown, question: Question) -> Question:
-    """Return a question with what is known of the columns of a table."""
+def describe_columns(shown: Shown, question: Question) -> Question:
+    """Return a question with the properties of the columns of a table."""
     return replace(
         question,
         rows=shown.table.n_rows,
@@ -78,9 +77,9 @@ def question_of_columns(shown: Shown, question: Question) -> Question:
 
 @dataclass(frozen=True)
 class ShownModel:
-    """A candidate as it is fitted: a model with what prepares its columns, and the table that it is shown.
+    """A candidate with the steps that prepare its columns, and the table it is fitted to.
 
-    `is_filled` says whether missing values are replaced before the model is shown the columns.
+    `is_filled` is true if missing values are replaced before the model gets the columns.
     """
 
     candidate: Candidate
@@ -90,14 +89,14 @@ class ShownModel:
 
 
 def show_matrix(candidate: Candidate, table: Table, question: Question) -> ShownModel:
-    """Show a candidate the columns of a sparse matrix, which are features already."""
-    model = with_search(candidate, question)
-    return ShownModel(candidate, _scaled(model, centred=False) if candidate.scale else model, table)
+    """Return a candidate for the columns of a sparse matrix, which are features already."""
+    model = add_search(candidate, question)
+    return ShownModel(candidate, _standardize(model, centred=False) if candidate.scale else model, table)
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnViews:
-    """The ways in which candidates are shown a table of any columns."""
+    """The forms in which candidates get a table with columns of any kind."""
 
     shown: Shown
     question: Question
@@ -114,12 +113,12 @@ class ColumnViews:
         return self.shown.table if table is None else table
 
     def _selects(self, model: Any) -> bool:
-        """Whether a model has the schema of the described columns, and hence finds them in the whole table itself."""
+        """Return whether a model has the schema of the described columns, and hence selects them itself."""
         return any(value is self.question.described for value in model.get_params(deep=False).values())
 
     def show(self, candidate: Candidate) -> ShownModel:
-        """Return a candidate with what prepares the columns for it."""
-        model, shown = with_search(candidate, self.question), self.shown
+        """Return a candidate with the steps that prepare the columns for it."""
+        model, shown = add_search(candidate, self.question), self.shown
         match candidate.view:
             case "table":
                 return ShownModel(candidate, model, shown.table)
@@ -132,16 +131,18 @@ class ColumnViews:
             case "words":
                 return ShownModel(candidate, shown.features(model, text_only=True, text="counts"), shown.table)
             case "numbers":
-                return ShownModel(candidate, shown.numbers(*_steps(candidate), model), shown.table, candidate.fill)
+                return ShownModel(
+                    candidate, shown.numbers(*_number_steps(candidate), model), shown.table, candidate.fill
+                )
         options: dict[str, Any] = {"output": "array"} if candidate.view == "array" else {}
-        model = _scaled(model, centred=True) if candidate.scale else model
+        model = _standardize(model, centred=True) if candidate.scale else model
         return ShownModel(candidate, shown.features(model, **options), shown.table, True)
 
 
-def _steps(candidate: Candidate) -> list[Any]:
-    """Return what is done to numbers: gaps are filled, and products are made.
+def _number_steps(candidate: Candidate) -> list[Any]:
+    """Return the steps for columns of numbers: filling of gaps, and products.
 
-    A column that marks gaps would have no place in densities and products.
+    There is no indicator column of gaps, because densities and products have no use for it.
     """
     from sklearn.impute import SimpleImputer
 
@@ -151,20 +152,28 @@ def _steps(candidate: Candidate) -> list[Any]:
     return [*filling, *([MonomialFeatures(2, include_bias=False)] if candidate.products else [])]
 
 
-def _scaled(model: Any, *, centred: bool) -> Any:
-    """Return a model of columns in standard units: its steps, or distances between rows, are in those of columns."""
+def _standardize(model: Any, *, centred: bool) -> Any:
+    """Return a pipeline of standardization and a model whose steps or distances depend on the units of columns."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     return make_pipeline(StandardScaler(with_mean=centred), model)
 
 
-#: kinds of models by what a fit is expected to cost, cheapest first
-COSTS: tuple[ModelKind, ...] = ("baseline", "generative", "discriminative", "reference", "direct", "density", "kernel")
+#: kinds of models by the expected cost of a fit, cheapest first
+KINDS_BY_COST: tuple[ModelKind, ...] = (
+    "baseline",
+    "generative",
+    "discriminative",
+    "reference",
+    "direct",
+    "density",
+    "kernel",
+)
 
 
 class Entrant(NamedTuple):
-    """An unfitted model under the name it is listed by, the table it is shown, of which kind it is, and its partner."""
+    """An unfitted model of a comparison, with its listed name, its table, its kind, and the name of its partner."""
 
     name: str
     model: Any
@@ -173,17 +182,17 @@ class Entrant(NamedTuple):
     partner: str | None = None
 
 
-class Invitation(NamedTuple):
-    """Who takes part, and sentences about those who do not."""
+class ModelSelection(NamedTuple):
+    """The models of a comparison, and notes about those that were left out."""
 
     entrants: list[Entrant]
     notes: list[str]
 
 
-def entrants_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> Invitation:
-    """Return the models of the caller, on the data as it came; those without a name are listed by their class.
+def select_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> ModelSelection:
+    """Return the models given by the caller; those without a name are listed by their class.
 
-    Models of scikit-learn get features of the columns where these have gaps, categories, text or dates.
+    Models of scikit-learn get features of columns with gaps, categories, text or dates.
     """
     if not isinstance(models, Mapping):
         models = {_unique_name(models, position): model for position, model in enumerate(models)}
@@ -191,16 +200,15 @@ def entrants_given(models: Mapping[str, Any] | Sequence[Any], table: Table) -> I
         if isinstance(model, type) or not hasattr(model, "fit"):
             raise DataError(f"models has {model!r}, which is not a model; give one such as GaussianNB(), or its name.")
     given = [
-        Entrant(name, with_features(model, table), table, kind_of(model))
-        for name, model in by_written_name(models).items()
+        Entrant(name, add_features(model, table), table, kind_of(model)) for name, model in name_given(models).items()
     ]
-    return Invitation(with_partners(given), [])
+    return ModelSelection(add_partners(given), [])
 
 
-def with_features(model: Any, table: Table) -> Any:
-    """Return a model of scikit-learn with features of columns that it cannot take as they are; others as they are.
+def add_features(model: Any, table: Table) -> Any:
+    """Add features to a model of scikit-learn if it does not accept the columns; return other models as they are.
 
-    A pipeline, or what holds one, prepares the columns itself.
+    A pipeline, or a model that contains one, prepares the columns itself.
     """
     if not type(model).__module__.startswith("sklearn.") or hasattr(model, "steps") or kind_of(model) == "baseline":
         return model
@@ -217,87 +225,89 @@ def with_features(model: Any, table: Table) -> Any:
     return shown.features(model, output="array")
 
 
-def by_written_name(models: Mapping[Any, Any]) -> dict[str, Any]:
-    """Models under their names as they are written: numbers may be names, too, but 1 and "1" are one."""
+def name_given(models: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return models by their names as strings; raise DataError if two names have the same string, such as 1 and "1"."""
     named = {str(name): model for name, model in models.items()}
     if len(named) < len(models):
-        raise DataError(f"Two models have the same name, as it is written: {', '.join(map(repr, models))}.")
+        raise DataError(
+            f"Two models have the same name as a string: {', '.join(map(repr, models))}; give each another name."
+        )
     return named
 
 
-def entrants_for(table: Table, asked: Question) -> Invitation:
-    """Every model of mercer that can say something about such a target and such columns."""
+def select_suitable(table: Table, asked: Question) -> ModelSelection:
+    """Select every model of mercer that suits the target and the columns."""
     if table.library == "scipy":
-        asked = question_of_matrix(table, asked)
-        candidates = [baseline(asked), *candidates_for(asked)]
+        asked = describe_matrix(table, asked)
+        candidates = [baseline_candidate(asked), *candidates_for(asked)]
         shown_models = [show_matrix(candidate, table, asked) for candidate in candidates]
-        return _invitation(shown_models, _needs_met(table.matrix()), asked.inner, gaps=False)
+        return _select_by_needs(shown_models, _find_met_needs(table.matrix()), asked.inner, gaps=False)
     shown = Shown.of(table)
     if not shown.n_columns:
-        return Invitation([], shown.notes())
+        return ModelSelection([], shown.notes())
     met: set[str] = {"nothing", "complete columns"}
     if shown.all_numbers:
-        # a gap is no hindrance: who cannot have it is shown filled columns
-        met |= _needs_met(shown.as_numbers().matrix())
-    asked = question_of_columns(shown, asked)
+        # models that do not accept gaps get filled columns
+        met |= _find_met_needs(shown.as_numbers().matrix())
+    asked = describe_columns(shown, asked)
     views = ColumnViews(shown, asked)
-    shown_models = [views.show(candidate) for candidate in (baseline(asked), *candidates_for(asked))]
-    notes = [*shown.notes(), *_partly_shown(shown_models, shown)]
-    return _invitation(shown_models, met, asked.inner, gaps=shown.has_gaps, notes=notes)
+    shown_models = [views.show(candidate) for candidate in (baseline_candidate(asked), *candidates_for(asked))]
+    notes = [*shown.notes(), *_note_hidden_columns(shown_models, shown)]
+    return _select_by_needs(shown_models, met, asked.inner, gaps=shown.has_gaps, notes=notes)
 
 
-def baseline_for(table: Table, asked: Question, names: Set[str] = frozenset()) -> Entrant:
-    """Return a model that does not use the columns, under a name that none of `names` is."""
-    model = baseline(asked).model
-    name = name_of(model)
+def make_baseline(table: Table, asked: Question, names: Set[str] = frozenset()) -> Entrant:
+    """Return a model that does not use the columns, with a name that is not in `names`."""
+    model = baseline_candidate(asked).model
+    name = display_name(model)
     return Entrant(name if name not in names else f"{name} (baseline)", model, table, "baseline")
 
 
-def by_expected_cost(entrants: Sequence[Entrant]) -> list[Entrant]:
-    """Return the cheapest first: what takes one pass over the rows, then linear models, then those that compare rows.
+def sort_by_cost(entrants: Sequence[Entrant]) -> list[Entrant]:
+    """Sort entrants by expected cost: models of one pass, then linear models, then models that compare rows.
 
-    Within a kind those that search for a parameter come last. Of more columns than rows the reference uses only some,
-    and has its turn right after the baseline.
+    Within a kind those that search for a parameter come last. With more columns than rows the reference uses only some
+    columns and comes right after the baseline.
     """
 
     def cost(entrant: Entrant) -> tuple[int, bool]:
         if entrant.kind == "reference" and entrant.table.n_columns > entrant.table.n_rows:
-            return COSTS.index("baseline"), True
-        searched = bool(_searched(entrant.model))
-        return COSTS.index(entrant.kind), searched
+            return KINDS_BY_COST.index("baseline"), True
+        searched = bool(_searched_parameter(entrant.model))
+        return KINDS_BY_COST.index(entrant.kind), searched
 
     return sorted(entrants, key=cost)
 
 
-def with_partners(entrants: list[Entrant]) -> list[Entrant]:
-    """Each with the name of its partner, where that takes part."""
-    partners = partners_of([entrant.model for entrant in entrants])
+def add_partners(entrants: list[Entrant]) -> list[Entrant]:
+    """Return the entrants with the names of their partners."""
+    partners = find_partners([entrant.model for entrant in entrants])
     return [
         entrant._replace(partner=None if partner is None else entrants[partner].name)
         for entrant, partner in zip(entrants, partners, strict=True)
     ]
 
 
-def _partly_shown(models: Sequence[ShownModel], shown: Shown) -> list[str]:
-    """Which models see less than all columns."""
+def _note_hidden_columns(models: Sequence[ShownModel], shown: Shown) -> list[str]:
+    """Return a note on the models that do not get all columns."""
     not_described = ", ".join(map(repr, shown.undescribed))
     parts = [
-        f"{name_of(each.model)} is not shown {not_described}"
+        f"{display_name(each.model)} does not use {not_described}"
         for each in models
         if each.candidate.view in ("described", "matrix") and shown.undescribed
     ]
-    parts += [f"{name_of(each.model)} is shown text alone" for each in models if each.candidate.view == "words"]
+    parts += [f"{display_name(each.model)} uses only text" for each in models if each.candidate.view == "words"]
     return [f"{'; '.join(parts)}."] if parts else []
 
 
-def _invitation(
-    models: Sequence[ShownModel], met: set[str], inner: Inner | None, *, gaps: bool, notes: Sequence[str] = ()
-) -> Invitation:
-    """Those whose needs are met, and who else would have liked to come."""
-    invited, filled, left_out = [], [], []
+def _select_by_needs(
+    models: Sequence[ShownModel], met: set[str], inner: InnerSplitter | None, *, gaps: bool, notes: Sequence[str] = ()
+) -> ModelSelection:
+    """Select the models whose needs are met, and note the others."""
+    selected, filled, left_out = [], [], []
     for each in models:
         candidate, model, table = each.candidate, each.model, each.table
-        name = name_of(model)
+        name = display_name(model)
         lacks = [
             *([candidate.need] if candidate.need not in met else []),
             *([f"at most {candidate.most_rows:,} rows"] if table.n_rows > candidate.most_rows else []),
@@ -306,7 +316,7 @@ def _invitation(
         if lacks:
             left_out.append(f"{name} (needs {lacks[0]})")
             continue
-        invited.append(Entrant(name, model, table, kind_of(model)))
+        selected.append(Entrant(name, model, table, kind_of(model)))
         if each.is_filled and gaps:
             filled.append(name)
     sentences = [*notes]
@@ -317,19 +327,20 @@ def _invitation(
         )
     if left_out:
         sentences.append(f"Left out: {', '.join(left_out)}.")
-    return Invitation(with_partners(invited), [*sentences, *_tuned(invited, inner)])
+    return ModelSelection(add_partners(selected), [*sentences, *_note_searches(selected, inner)])
 
 
-def _tuned(entrants: list[Entrant], inner: Inner | None) -> list[str]:
-    """What is chosen in every fit anew, from its own rows."""
-    chosen = [f"{found} of {entrant.name}" for entrant in entrants if (found := _searched(entrant.model))]
+def _note_searches(entrants: list[Entrant], inner: InnerSplitter | None) -> list[str]:
+    """Return a note on the parameters that are chosen in every fit from its own rows."""
+    chosen = [f"{found} of {entrant.name}" for entrant in entrants if (found := _searched_parameter(entrant.model))]
     if not chosen:
         return []
     how = "" if inner is None else f" {inner.described}"
     return [f"Chosen within each training set{how}, without the held-out rows: {', '.join(chosen)}."]
 
 
-def _searched(model: Any) -> str:
+def _searched_parameter(model: Any) -> str:
+    """Return the parameter that a model chooses in its fit; "" if there is none."""
     model = unprepared(model)
     if isinstance(model, Tuned):
         return model.parameter.rpartition("__")[2]
@@ -337,8 +348,8 @@ def _searched(model: Any) -> str:
     return traits_of(model).chooses or ("alpha" if by_rows else "")
 
 
-def name_of(model: Any) -> str:
-    """A model as it was written, on one line, without what prepares its rows and its target."""
+def display_name(model: Any) -> str:
+    """Return a model as code on one line, without the steps that prepare its rows and its target."""
     of_products = " of products" if uses_products(model) else ""
     model = innermost(model)
     if (label := traits_of(model).label) is not None:
@@ -347,7 +358,8 @@ def name_of(model: Any) -> str:
     return re.sub(r"L2\(strength=([\d.]+), mean=0.0\)", r"L2(\1)", written)
 
 
-def _needs_met(matrix: Any) -> set[str]:
+def _find_met_needs(matrix: Any) -> set[str]:
+    """Return the needs of models that a matrix meets."""
     sparse = not isinstance(matrix, np.ndarray)
     values = matrix.data if sparse else matrix
     met = {
@@ -361,7 +373,7 @@ def _needs_met(matrix: Any) -> set[str]:
 
 
 def _unique_name(models: Sequence[Any], position: int) -> str:
-    """The class of a model, numbered where there are several of it."""
+    """Return the class name of a model, numbered if it occurs several times."""
     classes = [type(model).__name__ for model in models]
     name = classes[position]
     return name if classes.count(name) == 1 else f"{name} {classes[: position + 1].count(name)}"

@@ -1,4 +1,4 @@
-"""What one model reached."""
+"""The results of one model of a comparison, with its size and its simplicity."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from mercer.comparison.pairs import uses_products
 from mercer.data import Table
 from mercer.decision import CalibrationError
 
-# How large a fitted model is.
 
-
-class _Counter:
-    """A file that keeps nothing but its length."""
+class _ByteCounter:
+    """A file that only counts the bytes written to it."""
 
     length = 0
 
@@ -33,8 +31,8 @@ class _Counter:
         return size
 
 
-def size_of(model: Any) -> float:
-    """Bytes of a model, counted as it would be pickled; NaN where it cannot be.
+def measure_size(model: Any) -> float:
+    """Return the bytes of a pickled model; NaN if it cannot be pickled.
 
     Examples
     --------
@@ -42,7 +40,7 @@ def size_of(model: Any) -> float:
     >>> size_of(np.zeros(1000)) > 8000
     True
     """
-    counter = _Counter()
+    counter = _ByteCounter()
     try:
         pickle.Pickler(counter, protocol=5).dump(model)
     except Exception:
@@ -50,16 +48,15 @@ def size_of(model: Any) -> float:
     return float(counter.length)
 
 
-# How simple a fitted model is to use: whether it explains its predictions exactly, and whether it can be exported.
-
 #: terms up to which an export counts as short
-MOST_TERMS = 20_000
+MAX_EXPORT_TERMS = 20_000
 
 
 class Simplicity(NamedTuple):
-    """Whether the score is a sum over columns, why the model cannot be exported, and that its export is long.
+    """How simple a fitted model is to use.
 
-    The last two are sentences; None where it can be exported, and where the export is short.
+    `additive` is whether the score is a sum over columns, and hence explained exactly. `obstacle` is a sentence on why
+    the model cannot be exported; None if it can be. `long_export` is a sentence on a long export; None if it is short.
     """
 
     additive: bool
@@ -67,11 +64,11 @@ class Simplicity(NamedTuple):
     long_export: str | None = None
 
 
-def simplicity_of(model: Any, row: Any, *, most_terms: int = MOST_TERMS) -> Simplicity:
-    """Return the simplicity of a fitted model, of which one row is explained.
+def assess_simplicity(model: Any, row: Any, *, most_terms: int = MAX_EXPORT_TERMS) -> Simplicity:
+    """Return the simplicity of a fitted model; `row` is explained to find whether the model is additive.
 
-    The export of a model of more than `most_terms` terms counts as long. Such a model is not written out to find what
-    is in the way of it, which takes seconds: only its kind is checked.
+    The export of a model with more than `most_terms` terms counts as long. Such an export takes seconds, so only the
+    kind of the model is checked for obstacles.
 
     Examples
     --------
@@ -82,7 +79,7 @@ def simplicity_of(model: Any, row: Any, *, most_terms: int = MOST_TERMS) -> Simp
     from mercer.explanation.explanation import explain_exactly
     from mercer.export.obstacle import obstacle, obstacle_of_kind
 
-    model = without_search(model)
+    model = unwrap_search(model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -99,22 +96,22 @@ def simplicity_of(model: Any, row: Any, *, most_terms: int = MOST_TERMS) -> Simp
             if traits.kind_of(last) == "kernel":
                 of_what = f"the rows that it compares with have {features:,} columns"
             return Simplicity(additive, obstacle_of_kind(model), f"Its export is long: {of_what}.")
-        except Exception as failure:  # of a model of another library
+        except Exception as failure:  # a model of another library
             return Simplicity(False, f"{type(model).__name__} cannot be exported ({type(failure).__name__}).")
 
 
-def without_search(model: Any) -> Any:
-    """Return a fitted model with the estimator that a search within it chose in the place of the search."""
+def unwrap_search(model: Any) -> Any:
+    """Return a fitted model with its search replaced by the best estimator."""
     from sklearn.pipeline import Pipeline
 
     if isinstance(model, Pipeline):
         *first, (name, last) = model.steps
-        return Pipeline([*first, (name, without_search(last))])
+        return Pipeline([*first, (name, unwrap_search(last))])
     return getattr(model, "best_estimator_", model)
 
 
 class ChosenParameter(NamedTuple):
-    """What a search within a fit has chosen for a parameter, and what it tried."""
+    """The value that a search within a fit chose for a parameter, and the tried values."""
 
     parameter: str
     value: Any
@@ -123,55 +120,56 @@ class ChosenParameter(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A model of a comparison, what it was shown, and what it reached on rows that it had not seen.
+    """A model of a comparison, its table, and its scores on held-out rows.
 
     Attributes
     ----------
     name : str
-        By which it is listed.
+        The name it is listed by.
     model : estimator
-        Not fitted; whatever it tunes, it tunes when it is fitted, on the rows of that fit alone.
+        The unfitted model; it tunes its parameters within each fit, on the rows of that fit.
     table : Table
-        What it is shown: all columns, or those that it has an answer to.
+        The columns that the model gets.
     kind : {"generative", "discriminative", "direct", "kernel", "density", "baseline", "reference"}
-        What is modelled: rows and target together; the target given the row; only the decision; a function in the
-        span of a kernel; densities by windows; nothing. A reference shows what another method reaches on the same
-        splits, and is never recommended.
+        What the model describes: rows and target together; the target given the row; only the decision; a function in
+        the span of a kernel; densities by windows; nothing. A reference is another method scored on the same splits,
+        and is never recommended.
     partner : str or None
-        Name of its counterpart in the list: the other half of a generative-discriminative pair.
+        Name of the listed counterpart: the other half of a generative-discriminative pair.
     scores : mapping from measure to array of shape (n_splits,)
-        NaN where there is nothing to report.
+        Scores of each split; NaN if a split does not have the measure.
     by_unit, signal : mapping from measure to array of shape (n_units,)
-        The part of each unit of rows in a measure (see `measuring.units`), and in the covariance of the target with
-        the forecasts. Without them differences are judged by the splits alone.
+        The part of each unit of rows in a measure (see `scores_by_unit`), and in the covariance of the target with
+        the forecasts. Without them differences are tested by the splits.
     held_out : array of shape (n_rows, n_classes) or (n_rows,)
-        Probabilities, with a column for each label of the task, or predictions, by models that had not seen the row;
-        the mean over repeats; NaN where a row was never held out. A classifier without probabilities has the share
-        of the repeats in which it decided for a class: see `probabilistic`.
+        Probabilities, with a column for each label of the task, or predictions, by models fitted without the row:
+        the mean over repeats, NaN for a row that was never held out. A classifier without probabilities has the share
+        of the repeats in which it predicted a class: see `probabilistic`.
     fit_seconds, predict_seconds, size_bytes : float
-        Of one split: to fit, to predict the held-out rows, and the bytes of the fitted model; the (lower) median.
+        Seconds of a fit and of the prediction of the held-out rows, and bytes of the fitted model: the (lower) median
+        over the splits.
     notes : tuple of str
-        What it warned of, or why it failed.
+        Its warnings, or the reason why it failed.
     fitted : estimator or None
-        The model, fitted to all rows, where somebody asked for it: see `Comparison.fitted`.
-    choice : Choice or None
-        What its search, if it has one, chose in that fit.
+        The model fitted to all rows, once `Comparison.fitted` has been called.
+    choice : ChosenParameter or None
+        The choice of its search, if it has one, in that fit.
     calibration : CalibrationError or None
-        How far the held-out probabilities are from frequencies, over all rows; None where there are no probabilities.
+        Distance of the held-out probabilities from frequencies, over all rows; None without probabilities.
     probabilistic : bool
         Whether a classifier has probabilities.
     failed : bool
         Whether it could not be fitted or scored.
     converged : bool
-        Whether all fits reached their optimum, as far as the model says.
+        Whether all fits reached their optimum, as far as the model reports it.
     additive : bool
         Whether its score is a sum of contributions of the columns, so that predictions are explained exactly.
     impossible : int
         Held-out rows for which the prediction is impossible, such as a count below 0.
     obstacle : str or None
-        Why it cannot be exported, in a sentence; None where it can be. By the fit to the first split.
+        Why the model of the first split cannot be exported, in a sentence; None if it can be.
     long_export : str or None
-        That its export is long, in a sentence with the number of terms; None where it is short. By the same fit.
+        A sentence on a long export of that model, with the number of terms; None if it is short.
     """
 
     name: str
@@ -199,15 +197,15 @@ class Entry:
     signal: Mapping[str, Array] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Name, kind and mean scores, without the arrays."""
+        """Return name, kind and mean scores, without the arrays."""
         scores = ", ".join(f"{metric}={self.mean(metric):.4g}" for metric in self.scores)
         return f"Entry({self.name!r}, {self.kind}{', failed' if self.failed else ''}{scores and f': {scores}'})"
 
     @property
     def answered(self) -> Array:
-        """Which rows have an answer of a model that had not seen them."""
+        """Whether each row has a prediction of a model fitted without it."""
         return np.asarray(np.isfinite(self.held_out.reshape(len(self.held_out), -1)).all(axis=1))
 
     def mean(self, metric: str) -> float:
-        """The mean of a measure over the splits that have it."""
+        """Return the mean of a measure over the splits that have it."""
         return mean_of(self.scores[metric])

@@ -1,4 +1,4 @@
-"""A comparison as JSON and as Markdown."""
+"""Write a comparison as a model card, as JSON and as Markdown."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.application.model_cards import make_card
-from mercer.comparison._leaderboard import against_best, listed, shared_metric, verdict
+from mercer.comparison._leaderboard import compare_with_best, describe_difference, list_entries, shared_metric
 from mercer.comparison._paired import CONFIDENCE
-from mercer.comparison.comparing import in_words
+from mercer.comparison.comparing import format_setting
 from mercer.files import ModelCard, Score, attach_card
 from mercer.report import Grid
 
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
 
 
-# The card of a model of a comparison.
-
-
-def card(found: Comparison, name: str | None = None) -> ModelCard:
-    """Return the card of a model, with its held-out scores beside those of the baseline."""
+def make_comparison_card(found: Comparison, name: str | None = None) -> ModelCard:
+    """Return the card of a model, with its held-out scores and those of the baseline."""
     entry = found.entry(name)
     model = found.fitted(entry.name)
     problems = [each.sentence for each in found.problems()]
@@ -37,7 +34,7 @@ def card(found: Comparison, name: str | None = None) -> ModelCard:
         target=found.target,
         source=found.source,
         name=entry.name,
-        scores=_scores(found, entry.name),
+        scores=_card_scores(found, entry.name),
         measured=found.title.rpartition("; ")[2],
         problems=problems,
         unit=found.unit,
@@ -46,7 +43,7 @@ def card(found: Comparison, name: str | None = None) -> ModelCard:
     return made
 
 
-def _scores(found: Comparison, name: str) -> list[Score]:
+def _card_scores(found: Comparison, name: str) -> list[Score]:
     baseline = found.baseline
     scores = []
     for metric in found.task.metrics:
@@ -60,16 +57,16 @@ def _scores(found: Comparison, name: str) -> list[Score]:
     return scores
 
 
-#: of the layout of the JSON; it grows when a name changes its meaning
-VERSION = 1
+#: version of the layout of the JSON; it increases when the meaning of a name changes
+JSON_VERSION = 1
 
 
-def as_json(comparison: Comparison) -> dict[str, Any]:
-    """Measures, differences and sentences; a number that is none is null, infinity is the string "inf"."""
-    found: dict[str, Any] = strict(
+def to_json(comparison: Comparison) -> dict[str, Any]:
+    """Return measures, differences and sentences; NaN is null and infinity the string "inf"."""
+    found: dict[str, Any] = to_strict_json(
         {
             "format": "mercer comparison",
-            "version": VERSION,
+            "version": JSON_VERSION,
             "title": comparison.title,
             "task": comparison.task.name,
             "task_reason": comparison.task.reason,
@@ -80,9 +77,9 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
             "confidence": CONFIDENCE,
             "splits": [{"train": len(train), "test": len(test)} for train, test in comparison.splits],
             "problems": [asdict(finding) for finding in comparison.problems()],
-            "verdict": _verdict(comparison),
-            "models": [_model(comparison, entry) for entry in listed(comparison)],
-            "differences": _differences(comparison),
+            "verdict": _verdict_record(comparison),
+            "models": [_model_record(comparison, entry) for entry in list_entries(comparison)],
+            "differences": _difference_records(comparison),
             "sentences": comparison.sentences(),
             "notes": comparison.notes,
             "seconds": comparison.seconds,
@@ -92,8 +89,8 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
     return found
 
 
-def strict(value: Any) -> Any:
-    """What JSON can say: NaN is null, ±∞ the strings "inf" and "-inf".
+def to_strict_json(value: Any) -> Any:
+    """Return a value for strict JSON: NaN becomes null, ±∞ the strings "inf" and "-inf".
 
     Examples
     --------
@@ -103,33 +100,36 @@ def strict(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {str(key): strict(each) for key, each in value.items()}
+        return {str(key): to_strict_json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [strict(each) for each in value]
+        return [to_strict_json(each) for each in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else f"{value}"
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def as_markdown(comparison: Comparison) -> str:
-    """Problems, what to use and why, the leaderboard, the differences, and how to have the same numbers again."""
-    settings = ", ".join(f"{name} {in_words(value)}" for name, value in comparison.settings.items())
+def to_markdown(comparison: Comparison) -> str:
+    """Return problems, recommendation, leaderboard, differences and settings as Markdown."""
+    settings = ", ".join(f"{name} {format_setting(value)}" for name, value in comparison.settings.items())
     board, tests = comparison.leaderboard(), comparison.differences()
     problems = comparison.problems()
     parts = [
         f"# {comparison.title}",
-        *(f"**{_plain(finding.code)}**: {_plain(finding.sentence)} {_plain(finding.remedy)}" for finding in problems),
-        "\n\n".join(map(_plain, comparison.sentences())),
+        *(
+            f"**{_escape(finding.code)}**: {_escape(finding.sentence)} {_escape(finding.remedy)}"
+            for finding in problems
+        ),
+        "\n\n".join(map(_escape, comparison.sentences())),
         "## Leaderboard",
-        grid_markdown(board),
-        *([f"## {_plain(tests.title)}", grid_markdown(tests)] if tests.rows else []),
-        f"Settings: {_plain(settings)}.",
+        format_grid(board),
+        *([f"## {_escape(tests.title)}", format_grid(tests)] if tests.rows else []),
+        f"Settings: {_escape(settings)}.",
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def grid_markdown(grid: Grid) -> str:
-    """A grid as a table, with its notes as a list below it.
+def format_grid(grid: Grid) -> str:
+    """Return a grid as a table in Markdown, with its notes as a list below it.
 
     Examples
     --------
@@ -142,24 +142,24 @@ def grid_markdown(grid: Grid) -> str:
     - In euros.
     """
     rules = "".join("--:|" if field.numeric else "---|" for field in grid.fields)
-    lines = [_line([field.heading for field in grid.fields]), f"|{rules}", *map(_line, grid.written())]
-    notes = [f"- {_plain(note)}" for note in grid.notes]
+    lines = [_format_row([field.heading for field in grid.fields]), f"|{rules}", *map(_format_row, grid.written())]
+    notes = [f"- {_escape(note)}" for note in grid.notes]
     return "\n".join([*lines, *(["", *notes] if notes else [])])
 
 
-def _line(cells: list[str]) -> str:
-    return f"| {' | '.join(map(_plain, cells))} |"
+def _format_row(cells: list[str]) -> str:
+    return f"| {' | '.join(map(_escape, cells))} |"
 
 
-def _plain(text: str) -> str:
-    """Text that is not markup: of what it holds, only these characters would be."""
+def _escape(text: str) -> str:
+    """Return text with the characters of markup escaped."""
     for mark in "\\`*_|<>[]":
         text = text.replace(mark, f"\\{mark}")
     return " ".join(text.split())
 
 
-def _verdict(comparison: Comparison) -> dict[str, Any]:
-    """The names of the models, the rule, and the sentences."""
+def _verdict_record(comparison: Comparison) -> dict[str, Any]:
+    """Return the names of the models, the rule and the sentences of the verdict."""
     found = comparison.verdict()
     names = {
         role: None if (entry := getattr(found, role)) is None else entry.name
@@ -169,7 +169,7 @@ def _verdict(comparison: Comparison) -> dict[str, Any]:
     return {**names, "within_chance": within, "rule": found.rule, "sentences": found.sentences}
 
 
-def _model(comparison: Comparison, entry: Entry) -> dict[str, Any]:
+def _model_record(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     calibration = entry.calibration
     return {
         "name": entry.name,
@@ -196,7 +196,7 @@ def _model(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     }
 
 
-def _differences(comparison: Comparison) -> list[dict[str, Any]]:
+def _difference_records(comparison: Comparison) -> list[dict[str, Any]]:
     if not comparison.done:
         return []
     best = comparison.done[0]
@@ -206,7 +206,7 @@ def _differences(comparison: Comparison) -> list[dict[str, Any]]:
             "model": name,
             "by": shared_metric(comparison, best, comparison.entry(name)).name,
             **found._asdict(),
-            "beyond_chance": verdict(found),
+            "beyond_chance": describe_difference(found),
         }
-        for name, found in against_best(comparison).items()
+        for name, found in compare_with_best(comparison).items()
     ]

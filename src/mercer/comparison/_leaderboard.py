@@ -1,4 +1,4 @@
-"""Which models of a comparison are worse than the best, by how much, and whether that is beyond chance."""
+"""The leaderboard of a comparison, its frame, and the differences from the best model with their tests."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from mercer.application.metrics import Metric
 from mercer.application.tasks import ClassificationTask
-from mercer.comparison._chosen import NOT_CONVERGED, REFERENCE
-from mercer.comparison._judging import score_difference
-from mercer.comparison._paired import FAR_APART, LEVEL, Difference, Interval, holm, overlap_of
+from mercer.comparison._named_models import NOT_CONVERGED, REFERENCE
+from mercer.comparison._paired import MIN_LOSS_RATIO, SIGNIFICANCE_LEVEL, Difference, Interval, holm, overlap_of
+from mercer.comparison._score_tests import score_difference
 from mercer.data.frame_like import frame_like
 from mercer.report import Cell, Field, Grid
 from mercer.report.grid import NOTHING
@@ -23,11 +23,8 @@ if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
 
 
-# What each model of a comparison reached: as a table to read, and as a frame.
-
-
-def leaderboard(comparison: Comparison) -> Grid:
-    """The main measures with their intervals, seconds and bytes; below them what a reader should know."""
+def make_leaderboard(comparison: Comparison) -> Grid:
+    """Return a table of the main measures with their intervals, seconds and bytes, and the notes."""
     metrics = [metric for metric in comparison.task.metrics if metric.shown]
     calibrated = isinstance(comparison.task, ClassificationTask)
     fields = (
@@ -41,24 +38,24 @@ def leaderboard(comparison: Comparison) -> Grid:
     rows = tuple(
         (
             marked_name(entry),
-            *(_with_margin(metric.form, comparison.interval(entry.name, metric.name)) for metric in metrics),
-            *([_calibration(entry)] if calibrated else []),
+            *(_format_margin(metric.form, comparison.interval(entry.name, metric.name)) for metric in metrics),
+            *([_format_calibration(entry)] if calibrated else []),
             Seconds(entry.fit_seconds),
             Seconds(entry.predict_seconds),
             Bytes(entry.size_bytes),
         )
-        for entry in listed(comparison)
+        for entry in list_entries(comparison)
     )
-    return Grid(comparison.title, fields, rows, notes_of(comparison))
+    return Grid(comparison.title, fields, rows, collect_notes(comparison))
 
 
 def heading_of(comparison: Comparison, metric: Metric) -> str:
-    """Return the heading of a measure, with the unit of the target where it has that."""
+    """Return the heading of a measure, with the unit of the target if the measure has it."""
     return f"{metric.heading} ({comparison.unit})" if metric.in_units and comparison.unit else metric.heading
 
 
-def listed(comparison: Comparison) -> list[Entry]:
-    """Return the entries best first, with the reference where its score places it."""
+def list_entries(comparison: Comparison) -> list[Entry]:
+    """Return the entries, best first, with the reference at the place of its score."""
     entries, reference, metric = list(comparison.entries), comparison.reference, comparison.task.metric
     if reference is None:
         return entries
@@ -73,22 +70,22 @@ def listed(comparison: Comparison) -> list[Entry]:
 
 
 def marked_name(entry: Entry) -> str:
-    """Return the name of an entry as the leaderboard shows it: a reference, or one that did not converge, is marked."""
+    """Return the name of an entry in the leaderboard, with marks for a reference and for missing convergence."""
     name = f"{entry.name}{REFERENCE}" if entry.kind == "reference" else entry.name
     return name if entry.converged else f"{name}{NOT_CONVERGED}"
 
 
-def notes_of(comparison: Comparison) -> tuple[str, ...]:
-    """Those of the comparison, and below them those of its models, by name."""
-    of_models = (f"{marked_name(entry)}: {note}" for entry in listed(comparison) for note in entry.notes)
+def collect_notes(comparison: Comparison) -> tuple[str, ...]:
+    """Return the notes of the comparison, then those of its models."""
+    of_models = (f"{marked_name(entry)}: {note}" for entry in list_entries(comparison) for note in entry.notes)
     return (*comparison.notes, *of_models)
 
 
-def frame(comparison: Comparison, library: str | None = None) -> Any:
-    """A row for each model: its measures with their intervals, times, size, kind and notes."""
+def make_frame(comparison: Comparison, library: str | None = None) -> Any:
+    """Return a frame with a row for each model: measures with intervals, times, size, kind and notes."""
     if library is None:
         library = "pandas" if importlib.util.find_spec("pandas") else "pyarrow"
-    records = [_record(comparison, entry) for entry in listed(comparison)]
+    records = [_record(comparison, entry) for entry in list_entries(comparison)]
     columns = [np.array([record[name] for record in records]) for name in records[0]]
     return frame_like(list(records[0]), columns, library)
 
@@ -111,8 +108,8 @@ def _record(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     }
 
 
-def _with_margin(form: str, found: Interval) -> Cell:
-    """A mean and how far its interval reaches, by as many decimals: where it is cut off at a bound, the other side."""
+def _format_margin(form: str, found: Interval) -> Cell:
+    """Format a mean and the margin of its interval with the same decimals; of unequal margins the larger one."""
     if math.isnan(found.low):
         return found.mean
     mean, margin = format_plain(found.mean, form), max(found.high - found.mean, found.mean - found.low)
@@ -120,14 +117,14 @@ def _with_margin(form: str, found: Interval) -> Cell:
     return f"{mean} ± {margin:,.{decimals}f}" if "e" not in mean else f"{mean} ± {margin:.1e}"
 
 
-def _calibration(entry: Entry) -> Cell:
-    """With both ends of its interval, which is not symmetric: the error of a sample is more than that of all rows."""
+def _format_calibration(entry: Entry) -> Cell:
+    """Format the calibration error with both ends of its interval, which is not symmetric."""
     found = entry.calibration
     return None if found is None else f"{found.error:.3f} ({found.low:.3f}–{found.high:.3f})"
 
 
 class Bytes(float):
-    """A number of bytes, which is written with three digits and a unit, and sorted as a number.
+    """A number of bytes, formatted with three digits and a unit, and sorted as a number.
 
     Examples
     --------
@@ -140,10 +137,10 @@ class Bytes(float):
         return f"{self / 1000**power:.3g} {('B', 'kB', 'MB', 'GB')[power]}"
 
 
-def against_best(comparison: Comparison) -> dict[str, Difference]:
-    """For each model but the best, by how much it is worse by the measure that models are ranked by.
+def compare_with_best(comparison: Comparison) -> dict[str, Difference]:
+    """Return the difference from the best model for each other model, by the measure that models are ranked by.
 
-    Where the best and the model have no such measure in common, it is compared by the next that both have.
+    If one of the two models does not have this measure, the next one that both have is used.
     """
     best, *others = comparison.done
     overlap = overlap_of(comparison.splits)
@@ -158,7 +155,7 @@ def against_best(comparison: Comparison) -> dict[str, Difference]:
 
 
 def shared_metric(comparison: Comparison, one: Entry, other: Entry) -> Metric:
-    """The first measure that both models have."""
+    """Return the first measure that both models have."""
     both = (
         metric
         for metric in comparison.task.metrics
@@ -167,16 +164,16 @@ def shared_metric(comparison: Comparison, one: Entry, other: Entry) -> Metric:
     return next(both, comparison.task.metric)
 
 
-def differences(comparison: Comparison) -> Grid:
-    """By how much each model is worse than the best, and whether that is beyond chance."""
+def make_differences(comparison: Comparison) -> Grid:
+    """Return a table of the differences from the best model with their tests."""
     if not comparison.done:
         return Grid("Differences from the best score", (Field("model"),), ())
     best = comparison.done[0]
     rows = []
-    for name, found in against_best(comparison).items():
+    for name, found in compare_with_best(comparison).items():
         metric = shared_metric(comparison, best, comparison.entry(name))
         chances = PValue(found.p), PValue(found.adjusted)
-        rows.append((name, metric.heading, found.mean, found.low, found.high, *chances, verdict(found)))
+        rows.append((name, metric.heading, found.mean, found.low, found.high, *chances, describe_difference(found)))
     fields = (
         Field("model"),
         Field("by"),
@@ -184,15 +181,16 @@ def differences(comparison: Comparison) -> Grid:
         Field("beyond chance"),
     )
     note = (
-        "Paired t-tests of the held-out rows (of groups or blocks of time, where these split the rows), their p-values "
-        f"corrected for the number of tests (Holm 1979); beyond chance means below {LEVEL}. Against the baseline the "
-        "covariance of targets and forecasts within splits is tested, too, and of losses that are at least "
-        f"{FAR_APART:g} times as large the logarithms; the smallest p-value counts."
+        "Paired t-tests of the held-out rows (of groups or blocks of time, where these split the rows), their "
+        f"p-values corrected for the number of tests (Holm 1979); beyond chance means below {SIGNIFICANCE_LEVEL}. "
+        "Against the baseline the covariance of targets and forecasts within splits is tested, too, and of losses "
+        f"that are at least {MIN_LOSS_RATIO:g} times as large the logarithms; the smallest p-value counts."
     )
     return Grid(f"Differences from the best score, that of {best.name}", fields, tuple(rows), (note,))
 
 
-def verdict(found: Difference) -> str:
+def describe_difference(found: Difference) -> str:
+    """Return whether a difference is beyond chance: "yes", "no", or a dash without a test."""
     if math.isnan(found.adjusted):
         return "yes, without bound" if found.mean == math.inf else NOTHING
-    return "yes" if found.adjusted < LEVEL else "no"
+    return "yes" if found.adjusted < SIGNIFICANCE_LEVEL else "no"

@@ -1,4 +1,4 @@
-"""Checks of columns that give the target away, alone or together, and of scores that are too good to be true."""
+"""Checks of target leakage: columns that reveal the target, alone or together, and scores that are too good."""
 
 from __future__ import annotations
 
@@ -13,45 +13,70 @@ import numpy as np
 from mercer._typing import Array
 from mercer.application.shown import AMOUNTS
 from mercer.comparison._check_result import CheckResult
-from mercer.comparison._checks_of_data import time_series
+from mercer.comparison._checks_of_data import check_time_series
 from mercer.comparison._entry import Entry
-from mercer.comparison._view import View, some_rows
+from mercer.comparison._view import View, sample_rows
 from mercer.data import Kind
 from mercer.report.wording import join_words
 
 #: kinds of columns that may be terms of a sum
-SUMMED = AMOUNTS | {Kind.CODE, Kind.BINARY}
-#: rows of which a value is known, at least, and rows of the rarest class
-FEWEST_ROWS, FEWEST_OF_CLASS = 20, 10
-#: rank correlation from which a column orders the rows as the target does
-SAME_ORDER = 0.999
-#: share of the variance, or of the mistakes of a constant answer, that a column takes away: from here it gives the
-#: target away by itself
-GIVES_AWAY = 0.985
-#: the same where a single value, or a gap, is all that matters, and how pure one side has to be
-BY_ONE_VALUE, ONE_SIDED = 0.85, 0.995
-#: values that recur at least so often on average are levels
+TERM_KINDS = AMOUNTS | {Kind.CODE, Kind.BINARY}
+#: rows with a value below which a column is not examined
+MIN_ROWS = 20
+#: rows of a class, or of a side of a split, below which it is not examined
+MIN_ROWS_OF_CLASS = 10
+#: rank correlation above which a column and the target order the rows equally
+MIN_RANK_CORRELATION = 0.999
+#: share of the variance explained, or of the mistakes of a constant prediction avoided, above which a column reveals
+#: the target by itself
+MIN_LEAK_SHARE = 0.985
+#: the same share for a single value, or a gap
+MIN_SHARE_OF_ONE_VALUE = 0.85
+#: share of one class among the rows with, or without, the single value
+MIN_PURITY = 0.995
+#: rows per distinct value above which values are levels
 ROWS_PER_LEVEL = 5
-#: values of a column of numbers that are called values, not thresholds
-FEW_VALUES = 10
-#: columns that are looked at one by one: of more, those that differ most between rows of different targets
-MOST_COLUMNS = 300
-#: columns of a combination, rows that it is sought in, and the share of the variance that it leaves at most
-MOST_TERMS, MOST_ROWS, LEFT_OVER = 6, 2_000, 1e-6
-#: columns of a least-squares fit to all of them, rows for each, and columns that are left out of it one by one
-MOST_FITTED, ROWS_PER_FITTED, MOST_TRIED = 300, 3, 60
-#: columns that a sentence names
-MOST_NAMED = 12
-#: columns of a score that separates two classes, rows for each, and folds in which it is scored
-MOST_SEPARATING, ROWS_PER_SEPARATING, FOLDS = 60, 10, 5
-#: share of the rows on the wrong side of a threshold at most; share of the mistakes of normal distributions at most,
-#: and how many fewer at least; how near to the threshold the nearest 5 % are beside the nearest 20 %, at most
-WRONG_SIDE, FEWER_MISTAKES, MANY_FEWER, NEAR = 0.025, 0.25, 10, 0.45
-#: share of the largest weight of a score below which a column has no part in it
-NO_PART = 0.1
-#: share of the variance explained on held-out rows from which a comparison is too good to be taken as it is; of
-#: classes, the share of the baseline's mistakes that is avoided, and an accuracy where no more is known
-TOO_MUCH_EXPLAINED, TOO_MUCH_AVOIDED, TOO_ACCURATE = 0.99, 0.95, 0.995
+#: distinct values of a column of numbers up to which a message refers to values instead of thresholds
+MAX_NAMED_VALUES = 10
+#: columns examined one by one: with more, those of the largest correlations with the target
+MAX_EXAMINED_COLUMNS = 300
+#: columns of a combination found by matching pursuit
+MAX_TERMS = 6
+#: rows in which a combination is sought
+MAX_COMBINATION_ROWS = 2_000
+#: share of the variance that a combination may leave
+MAX_LEFT_OVER = 1e-6
+#: columns of a least-squares fit to all columns
+MAX_FITTED_COLUMNS = 300
+#: rows for each column of this fit
+ROWS_PER_FITTED_COLUMN = 3
+#: columns up to which each one is tried to be left out of this fit
+MAX_TRIED_COLUMNS = 60
+#: columns listed in a sentence
+MAX_LISTED_COLUMNS = 12
+#: columns of a score that separates two classes
+MAX_SEPARATING_COLUMNS = 60
+#: rows for each column of this score
+ROWS_PER_SEPARATING_COLUMN = 10
+#: folds in which this score is evaluated
+SEPARATION_FOLDS = 5
+#: share of the rows that may be on the wrong side of a threshold
+MAX_WRONG_SHARE = 0.025
+#: mistakes, as a share of those expected of normal distributions, up to which a separation is sharp
+MAX_MISTAKE_RATIO = 0.25
+#: number of mistakes by which they must be fewer than expected
+MIN_FEWER_MISTAKES = 10
+#: ratio of the distance of the nearest 5 % of the rows from the threshold to that of the nearest 20 %, below which rows
+#: are frequent near the threshold
+MAX_NEAR_RATIO = 0.45
+#: share of the largest weight of a score below which a column is dropped from it
+MIN_WEIGHT_SHARE = 0.1
+#: share of the variance explained on held-out rows above which a score is too good
+TOO_MUCH_EXPLAINED = 0.99
+#: share of the baseline's mistakes avoided above which an accuracy may be too good
+TOO_MUCH_AVOIDED = 0.95
+#: accuracy above which it is too good without a sharp separation
+TOO_ACCURATE = 0.995
 REMEDY = "Make sure that it is known when predictions are made; if it was recorded after the target, drop it."
 REMEDY_OF_SEVERAL = (
     "Make sure that they are known when predictions are made; if one was recorded after the target or computed from "
@@ -60,48 +85,48 @@ REMEDY_OF_SEVERAL = (
 
 
 class ColumnEvidence(NamedTuple):
-    """How much of the target a column tells by itself (0 to 1), and how, where it gives the target away."""
+    """How much a column explains of the target by itself (0 to 1), and how, if it reveals the target."""
 
     name: str
     strength: float
     how: str = ""
 
 
-def leakage(view: View) -> Iterator[CheckResult]:
-    """Columns whose value alone gives the target away, and then others that tell almost as much."""
-    trend = {column for found in time_series(view) for column in found.columns}
+def check_leakage(view: View) -> Iterator[CheckResult]:
+    """Report columns that reveal the target by themselves, and then others that reveal almost as much."""
+    trend = {column for found in check_time_series(view) for column in found.columns}
     certain = [found for found in _evidence(view) if found.how and found.name not in trend]
     for found in certain:
         yield CheckResult(f"Column {found.name!r} gives the target away: {found.how}.", REMEDY, (found.name,))
     if not certain:
         return
-    what = "of the mistakes of a constant answer avoided" if _is_classes(view) else "of the variance explained"
+    what = "of the mistakes of a constant prediction avoided" if _is_classes(view) else "of the variance explained"
     for found in _evidence(view):
-        if not found.how and found.strength > BY_ONE_VALUE:
+        if not found.how and found.strength > MIN_SHARE_OF_ONE_VALUE:
             sentence = (
-                f"Column {found.name!r} tells almost as much of the target by itself: {found.strength:.1%} {what}."
+                f"Column {found.name!r} reveals almost as much of the target by itself: {found.strength:.1%} {what}."
             )
             yield CheckResult(sentence, REMEDY, (found.name,), "warning")
 
 
-def combined(view: View) -> Iterator[CheckResult]:
-    """Columns of numbers that add or multiply up to the target exactly, where none does so by itself.
+def check_combinations(view: View) -> Iterator[CheckResult]:
+    """Report columns of numbers whose weighted sum or product is exactly the target, if none reveals it by itself.
 
-    Classes are their labels, if these are numbers, or their ranks. Two classes may also be the two sides of a threshold
-    on a sum.
+    Classes are represented by their labels, if these are numbers, or by their ranks. Two classes may also be the two
+    sides of a threshold on a sum.
     """
-    if view not in _COMBINED:
-        _COMBINED[view] = tuple(_combined(view))
-    yield from _COMBINED[view]
+    if view not in _COMBINATION_CACHE:
+        _COMBINATION_CACHE[view] = tuple(_find_combinations(view))
+    yield from _COMBINATION_CACHE[view]
 
 
-_COMBINED: WeakKeyDictionary[View, tuple[CheckResult, ...]] = WeakKeyDictionary()
+_COMBINATION_CACHE: WeakKeyDictionary[View, tuple[CheckResult, ...]] = WeakKeyDictionary()
 
 
-def _combined(view: View) -> Iterator[CheckResult]:
+def _find_combinations(view: View) -> Iterator[CheckResult]:
     alone = {found.name for found in _evidence(view) if found.how}
     kinds = {column.name: column.kind for column in view.schema}
-    names = [name for name in view.table.names if kinds.get(name) in SUMMED and name not in alone]
+    names = [name for name in view.table.names if kinds.get(name) in TERM_KINDS and name not in alone]
     if view.sparse or len(names) < 2:
         return
     columns = [view.table.position(name) for name in names]
@@ -109,11 +134,11 @@ def _combined(view: View) -> Iterator[CheckResult]:
     names = [view.table.names[j] for j in columns]
     if len(names) < 2:
         return
-    rows = some_rows(len(view.target), MOST_ROWS)
+    rows = sample_rows(len(view.target), MAX_COMBINATION_ROWS)
     numbers = view.table.numbers(columns).astype(float)[rows]
     target = _numeric_target(view)
     target = None if target is None else target[rows]
-    # of parts that add up, those that did not occur may be missing
+    # a missing term of a sum may stand for 0
     filled = np.nan_to_num(numbers)
     sums = {}
     if target is not None:
@@ -124,10 +149,10 @@ def _combined(view: View) -> Iterator[CheckResult]:
             or _exact_sum(filled, target)
         )
     if sums:
-        how = f"the target is {_written(sums, names)}, but for a constant"
+        how = f"the target is {_format_sum(sums, names)}, but for a constant"
     elif _is_classes(view):
         if len(view.labels) == 2:
-            yield from _threshold(view, rows, numbers, names)
+            yield from _check_threshold(view, rows, numbers, names)
         return
     else:
         assert target is not None
@@ -143,12 +168,14 @@ def _combined(view: View) -> Iterator[CheckResult]:
         how = f"the target is proportional to {factors}{divisors}"
     used = [names[j] for j in sums]
     yield CheckResult(
-        f"Columns {join_words(used, MOST_NAMED)} together give the target away: {how}.", REMEDY_OF_SEVERAL, tuple(used)
+        f"Columns {join_words(used, MAX_LISTED_COLUMNS)} together give the target away: {how}.",
+        REMEDY_OF_SEVERAL,
+        tuple(used),
     )
 
 
 def _numeric_target(view: View) -> Array | None:
-    """Return the numbers of the target: of classes their labels, or their ranks where there are two or an order."""
+    """Return the target as numbers: classes as labels, or as ranks if there are two or if they are ordered."""
     if not _is_classes(view):
         return view.target.astype(float)
     task = view.comparison.task
@@ -161,32 +188,34 @@ def _numeric_target(view: View) -> Array | None:
     return np.asarray(labels[view.target.astype(int)])
 
 
-def _written(sums: dict[int, float], names: list[str]) -> str:
-    if len(sums) > MOST_NAMED:
+def _format_sum(sums: dict[int, float], names: list[str]) -> str:
+    if len(sums) > MAX_LISTED_COLUMNS:
         return f"a weighted sum of these {len(sums)} columns"
     return " ".join(_term(weight, names[j], first=not k) for k, (j, weight) in enumerate(sums.items()))
 
 
-def _threshold(view: View, rows: Array, numbers: Array, names: list[str]) -> Iterator[CheckResult]:
-    """Two classes that are the two sides of a threshold on a sum of columns."""
+def _check_threshold(view: View, rows: Array, numbers: Array, names: list[str]) -> Iterator[CheckResult]:
+    """Report two classes that are the two sides of a threshold on a sum of columns."""
     found = _separating_terms(numbers, view.target[rows].astype(int))
     if found is None:
         return
     sums, limit, mistakes, n = found
     used = [names[j] for j in sums]
     right = "without a mistake" if not mistakes else f"correctly in {n - mistakes:,} of {n:,} rows"
-    terms = _written(sums, names)
+    terms = _format_sum(sums, names)
     how = f"the target is {view.labels[1]!r} where {terms} is above {limit:.3g}, {right}"
     yield CheckResult(
-        f"Columns {join_words(used, MOST_NAMED)} together give the target away: {how}.", REMEDY_OF_SEVERAL, tuple(used)
+        f"Columns {join_words(used, MAX_LISTED_COLUMNS)} together give the target away: {how}.",
+        REMEDY_OF_SEVERAL,
+        tuple(used),
     )
 
 
-def too_good(view: View) -> Iterator[CheckResult]:
-    """A held-out score that is almost perfect, where no other check says why.
+def check_too_good(view: View) -> Iterator[CheckResult]:
+    """Report a held-out score that is almost perfect, if no other check explains it.
 
-    Classes may be far apart in honest data. The score is doubtful where a single column tells much, or where rows are
-    frequent on both sides of the decision and hardly one is on the wrong side.
+    Classes may be far apart without leakage. The score is doubtful if a single column explains much, or if rows are
+    frequent near both sides of the decision boundary and almost none is on the wrong side.
     """
     comparison = view.comparison
     entries = [entry for entry in (*view.ranked, comparison.reference) if entry is not None and not entry.failed]
@@ -200,21 +229,21 @@ def too_good(view: View) -> Iterator[CheckResult]:
         return
     reached, model, sharp = best.mean(name), best.name, False
     if classes:
-        avoided = _avoided(reached, view.target.astype(int))
+        avoided = _share_avoided(reached, view.target.astype(int))
         sharp = avoided > TOO_MUCH_AVOIDED and _is_sharp(view, best)
         is_good = avoided > TOO_MUCH_AVOIDED and (sharp or reached >= TOO_ACCURATE)
     else:
         is_good = reached >= TOO_MUCH_EXPLAINED
-    if not is_good or any(leakage(view)) or any(combined(view)) or any(time_series(view)):
+    if not is_good or any(check_leakage(view)) or any(check_combinations(view)) or any(check_time_series(view)):
         return
     strongest = sorted(_evidence(view), key=lambda found: -found.strength)[:3]
     heading = "accuracy" if classes else "R²"
     named = [f"{found.name!r} ({found.strength:.2f})" for found in strongest if found.strength > 0]
     what = "share of mistakes avoided" if classes else "share of the variance explained"
-    by_columns = f" The columns that tell most of the target by themselves are {join_words(named)}, by the {what}."
+    by_columns = f" The columns that explain most of the target by themselves are {join_words(named)}, by the {what}."
     columns = tuple(found.name for found in strongest)
     if not classes and len(view.amounts) > 1:
-        rows = some_rows(len(view.target), MOST_ROWS)
+        rows = sample_rows(len(view.target), MAX_COMBINATION_ROWS)
         sums = _exact_terms(view.numbers[rows], view.target[rows].astype(float), 1 - TOO_MUCH_EXPLAINED)
         if sums:
             columns = tuple(view.amounts[j] for j in sums)
@@ -222,12 +251,12 @@ def too_good(view: View) -> Iterator[CheckResult]:
             by_columns = (
                 f" A sum of {join_words(named)} alone explains {TOO_MUCH_EXPLAINED:.0%} of its variance or more."
             )
-    suspicious = not classes or sharp or (bool(strongest) and strongest[0].strength > BY_ONE_VALUE)
+    suspicious = not classes or sharp or (bool(strongest) and strongest[0].strength > MIN_SHARE_OF_ONE_VALUE)
     yield CheckResult(
         f"{model} reaches {heading} {reached:.4f} on rows that it was not fitted to, which is "
-        f"{'too good to be taken as it is' if suspicious else 'very good'}.{by_columns if named else ''}",
+        f"{'too good to be trusted' if suspicious else 'very good'}.{by_columns if named else ''}",
         "Leave out columns that are not known when predictions are made (--drop), and rows that are in the table "
-        "twice; keep rows of one thing (a patient, a country) together (--group).",
+        "twice; keep rows of one unit (a patient, a country) together (--group).",
         columns,
         "warning" if suspicious else "note",
     )
@@ -238,41 +267,41 @@ def _is_classes(view: View) -> bool:
 
 
 def _evidence(view: View) -> tuple[ColumnEvidence, ...]:
-    """Return what each column tells of the target by itself; computed once for a view."""
-    if view not in _FOUND:
-        _FOUND[view] = tuple(_examined(view))
-    return _FOUND[view]
+    """Return what each column reveals of the target by itself; computed once for a view."""
+    if view not in _EVIDENCE_CACHE:
+        _EVIDENCE_CACHE[view] = tuple(_examine_columns(view))
+    return _EVIDENCE_CACHE[view]
 
 
-_FOUND: WeakKeyDictionary[View, tuple[ColumnEvidence, ...]] = WeakKeyDictionary()
+_EVIDENCE_CACHE: WeakKeyDictionary[View, tuple[ColumnEvidence, ...]] = WeakKeyDictionary()
 
 
-def _examined(view: View) -> Iterator[ColumnEvidence]:
+def _examine_columns(view: View) -> Iterator[ColumnEvidence]:
     if view.sparse or len(np.unique(view.target)) < 2:
         return
     of_classes = _is_classes(view)
     if of_classes:
         counts = np.bincount(view.target.astype(int))
-        if counts[counts > 0].min() < FEWEST_OF_CLASS and (counts >= FEWEST_OF_CLASS).sum() < 2:
+        if counts[counts > 0].min() < MIN_ROWS_OF_CLASS and (counts >= MIN_ROWS_OF_CLASS).sum() < 2:
             return
     columns = list(view.schema)
-    if len(columns) > MOST_COLUMNS:
-        kept = _most_telling(view)
+    if len(columns) > MAX_EXAMINED_COLUMNS:
+        kept = _screen_columns(view)
         columns = [column for column in columns if column.name in kept or column.name not in view.amounts]
-    for column in columns[: 2 * MOST_COLUMNS]:
+    for column in columns[: 2 * MAX_EXAMINED_COLUMNS]:
         j = view.table.names.index(column.name)
         codes = view.table.coded(j).codes
         numbers = view.table.kinds[j].numeric and column.kind is not Kind.DATE
         values = view.table.numbers([j])[:, 0].astype(float) if numbers else None
         named = column.kind in (Kind.IDENTIFIER, Kind.TEXT, Kind.DATE, Kind.CONSTANT)
         if of_classes:
-            yield _of_classes(view, column.name, codes, values, only_gaps=named)
+            yield _evidence_for_classes(view, column.name, codes, values, only_gaps=named)
         elif not named:
-            yield _of_numbers(view, column.name, codes, values)
+            yield _evidence_for_numbers(view, column.name, codes, values)
 
 
-def _most_telling(view: View) -> set[str]:
-    """Return the columns of numbers that differ most between targets: a screen by correlations, in one product."""
+def _screen_columns(view: View) -> set[str]:
+    """Return the columns of numbers with the largest correlations with the target, computed in one product."""
     numbers = np.nan_to_num(view.numbers - np.nanmean(view.numbers, axis=0))
     spread = np.sqrt(np.square(numbers).sum(axis=0))
     target = view.target.astype(int)
@@ -280,15 +309,12 @@ def _most_telling(view: View) -> set[str]:
     responses = responses - responses.mean(axis=0)
     responses /= np.maximum(np.sqrt(np.square(responses).sum(axis=0)), 1e-300)
     correlations = np.abs(numbers.T @ responses).max(axis=1) / np.where(spread > 0, spread, np.inf)
-    return {view.amounts[j] for j in np.argsort(-correlations, kind="stable")[:MOST_COLUMNS].tolist()}
+    return {view.amounts[j] for j in np.argsort(-correlations, kind="stable")[:MAX_EXAMINED_COLUMNS].tolist()}
 
 
-# Of a target of numbers.
-
-
-def _of_numbers(view: View, name: str, codes: Array, values: Array | None) -> ColumnEvidence:
+def _evidence_for_numbers(view: View, name: str, codes: Array, values: Array | None) -> ColumnEvidence:
     known = (codes >= 0) & (np.isfinite(values) if values is not None else True)
-    if known.sum() < FEWEST_ROWS or known.mean() < 0.5:
+    if known.sum() < MIN_ROWS or known.mean() < 0.5:
         return ColumnEvidence(name, 0.0)
     codes, target = codes[known], view.target[known].astype(float)
     if target.std() == 0 or len(np.unique(codes)) < 2:
@@ -299,12 +325,12 @@ def _of_numbers(view: View, name: str, codes: Array, values: Array | None) -> Co
         straight = abs(float(np.corrcoef(values[known], target)[0, 1]))
         if straight > 0.9999:
             return ColumnEvidence(name, 1.0, "its correlation with the target is 1")
-        if abs(order) > SAME_ORDER:
+        if abs(order) > MIN_RANK_CORRELATION:
             how = "in the same order as" if order > 0 else "in the opposite order of"
             return ColumnEvidence(name, 1.0, f"it puts the rows {how} the target (rank correlation {order:.4f})")
     levels = len(np.unique(codes)) * ROWS_PER_LEVEL <= len(codes)
     share = _explained_by_levels(codes, target) if levels else 0.0
-    if share > GIVES_AWAY:
+    if share > MIN_LEAK_SHARE:
         how = f"its {len(np.unique(codes)):,} values explain {share:.1%} of the variance of the target"
         return ColumnEvidence(name, share, how)
     return ColumnEvidence(name, max(share, order * order))
@@ -322,21 +348,20 @@ def _explained_by_levels(codes: Array, target: Array) -> float:
     _, levels = np.unique(codes, return_inverse=True)
     n = np.bincount(levels)
     residual = target - (np.bincount(levels, target) / n)[levels]
-    # a row that is left out is further from the mean of the others: by n / (n − 1)
+    # the distance from the mean of the other rows is larger by n / (n − 1)
     alone = n[levels] == 1
     residual = np.where(alone, target - target.mean(), residual * n[levels] / np.maximum(n[levels] - 1, 1))
     return float(max(0.0, 1 - np.square(residual).mean() / target.var()))
 
 
-# Of a target of classes.
-
-
-def _of_classes(view: View, name: str, codes: Array, values: Array | None, *, only_gaps: bool) -> ColumnEvidence:
+def _evidence_for_classes(
+    view: View, name: str, codes: Array, values: Array | None, *, only_gaps: bool
+) -> ColumnEvidence:
     known, classes = codes >= 0, view.target.astype(int)
     labels = [str(label) for label in view.comparison.task.labels.tolist()]  # type: ignore[attr-defined]
-    if (found := _by_one_value(name, ~known, classes, "it is missing", "it is known", labels, pure=0.0)).how:
+    if (found := _evidence_of_one_value(name, ~known, classes, "it is missing", "it is known", labels, pure=0.0)).how:
         return found
-    if only_gaps or known.sum() < FEWEST_ROWS or known.mean() < 0.5:
+    if only_gaps or known.sum() < MIN_ROWS or known.mean() < 0.5:
         return ColumnEvidence(name, 0.0)
     codes, classes = codes[known], classes[known]
     levels = len(np.unique(codes)) * ROWS_PER_LEVEL <= len(codes)
@@ -344,36 +369,40 @@ def _of_classes(view: View, name: str, codes: Array, values: Array | None, *, on
     if values is not None:
         numbers = values[known]
         by_levels, share = share, max(share, _avoided_by_thresholds(numbers, classes))
-        if by_levels > GIVES_AWAY and len(np.unique(codes)) <= FEW_VALUES:
-            return ColumnEvidence(name, by_levels, f"its value alone gives the class {_how_well(by_levels, classes)}")
-        if share > GIVES_AWAY:
-            return ColumnEvidence(name, share, f"thresholds on it separate the classes {_how_well(share, classes)}")
+        if by_levels > MIN_LEAK_SHARE and len(np.unique(codes)) <= MAX_NAMED_VALUES:
+            return ColumnEvidence(
+                name, by_levels, f"its value alone gives the class {_describe_accuracy(by_levels, classes)}"
+            )
+        if share > MIN_LEAK_SHARE:
+            return ColumnEvidence(
+                name, share, f"thresholds on it separate the classes {_describe_accuracy(share, classes)}"
+            )
         common = np.unique(codes)[np.argmax(np.unique(codes, return_counts=True)[1])]
         value = f"{numbers[codes == common][0]:g}"
-        at = _by_one_value(
-            name, codes == common, classes, f"it is {value}", f"it is not {value}", labels, pure=ONE_SIDED
+        at = _evidence_of_one_value(
+            name, codes == common, classes, f"it is {value}", f"it is not {value}", labels, pure=MIN_PURITY
         )
         if at.how:
             return at
-    elif share > GIVES_AWAY:
-        return ColumnEvidence(name, share, f"its value alone gives the class {_how_well(share, classes)}")
+    elif share > MIN_LEAK_SHARE:
+        return ColumnEvidence(name, share, f"its value alone gives the class {_describe_accuracy(share, classes)}")
     return ColumnEvidence(name, share)
 
 
-def _how_well(share: float, classes: Array) -> str:
-    """Return how many rows are right where this share of the mistakes of a constant answer is avoided."""
+def _describe_accuracy(share: float, classes: Array) -> str:
+    """Describe the share of correct rows, given the share of avoided mistakes of a constant prediction."""
     base = np.bincount(classes).max() / len(classes)
     return "without a mistake" if share >= 1 else f"correctly in {base + share * (1 - base):.2%} of the rows"
 
 
-def _avoided(right: float, classes: Array) -> float:
+def _share_avoided(right: float, classes: Array) -> float:
     """Return the share of the mistakes of the most frequent class that are avoided."""
     base = np.bincount(classes).max() / len(classes)
     return float((right - base) / (1 - base)) if base < 1 else 0.0
 
 
 def _avoided_by_levels(codes: Array, classes: Array) -> float:
-    """By the most frequent class of each level among its other rows."""
+    """Return the share of mistakes avoided by the most frequent class of each level among the other rows."""
     _, levels = np.unique(codes, return_inverse=True)
     counts = np.zeros((levels.max() + 1, classes.max() + 1))
     np.add.at(counts, (levels, classes), 1)
@@ -381,28 +410,28 @@ def _avoided_by_levels(codes: Array, classes: Array) -> float:
     others[np.arange(len(classes)), classes] -= 1
     usual = np.bincount(classes).argmax()
     decided = np.where(others.sum(axis=1) > 0, others.argmax(axis=1), usual)
-    return max(0.0, _avoided(float((decided == classes).mean()), classes))
+    return max(0.0, _share_avoided(float((decided == classes).mean()), classes))
 
 
 def _avoided_by_thresholds(values: Array, classes: Array) -> float:
-    """By thresholds that give each class an interval of values, the classes in the order of their medians."""
+    """Return the share of mistakes avoided by thresholds between classes in the order of their medians."""
     order = np.argsort(values, kind="stable")
     x, y = values[order], classes[order]
     medians = {k: np.median(x[y == k]) for k in np.unique(y).tolist()}
-    ends = np.flatnonzero(np.append(np.diff(x) > 0, True)) + 1  # thresholds lie between different values
-    right = np.full(len(ends) + 1, -np.inf)  # most rows decided rightly up to each threshold
+    ends = np.flatnonzero(np.append(np.diff(x) > 0, True)) + 1  # thresholds lie between distinct values
+    right = np.full(len(ends) + 1, -np.inf)  # largest number of correct rows up to each threshold
     right[0] = 0.0
     for k in sorted(medians, key=medians.__getitem__):
         of_class = np.concatenate([[0], np.cumsum(y == k)[ends - 1]])
         right = np.maximum.accumulate(right - of_class) + of_class
-    return max(0.0, _avoided(float(right[-1]) / len(y), classes))
+    return max(0.0, _share_avoided(float(right[-1]) / len(y), classes))
 
 
-def _by_one_value(
+def _evidence_of_one_value(
     name: str, at: Array, classes: Array, there: str, elsewhere: str, labels: list[str], *, pure: float
 ) -> ColumnEvidence:
-    """Whether one value, or a gap, tells the class: where one side is (almost) a single class, and the other not."""
-    if min(at.sum(), (~at).sum()) < FEWEST_OF_CLASS:
+    """Return the evidence if one value, or a gap, reveals the class: one side has (almost) only one class."""
+    if min(at.sum(), (~at).sum()) < MIN_ROWS_OF_CLASS:
         return ColumnEvidence(name, 0.0)
     sides = []
     for side in (at, ~at):
@@ -410,8 +439,8 @@ def _by_one_value(
         sides.append((int(counts.argmax()), counts.max() / side.sum()))
     (first, share), (second, rest) = sides
     right = (share * at.sum() + rest * (~at).sum()) / len(at)
-    strength = max(0.0, _avoided(float(right), classes))
-    if first == second or strength < BY_ONE_VALUE or max(share, rest) < pure:
+    strength = max(0.0, _share_avoided(float(right), classes))
+    if first == second or strength < MIN_SHARE_OF_ONE_VALUE or max(share, rest) < pure:
         return ColumnEvidence(name, strength)
     how = (
         f"where {there}, the target is {labels[first]!r} in {share:.1%} of {at.sum():,} rows, and where {elsewhere}, "
@@ -420,15 +449,12 @@ def _by_one_value(
     return ColumnEvidence(name, strength, how)
 
 
-# Of several columns together.
+def _exact_terms(numbers: Array, target: Array, left_over: float = MAX_LEFT_OVER) -> dict[int, float]:
+    """Return the weights of a few columns whose sum is the target, by orthogonal matching pursuit.
 
-
-def _exact_terms(numbers: Array, target: Array, left_over: float = LEFT_OVER) -> dict[int, float]:
-    """Return the weights of the few columns that add up to the target, by orthogonal matching pursuit.
-
-    They leave at most the share `left_over` of the variance; where no few columns do, there are none.
+    They leave at most the share `left_over` of the variance. The result is empty if no few columns do so.
     """
-    rows, complete = _complete(numbers)
+    rows, complete = _select_complete(numbers)
     X, y = numbers[rows][:, complete], target[rows]
     places = np.flatnonzero(complete)
     X, y = X - X.mean(axis=0), y - y.mean()
@@ -436,11 +462,11 @@ def _exact_terms(numbers: Array, target: Array, left_over: float = LEFT_OVER) ->
     keep = scale > 0
     X, places, scale = X[:, keep] / scale[keep], places[keep], scale[keep]
     total = float(y @ y)
-    if total == 0 or not X.shape[1] or len(y) < FEWEST_ROWS:
+    if total == 0 or not X.shape[1] or len(y) < MIN_ROWS:
         return {}
     chosen: list[int] = []
     residual, weights = y, np.zeros(0)
-    while len(chosen) < min(MOST_TERMS, X.shape[1], len(y) // 5):
+    while len(chosen) < min(MAX_TERMS, X.shape[1], len(y) // 5):
         correlations = np.abs(X.T @ residual)
         correlations[chosen] = -1.0
         chosen.append(int(correlations.argmax()))
@@ -450,42 +476,42 @@ def _exact_terms(numbers: Array, target: Array, left_over: float = LEFT_OVER) ->
             break
     else:
         return {}
-    # columns that were chosen on the way, and are not needed
+    # drop columns that were chosen on the way and are not needed
     needed = [j for j, weight in zip(chosen, weights.tolist(), strict=True) if weight**2 > 1e-4 * total]
     weights = np.linalg.lstsq(X[:, needed], y, rcond=None)[0]
     left = y - X[:, needed] @ weights
     if len(needed) < 2 or left @ left > 2 * left_over * total:
         return {}
     terms = {int(places[j]): float(weight / scale[j]) for j, weight in zip(needed, weights.tolist(), strict=True)}
-    return dict(sorted(terms.items(), key=lambda term: term[1] < 0))  # what is added first
+    return dict(sorted(terms.items(), key=lambda term: term[1] < 0))  # positive terms first
 
 
-def _complete(numbers: Array) -> tuple[Array, Array]:
-    """Return the rows and the columns without gaps: all columns, or all rows where most of them have gaps."""
+def _select_complete(numbers: Array) -> tuple[Array, Array]:
+    """Return the rows and the columns without gaps: all columns, or all rows if most rows have gaps."""
     columns, rows = (np.asarray(np.isfinite(numbers).all(axis=axis)) for axis in (0, 1))
-    if rows.sum() < max(FEWEST_ROWS, 0.5 * len(rows)):
+    if rows.sum() < max(MIN_ROWS, 0.5 * len(rows)):
         return np.ones(len(rows), dtype=bool), columns
     return rows, np.ones(numbers.shape[1], dtype=bool)
 
 
 def _exact_sum(numbers: Array, target: Array) -> dict[int, float]:
-    """Return the weights of columns that add up to the target, by least squares of all columns.
+    """Return the weights of columns whose sum is the target, by least squares of all columns.
 
-    Of columns that depend on each other there are many such weights: those are kept that no other columns replace.
-    There are none where columns are too many for the rows, so that any target is a sum of them, or for the work.
+    With dependent columns the weights are not unique: only columns that others cannot replace are kept. The result is
+    empty if there are too many columns for the number of rows, so that any target is a sum of them, or for the time.
     """
-    rows, complete = _complete(numbers)
+    rows, complete = _select_complete(numbers)
     X, y = numbers[rows][:, complete], target[rows]
     X, y = X - X.mean(axis=0), y - y.mean()
     scale = np.sqrt(np.square(X).sum(axis=0))
     keep = scale > 0
     X, places, scale = X[:, keep] / scale[keep], np.flatnonzero(complete)[keep], scale[keep]
     total, size = float(y @ y), X.shape[1]
-    if total == 0 or size < 2 or size > MOST_FITTED or len(y) < max(FEWEST_ROWS, ROWS_PER_FITTED * size):
+    if total == 0 or size < 2 or size > MAX_FITTED_COLUMNS or len(y) < max(MIN_ROWS, ROWS_PER_FITTED_COLUMN * size):
         return {}
     Q, R = np.linalg.qr(X)
     z = Q.T @ y
-    outside = max(total - float(z @ z), 0.0)  # what no weights explain
+    outside = max(total - float(z @ z), 0.0)  # the part that no weights explain
 
     def fit(columns: list[int]) -> tuple[Array, float]:
         weights = np.linalg.lstsq(R[:, columns], z, rcond=1e-10)[0]
@@ -493,56 +519,54 @@ def _exact_sum(numbers: Array, target: Array) -> dict[int, float]:
 
     kept = list(range(size))
     weights, left = fit(kept)
-    if left > LEFT_OVER * total:
+    if left > MAX_LEFT_OVER * total:
         return {}
     needed = [j for j, weight in zip(kept, weights.tolist(), strict=True) if weight**2 > 1e-6 * total]
-    kept = needed if fit(needed)[1] <= 2 * LEFT_OVER * total else kept
-    if len(kept) <= MOST_TRIED:
+    kept = needed if fit(needed)[1] <= 2 * MAX_LEFT_OVER * total else kept
+    if len(kept) <= MAX_TRIED_COLUMNS:
         weights, _ = fit(kept)
         for j in [kept[k] for k in np.argsort(np.abs(weights), kind="stable").tolist()]:
             fewer = [each for each in kept if each != j]
-            if fewer and fit(fewer)[1] <= 2 * LEFT_OVER * total:
+            if fewer and fit(fewer)[1] <= 2 * MAX_LEFT_OVER * total:
                 kept = fewer
     weights, _ = fit(kept)
     terms = {int(places[j]): float(weight / scale[j]) for j, weight in zip(kept, weights.tolist(), strict=True)}
     return dict(sorted(terms.items(), key=lambda term: term[1] < 0)) if len(terms) > 1 else {}
 
 
-# Of a threshold between two classes.
-
-
 def _separating_terms(numbers: Array, classes: Array) -> tuple[dict[int, float], float, int, int] | None:
     """Return the weights of a sum whose threshold separates two classes, the threshold, its mistakes, and the rows.
 
-    None where there is no such sum, or where the classes are far apart, as in honest data: see `_separates_sharply`.
+    Return None if there is no such sum, or if the classes are far apart, as happens without leakage: see
+    `_separates_sharply`.
     """
     from sklearn.model_selection import StratifiedKFold
 
-    rows, complete = _complete(numbers)
+    rows, complete = _select_complete(numbers)
     X, y = numbers[rows][:, complete], classes[rows]
     places, spread = np.flatnonzero(complete), X.std(axis=0)
     X, places = X[:, spread > 0], places[spread > 0]
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    if min(np.bincount(y, minlength=2)) < max(FEWEST_OF_CLASS, FOLDS):
+    if min(np.bincount(y, minlength=2)) < max(MIN_ROWS_OF_CLASS, SEPARATION_FOLDS):
         return None
-    most = min(MOST_SEPARATING, len(y) // ROWS_PER_SEPARATING)
+    most = min(MAX_SEPARATING_COLUMNS, len(y) // ROWS_PER_SEPARATING_COLUMN)
     if X.shape[1] > most:
         strongest = np.sort(np.argsort(-np.abs(X.T @ (y - y.mean())), kind="stable")[:most])
         X, places = X[:, strongest], places[strongest]
-    if X.shape[1] < 2 or _mistakes(_distances(X, y, X), y) > WRONG_SIDE * len(y):
+    if X.shape[1] < 2 or _count_mistakes(_distances(X, y, X), y) > MAX_WRONG_SHARE * len(y):
         return None
     held_out = np.zeros(len(y))
-    for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y):
+    for train, test in StratifiedKFold(SEPARATION_FOLDS, shuffle=True, random_state=0).split(X, y):
         held_out[test] = _distances(X[train], y[train], X[test])
     if not _separates_sharply(held_out, y):
         return None
     weights, _ = _separator(X, y)
-    part = np.abs(weights) > NO_PART * np.abs(weights).max()
+    part = np.abs(weights) > MIN_WEIGHT_SHARE * np.abs(weights).max()
     if part.sum() < 2:
         return None
     weights, constant = _separator(X[:, part], y)
-    mistakes = _mistakes(X[:, part] @ weights + constant, y)
-    if mistakes > WRONG_SIDE * len(y):
+    mistakes = _count_mistakes(X[:, part] @ weights + constant, y)
+    if mistakes > MAX_WRONG_SHARE * len(y):
         return None
     used = places[part]
     mean, scale = (getattr(numbers[rows][:, used], name)(axis=0) for name in ("mean", "std"))
@@ -554,11 +578,11 @@ def _separating_terms(numbers: Array, classes: Array) -> tuple[dict[int, float],
 
 
 def _separator(X: Array, y: Array) -> tuple[Array, float]:
-    """Return weights and constant of a logistic regression that is hardly penalised."""
+    """Return weights and constant of a logistic regression with a small penalty."""
     from sklearn.linear_model import LogisticRegression
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of separable classes there is no optimum
+        warnings.simplefilter("ignore")  # separable classes have no optimum
         model = LogisticRegression(C=1e4, max_iter=300).fit(X, y)
     return model.coef_[0], float(model.intercept_[0])
 
@@ -569,33 +593,33 @@ def _distances(X: Array, y: Array, others: Array) -> Array:
     return np.asarray((others @ weights + constant) / np.linalg.norm(weights))
 
 
-def _mistakes(distances: Array, classes: Array) -> int:
+def _count_mistakes(distances: Array, classes: Array) -> int:
     return int(((distances > 0) != (classes == 1)).sum())
 
 
 def _separates_sharply(distances: Array, classes: Array) -> bool:
-    """Whether rows are frequent on both sides of a threshold, and hardly one is on the wrong side.
+    """Return whether rows are frequent near both sides of a threshold and almost none is on the wrong side.
 
-    Of classes that overlap a little, few rows are near the threshold, and the mistakes are about as many as normal
-    distributions of the same means and variances make. Of two sides of a threshold on what the columns hold, the rows
-    do not become fewer near to it, and there are far fewer mistakes than that.
+    If classes overlap a little, few rows are near the threshold, and there are about as many mistakes as for normal
+    distributions of the same means and variances. If the classes are the two sides of a threshold on the columns, rows
+    are as frequent near it as elsewhere, and there are far fewer mistakes than that.
     """
     from scipy.stats import norm
 
-    mistakes, expected, near = _mistakes(distances, classes), 0.0, []
+    mistakes, expected, near = _count_mistakes(distances, classes), 0.0, []
     for side in (0, 1):
         own = distances[classes == side] * (1 if side else -1)
-        if len(own) < FEWEST_OF_CLASS or own.std() == 0:
+        if len(own) < MIN_ROWS_OF_CLASS or own.std() == 0:
             return False
         expected += len(own) * float(norm.sf(own.mean() / own.std()))
         nearest, others = np.quantile(np.maximum(own, 0.0), [0.05, 0.2]).tolist()
         near.append(nearest / others if others > 0 else 1.0)
-    few = mistakes <= min(WRONG_SIDE * len(classes), FEWER_MISTAKES * expected)
-    return few and expected - mistakes >= MANY_FEWER and float(np.mean(near)) < NEAR
+    has_few_mistakes = mistakes <= min(MAX_WRONG_SHARE * len(classes), MAX_MISTAKE_RATIO * expected)
+    return has_few_mistakes and expected - mistakes >= MIN_FEWER_MISTAKES and float(np.mean(near)) < MAX_NEAR_RATIO
 
 
 def _is_sharp(view: View, entry: Entry) -> bool:
-    """Whether the held-out probabilities of two classes separate them sharply."""
+    """Return whether the held-out probabilities of two classes separate them sharply."""
     if len(view.labels) != 2 or not entry.probabilistic:
         return False
     proba, truth = view.probabilities(entry)

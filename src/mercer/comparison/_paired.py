@@ -1,12 +1,21 @@
-"""How sure we are: intervals and paired tests of numbers that are independent, or are scores of splits that share rows.
+"""Intervals and paired tests of scores, by splits that share rows or by independent units of rows.
 
 The variance of a mean over J splits is not s²/J, because the models of two splits were fitted to many of the same rows.
-Nadeau and Bengio (2003) put (1/J + n_test/n_train) s² in its place.
+Nadeau and Bengio (2003) replace it by (1/J + n_test/n_train) s².
 
-Losses vary with the rows that are held out: where these have large counts, all models have a large deviance. The
-difference of two losses that are far apart then varies as much, and a test of it finds nothing, although one is larger
-in every split. Their logarithms vary little, and are tested, too. Of losses that are close, both tests are nearly the
-same.
+Losses vary with the held-out rows: if these have large counts, all models have a large deviance. The difference of two
+losses that are far apart then varies as much, and a test of it has no power although one loss is larger in every split.
+Their logarithms vary little and are tested as well. For losses that are close, both tests are nearly the same.
+
+Units of rows show the uncertainty of a score better than a few splits. Units are rows, whole groups, or blocks of time:
+rows of different units are assumed to be independent. The score of a model is the mean over J splits of a measure m.
+With tᵢ the part of row i in the measure of its split of n rows (`Metric.by_row`, whose mean is that measure), the part
+of unit u is
+
+    vᵤ = m + U Σ (tᵢ − m) / (J n),   the sum over the held-out rows of u, and U the number of units.
+
+Its mean is m, and its variance divided by U is that of the score for the fitted models (Bayle et al. 2020): deviations
+of rows include those between splits. A row held out in several repeats counts once, with the sum of its parts.
 """
 
 from __future__ import annotations
@@ -20,23 +29,11 @@ import numpy as np
 from mercer._typing import Array
 from mercer.application.metrics import Metric, Outcome
 
-# What each unit of rows contributes to a score, so that units, and not the few splits, show how sure the score is.
-#
-# Units are rows, or whole groups, or blocks of time: rows of different units are taken to be independent. The score of
-# a model is the mean over J splits of a measure m. With tᵢ the part of row i in the measure of its split of n rows
-# (`Metric.by_row`, whose mean is that measure), the part of unit u is
-#
-#     vᵤ = m + U Σ (tᵢ − m) / (J n),   the sum over the held-out rows of u, and U the number of units,
-#
-# whose mean is m and whose variance, divided by U, is that of the score for models as they were fitted (Bayle et al.
-# 2020): the deviations of rows cover those between splits. A row that was held out in several repeats counts once, with
-# the sum of its parts.
-
 
 def scores_by_unit(metrics: Sequence[Metric], outcomes: Sequence[Outcome], units: Sequence[Array]) -> dict[str, Array]:
-    """Return for each measure the parts of the units; none where rows have no part of their own, as in a median.
+    """Return the parts of the units for each measure, except for measures without parts of rows, such as a median.
 
-    `outcomes` and `units` have an entry for each split: what was forecast of its held-out rows, and their units.
+    `outcomes` and `units` have an entry for each split: the forecasts of its held-out rows, and their units.
     """
     found = {}
     for metric in metrics:
@@ -46,26 +43,26 @@ def scores_by_unit(metrics: Sequence[Metric], outcomes: Sequence[Outcome], units
         means = [float(metric.measure(outcome)) for outcome in outcomes]
         mean = float(np.mean([each for each in means if not np.isnan(each)] or [np.nan]))
         if np.isfinite(mean):
-            found[metric.name] = mean + _summed([None if part is None else part - mean for part in parts], units)
+            found[metric.name] = mean + _sum_by_unit([None if part is None else part - mean for part in parts], units)
     return found
 
 
 def signals_by_unit(metrics: Sequence[Metric], outcomes: Sequence[Outcome], units: Sequence[Array]) -> dict[str, Array]:
-    """Return for each measure the parts of the units in the covariance of target and forecast within splits.
+    """Return the parts of the units in the covariance of target and forecast within splits, for each measure.
 
-    For Y and G of `Metric.pairing`, the mean of Σ (Y − Ȳ)(G − Ḡ) is by how much the loss is smaller than it would be,
-    had the same forecasts met the targets of the same split in random order.
+    For Y and G of `Metric.pairing`, the mean of Σ (Y − Ȳ)(G − Ḡ) is the reduction of the loss compared with the same
+    forecasts assigned to the targets of the split in random order.
     """
     found = {}
     for metric in metrics:
         pairs = [None if metric.pairing is None else metric.pairing(outcome) for outcome in outcomes]
         if all(pair is not None for pair in pairs):
             parts = [((Y - Y.mean(axis=0)) * (G - G.mean(axis=0))).sum(axis=1) for Y, G in filter(None, pairs)]
-            found[metric.name] = _summed(parts, units)
+            found[metric.name] = _sum_by_unit(parts, units)
     return found
 
 
-def _summed(parts: Sequence[Array | None], units: Sequence[Array]) -> Array:
+def _sum_by_unit(parts: Sequence[Array | None], units: Sequence[Array]) -> Array:
     """Return U Σ pᵢ / (J n) for each unit with held-out rows; splits and rows without a part (NaN) are left out."""
     codes, places = np.unique(np.concatenate(units), return_inverse=True)
     ends = np.cumsum([len(each) for each in units])[:-1]
@@ -77,20 +74,20 @@ def _summed(parts: Sequence[Array | None], units: Sequence[Array]) -> Array:
     return total * len(codes) / max(splits, 1)
 
 
-#: of the intervals
+#: level of the intervals
 CONFIDENCE = 0.95
-#: a difference is called real below this
-LEVEL = 0.05
-#: relative difference of scores that says nothing
-ROUNDING = 1e-10
-#: ratio of mean losses from which on their logarithms are tested, too
-FAR_APART = 1.25
-#: by how much rows that are forecast from each other raise the variance of the covariance of targets and forecasts
-DOUBLE = 2.0
+#: a difference with a smaller p-value is beyond chance
+SIGNIFICANCE_LEVEL = 0.05
+#: relative difference of scores below which they are equal but for rounding
+SCORE_ROUNDING = 1e-10
+#: ratio of mean losses above which their logarithms are tested as well
+MIN_LOSS_RATIO = 1.25
+#: factor of the variance of the covariance of targets and forecasts, as rows are forecast from each other
+SIGNAL_VARIANCE_FACTOR = 2.0
 
 
 class Interval(NamedTuple):
-    """A mean and where it may lie."""
+    """A mean with its confidence interval."""
 
     mean: float
     low: float
@@ -98,7 +95,7 @@ class Interval(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """What a test of equal means found: `p` is that of the test, `adjusted` holds for all tests of a family at once."""
+    """The result of a test of equal means: `p` is its p-value, `adjusted` the one corrected for a family of tests."""
 
     mean: float
     low: float
@@ -108,14 +105,14 @@ class Difference(NamedTuple):
 
 
 def overlap_of(splits: Sequence[tuple[Array, Array]]) -> float:
-    """Rows scored for each row fitted to, on average."""
+    """Return the average number of scored rows per training row."""
     return float(np.mean([len(test) / len(train) for train, test in splits]))
 
 
 def interval_of(scores: Array, overlap: float, low: float = -math.inf, high: float = math.inf) -> Interval:
-    """A mean over splits with its 95% interval, cut off at the bounds of the measure.
+    """Return the mean over splits and its 95% interval, clipped to the bounds of the measure.
 
-    Splits without the measure (NaN: no AUC where one class was held out) have no say.
+    Splits without the measure (NaN, such as the AUC of a single class) are left out.
 
     Examples
     --------
@@ -123,17 +120,17 @@ def interval_of(scores: Array, overlap: float, low: float = -math.inf, high: flo
     >>> print(f"{mean:.2f} {low:.3f} {high:.3f}")
     0.90 0.768 1.000
     """
-    scores = measured(scores)
-    mean, half = mean_of(scores), _t_quantile(len(scores)) * _error(scores, overlap)
+    scores = drop_missing(scores)
+    mean, half = mean_of(scores), _t_quantile(len(scores)) * _standard_error(scores, overlap)
     if not math.isfinite(mean) or math.isnan(half):
         return Interval(mean, math.nan, math.nan)
     return Interval(mean, max(mean - half, low), min(mean + half, high))
 
 
 def difference_of(one: Array, other: Array, overlap: float) -> Difference:
-    """Corrected resampled t-test of whether paired scores have the same mean; one − other is their difference.
+    """Test by the corrected resampled t-test whether paired scores have the same mean; the difference is one − other.
 
-    Where both are losses (negative) and one is at least `FAR_APART` times the other, the smaller p-value of this test
+    If both are losses (negative) and one is at least `FAR_APART` times the other, the smaller p-value of this test
     and of the same test of their logarithms counts.
     """
     both = ~(np.isnan(one) | np.isnan(other))
@@ -145,57 +142,57 @@ def difference_of(one: Array, other: Array, overlap: float) -> Difference:
 
 
 def paired_t(one: Array, other: Array, overlap: float = 0.0) -> Difference:
-    """t-test of whether paired numbers have the same mean; with an overlap of 0, of independent pairs."""
+    """Test by a t-test whether paired numbers have the same mean; with an overlap of 0 the pairs are independent."""
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         differences = one - other
-        # scores that are equal but for rounding are equal: their tiny differences may all have one sign
+        # differences by rounding are set to 0, because they may all have the same sign
         scale = np.minimum(np.abs(one), np.abs(other))
-        differences = np.where(np.abs(differences) <= ROUNDING * scale, 0.0, differences)
+        differences = np.where(np.abs(differences) <= SCORE_ROUNDING * scale, 0.0, differences)
     if np.isnan(differences).any():
         return Difference(math.nan, math.nan, math.nan, math.nan)
     mean, low, high = interval_of(differences, overlap)
-    return Difference(mean, low, high, _p_value(mean, _error(differences, overlap), len(differences)))
+    return Difference(mean, low, high, _p_value(mean, _standard_error(differences, overlap), len(differences)))
 
 
 def p_of_ratios(one: Array, other: Array, overlap: float) -> float:
-    """p-value of the logarithms of two losses (negative gains) whose means are far apart; 1 where they are not.
+    """Return the p-value of the logarithms of two losses (negative gains) whose means are far apart, else 1.
 
-    A loss of 40,000 ± 50,000 against one of 1 is not larger by a t-test of the differences, although it is in every
-    split; its logarithm is.
+    A loss of 40,000 ± 50,000 is not significantly larger than one of 1 by a t-test of differences, even if it is larger
+    in every split; its logarithm is.
     """
     losses = -one, -other
     if not len(one) or not all((each > 0).all() and np.isfinite(each).all() for each in losses):
         return 1.0
     means = [float(each.mean()) for each in losses]
-    if max(means) < FAR_APART * min(means):
+    if max(means) < MIN_LOSS_RATIO * min(means):
         return 1.0
     ratios = np.log(losses[0]) - np.log(losses[1])
-    p = _p_value(float(ratios.mean()), _error(ratios, overlap), len(ratios))
+    p = _p_value(float(ratios.mean()), _standard_error(ratios, overlap), len(ratios))
     agree = (ratios.mean() > 0) == (means[0] > means[1])
     return p if agree and not math.isnan(p) else 1.0
 
 
 def p_of_signal(parts: Array) -> float:
-    """Return the one-sided p-value of a positive mean of parts whose variance is that of independent ones, doubled."""
-    mean, error = float(parts.mean()), math.sqrt(DOUBLE) * _error(parts, 0.0)
+    """Return the one-sided p-value of a positive mean of parts, with twice the variance of independent parts."""
+    mean, error = float(parts.mean()), math.sqrt(SIGNAL_VARIANCE_FACTOR) * _standard_error(parts, 0.0)
     return _p_value(mean, error, len(parts)) / 2 if mean > 0 else 1.0
 
 
-def measured(scores: Array) -> Array:
-    """Those of the splits that have the measure."""
+def drop_missing(scores: Array) -> Array:
+    """Return the scores of the splits that have the measure."""
     return np.asarray(scores[~np.isnan(scores)])
 
 
 def mean_of(scores: Array) -> float:
-    """Over the splits that have the measure; NaN where none has."""
-    known = measured(scores)
+    """Return the mean over the splits that have the measure; NaN if none has it."""
+    known = drop_missing(scores)
     return float(known.mean()) if len(known) else math.nan
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values such that rejecting those below α is wrong anywhere with probability at most α (Holm 1979).
+    """Return p-values adjusted by Holm (1979), which bound the probability of any false rejection.
 
-    What could not be tested (NaN) stays so, and is no member of the family.
+    Missing tests (NaN) stay missing and are not members of the family.
 
     Examples
     --------
@@ -210,11 +207,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(each) for each in adjusted]
 
 
-def _error(scores: Array, overlap: float) -> float:
+def _standard_error(scores: Array, overlap: float) -> float:
     if len(scores) < 2 or not np.isfinite(scores).all():
         return math.nan
     spread = float(np.std(scores, ddof=1))
-    spread = 0.0 if spread <= ROUNDING * float(np.abs(scores).max()) else spread
+    spread = 0.0 if spread <= SCORE_ROUNDING * float(np.abs(scores).max()) else spread
     return math.sqrt(1 / len(scores) + overlap) * spread
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a comparison, by matplotlib. Each returns the Axes; none shows or saves anything."""
+"""Draw a comparison with matplotlib. Each function returns the Axes and neither shows nor saves the figure."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from mercer._errors import DataError
 from mercer.application.tasks import ClassificationTask
 from mercer.comparison._roc import roc_points
 from mercer.decision import calibration_curve_with_intervals
-from mercer.report.axes import OUTLINE_COLOUR, MUTED_COLOUR, prepare_axes
+from mercer.report.axes import MUTED_COLOUR, OUTLINE_COLOUR, prepare_axes
 
 if TYPE_CHECKING:
     from mercer.comparison._entry import Entry
     from mercer.comparison.comparison import Comparison
 
-#: models that one picture has room for
+#: maximum number of models in one plot
 MOST_CURVES = 5
 
 
-def leaderboard_picture(comparison: Comparison, metric: str | None, ax: Any) -> Any:
-    """A measure of every model with its interval, best at the top."""
+def draw_leaderboard(comparison: Comparison, metric: str | None, ax: Any) -> Any:
+    """Draw a measure of every model with its interval, best at the top."""
     chosen = comparison.metric(metric)
     ax = prepare_axes(ax, f"{chosen.heading} (95% interval)", "")
     entries = [each for each in comparison.done if np.isfinite(each.mean(chosen.name))][::-1]
@@ -33,11 +33,11 @@ def leaderboard_picture(comparison: Comparison, metric: str | None, ax: Any) -> 
     return ax
 
 
-def calibration_picture(comparison: Comparison, names: list[str] | None, ax: Any) -> Any:
-    """How often what was predicted with a probability happened; on the diagonal the two agree."""
-    task = _classes(comparison)
-    ax = _unit_square(ax, "predicted probability", "observed share")
-    for entry in _with_probabilities(comparison, names):
+def draw_calibration(comparison: Comparison, names: list[str] | None, ax: Any) -> Any:
+    """Draw observed frequencies against predicted probabilities; on the diagonal they agree."""
+    task = _check_classification(comparison)
+    ax = _prepare_unit_square(ax, "predicted probability", "observed share")
+    for entry in _probabilistic_entries(comparison, names):
         rows = entry.answered
         curve = calibration_curve_with_intervals(entry.held_out[rows], task.truth[rows])
         (line,) = ax.plot(curve.predicted, curve.observed, marker="o", label=entry.name)
@@ -46,44 +46,44 @@ def calibration_picture(comparison: Comparison, names: list[str] | None, ax: Any
     return ax
 
 
-def roc_picture(comparison: Comparison, names: list[str] | None, label: Any, ax: Any) -> Any:
-    """Share of a class that is found against the share of the others that is mistaken for it, over all thresholds."""
-    task = _classes(comparison)
-    column = len(task.labels) - 1 if label is None else _column(task, label)
-    ax = _unit_square(ax, "false positives", f"true positives ({task.labels.tolist()[column]})")
-    for entry in _with_probabilities(comparison, names):
+def draw_roc(comparison: Comparison, names: list[str] | None, label: Any, ax: Any) -> Any:
+    """Draw the true positive rate of a class against the false positive rate, over all thresholds."""
+    task = _check_classification(comparison)
+    column = len(task.labels) - 1 if label is None else _class_column(task, label)
+    ax = _prepare_unit_square(ax, "false positives", f"true positives ({task.labels.tolist()[column]})")
+    for entry in _probabilistic_entries(comparison, names):
         rows = entry.answered
         ax.plot(*roc_points(entry.held_out[rows, column], task.truth[rows] == column), label=entry.name)
     ax.legend()
     return ax
 
 
-def _unit_square(ax: Any, horizontal: str, vertical: str) -> Any:
-    """Axes from 0 to 1, and their diagonal."""
+def _prepare_unit_square(ax: Any, horizontal: str, vertical: str) -> Any:
+    """Return axes from 0 to 1 with a diagonal."""
     ax = prepare_axes(ax, horizontal, vertical)
     ax.plot([0, 1], [0, 1], color=MUTED_COLOUR, linestyle="--", linewidth=1)
     ax.set(xlim=(0, 1), ylim=(0, 1))
     return ax
 
 
-def _classes(comparison: Comparison) -> ClassificationTask:
+def _check_classification(comparison: Comparison) -> ClassificationTask:
     if not isinstance(comparison.task, ClassificationTask):
-        raise DataError(f"There is no such picture of {comparison.task.name}, only of classes; see plot_leaderboard.")
+        raise DataError(f"This plot needs classes, and the task is {comparison.task.name}; use plot_leaderboard.")
     return comparison.task
 
 
-def _column(task: ClassificationTask, label: Any) -> int:
+def _class_column(task: ClassificationTask, label: Any) -> int:
     if label not in task.labels.tolist():
         raise DataError(f"There is no class {label!r}; there are {', '.join(map(repr, task.labels.tolist()))}.")
     return int(task.labels.tolist().index(label))
 
 
-def _with_probabilities(comparison: Comparison, names: list[str] | None) -> list[Entry]:
+def _probabilistic_entries(comparison: Comparison, names: list[str] | None) -> list[Entry]:
     if names is not None:
         chosen = [comparison.entry(name) for name in names]
-        blind = [entry.name for entry in chosen if not entry.probabilistic]
-        if blind:
-            raise DataError(f"{blind[0]} has no probabilities to draw.")
+        lacking = [entry.name for entry in chosen if not entry.probabilistic]
+        if lacking:
+            raise DataError(f"{lacking[0]} has no probabilities to draw; leave it out.")
         return chosen
     able = [entry for entry in comparison.done if entry.probabilistic and entry.kind != "baseline"]
     return able[:MOST_CURVES]

@@ -1,4 +1,4 @@
-"""Gradient-boosted trees of scikit-learn, as a reference for what linear and kernel models reach."""
+"""The reference of a comparison: scikit-learn's gradient-boosted trees."""
 
 from __future__ import annotations
 
@@ -19,29 +19,43 @@ from mercer.application.tasks import Task
 from mercer.comparison._entrants import Entrant
 from mercer.data import Kind, Table
 
-#: trees of one fit, and rounds: many classes have a tree each in every round
-MOST_TREES, MOST_ROUNDS, FEWEST_ROUNDS = 500, 100, 10
-#: rows (and those that a tree costs anyway) × columns × trees of one fit from which there are fewer rounds
-MOST_WORK, ROWS_OF_A_TREE = 3e8, 2_000
+#: trees of one fit: every round has a tree for each class
+MAX_TREES = 500
+#: boosting rounds of a fit
+MAX_ROUNDS = 100
+#: boosting rounds of a fit to large tables or many classes
+MIN_ROUNDS = 10
+#: (rows + `TREE_OVERHEAD_ROWS`) × columns × trees of one fit above which there are fewer rounds
+MAX_TREE_WORK = 3e8
+#: fixed cost of a tree, in rows
+TREE_OVERHEAD_ROWS = 2_000
 #: classes up to which there is a reference
-MOST_CLASSES = 50
-#: how far a tree corrects the others, usually and where there are few rounds
-USUAL_RATE, LARGEST_RATE = 0.1, 0.3
-#: values of a table from which several threads are worth it
-THREADED = 1_000_000
-#: columns that are looked at for a split: of more, a random part
+MAX_REFERENCE_CLASSES = 50
+#: learning rate with `MAX_ROUNDS` rounds; with fewer it is proportionally larger
+BASE_LEARNING_RATE = 0.1
+#: largest learning rate
+MAX_LEARNING_RATE = 0.3
+#: values of a table above which several threads are faster
+MIN_THREADED_VALUES = 1_000_000
+#: columns considered for a split; with more, a random part
 MOST_SPLIT_COLUMNS = 100
-#: rows of the rarest class from which boosting stops early
-STOPPED_EARLY = 20
-#: rows of a leaf: usually 20, and fewer in small tables, of which trees would otherwise have no split
-FEWEST_IN_LEAF, MOST_IN_LEAF, LEAVES = 3, 20, 4
-#: numbers beyond which only those with the highest F are used: to sort the values of each takes longer than the trees
+#: rows of the rarest class from which early stopping is used
+MIN_EARLY_STOPPING_ROWS = 20
+#: rows of a leaf in small tables, in which trees would otherwise have no split
+MIN_LEAF_ROWS = 3
+#: rows of a leaf in large tables
+MAX_LEAF_ROWS = 20
+#: leaves of the minimal size that a table should have
+MIN_LEAVES = 4
+#: columns of numbers above which only those with the highest F are used: sorting values takes longer than the trees
 MOST_NUMBERS = 500
-#: levels of a category, the rest counting as missing, and words of a text
-MOST_LEVELS, MOST_WORDS = 254, 30
+#: levels of a category; the other levels are missing
+MAX_LEVELS = 254
+#: words of a text
+MAX_WORDS = 30
 
 
-def reference_for(table: Table, task: Task) -> Entrant | None:
+def make_reference(table: Table, task: Task) -> Entrant | None:
     """Return the reference for a table and a task; None for a sparse matrix, for many classes, or without columns.
 
     Parameters
@@ -49,93 +63,93 @@ def reference_for(table: Table, task: Task) -> Entrant | None:
     table : Table
         The rows.
     task : Task
-        Classes have a classifier; counts a Poisson loss, positive amounts a Gamma loss, other numbers squared errors.
+        Determines the model: a classifier for classes, Poisson loss for counts, Gamma loss for positive amounts, and
+        squared errors for other numbers.
     """
-    if table.library == "scipy" or task.outputs > MOST_CLASSES:
+    if table.library == "scipy" or task.outputs > MAX_REFERENCE_CLASSES:
         return None
     columns = TreeColumns.of(Shown.of(table), classes=hasattr(task, "labels"))
     if not columns.kinds:
         return None
-    trees = _trees(task, table.n_rows, columns)
+    trees = _make_trees(task, table.n_rows, columns)
     model = ReferencePipeline([("columns", columns), ("trees", trees)])
     screened = f" on the {MOST_NUMBERS} columns of highest F" if columns.most_numbers is not None else ""
     return Entrant(f"{type(trees).__name__}{screened}", model, table, "reference")
 
 
-def _trees(task: Task, rows: int, columns: TreeColumns) -> Any:
+def _make_trees(task: Task, rows: int, columns: TreeColumns) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     outputs = max(1, task.outputs)
-    n_columns = sum(MOST_WORDS if kind is Kind.TEXT else 1 for kind in columns.kinds.values())
+    n_columns = sum(MAX_WORDS if kind is Kind.TEXT else 1 for kind in columns.kinds.values())
     if columns.most_numbers is not None:
         n_columns -= len(columns.numbers()) - columns.most_numbers
-    most = min(MOST_TREES, MOST_WORK / ((rows + ROWS_OF_A_TREE) * n_columns)) / outputs
-    rounds = int(np.clip(most, FEWEST_ROUNDS, MOST_ROUNDS))
+    most = min(MAX_TREES, MAX_TREE_WORK / ((rows + TREE_OVERHEAD_ROWS) * n_columns)) / outputs
+    rounds = int(np.clip(most, MIN_ROUNDS, MAX_ROUNDS))
     settings = {
         "max_iter": rounds,
-        "learning_rate": min(LARGEST_RATE, USUAL_RATE * MOST_ROUNDS / rounds),
+        "learning_rate": min(MAX_LEARNING_RATE, BASE_LEARNING_RATE * MAX_ROUNDS / rounds),
         "max_features": min(1.0, MOST_SPLIT_COLUMNS / n_columns),
-        "min_samples_leaf": int(np.clip(rows // LEAVES, FEWEST_IN_LEAF, MOST_IN_LEAF)),
+        "min_samples_leaf": int(np.clip(rows // MIN_LEAVES, MIN_LEAF_ROWS, MAX_LEAF_ROWS)),
         "categorical_features": columns.categories(),
         "random_state": 0,
     }
     if hasattr(task, "labels"):
-        # Without early stopping its log loss suffers from overfitting: 0.43 instead of 0.35 on 1,500 rows. It sets a
-        # tenth of the rows aside, in which every class has to occur.
-        return HistGradientBoostingClassifier(early_stopping=task.rarest >= STOPPED_EARLY, **settings)
+        # Without early stopping the log loss suffers from overfitting: 0.43 instead of 0.35 on 1,500 rows. Early
+        # stopping sets a tenth of the rows aside, in which every class must occur.
+        return HistGradientBoostingClassifier(early_stopping=task.rarest >= MIN_EARLY_STOPPING_ROWS, **settings)
     y = np.asarray(task.y)
     losses = {"counts": "poisson", "amounts": "gamma" if (y > 0).all() else "poisson"}
     return HistGradientBoostingRegressor(loss=losses.get(task.name, "squared_error"), **settings)
 
 
 class ReferencePipeline(Pipeline):
-    """A pipeline that uses one thread for small tables: threads that wait for each other cost more than they save."""
+    """A pipeline that uses one thread for small tables, where several threads are slower."""
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
-        with _few_threads(X):
+        with _limit_threads(X):
             return super().fit(X, y, **params)  # type: ignore[no-any-return]
 
     def predict(self, X: Any, **params: Any) -> Any:
-        with _few_threads(X):
+        with _limit_threads(X):
             return super().predict(X, **params)
 
     @available_if(lambda self: hasattr(self.steps[-1][1], "predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, **params: Any) -> Any:
-        with _few_threads(X):
+        with _limit_threads(X):
             return super().predict_proba(X, **params)
 
 
-def _few_threads(X: Any) -> AbstractContextManager[Any]:
+def _limit_threads(X: Any) -> AbstractContextManager[Any]:
     from threadpoolctl import threadpool_limits
 
     rows, columns = X.shape
-    return nullcontext() if rows * columns > THREADED else threadpool_limits(1, user_api="openmp")
+    return nullcontext() if rows * columns > MIN_THREADED_VALUES else threadpool_limits(1, user_api="openmp")
 
 
 class TreeColumns(TransformerMixin, BaseEstimator):
-    """Columns of a table as numbers for trees, which take gaps as they are and need no units.
+    """Convert columns of a table to numbers for trees, which accept gaps and any units.
 
-    Levels of a category become numbers, dates too; of a text there is a column for each frequent word. Levels that
-    were not in the fit are missing.
+    Levels of a category and dates become numbers; a text becomes a column for each frequent word. Levels that were not
+    in the fit are missing.
 
     Parameters
     ----------
     kinds : mapping from column to kind
-        The columns that are used.
+        The columns to use.
     most_numbers : int or None, default=None
-        How many columns of numbers are used: those with the highest F, the variance that the target explains by the
-        rest. By default all of them.
+        Number of columns of numbers to use: those with the highest F statistic of the target. By default all.
     classes : bool, default=True
-        Whether the target of that F has classes, not numbers.
+        Whether the target of this F has classes instead of numbers.
 
     Attributes
     ----------
     kept_ : list of str
-        The columns of numbers that are used.
+        The columns of numbers in use.
     levels_ : dict
         The levels of each category, most frequent first.
     words_ : dict
-        A vectorizer for each text; None where it has no words.
+        A vectorizer for each text; None for a text without words.
     """
 
     kept_: list[str]
@@ -149,7 +163,7 @@ class TreeColumns(TransformerMixin, BaseEstimator):
 
     @classmethod
     def of(cls, shown: Shown, *, classes: bool) -> Self:
-        """All columns that say something about a row, texts last; of too many numbers only some, categories first."""
+        """Return the converter for all informative columns: texts last; with too many numbers, categories first."""
         unused = (Kind.IDENTIFIER, Kind.CONSTANT)
         kinds = {column.name: column.kind for column in shown.schema if column.kind not in unused}
         columns = cls(dict(sorted(kinds.items(), key=lambda item: item[1] is Kind.TEXT)), classes=classes)
@@ -175,7 +189,7 @@ class TreeColumns(TransformerMixin, BaseEstimator):
         for name, kind in self.kinds.items():
             j = table.position(name)
             if kind is Kind.TEXT:
-                words = CountVectorizer(max_features=MOST_WORDS, binary=True, max_df=0.5, dtype=np.float64)
+                words = CountVectorizer(max_features=MAX_WORDS, binary=True, max_df=0.5, dtype=np.float64)
                 try:
                     self.words_[name] = words.fit(_texts(table, j))
                 except ValueError:  # no words
@@ -183,14 +197,14 @@ class TreeColumns(TransformerMixin, BaseEstimator):
             elif not table.kinds[j].numeric:
                 codes, labels = table.coded(j)
                 counts = np.bincount(codes[codes >= 0], minlength=len(labels))
-                order = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
+                order = np.argsort(-counts, kind="stable")[:MAX_LEVELS]
                 self.levels_[name] = [labels.tolist()[k] for k in order.tolist() if counts[k]]
         self.kept_ = self._strongest(table, y)
         self.n_features_in_ = table.n_columns
         return self
 
     def _strongest(self, table: Table, y: Any) -> list[str]:
-        """Numbers that are used, in their order; gaps count as the mean."""
+        """Return the columns of numbers to use, in their order; gaps count as the mean."""
         names = [name for name in self.kinds if name not in self.levels_ and name not in self.words_]
         if self.most_numbers is None or len(names) <= self.most_numbers:
             return names
@@ -200,7 +214,7 @@ class TreeColumns(TransformerMixin, BaseEstimator):
         present = ~np.isnan(values)
         mean = np.where(present, values, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # of constant columns, whose F is not a number
+            warnings.simplefilter("ignore")  # constant columns have no F
             F = (f_classif if self.classes else f_regression)(np.where(present, values, mean), np.asarray(y))[0]
         order = np.argsort(-np.where(np.isnan(F), -np.inf, F), kind="stable")
         return [names[j] for j in np.sort(order[: self.most_numbers]).tolist()]
@@ -226,7 +240,7 @@ class TreeColumns(TransformerMixin, BaseEstimator):
 
 
 def _numbers(table: Table, names: list[str]) -> Array:
-    """Columns of numbers, NaN where there is no finite one."""
+    """Return columns of numbers, with NaN for values that are not finite."""
     values = table.numbers([table.position(name) for name in names]).astype(float)
     return np.where(np.isfinite(values), values, np.nan)
 

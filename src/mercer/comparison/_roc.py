@@ -1,4 +1,4 @@
-"""How well scores put one class above the others, at every threshold."""
+"""ROC and precision–recall points at every threshold of a score."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mercer._typing import Array
 
 
 def roc_points(score: Array, positive: Array) -> tuple[Array, Array]:
-    """False and true positive rates at every distinct threshold, from (0, 0) to (1, 1).
+    """Return false and true positive rates at every distinct threshold, from (0, 0) to (1, 1).
 
     Examples
     --------
@@ -16,20 +16,20 @@ def roc_points(score: Array, positive: Array) -> tuple[Array, Array]:
     >>> false.tolist(), true.tolist()
     ([0.0, 0.0, 1.0], [0.0, 0.5, 1.0])
     """
-    true, false = _upto(score, positive)
+    true, false = _cumulative_counts(score, positive)
     return np.append(0, false) / max(1, false[-1]), np.append(0, true) / max(1, true[-1])
 
 
 def precision_recall_points(score: Array, positive: Array) -> tuple[Array, Array, float]:
-    """Precision and recall at every distinct threshold, and the average precision (no interpolation)."""
-    true, false = _upto(score, positive)
+    """Return precision and recall at every distinct threshold, and the average precision (no interpolation)."""
+    true, false = _cumulative_counts(score, positive)
     precision, recall = true / (true + false), true / max(1, true[-1])
     average = float(np.diff(np.append(0, recall)) @ precision)
     return precision, recall, average
 
 
-def _upto(score: Array, positive: Array) -> tuple[Array, Array]:
-    """How many of either kind score at least as high, at each distinct score from the top down."""
+def _cumulative_counts(score: Array, positive: Array) -> tuple[Array, Array]:
+    """Return the numbers of positive and negative rows with at least each distinct score, from the highest down."""
     order = np.argsort(-score, kind="stable")
     last = np.append(np.flatnonzero(np.diff(score[order])), len(score) - 1)
     true = np.cumsum(positive[order])[last]

@@ -1,4 +1,4 @@
-"""Features of the rows of a split, made once for all models that are shown the same features."""
+"""Cache the features of a split for all models that use the same features."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from mercer.data import Table
 
 
 class Features(NamedTuple):
-    """Features of the rows of a split, and what it took to make them."""
+    """Features of the rows of a split, and the seconds and warnings of computing them."""
 
-    #: fitted to the training rows of the split alone
+    #: fitted to the training rows of the split
     transformer: Any
     train: Any
     test: Any
@@ -31,19 +31,20 @@ class Features(NamedTuple):
 
 @dataclass
 class SharedFeatures:
-    """The features of splits that were made last.
+    """A cache of the features of splits that were computed last.
 
-    `TableFeatures` depends on its parameters and the training rows alone, so that models whose pipelines begin with
-    equal ones share what it has learnt and made. Each model is given a copy of the features.
+    `TableFeatures` depends only on its parameters and the training rows, so models whose pipelines begin with equal
+    ones share the fitted transformer and the features. Each model gets a copy of the features.
 
     Parameters
     ----------
     splits : int
-        How many splits there are.
+        Number of splits.
     most_values : int, default=16777216
-        Values of a table times splits, and of the features of a split times splits, up to which features are kept.
+        Features are kept if the number of values, of the table or of the features, times the number of splits is at
+        most this.
     most_kept : int, default=3
-        Features that are kept of each split, the ones made last.
+        Number of features kept for each split.
     """
 
     splits: int
@@ -52,7 +53,7 @@ class SharedFeatures:
     _kept: list[tuple[Table, Array, bytes, Features]] = field(default_factory=list)
 
     def of(self, model: Any, table: Table, split: Split, y: Array) -> Features | None:
-        """Return the features that an unfitted pipeline makes of a split; None where the model makes them itself."""
+        """Return the features that an unfitted pipeline computes for a split; None if they cannot be shared."""
         key = self._key(model, table)
         if key is None:
             return None
@@ -62,14 +63,14 @@ class SharedFeatures:
                 for message in found.warned:
                     warnings.warn(message, stacklevel=2)
                 return found._replace(train=copy.deepcopy(found.train), test=copy.deepcopy(found.test))
-        found = _made(model.steps[0][1], table, split, y)
-        if self.splits * max(_size(found.train), _size(found.test)) <= self.most_values:
+        found = _make_features(model.steps[0][1], table, split, y)
+        if self.splits * max(_count_values(found.train), _count_values(found.test)) <= self.most_values:
             kept = found._replace(train=copy.deepcopy(found.train), test=copy.deepcopy(found.test))
             self._kept = [*self._kept[1 - self.most_kept * self.splits :], (table, split[0], key, kept)]
         return found
 
     def _key(self, model: Any, table: Table) -> bytes | None:
-        """What features depend on besides the rows; None where they cannot be shared."""
+        """Return what the features depend on besides the rows; None if they cannot be shared."""
         from mercer.preprocessing import TableFeatures
 
         if type(model) is not Pipeline or len(model) < 2 or not isinstance(model.steps[0][1], TableFeatures):
@@ -81,12 +82,12 @@ class SharedFeatures:
         features = model.steps[0][1]
         try:
             return pickle.dumps((type(features), features.get_params(deep=False)))
-        except Exception:  # of what cannot be pickled it is not known whether it is the same
+        except Exception:  # equality of parameters that cannot be pickled is unknown
             return None
 
 
-def _made(transformer: Any, table: Table, split: Split, y: Array) -> Features:
-    """Fit features to the training rows of a split, and make those of its other rows."""
+def _make_features(transformer: Any, table: Table, split: Split, y: Array) -> Features:
+    """Fit a transformer to the training rows of a split, and transform all its rows."""
     train, test = split
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -95,14 +96,14 @@ def _made(transformer: Any, table: Table, split: Split, y: Array) -> Features:
         learnt = transformer.fit_transform(X, y[train])
         fitted = now()
         rows = table.take_native(test)
-        asked = now()
+        transform_start = now()
         others = transformer.transform(rows)
-        answered = now()
+        transform_seconds = now() - transform_start
     for each in caught:
         warnings.warn(each.message, stacklevel=2)
-    return Features(transformer, learnt, others, fitted - start, answered - asked, [each.message for each in caught])
+    return Features(transformer, learnt, others, fitted - start, transform_seconds, [each.message for each in caught])
 
 
-def _size(features: Any) -> int:
-    """Values of features; of sparse ones, those that are stored."""
+def _count_values(features: Any) -> int:
+    """Return the number of values of features; for sparse ones, of stored values."""
     return int(getattr(features, "nnz", np.prod(features.shape)))

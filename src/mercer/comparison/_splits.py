@@ -1,4 +1,4 @@
-"""Ways to part the rows into those that models are fitted to and those that they are scored on."""
+"""Split the rows into training and held-out rows: at random, by groups, or forward in time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from mercer.application.tasks import ClassificationTask, Split, Task
 from mercer.data import Table
 from mercer.report.wording import format_count, join_words
 
-# Rows that occur several times: a model that is scored on a copy of a row it has seen looks better than it is.
-
 
 def row_numbers(table: Table) -> Array:
-    """A number for each row, equal for equal rows (missing values are equal) and for no others.
+    """Return a number for each row that is the same for equal rows only; missing values are equal.
 
     Examples
     --------
@@ -28,17 +26,17 @@ def row_numbers(table: Table) -> Array:
     [0, 1, 0]
     """
     if table.library == "scipy":
-        return _of_sparse(table.native)
+        return _sparse_row_numbers(table.native)
     number = np.zeros(table.n_rows, dtype=np.int64)
     for column in range(table.n_columns):
-        # pairs of (rows alike so far, value here), numbered anew, so that numbers stay below the number of rows
-        codes = _codes(table, column)
+        # renumber the pairs of (number so far, value of this column), so that numbers stay below the number of rows
+        codes = _column_codes(table, column)
         number = np.unique(number * (codes.max() + 1) + codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
     return number
 
 
 def duplicates_note(table: Table, splits: Sequence[tuple[Array, Array]]) -> list[str]:
-    """How many rows have a copy on the other side of a split, and what to do about it."""
+    """Return a note on rows that have a copy on the other side of a split, with advice."""
     if not table.n_columns:
         return []
     numbers = row_numbers(table)
@@ -49,21 +47,21 @@ def duplicates_note(table: Table, splits: Sequence[tuple[Array, Array]]) -> list
     if not count:
         return []
     note = (
-        f"Rows that are equal, but for the target, to a row on the other side of a split: {count:,}. A model may know "
-        "their answer by heart: if they are copies of one case, give each case a group (groups=, on the command line "
-        "--group), or drop the copies."
+        f"Rows that are equal, except for the target, to a row on the other side of a split: {count:,}. A model may "
+        "have memorised their target: if they are copies of one case, give each case a group (groups=, on the "
+        "command line --group), or drop the copies."
     )
     return [note]
 
 
-def _codes(table: Table, column: int) -> Array:
+def _column_codes(table: Table, column: int) -> Array:
     if table.kinds[column].numeric:
         values = table.numbers([column])[:, 0]
         return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
     return np.asarray(table.coded(column).codes, dtype=np.int64) + 1  # −1 is missing
 
 
-def _of_sparse(matrix: Any) -> Array:
+def _sparse_row_numbers(matrix: Any) -> Array:
     matrix = matrix.tocsr().copy()
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
@@ -75,10 +73,10 @@ def _of_sparse(matrix: Any) -> Array:
     return np.array([numbers.setdefault(row, len(numbers)) for row in rows])
 
 
-class Dealing(NamedTuple):
-    """The splits, what they are called, what a reader should know about them, and the unit of each row.
+class Splitting(NamedTuple):
+    """The splits, their description, notes about them, and the unit of each row.
 
-    Rows of different units are taken to be independent: rows by themselves, or whole groups, or blocks of time.
+    Units are rows, whole groups, or blocks of time; rows of different units are assumed to be independent.
     """
 
     splits: list[Split]
@@ -87,91 +85,95 @@ class Dealing(NamedTuple):
     units: Array
 
 
-def deal(task: Task, folds: int, repeats: int, seed: int | None, groups: Any = None, times: Any = None) -> Dealing:
-    """Part the rows: into folds, `repeats` times; or by groups; or such that the past foretells what came later."""
+def make_splits(
+    task: Task, folds: int, repeats: int, seed: int | None, groups: Any = None, times: Any = None
+) -> Splitting:
+    """Split the rows into folds, `repeats` times; with groups kept whole; or forward in time."""
     task.check()
     check_repeats(repeats)
     if times is not None:
-        return _forward(task, folds, repeats, groups, times)
+        return _split_forward(task, folds, repeats, groups, times)
     if groups is not None:
-        return _grouped(task, folds, repeats, seed, _a_value_per_row(groups, len(task.truth), "groups"))
-    return _plain(task, folds, repeats, seed)
+        return _split_by_groups(task, folds, repeats, seed, _check_values(groups, len(task.truth), "groups"))
+    return _split_randomly(task, folds, repeats, seed)
 
 
 def check_repeats(repeats: Any) -> None:
     if not isinstance(repeats, Integral) or repeats < 1:
-        raise DataError(f"There must be one repeat or more, not {repeats!r}: a whole number of them.")
+        raise DataError(f"repeats must be a whole number of 1 or more, not {repeats!r}.")
 
 
-def _plain(task: Task, folds: int, repeats: int, seed: int | None) -> Dealing:
+def _split_randomly(task: Task, folds: int, repeats: int, seed: int | None) -> Splitting:
     from sklearn.model_selection import KFold, StratifiedKFold
 
     classes = isinstance(task, ClassificationTask)
     most = int(np.bincount(task.truth).max()) if classes else len(task.truth)
     _check_folds(folds, most, "the rows of the largest class" if classes else "the rows")
     kind = StratifiedKFold if classes else KFold
-    splits = _repeated(kind, folds, repeats, seed, task.truth, None)
-    notes = _rare(task, folds) + _lacking(task, splits)
-    described = _called(folds, repeats, "stratified folds" if classes else "folds")
-    return Dealing(splits, described, notes, _few(np.arange(len(task.truth))))
+    splits = _repeat_splits(kind, folds, repeats, seed, task.truth, None)
+    notes = _note_rare_classes(task, folds) + _note_unseen_classes(task, splits)
+    described = _describe_folds(folds, repeats, "stratified folds" if classes else "folds")
+    return Splitting(splits, described, notes, _limit_units(np.arange(len(task.truth))))
 
 
-def _grouped(task: Task, folds: int, repeats: int, seed: int | None, groups: Array) -> Dealing:
+def _split_by_groups(task: Task, folds: int, repeats: int, seed: int | None, groups: Array) -> Splitting:
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
     names, codes = np.unique(groups, return_inverse=True)
     _check_folds(folds, len(names), "the groups")
     kind = StratifiedGroupKFold if isinstance(task, ClassificationTask) else GroupKFold
-    dealt = [split for split in _repeated(kind, folds, repeats, seed, task.truth, codes) if len(split[1])]
-    splits = [split for split in dealt if _has_two(task, split[0])]
+    dealt = [split for split in _repeat_splits(kind, folds, repeats, seed, task.truth, codes) if len(split[1])]
+    splits = [split for split in dealt if _has_two_classes(task, split[0])]
     if not splits:
         raise DataError(
-            "In no split do the rows to learn from have two classes, because groups are kept whole and each is of one; "
-            "leave out the groups, or give more folds."
+            "The training rows of every split have a single class, because groups are kept whole and each has one "
+            "class; leave out the groups, or give more folds."
         )
-    note = f"The {len(names)} groups are kept whole: no model is scored on a group that it has seen rows of."
+    note = f"The {len(names)} groups are kept whole: no model is scored on a group that it was fitted to."
     left = len(dealt) - len(splits)
-    told = [f"{left} of {len(dealt)} splits were left out: their rows to learn from are of one class."] if left else []
-    notes = [note, *told, *_lacking(task, splits)]
-    return Dealing(splits, _called(folds, repeats, "folds of whole groups"), notes, _few(codes))
+    omitted = [f"{left} of {len(dealt)} splits were left out: their training rows have one class."] if left else []
+    notes = [note, *omitted, *_note_unseen_classes(task, splits)]
+    return Splitting(splits, _describe_folds(folds, repeats, "folds of whole groups"), notes, _limit_units(codes))
 
 
-def _forward(task: Task, folds: int, repeats: int, groups: Any, times: Any) -> Dealing:
-    """Each block of rows in the order of time is foretold from all that came strictly before it."""
+def _split_forward(task: Task, folds: int, repeats: int, groups: Any, times: Any) -> Splitting:
+    """Split the rows by time: each block is predicted from all strictly earlier rows."""
     if groups is not None:
-        raise DataError("Rows are parted by groups or by time, not by both; give one of them.")
+        raise DataError("Rows are split by groups or by time, not by both; give one of them.")
     if repeats > 1:
-        raise DataError("Forward splits are the same each time, so that there is nothing to repeat; leave out repeats.")
-    moments = _a_value_per_row(times, len(task.truth), "times")
+        raise DataError("Forward splits are always the same and cannot be repeated; leave out repeats.")
+    moments = _check_values(times, len(task.truth), "times")
     try:
         distinct, ranks = np.unique(moments, return_inverse=True)
     except TypeError as problem:
-        raise DataError(f"times have no order, because they are of several types: {problem}.") from None
+        raise DataError(
+            f"times cannot be sorted, because they have several types: {problem}. Give values of one type."
+        ) from None
     if len(distinct) < 3:
         values = "one value" if len(distinct) == 1 else "two values"
         raise DataError(f"times has {values}; it takes three or more, to score two folds on rows that came later.")
     _check_folds(folds, len(distinct) - 1, "the distinct times but one")
     order = np.argsort(ranks, kind="stable")
-    edges = _edges(ranks[order], folds)
+    edges = _block_edges(ranks[order], folds)
     splits = [(np.sort(order[:start]), np.sort(order[start:stop])) for start, stop in pairwise(edges)]
-    kept = [split for split in splits if len(split[0]) and len(split[1]) and _has_two(task, split[0])]
+    kept = [split for split in splits if len(split[0]) and len(split[1]) and _has_two_classes(task, split[0])]
     if not kept:
         raise DataError(
-            "No row comes after others from which something could be learnt; give times that differ, or leave them out."
+            "No row is later than rows that models could be fitted to; give times that differ, or leave them out."
         )
-    note = "Every model is scored on rows that came later than all it was fitted to."
+    note = "Every model is scored on rows that are later than all its training rows."
     described = f"{len(kept)} forward split{'s' if len(kept) > 1 else ''}"
-    return Dealing(kept, described, [note, *_lacking(task, kept)], _blocks_of_time(ranks, kept))
+    return Splitting(kept, described, [note, *_note_unseen_classes(task, kept)], _blocks_of_time(ranks, kept))
 
 
-def _few(units: Array, most: int = 10_000) -> Array:
-    """At most so many units: where there are more, neighbours are put together."""
+def _limit_units(units: Array, most: int = 10_000) -> Array:
+    """Return at most `most` units: if there are more, neighbours are merged."""
     number = int(units.max()) + 1
     return units if number <= most else units * most // number
 
 
 def _blocks_of_time(ranks: Array, splits: list[Split], blocks: int = 6) -> Array:
-    """Blocks of neighbouring moments within each split, because errors that follow each other are alike."""
+    """Return blocks of neighbouring times within each split, because errors close in time are correlated."""
     units = np.zeros(len(ranks), dtype=int)
     for number, (_, test) in enumerate(splits):
         moments, places = np.unique(ranks[test], return_inverse=True)
@@ -179,15 +181,17 @@ def _blocks_of_time(ranks: Array, splits: list[Split], blocks: int = 6) -> Array
     return units
 
 
-def _edges(ranks: Array, folds: int) -> list[int]:
-    """Where blocks begin, moved to where a new moment does, so that no moment is on both sides."""
+def _block_edges(ranks: Array, folds: int) -> list[int]:
+    """Return the starts of blocks, moved so that rows of the same time are in one block."""
     wanted = np.linspace(0, len(ranks), folds + 2)[1:].round().astype(int)
     begins = np.append(np.flatnonzero(np.diff(ranks)) + 1, len(ranks))
     return sorted({int(begins[min(np.searchsorted(begins, edge), len(begins) - 1)]) for edge in wanted})
 
 
-def _repeated(kind: Any, folds: int, repeats: int, seed: int | None, truth: Array, groups: Array | None) -> list[Split]:
-    """The first repeat is what `seed` gives; the others have seeds that follow from it."""
+def _repeat_splits(
+    kind: Any, folds: int, repeats: int, seed: int | None, truth: Array, groups: Array | None
+) -> list[Split]:
+    """Return the splits of all repeats; the seeds of the later repeats are derived from `seed`."""
     seeds = [seed, *np.random.SeedSequence(seed).generate_state(repeats - 1).tolist()]
     splits: list[Split] = []
     with warnings.catch_warnings():
@@ -197,8 +201,8 @@ def _repeated(kind: Any, folds: int, repeats: int, seed: int | None, truth: Arra
     return splits
 
 
-def _rare(task: Task, folds: int) -> list[str]:
-    """Name the classes that have fewer rows than there are folds, rarest first."""
+def _note_rare_classes(task: Task, folds: int) -> list[str]:
+    """Return a note on the classes with fewer rows than folds, rarest first."""
     if not isinstance(task, ClassificationTask):
         return []
     counts = np.bincount(task.codes)
@@ -209,20 +213,20 @@ def _rare(task: Task, folds: int) -> list[str]:
     return [f"Classes with fewer rows than the {folds} folds: {join_words(named, 5)}."]
 
 
-def _lacking(task: Task, splits: list[Split]) -> list[str]:
+def _note_unseen_classes(task: Task, splits: list[Split]) -> list[str]:
     return task.unseen(splits) if isinstance(task, ClassificationTask) else []
 
 
-def _has_two(task: Task, rows: Array) -> bool:
+def _has_two_classes(task: Task, rows: Array) -> bool:
     return not isinstance(task, ClassificationTask) or len(np.unique(task.truth[rows])) > 1
 
 
 def _check_folds(folds: int, most: int, what: str) -> None:
     if most < 2:
-        raise DataError(f"To part the rows into folds takes two or more of {what}, but there is {most}.")
+        raise DataError(f"Splitting the rows into folds needs two or more of {what}, but there is {most}.")
     if not isinstance(folds, Integral):
         whole = "the whole number 2" if most == 2 else f"a whole number from 2 to {most}"
-        raise DataError(f"cv is a number of folds, not {folds!r}; give {whole} ({what}).")
+        raise DataError(f"cv must be a number of folds, not {folds!r}; give {whole} ({what}).")
     if most == 2 != folds:
         raise DataError(
             f"Only 2 folds can be made (one for each of {what}), not {folds!r}; give cv=2 (on the command line "
@@ -235,12 +239,12 @@ def _check_folds(folds: int, most: int, what: str) -> None:
         )
 
 
-def _called(folds: int, repeats: int, kind: str) -> str:
+def _describe_folds(folds: int, repeats: int, kind: str) -> str:
     return f"{folds} {kind}" if repeats == 1 else f"{repeats} × {folds} {kind}"
 
 
-def _a_value_per_row(values: Any, rows: int, what: str) -> Array:
-    """Groups or times as an array that can be sorted, with nothing missing."""
+def _check_values(values: Any, rows: int, what: str) -> Array:
+    """Return groups or times as an array that can be sorted; raise DataError for missing values."""
     array = np.asarray(values)
     if array.shape != (rows,):
         raise DataError(f"{what} must have one value for each of the {rows} rows, got shape {array.shape}.")

@@ -1,4 +1,4 @@
-"""Sentences beside the verdict: calibration, generative models, and models that were not finished."""
+"""The verdict of a comparison: which model to use, by which rule, and the sentences that explain it."""
 
 from __future__ import annotations
 
@@ -10,74 +10,74 @@ from typing import TYPE_CHECKING, Any
 
 from mercer.application.metrics import Metric
 from mercer.base.diagnosis import Finding
-from mercer.comparison._cross_validation import ranked
-from mercer.comparison._entry import MOST_TERMS
-from mercer.comparison._judging import score_difference
-from mercer.comparison._leaderboard import against_best
-from mercer.comparison._paired import LEVEL, Difference, holm, overlap_of
+from mercer.comparison._cross_validation import rank_entries
+from mercer.comparison._entry import MAX_EXPORT_TERMS
+from mercer.comparison._leaderboard import compare_with_best
+from mercer.comparison._paired import SIGNIFICANCE_LEVEL, Difference, holm, overlap_of
+from mercer.comparison._score_tests import score_difference
 from mercer.comparison.pairs import uses_products
 from mercer.decision.reliability import CALIBRATION_ADVICE
-from mercer.report.wording import join_words, format_plain, add_unit
+from mercer.report.wording import add_unit, format_plain, join_words
 
 if TYPE_CHECKING:
     from mercer.comparison._entry import Entry
     from mercer.comparison.comparison import Comparison
 
 
-# The verdict of a comparison: which model to use, by which rule, and how sure that is.
-
-#: share of the gain of the best score over the baseline that a simpler model may give up
-MARGIN = 0.1
-#: share of that gain that a model may give up if all of its predictions are possible and those of the best are not for
-#: more than the share `FEW_ROWS` of the held-out rows
-MARGIN_OF_POSSIBLE, FEW_ROWS = 1 / 3, 0.01
+#: share of the best score's gain over the baseline that a simpler model may give up
+MAX_GAIN_SHARE = 0.1
+#: share of that gain that a model may give up if its predictions are all possible and more than the share
+#: `MAX_IMPOSSIBLE_SHARE` of the best model's are not
+POSSIBLE_GAIN_SHARE = 1 / 3
+#: share of the held-out rows with impossible predictions above which `POSSIBLE_GAIN_SHARE` applies
+MAX_IMPOSSIBLE_SHARE = 0.01
 #: p-value of a difference of one standard error
-ONE_ERROR = 0.32
-#: share of that gain that does not matter, however sure the difference is
-TRIFLE = 0.01
-#: share of the baseline's score below which a score is rounding
-ROUNDING = 1e-10
-#: a model of more bytes than this many times those of the smallest is not as simple
-LARGER = 10.0
-#: models that are named in a row
+ONE_ERROR_P_VALUE = 0.32
+#: share of that gain that is negligible even if the difference is significant
+TRIFLING_GAIN_SHARE = 0.01
+#: share of the baseline's score below which a score is 0 but for rounding
+VERDICT_ROUNDING = 1e-10
+#: ratio of the bytes of a model to those of the smallest above which it is less simple
+MAX_SIZE_RATIO = 10.0
+#: models listed in a sentence
 MOST_NAMED = 3
 RULE = (
-    "The simplest model within chance of the best score is recommended: of the models that are not worse beyond chance "
-    f"and give up at most {MARGIN:.0%} of the gain over the baseline or one standard error of the difference, and of "
-    f"those that give up at most {TRIFLE:.0%} in any case, sums over columns, which are explained "
-    f"exactly, then those that can be exported, then those whose export has at most {MOST_TERMS:,} terms, then those "
-    f"at most {LARGER:g} times as large as the smallest; of these the best by score. A model with impossible "
-    "predictions, such as counts below 0, is recommended only where no model without them is within chance and each "
-    f"gives up more than {MARGIN:.0%} of the gain; if they are more than "
-    f"{FEW_ROWS:.0%} of the held-out rows, more than a third of the gain."
+    "The simplest model within chance of the best score is recommended: of the models that are not worse beyond "
+    f"chance and give up at most {MAX_GAIN_SHARE:.0%} of the gain over the baseline or one standard error of the "
+    f"difference, and of those that give up at most {TRIFLING_GAIN_SHARE:.0%} in any case, sums over columns, which "
+    "are explained exactly, then those that can be exported, then those whose export has at most "
+    f"{MAX_EXPORT_TERMS:,} terms, then those at most {MAX_SIZE_RATIO:g} times as large as the smallest; of these the "
+    "best by score. A model with impossible predictions, such as counts below 0, is recommended only where no model "
+    f"without them is within chance and each gives up more than {MAX_GAIN_SHARE:.0%} of the gain; if they are more "
+    f"than {MAX_IMPOSSIBLE_SHARE:.0%} of the held-out rows, more than a third of the gain."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """Which model to use, and why. `Comparison.verdict` makes it.
+    """The recommended model of a comparison and the reasons, as returned by `Comparison.verdict`.
 
     Attributes
     ----------
     best : Entry or None
-        The recommended model: the simplest within chance of the best score. None where no model is recommended,
-        because none beats the baseline beyond chance, or scores are not finite.
+        The recommended model: the simplest within chance of the best score. None if no model beats the baseline beyond
+        chance, or if scores are not finite.
     top : Entry or None
         The model with the best score, without baseline and reference.
     runner_up : Entry or None
         The model with the best score besides `best`.
     baseline : Entry or None
-        What is reached without the columns.
+        A model that does not use the columns.
     reference : Entry or None
         Gradient-boosted trees on the same splits, for comparison; never recommended.
     within_chance : tuple of Entry
-        The models among which the simplest was sought, best score first.
+        The models among which the simplest was chosen, best score first.
     metric : Metric
         The measure of the scores.
     rule : str
-        How the recommended model is chosen.
+        The rule of the choice.
     problems : tuple of Finding
-        What may make the scores worthless, severest first.
+        Problems that may invalidate the scores, severest first.
     sentences : tuple of str
         The verdict in plain words, most important first.
     """
@@ -97,51 +97,55 @@ class Verdict:
         return "\n".join((*map(str, self.problems), *self.sentences))
 
     def __repr__(self) -> str:
-        """Names of the models, without the estimators themselves."""
+        """Return the names of the models, without the estimators."""
         roles = ("best", "runner_up", "baseline", "reference")
         names = (entry and entry.name for entry in (self.best, self.runner_up, self.baseline, self.reference))
         named = ", ".join(f"{role}={name!r}" for role, name in zip(roles, names, strict=True))
         return f"Verdict({named}, metric={self.metric.name!r}, problems={[found.code for found in self.problems]})"
 
 
-def verdict_of(comparison: Comparison) -> Verdict:
+def make_verdict(comparison: Comparison) -> Verdict:
     """Return the verdict: the simplest model within chance of the best score, if one beats the baseline."""
     problems = tuple(comparison.problems())
     baseline = comparison.baseline
     models = [entry for entry in comparison.done if entry.kind != "baseline"]
-    metric = _metric(comparison, models)
+    metric = _first_measure(comparison, models)
     reference = comparison.reference
     shared: dict[str, Any] = {"baseline": baseline, "reference": reference, "metric": metric, "rule": RULE}
     if not models:
-        sentence = _nothing_judged(comparison, baseline)
+        sentence = _explain_no_models(comparison, baseline)
         return Verdict(None, None, None, within_chance=(), problems=problems, sentences=(sentence,), **shared)
     top = models[0]
-    within = within_chance(comparison, metric)
+    within = find_within_chance(comparison, metric)
     equal = tuple(within)
     if not hasattr(comparison.task, "labels"):
-        within = possible(within) or possible(_near(comparison, metric, _margin(comparison, top))) or within
-    able = [entry for entry in within if _beats(comparison, metric, entry, baseline)]
-    best = simplest(able) if able and math.isfinite(top.mean(metric.name)) else None
-    deciding = _deciding(comparison, models, baseline) if best is None else []
+        within = (
+            drop_impossible(within)
+            or drop_impossible(_find_near(comparison, metric, _margin(comparison, top)))
+            or within
+        )
+    able = [entry for entry in within if _beats_baseline(comparison, metric, entry, baseline)]
+    best = find_simplest(able) if able and math.isfinite(top.mean(metric.name)) else None
+    deciding = _find_deciding_classifiers(comparison, models, baseline) if best is None else []
     if deciding:
         metric = shared["metric"] = comparison.metric("accuracy")
         within = able = deciding
-        top, best = deciding[0], simplest(deciding)
+        top, best = deciding[0], find_simplest(deciding)
     runner_up = next((entry for entry in models if entry is not best), None)
     if best is None:
         sentences = _no_recommendation(comparison, metric, top, baseline)
     else:
         sentences = [
-            _use(comparison, metric, best, baseline),
-            _why(comparison, metric, best, top, runner_up, able)
+            _recommend(comparison, metric, best, baseline),
+            _explain_choice(comparison, metric, best, top, runner_up, able)
             if best in equal or best is top or deciding
-            else _why_possible(comparison, metric, best, top),
-            *_unsure(comparison, metric, best, baseline),
-            *_limits(comparison, metric, best),
+            else _explain_possible_choice(comparison, metric, best, top),
+            *_describe_doubts(comparison, metric, best, baseline),
+            *_describe_limits(comparison, metric, best),
         ]
-    sentences = [*_doubt(problems), *sentences]
+    sentences = [*_warn_of_leaks(problems), *sentences]
     if reference is not None:
-        sentences.append(_against_reference(comparison, metric, top if best is None else best, reference))
+        sentences.append(_compare_with_reference(comparison, metric, top if best is None else best, reference))
     return Verdict(
         best,
         top,
@@ -153,29 +157,33 @@ def verdict_of(comparison: Comparison) -> Verdict:
     )
 
 
-def _deciding(comparison: Comparison, models: list[Entry], baseline: Entry | None) -> list[Entry]:
-    """Return classifiers without probabilities that are right more often than the baseline, the best within chance."""
+def _find_deciding_classifiers(comparison: Comparison, models: list[Entry], baseline: Entry | None) -> list[Entry]:
+    """Return the best classifiers without probabilities, within chance, that are better than the baseline."""
     if baseline is None or not hasattr(comparison.task, "labels"):
         return []
     metric = comparison.metric("accuracy")
     plain = [entry for entry in models if not entry.probabilistic]
     tests = [_difference(comparison, metric, entry, baseline) for entry in plain]
     adjusted = holm([found.p for found in tests])
-    better = [entry for entry, found, p in zip(plain, tests, adjusted, strict=True) if found.mean > 0 and p < LEVEL]
+    better = [
+        entry
+        for entry, found, p in zip(plain, tests, adjusted, strict=True)
+        if found.mean > 0 and p < SIGNIFICANCE_LEVEL
+    ]
     better.sort(key=lambda entry: -entry.mean(metric.name))
-    return [entry for entry in better if not _difference(comparison, metric, better[0], entry).p < LEVEL]
+    return [entry for entry in better if not _difference(comparison, metric, better[0], entry).p < SIGNIFICANCE_LEVEL]
 
 
-def within_chance(comparison: Comparison, metric: Metric | None = None) -> list[Entry]:
-    """Return the models that may be as good as the best by score, which comes first; baselines aside.
+def find_within_chance(comparison: Comparison, metric: Metric | None = None) -> list[Entry]:
+    """Return the models that may be as good as the one with the best score, which comes first; without baselines.
 
     They are not worse beyond chance, lie within the interval of the best score, and give up at most the share `MARGIN`
-    of its gain over the baseline, or one standard error: few rows show few differences, so that none being shown is
-    not enough to recommend a model. Of many rows the slightest difference is beyond chance, so that models that give
-    up at most the share `TRIFLE` are as good, too.
+    of its gain over the baseline, or one standard error: with few rows a missing significance is not enough to
+    recommend a model. With many rows even negligible differences are significant, so that models that give up at most
+    the share `TRIFLE` are included as well.
     """
     models = [entry for entry in comparison.done if entry.kind != "baseline"]
-    metric = metric or _metric(comparison, models)
+    metric = metric or _first_measure(comparison, models)
     if not models:
         return []
     top, *others = models
@@ -183,16 +191,16 @@ def within_chance(comparison: Comparison, metric: Metric | None = None) -> list[
     p_values = [_difference(comparison, metric, top, entry).p for entry in others]
     found = comparison.interval(top.name, metric.name)
     gains = [metric.gain(entry.mean(metric.name)) for entry in others]
-    least, same = (_least_gain(comparison, metric, top, share) for share in (MARGIN, TRIFLE))
+    least, same = (_least_gain(comparison, metric, top, share) for share in (MAX_GAIN_SHARE, TRIFLING_GAIN_SHARE))
     return [
         top,
         *(
             entry
             for entry, p, adjusted, gain in zip(others, p_values, holm(p_values), gains, strict=True)
             if (
-                adjusted >= LEVEL
+                adjusted >= SIGNIFICANCE_LEVEL
                 and found.low <= entry.mean(metric.name) <= found.high
-                and (gain >= least or p >= ONE_ERROR)
+                and (gain >= least or p >= ONE_ERROR_P_VALUE)
             )
             or gain >= same > -math.inf
         ),
@@ -202,89 +210,87 @@ def within_chance(comparison: Comparison, metric: Metric | None = None) -> list[
 def _margin(comparison: Comparison, top: Entry) -> float:
     """Return the share of the gain that a model with possible predictions may give up against the best."""
     rows = sum(len(test) for _, test in comparison.splits)
-    return MARGIN_OF_POSSIBLE if top.impossible > FEW_ROWS * rows else MARGIN
+    return POSSIBLE_GAIN_SHARE if top.impossible > MAX_IMPOSSIBLE_SHARE * rows else MAX_GAIN_SHARE
 
 
-def _near(comparison: Comparison, metric: Metric, margin: float) -> list[Entry]:
+def _find_near(comparison: Comparison, metric: Metric, margin: float) -> list[Entry]:
     """Return the best model and those that give up at most a share of its gain over the baseline.
 
-    That a difference is not beyond chance does not count here: the scores of a bad model may be erratic.
+    Significance is not required here, because the scores of a bad model may vary strongly.
     """
     top, *others = [entry for entry in comparison.done if entry.kind != "baseline"]
     least = _least_gain(comparison, metric, top, margin)
     return [top, *(entry for entry in others if metric.gain(entry.mean(metric.name)) >= least > -math.inf)]
 
 
-def possible(entries: list[Entry]) -> list[Entry]:
+def drop_impossible(entries: list[Entry]) -> list[Entry]:
     """Return the models without impossible predictions."""
     return [entry for entry in entries if not entry.impossible]
 
 
-def simplest(entries: list[Entry]) -> Entry:
-    """Return the simplest of models that are given by score, best first: see `RULE`."""
+def find_simplest(entries: list[Entry]) -> Entry:
+    """Return the simplest of models that are sorted by score, best first: see `RULE`."""
     kept = [entry for entry in entries if entry.additive] or entries
     kept = [entry for entry in kept if entry.obstacle is None] or kept
     kept = [entry for entry in kept if entry.long_export is None] or kept
     sizes = [entry.size_bytes for entry in kept if not math.isnan(entry.size_bytes)]
-    return next((entry for entry in kept if sizes and entry.size_bytes <= LARGER * min(sizes)), kept[0])
+    return next((entry for entry in kept if sizes and entry.size_bytes <= MAX_SIZE_RATIO * min(sizes)), kept[0])
 
 
-def _metric(comparison: Comparison, models: list[Entry]) -> Metric:
+def _first_measure(comparison: Comparison, models: list[Entry]) -> Metric:
     """Return the first measure that the best model has: a classifier without probabilities has no log loss."""
     having = (metric for metric in comparison.task.metrics if models and not math.isnan(models[0].mean(metric.name)))
     return next(having, comparison.task.metric)
 
 
 def _difference(comparison: Comparison, metric: Metric, one: Entry, other: Entry) -> Difference:
-    """Return by how much the first is better."""
+    """Return the difference of two models by a measure."""
     return score_difference(one, other, metric, overlap_of(comparison.splits))
 
 
 def _least_gain(comparison: Comparison, metric: Metric, top: Entry, margin: float) -> float:
+    """Return the gain of a model that gives up the share `margin` of the best model's gain over the baseline."""
     if (baseline := comparison.baseline) is None:
         return -math.inf
     gain, least = (float(metric.gain(entry.mean(metric.name))) for entry in (top, baseline))
     return gain - margin * (gain - least) if math.isfinite(gain - least) and gain > least else -math.inf
 
 
-def _beats(comparison: Comparison, metric: Metric, entry: Entry, baseline: Entry | None) -> bool:
-    """Whether a model beats the baseline beyond chance; of a single split, at all."""
+def _beats_baseline(comparison: Comparison, metric: Metric, entry: Entry, baseline: Entry | None) -> bool:
+    """Return whether a model beats the baseline beyond chance; with a single split, whether it beats it."""
     if baseline is None or decides_better(comparison, entry, baseline):
         return True
     found = _difference(comparison, metric, entry, baseline)
-    return found.mean > 0 and not found.p >= LEVEL
+    return found.mean > 0 and not found.p >= SIGNIFICANCE_LEVEL
 
 
 def decides_better(comparison: Comparison, entry: Entry, baseline: Entry) -> bool:
-    """Whether a model is ranked before a baseline that has the better measure: it is right more often."""
+    """Return whether a model is ranked before a baseline with the better measure, because it is right more often."""
     metric, order = comparison.task.metric, comparison.done
     if entry not in order:
         return False
     if baseline not in order:
-        order, _ = ranked((*order, baseline), comparison.task, overlap_of(comparison.splits))
+        order, _ = rank_entries((*order, baseline), comparison.task, overlap_of(comparison.splits))
     return order.index(entry) < order.index(baseline) and bool(
         metric.gain(baseline.mean(metric.name)) > metric.gain(entry.mean(metric.name))
     )
 
 
-# The sentences.
-
-
-def _nothing_judged(comparison: Comparison, baseline: Entry | None) -> str:
+def _explain_no_models(comparison: Comparison, baseline: Entry | None) -> str:
     if not comparison.done:
         return "No model could be fitted; the notes say why."
     if late := comparison.unfinished:
         were = "were" if len(late) > 1 else "was"
-        why = f"{listed_models(late)} {were} not finished. Give more time, or fewer rows, to have a comparison"
+        why = f"{join_models(late)} {were} not finished. Give more time, or fewer rows, for a comparison"
     elif failed := [entry.name for entry in comparison.entries if entry.failed]:
-        why = f"{listed_models(failed)} could not be fitted; the notes say why"
+        why = f"{join_models(failed)} could not be fitted; the notes say why"
     else:
         return f"Only the baseline was compared ({comparison.done[0].name})."
-    return f"Only guessing without looking at the columns ({comparison.done[0].name}) was done: {why}."
+    return f"Only guessing without the columns ({comparison.done[0].name}) was scored: {why}."
 
 
-def _doubt(problems: Sequence[Finding]) -> list[str]:
-    """Return a warning where columns give the target away, with the command that leaves them out."""
+def _warn_of_leaks(problems: Sequence[Finding]) -> list[str]:
+    """Return a warning about columns that leak the target, with the command that leaves them out."""
     columns = list(dict.fromkeys(name for found in problems if found.severity == "error" for name in found.columns))
     if not columns:
         return []
@@ -294,33 +300,34 @@ def _doubt(problems: Sequence[Finding]) -> list[str]:
     return [f"The scores below count only if {known}; if not, compare again with {again}."]
 
 
-def _use(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | None) -> str:
+def _recommend(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | None) -> str:
     found = comparison.interval(best.name, metric.name)
-    score = measured(comparison, metric, found.mean)
+    score = format_score(comparison, metric, found.mean)
     sentence = f"Use {best.name}: {metric.heading} {score} on rows that it was not fitted to"
     if not math.isnan(found.low):
-        low, high = (measured(comparison, metric, end) for end in (found.low, found.high))
+        low, high = (format_score(comparison, metric, end) for end in (found.low, found.high))
         sentence += f" (95% interval {low} to {high})"
     others = [each for each in comparison.task.metrics if each.shown and each is not metric]
     beside = [
-        f"{each.heading} {measured(comparison, each, best.mean(each.name), each.form)}"
+        f"{each.heading} {format_score(comparison, each, best.mean(each.name), each.form)}"
         for each in others[:2]
         if not math.isnan(best.mean(each.name))
     ]
     sentence += "".join(f", {each}" for each in beside)
     if baseline is not None and math.isfinite(baseline.mean(metric.name)):
-        guess = measured(comparison, metric, baseline.mean(metric.name))
+        guess = format_score(comparison, metric, baseline.mean(metric.name))
         sentence += f"; the baseline, {baseline.name}, has {metric.heading} {guess}"
     return f"{sentence}."
 
 
-def _why(
+def _explain_choice(
     comparison: Comparison, metric: Metric, best: Entry, top: Entry, runner_up: Entry | None, able: list[Entry]
 ) -> str:
+    """Return why a model is recommended instead of, or as, the one with the best score."""
     others = [entry for entry in able if entry is not best]
     if best is not top:
         which = f"It is the simplest of the {len(able)} models" if others else "It is the only model"
-        figures = apart(top.mean(metric.name), best.mean(metric.name), unit_of(comparison, metric))
+        figures = format_apart(top.mean(metric.name), best.mean(metric.name), unit_of(comparison, metric))
         scores = f"({metric.heading} {figures})"
         if top not in able and not top.impossible:
             return (
@@ -332,23 +339,23 @@ def _why(
         return ""
     if others:
         return (
-            f"It has the best score; {listed_models([entry.name for entry in others])} may be about as good, and "
+            f"It has the best score; {join_models([entry.name for entry in others])} may be about as good, and "
             f"{'are' if len(others) > 1 else 'is'} not simpler."
         )
     score = runner_up.mean(metric.name)
     if math.isnan(score):
         return f"It has the best score; the runner-up, {runner_up.name}, has no {metric.heading}."
     found = _difference(comparison, metric, best, runner_up)
-    beyond = found.mean == math.inf or found.p < LEVEL
+    beyond = found.mean == math.inf or found.p < SIGNIFICANCE_LEVEL
     return (
         f"It has the best score; the runner-up, {runner_up.name}, has {metric.heading} "
-        f"{measured(comparison, metric, score)}{', worse beyond chance' if beyond else ''}."
+        f"{format_score(comparison, metric, score)}{', worse beyond chance' if beyond else ''}."
     )
 
 
-def _why_possible(comparison: Comparison, metric: Metric, best: Entry, top: Entry) -> str:
-    """Return why a model is recommended that is not within chance of the best."""
-    figures = apart(top.mean(metric.name), best.mean(metric.name), unit_of(comparison, metric))
+def _explain_possible_choice(comparison: Comparison, metric: Metric, best: Entry, top: Entry) -> str:
+    """Return why a model that is not within chance of the best score is recommended."""
+    figures = format_apart(top.mean(metric.name), best.mean(metric.name), unit_of(comparison, metric))
     return (
         f"{top.name} has the best score ({metric.heading} {figures}), but its prediction is impossible for "
         f"{top.impossible:,} of the held-out rows; of the models near it this is the simplest, and all of its "
@@ -357,7 +364,7 @@ def _why_possible(comparison: Comparison, metric: Metric, best: Entry, top: Entr
 
 
 def _merits(best: Entry, top: Entry) -> str:
-    """Return the respects in which a model is simpler than the best by score."""
+    """Return in which respects a model is simpler than the one with the best score."""
     merits = []
     if top.impossible and not best.impossible:
         merits.append("all of its predictions are possible")
@@ -372,13 +379,14 @@ def _merits(best: Entry, top: Entry) -> str:
     return join_words(merits) or "it is smaller"
 
 
-def _unsure(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | None) -> list[str]:
+def _describe_doubts(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry | None) -> list[str]:
     if baseline is None:
         return []
     if decides_better(comparison, best, baseline):
         sentence = (
             f"It is right more often than guessing ({baseline.name}) beyond chance, but guessing has the better "
-            f"{comparison.task.metric.heading}: use its decisions, and calibrate its probabilities ({CALIBRATION_ADVICE})."
+            f"{comparison.task.metric.heading}: use its decisions, and calibrate its probabilities "
+            f"({CALIBRATION_ADVICE})."
         )
         return [sentence]
     found = _difference(comparison, metric, best, baseline)
@@ -387,8 +395,8 @@ def _unsure(comparison: Comparison, metric: Metric, best: Entry, baseline: Entry
     return []
 
 
-def _limits(comparison: Comparison, metric: Metric, best: Entry) -> list[str]:
-    """Return sentences on what the recommended model lacks: an optimum, explanations, exports, possible predictions."""
+def _describe_limits(comparison: Comparison, metric: Metric, best: Entry) -> list[str]:
+    """Return the limitations of the recommended model: convergence, explanations, exports, impossible predictions."""
     limits = []
     if not best.converged:
         limits.append("It stopped before its optimum in some fit; the notes say how to allow more steps.")
@@ -400,12 +408,12 @@ def _limits(comparison: Comparison, metric: Metric, best: Entry) -> list[str]:
     elif best.long_export is not None:
         limits.append(best.long_export)
     if best.impossible and not best.probabilistic:
-        other = next((entry for entry in possible(list(comparison.done)) if entry.kind != "baseline"), None)
+        other = next((entry for entry in drop_impossible(list(comparison.done)) if entry.kind != "baseline"), None)
         why = (
             "the notes say why"
             if other is None
             else f"{other.name}, the best model without such predictions, has {metric.heading} "
-            f"{measured(comparison, metric, other.mean(metric.name))}"
+            f"{format_score(comparison, metric, other.mean(metric.name))}"
         )
         limits.append(f"Its prediction is impossible for {best.impossible:,} of the held-out rows; {why}.")
     return limits
@@ -421,119 +429,120 @@ def _no_recommendation(comparison: Comparison, metric: Metric, top: Entry, basel
         return [sentence]
     assert baseline is not None  # without one, any model with a finite score is recommended
     late = comparison.unfinished
-    but = f" {listed_models(late)} {'were' if len(late) > 1 else 'was'} not finished." if late else ""
-    guess = measured(comparison, metric, baseline.mean(metric.name))
+    unfinished = f" {join_models(late)} {'were' if len(late) > 1 else 'was'} not finished." if late else ""
+    guess = format_score(comparison, metric, baseline.mean(metric.name))
     sentence = (
         f"No model is recommended: none beats guessing without the columns ({baseline.name}, {metric.heading} {guess}) "
-        f"beyond chance. The best by score is {top.name} ({measured(comparison, metric, score)}).{but}"
+        f"beyond chance. The best by score is {top.name} ({format_score(comparison, metric, score)}).{unfinished}"
     )
     reference = comparison.reference
     if late:
         remedy = "Give more time (--time-limit), or fewer rows."
-    elif reference is not None and not reference.failed and _beats(comparison, metric, reference, baseline):
+    elif reference is not None and not reference.failed and _beats_baseline(comparison, metric, reference, baseline):
         remedy = (
-            "The reference does beat it, so that the columns bear on the target: transformed columns, or products of "
+            "The reference does beat it, so the columns are related to the target: transformed columns, or products of "
             "them, may help."
         )
     elif comparison.settings.get("splits") == "forward in time":
-        remedy = "Add columns that bear on the target, such as its values in earlier rows, or rows."
+        remedy = "Add columns that are related to the target, such as its values in earlier rows, or rows."
     else:
-        remedy = "Add columns that bear on the target, or rows; repeats (--repeats 5) show smaller differences."
+        remedy = "Add columns that are related to the target, or rows; repeats (--repeats 5) show smaller differences."
     return [sentence, remedy]
 
 
-def _against_reference(comparison: Comparison, metric: Metric, entry: Entry, reference: Entry) -> str:
-    """Compare the model with the reference: cost or saving, and whether it is beyond chance."""
+def _compare_with_reference(comparison: Comparison, metric: Metric, entry: Entry, reference: Entry) -> str:
+    """Return a sentence that compares a model with the reference."""
     score = reference.mean(metric.name)
     if reference.failed or math.isnan(score):
         return ""
     found = _difference(comparison, metric, entry, reference)
-    which = f"The reference, {reference.name}, has {metric.heading} {measured(comparison, metric, score)}"
+    which = f"The reference, {reference.name}, has {metric.heading} {format_score(comparison, metric, score)}"
     if not math.isfinite(found.mean):
         return f"{which}."
     word = "saves" if found.mean > 0 else "costs"
     low, high, mean = (
-        measured(comparison, metric, each) for each in (*sorted((abs(found.low), abs(found.high))), abs(found.mean))
+        format_score(comparison, metric, each) for each in (*sorted((abs(found.low), abs(found.high))), abs(found.mean))
     )
-    # a test of logarithms may show what the interval of the difference does not
+    # a test of logarithms may be significant although the interval of the difference contains 0
     interval = f" (95% interval {low} to {high})" if found.low * found.high > 0 else ""
-    if not found.p < LEVEL:
+    if not found.p < SIGNIFICANCE_LEVEL:
         return f"{which}: the difference is within chance."
     return f"{which}: {entry.name} {word} {mean}{interval}, beyond chance."
 
 
-def listed_models(models: Sequence[str]) -> str:
+def join_models(models: Sequence[str]) -> str:
     """Return names of models as a list in a sentence."""
     return join_words(list(models), MOST_NAMED)
 
 
-def measured(comparison: Comparison, metric: Metric, value: float, form: str = "#.3g") -> str:
-    """Return a score as text, with the unit of the target; what is rounding beside the score of the baseline is 0."""
+def format_score(comparison: Comparison, metric: Metric, value: float, form: str = "#.3g") -> str:
+    """Return a score as text with its unit; a score negligible compared with the baseline's is written as 0."""
     guess = math.nan if comparison.baseline is None else comparison.baseline.mean(metric.name)
-    if value == 0 or abs(value) < ROUNDING * abs(guess):
+    if value == 0 or abs(value) < VERDICT_ROUNDING * abs(guess):
         return add_unit("0", unit_of(comparison, metric))
     return add_unit(format_plain(value, form), unit_of(comparison, metric))
 
 
 def unit_of(comparison: Comparison, metric: Metric) -> str:
-    """Return the unit of a measure: that of the target, or none."""
+    """Return the unit of a measure: that of the target, or ""."""
     return comparison.unit if metric.in_units else ""
 
 
-def figure(value: float, digits: int = 3) -> str:
-    """Return a score with some digits, without an exponent where it has a usual size."""
+def format_figure(value: float, digits: int = 3) -> str:
+    """Return a score with the given digits, without an exponent for usual sizes."""
     return format_plain(value, f"#.{digits}g").rstrip(".")
 
 
-def apart(first: float, second: float, unit: str = "") -> str:
-    """Return two numbers with as few digits as tell them apart, up to six."""
+def format_apart(first: float, second: float, unit: str = "") -> str:
+    """Return two numbers with the fewest digits that distinguish them, up to six."""
     for digits in (3, 4, 5, 6):
-        one, other = (add_unit(figure(value, digits), unit) for value in (first, second))
+        one, other = (add_unit(format_figure(value, digits), unit) for value in (first, second))
         if one != other:
             return f"{one} against {other}"
-    return f"{add_unit(figure(first), unit)} each"
+    return f"{add_unit(format_figure(first), unit)} each"
 
 
-def details(comparison: Comparison) -> list[str]:
-    """Return sentences on the calibration of the recommended model, on generative models, and on what is missing."""
+def describe_details(comparison: Comparison) -> list[str]:
+    """Return sentences on the calibration of the recommended model, on generative models, and on unfinished models."""
     best = comparison.verdict().best
     if best is None:
         return []
-    told = [
+    sentences = [
         "" if best.calibration is None else best.calibration.sentence(),
-        *_pairs(comparison, comparison.done[0], against_best(comparison)),
-        _not_compared(comparison),
+        *_describe_best_pair(comparison, comparison.done[0], compare_with_best(comparison)),
+        _note_unfinished(comparison),
     ]
-    return [sentence for sentence in told if sentence]
+    return [sentence for sentence in sentences if sentence]
 
 
-def _not_compared(comparison: Comparison) -> str:
-    """Models that might have been better, had they been done."""
+def _note_unfinished(comparison: Comparison) -> str:
+    """Return a sentence on unfinished models."""
     if not comparison.unfinished:
         return ""
     were = "were" if len(comparison.unfinished) > 1 else "was"
-    return f"{listed_models(comparison.unfinished)} {were} not finished, and may be better."
+    return f"{join_models(comparison.unfinished)} {were} not finished, and may be better."
 
 
-def _ranked(comparison: Comparison, entry: Entry) -> bool:
-    """Whether it has the measure that models are ranked by."""
+def _has_measure(comparison: Comparison, entry: Entry) -> bool:
+    """Return whether an entry has the measure that models are ranked by."""
     return not math.isnan(entry.mean(comparison.task.metric.name))
 
 
-def _pairs(comparison: Comparison, best: Entry, tests: dict[str, Difference]) -> list[str]:
-    """The best generative model against its discriminative partner, with the number of rows."""
+def _describe_best_pair(comparison: Comparison, best: Entry, tests: dict[str, Difference]) -> list[str]:
+    """Return a sentence that compares the best generative model with its discriminative partner."""
     for entry in comparison.done:
         partner = next((each for each in comparison.done if each.name == entry.partner), None)
-        if entry.kind != "generative" or partner is None or not _ranked(comparison, partner):
+        if entry.kind != "generative" or partner is None or not _has_measure(comparison, partner):
             continue
         with_best = entry if partner is best else partner if entry is best else None
-        # as the table of differences has it, where the pair is in it
+        # the p-value of the table of differences, if the pair is in it
         p = None if with_best is None else tests[with_best.name].adjusted
-        return [_pair(comparison, entry, partner, p)]
+        return [_describe_pair(comparison, entry, partner, p)]
     return []
 
 
-def _pair(comparison: Comparison, generative: Entry, partner: Entry, p: float | None) -> str:
+def _describe_pair(comparison: Comparison, generative: Entry, partner: Entry, p: float | None) -> str:
+    """Return a sentence that compares the two models of a pair."""
     metric, rows = comparison.task.metric, len(comparison.splits[0][0])
     ahead = metric.gain(generative.mean(metric.name)) > metric.gain(partner.mean(metric.name))
     first, second = (generative, partner) if ahead else (partner, generative)
@@ -541,20 +550,19 @@ def _pair(comparison: Comparison, generative: Entry, partner: Entry, p: float | 
     if math.isnan(found.mean):  # both are infinite somewhere
         return ""
     p = found.p if p is None else p
-    figures = (
-        f"{metric.heading} {apart(first.mean(metric.name), second.mean(metric.name), unit_of(comparison, metric))}"
-    )
+    scores = format_apart(first.mean(metric.name), second.mean(metric.name), unit_of(comparison, metric))
+    figures = f"{metric.heading} {scores}"
     why = (
         "a model of the columns needs fewer rows, and its assumptions do little harm here"
         if ahead
-        else "there are rows enough to learn the boundary itself, and it assumes less about the columns"
+        else "there are enough rows to learn the boundary itself, and it assumes less about the columns"
     )
     pair = f"Of the pair {generative.name} (generative) and {partner.name} (discriminative),"
     if found.mean == 0:
-        return f"{pair} none is ahead on {rows:,} training rows ({figures})."
-    if math.isfinite(found.mean) and not p < LEVEL:  # a single split shows nothing
+        return f"{pair} neither is ahead on {rows:,} training rows ({figures})."
+    if math.isfinite(found.mean) and not p < SIGNIFICANCE_LEVEL:  # a single split shows nothing
         return (
             f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}), but not beyond chance: more rows, or "
-            "more repeats, would tell."
+            "more repeats, would show."
         )
     return f"{pair} {first.name} is ahead on {rows:,} training rows ({figures}): {why}."

@@ -1,4 +1,4 @@
-"""What sections and checks look at: a sample of the rows, the columns by kind, and the models fitted to all rows."""
+"""The data of sections and checks: a sample of the rows, columns by kind, and models fitted to all rows."""
 
 from __future__ import annotations
 
@@ -23,35 +23,41 @@ if TYPE_CHECKING:
     from mercer.comparison._entry import Entry
     from mercer.comparison.comparison import Comparison
 
-#: rows that sections look at: a picture shows no more
-MOST_ROWS = 5_000
-#: rows up to which every model is fitted to all of them again; beyond, the best, and those whose time grows with the
-#: rows alone: by rows and kinds rather than by seconds, so that the same seed gives the same page
-MOST_REFITTED, QUICK = 20_000, ("generative", "discriminative", "baseline")
-#: seconds that one fit may have taken, for those that no such rule foresees
-FUSE = 60.0
-#: what an explanation by Shapley values may take, about, and predictions for it at least and at most
-SECONDS_OF_EXPLANATION, EVALUATIONS = 2.0, (1_500, 40_000)
-SECONDS_PER_VALUE, SECONDS_PER_COMPARISON = 1e-7, 4e-10
+#: rows that sections use: more are not visible in a plot
+MAX_VIEW_ROWS = 5_000
+#: rows up to which every model is fitted to all rows: not a limit of seconds, so that a seed determines the page
+MAX_REFIT_ROWS = 20_000
+#: kinds of models, of linear time in the rows, that are fitted to more rows as well as the best model
+QUICK_KINDS = ("generative", "discriminative", "baseline")
+#: seconds of a fit to a split above which a model is not fitted to all rows
+MAX_FIT_SECONDS = 60.0
+#: approximate seconds of an explanation by Shapley values
+EXPLANATION_SECONDS = 2.0
+#: smallest and largest number of predictions for an explanation
+EVALUATION_RANGE = (1_500, 40_000)
+#: seconds to predict one value of a row, measured on two cores
+SECONDS_PER_VALUE = 1e-7
+#: seconds to compare one value with one row of the fit of a kernel machine, measured on two cores
+SECONDS_PER_COMPARISON = 4e-10
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A comparison as its sections see it.
+    """A comparison with the data that its sections and checks share.
 
-    With a limit of time, a model is fitted to all rows only if its fits to the splits took less than what is left.
+    With a time limit, a model is fitted to all rows only if its fits to the splits took less than the time left.
     """
 
     comparison: Comparison
-    most_rows: int = MOST_ROWS
+    most_rows: int = MAX_VIEW_ROWS
     budget: Budget = field(default_factory=lambda: Budget(None))
     _models: dict[str, Any] = field(default_factory=dict)
     _drivers: dict[str, list[Driver]] = field(default_factory=dict)
 
     @cached_property
     def rows(self) -> Array:
-        """Positions of the rows looked at, in order: all of them, if they are few."""
-        return some_rows(self.comparison.table.n_rows, self.most_rows)
+        """Positions of the sampled rows, in order: all rows if they are few."""
+        return sample_rows(self.comparison.table.n_rows, self.most_rows)
 
     @property
     def sparse(self) -> bool:
@@ -59,23 +65,23 @@ class View:
         return self.comparison.table.library == "scipy"
 
     def note(self) -> str:
-        """A sentence about the sample, where there is one."""
-        return drawn(self.rows, self.comparison.table.n_rows)
+        """Return a sentence about the sample; "" if there is none."""
+        return describe_sample(self.rows, self.comparison.table.n_rows)
 
     @cached_property
     def schema(self) -> Schema:
-        """What the columns are, by all rows; of a sparse matrix by its type."""
+        """The kinds of the columns, inferred from all rows; for a sparse matrix from its type."""
         table = self.comparison.table
         return Schema.of(table) if self.sparse else Schema.infer(table)
 
     @cached_property
     def table(self) -> Table:
-        """The rows looked at."""
+        """The sampled rows."""
         return self.comparison.table.take(self.rows)
 
     @cached_property
     def telling(self) -> Table:
-        """All rows, without columns that name them."""
+        """All rows, without identifier columns."""
         table = self.comparison.table
         kept = [column.name for column in self.schema if column.kind is not Kind.IDENTIFIER]
         if len(kept) == table.n_columns or not kept:
@@ -84,12 +90,12 @@ class View:
 
     @cached_property
     def amounts(self) -> list[str]:
-        """Columns of numbers that are no names."""
+        """Columns of numbers that are amounts, not codes."""
         return [column.name for column in self.schema if column.kind in AMOUNTS]
 
     @cached_property
     def numbers(self) -> Array:
-        """The values of `amounts` in the rows looked at, NaN where missing."""
+        """The values of `amounts` in the sampled rows, NaN where missing."""
         return self.table.numbers([self.table.positions[name] for name in self.amounts]).astype(float)
 
     @property
@@ -103,7 +109,7 @@ class View:
 
     @cached_property
     def target(self) -> Array:
-        """Class codes, or numbers, of the rows looked at."""
+        """Class codes, or numbers, of the sampled rows."""
         return np.asarray(self.comparison.task.truth)[self.rows]
 
     @cached_property
@@ -113,40 +119,40 @@ class View:
 
     @cached_property
     def probable(self) -> tuple[Entry, ...]:
-        """Those with probabilities: others only name a class."""
+        """Scored entries with probabilities."""
         return tuple(entry for entry in self.ranked if entry.probabilistic)
 
     @cached_property
     def learnt(self) -> tuple[Entry, ...]:
-        """Those with probabilities that depend on the row: the recommended one, then the others by score."""
+        """Entries with probabilities that depend on the row: the recommended one, then the others by score."""
         learning = [entry for entry in self.probable if entry.kind != "baseline"]
         first = self.comparison.entry() if learning else None
         return tuple(sorted(learning, key=lambda entry: entry is not first))
 
     def held_out(self, entry: Entry) -> tuple[Array, Array]:
-        """What the model said of rows that it had not seen, and the truth of these."""
+        """Return the held-out predictions of a model, and the target of these rows."""
         return entry.held_out[entry.answered], np.asarray(self.comparison.task.truth)[entry.answered]
 
     def probabilities(self, entry: Entry) -> tuple[Array, Array]:
-        """The same of a model with probabilities, which sum to 1 but for rounding: so that they do."""
+        """Return held-out probabilities, normalised against rounding, and the classes of these rows."""
         held, truth = self.held_out(entry)
         proba = np.clip(held, 0, 1)
         return proba / proba.sum(axis=1, keepdims=True), truth
 
     @cached_property
     def affordable(self) -> tuple[str, ...]:
-        """Names of those that are fitted to all rows: the best, and others that do not take long."""
-        few = self.comparison.table.n_rows <= MOST_REFITTED
+        """Names of the models that are fitted to all rows: the best one, and those of short fits."""
+        few = self.comparison.table.n_rows <= MAX_REFIT_ROWS
         best = self.best()
         quick = [
             entry
             for entry in self.ranked
-            if entry is not best and (few or entry.kind in QUICK) and not entry.fit_seconds > FUSE
+            if entry is not best and (few or entry.kind in QUICK_KINDS) and not entry.fit_seconds > MAX_FIT_SECONDS
         ]
         return tuple(entry.name for entry in (*([] if best is None else [best]), *quick))
 
     def fitted(self, entry: Entry) -> Any:
-        """The entry's model on all rows, or None where that failed or would take too long."""
+        """Return the entry's model fitted to all rows, or None if the fit failed or would take too long."""
         if entry.name not in self.affordable:
             return None
         if entry.name not in self._models:
@@ -154,29 +160,29 @@ class View:
                 return None
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # the comparison has told
+                    warnings.simplefilter("ignore")  # the comparison has the warnings in its notes
                     self._models[entry.name] = self.comparison.fitted(entry.name)
             except Exception:
                 self._models[entry.name] = None
         return self._models[entry.name]
 
     def overdispersed(self, entry: Entry) -> float:
-        """Return r of the entry's negative binomial distribution, fitted to all rows; ∞, a Poisson's, of any other."""
+        """Return r of the entry's negative binomial distribution, fitted to all rows; ∞ (Poisson) for other models."""
         family = getattr(last_step(self.fitted(entry)), "family_", None)
         return float(family.r or np.inf) if isinstance(family, NegativeBinomial) else np.inf
 
     def evaluations(self, entry: Entry) -> int:
-        """Return how many rows a model predicts for an explanation: by its size, so that the same seed gives the same.
+        """Return the number of predictions for an explanation, which takes about `EXPLANATION_SECONDS`.
 
-        A prediction reads all columns and, of a kernel machine, compares them with those of all rows of the fit. The
-        costs are those measured on two cores, and come to about two seconds.
+        It depends only on the size of the table, so that a seed determines the page. A prediction reads all columns
+        and, for a kernel machine, compares them with those of all rows of the fit.
         """
         rows, columns = entry.table.shape
         seconds = columns * (SECONDS_PER_VALUE + rows * SECONDS_PER_COMPARISON)
-        return int(np.clip(SECONDS_OF_EXPLANATION / seconds, *EVALUATIONS))
+        return int(np.clip(EXPLANATION_SECONDS / seconds, *EVALUATION_RANGE))
 
     def drivers(self, entry: Entry) -> list[Driver]:
-        """Return the columns that move what the fitted model says most; none where it is not fitted to all rows."""
+        """Return the columns with the largest effects on the fitted model's output; none if it is not fitted."""
         if entry.name not in self._drivers:
             model = self.fitted(entry)
             if model is not None:
@@ -186,7 +192,7 @@ class View:
         return self._drivers[entry.name]
 
     def shown(self, entry: Entry, rows: Array | None = None) -> Any:
-        """Rows of the table (those looked at, if not given) as the entry's model is shown them."""
+        """Return rows of the table (by default the sampled ones) in the form that the entry's model gets."""
         return entry.table.take_native(self.rows if rows is None else rows)
 
     def recommended_first(self) -> list[Entry]:
@@ -204,18 +210,18 @@ class View:
         return next((entry for entry in entries if entry.kind != "baseline"), entries[0] if entries else None)
 
 
-def some_rows(n: int, most: int, seed: int = 0) -> Array:
-    """Positions of all rows, or of a sample of so many, in order."""
+def sample_rows(n: int, most: int, seed: int = 0) -> Array:
+    """Return the sorted positions of all n rows, or of a sample of `most` rows."""
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
-def drawn(rows: Array, n: int) -> str:
-    """A sentence that says of how many of n rows something is; none where it is of all."""
+def describe_sample(rows: Array, n: int) -> str:
+    """Return a sentence on a sample of n rows; "" if it has all rows."""
     return f"From {len(rows):,} of the {n:,} rows, drawn at random." if len(rows) < n else ""
 
 
-def certified(model: Any) -> list[Any]:
-    """The outermost estimator of a model that has a certificate, if one has."""
+def find_certified(model: Any) -> list[Any]:
+    """Return a list with the outermost part of a model that has a certificate; empty if none has."""
     return [layer for layer in nested_models(model) if hasattr(layer, "certificate_")][:1]

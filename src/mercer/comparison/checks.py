@@ -1,4 +1,9 @@
-"""Which checks apply to a comparison: one that cannot find anything is not listed as passed."""
+"""Assumption checks: short tests of data and models, each with a permanent code, a sentence and a remedy.
+
+The codes are documented in docs/guides/assumption-checks.md. Codes 1xx are about the data, 2xx about what models assume
+of them, 3xx about fitted models. A code is never reused. A check that does not apply to the data and models of a
+comparison is not listed as passed (`is_applicable`).
+"""
 
 from __future__ import annotations
 
@@ -11,21 +16,15 @@ from mercer.comparison import _checks_of_data as data
 from mercer.comparison import _checks_of_models as fits
 from mercer.comparison import _checks_of_shape as shape
 from mercer.comparison import _leakage as leakage
-from mercer.comparison._check_result import CheckResult, NotAsked
+from mercer.comparison._check_result import CheckResult, CheckSkipped
 from mercer.comparison._view import View
 
 if TYPE_CHECKING:
     from mercer.comparison.comparison import Comparison
 
 
-# Assumption checks: small questions to data and models, each with a code that stays, a sentence and a remedy.
-#
-# The codes are documented in docs/guides/assumption-checks.md. 1xx are about the data, 2xx about what models assume of
-# them, 3xx about fitted models. A code is never used again for something else.
-
-
 class AssumptionCheck(NamedTuple):
-    """A question: its code, what it asks in a few words, and who answers it."""
+    """A check: its code, name, default severity, and the function that yields its results."""
 
     code: str
     name: str
@@ -33,8 +32,8 @@ class AssumptionCheck(NamedTuple):
     look: Callable[[View], Iterator[CheckResult]]
 
 
-class Checked(NamedTuple):
-    """What all checks found, how many had nothing to say, and those that could not be done, with the reason."""
+class CheckReport(NamedTuple):
+    """The findings of all checks, the checks that passed, and those that could not be made, with the reason."""
 
     findings: tuple[Finding, ...]
     passed: tuple[str, ...]
@@ -42,37 +41,37 @@ class Checked(NamedTuple):
 
 
 CHECKS = (
-    AssumptionCheck("MRC101", "duplicates across folds", "warning", data.duplicates),
-    AssumptionCheck("MRC102", "rare class", "warning", data.rare_class),
-    AssumptionCheck("MRC103", "leakage", "error", leakage.leakage),
-    AssumptionCheck("MRC104", "mostly missing", "warning", data.mostly_missing),
-    AssumptionCheck("MRC105", "says nothing", "note", data.says_nothing),
-    AssumptionCheck("MRC106", "contradictions", "note", data.contradictions),
-    AssumptionCheck("MRC107", "few rows", "warning", data.few_rows),
-    AssumptionCheck("MRC108", "missing tells", "note", data.missing_tells),
-    AssumptionCheck("MRC109", "too good to be true", "warning", leakage.too_good),
-    AssumptionCheck("MRC110", "combination gives the target away", "error", leakage.combined),
-    AssumptionCheck("MRC111", "time series", "warning", data.time_series),
-    AssumptionCheck("MRC112", "classes absent from training", "warning", data.absent_classes),
-    AssumptionCheck("MRC201", "separation", "warning", shape.separation),
-    AssumptionCheck("MRC202", "collinearity", "warning", shape.collinearity),
-    AssumptionCheck("MRC203", "over-dispersion", "warning", shape.overdispersion),
-    AssumptionCheck("MRC204", "unequal covariances", "note", shape.unequal_covariances),
-    AssumptionCheck("MRC205", "non-Gaussian columns", "note", shape.non_gaussian),
-    AssumptionCheck("MRC206", "dependent columns", "note", shape.dependent),
-    AssumptionCheck("MRC207", "unequal variance", "note", shape.unequal_variance),
-    AssumptionCheck("MRC301", "not converged", "warning", fits.not_converged),
-    AssumptionCheck("MRC302", "kernel not positive semidefinite", "warning", fits.indefinite_kernel),
-    AssumptionCheck("MRC303", "bandwidth at bound", "warning", fits.bandwidth_at_bound),
-    AssumptionCheck("MRC304", "penalty at bound", "note", fits.penalty_at_bound),
-    AssumptionCheck("MRC305", "probabilities off", "warning", fits.probabilities_off),
-    AssumptionCheck("MRC306", "no better than guessing", "error", fits.no_better_than_guessing),
-    AssumptionCheck("MRC307", "approximate fit", "note", fits.approximate),
+    AssumptionCheck("MRC101", "duplicates across folds", "warning", data.check_duplicates),
+    AssumptionCheck("MRC102", "rare class", "warning", data.check_rare_classes),
+    AssumptionCheck("MRC103", "leakage", "error", leakage.check_leakage),
+    AssumptionCheck("MRC104", "mostly missing", "warning", data.check_mostly_missing),
+    AssumptionCheck("MRC105", "says nothing", "note", data.check_uninformative_columns),
+    AssumptionCheck("MRC106", "contradictions", "note", data.check_contradictions),
+    AssumptionCheck("MRC107", "few rows", "warning", data.check_few_rows),
+    AssumptionCheck("MRC108", "missing tells", "note", data.check_informative_gaps),
+    AssumptionCheck("MRC109", "too good to be true", "warning", leakage.check_too_good),
+    AssumptionCheck("MRC110", "combination gives the target away", "error", leakage.check_combinations),
+    AssumptionCheck("MRC111", "time series", "warning", data.check_time_series),
+    AssumptionCheck("MRC112", "classes absent from training", "warning", data.check_absent_classes),
+    AssumptionCheck("MRC201", "separation", "warning", shape.check_separation),
+    AssumptionCheck("MRC202", "collinearity", "warning", shape.check_collinearity),
+    AssumptionCheck("MRC203", "over-dispersion", "warning", shape.check_overdispersion),
+    AssumptionCheck("MRC204", "unequal covariances", "note", shape.check_equal_covariances),
+    AssumptionCheck("MRC205", "non-Gaussian columns", "note", shape.check_normality),
+    AssumptionCheck("MRC206", "dependent columns", "note", shape.check_dependence),
+    AssumptionCheck("MRC207", "unequal variance", "note", shape.check_equal_variance),
+    AssumptionCheck("MRC301", "not converged", "warning", fits.check_convergence),
+    AssumptionCheck("MRC302", "kernel not positive semidefinite", "warning", fits.check_kernel),
+    AssumptionCheck("MRC303", "bandwidth at bound", "warning", fits.check_bandwidth_bound),
+    AssumptionCheck("MRC304", "penalty at bound", "note", fits.check_penalty_bound),
+    AssumptionCheck("MRC305", "probabilities off", "warning", fits.check_calibration),
+    AssumptionCheck("MRC306", "no better than guessing", "error", fits.check_baseline),
+    AssumptionCheck("MRC307", "approximate fit", "note", fits.check_approximate_fit),
 )
 
 
-#: checks that `Comparison.problems` makes: cheap ones, of what may make all scores worthless
-FIRST = ("MRC103", "MRC109", "MRC110", "MRC111", "MRC112")
+#: checks made by `Comparison.problems`: cheap ones, for problems that may invalidate all scores
+PROBLEM_CODES = ("MRC103", "MRC109", "MRC110", "MRC111", "MRC112")
 SEVEREST_FIRST = ("error", "warning", "note")
 
 
@@ -81,11 +80,11 @@ def find_problems(comparison: Comparison) -> list[Finding]:
     view = View(comparison)
     findings: list[Finding] = []
     for each in CHECKS:
-        if each.code not in FIRST:
+        if each.code not in PROBLEM_CODES:
             continue
         try:
             findings += [result.finding(each.code, each.severity) for result in each.look(view)]
-        except NotAsked:
+        except CheckSkipped:
             continue
         except Exception as failure:
             sentence = f"The check for {each.name} could not be made: {type(failure).__name__}: {failure}"
@@ -97,7 +96,7 @@ def find_problems(comparison: Comparison) -> list[Finding]:
     return sorted(findings, key=lambda finding: SEVEREST_FIRST.index(finding.severity))
 
 
-def check_assumptions(comparison: Comparison | View) -> Checked:
+def check_assumptions(comparison: Comparison | View) -> CheckReport:
     """Make all assumption checks on the data and models of a comparison.
 
     A check that fails itself does not stop the others: it is listed with its error.
@@ -105,7 +104,7 @@ def check_assumptions(comparison: Comparison | View) -> Checked:
     Parameters
     ----------
     comparison : Comparison
-        What `compare` returned.
+        The result of `compare`.
 
     Returns
     -------
@@ -127,7 +126,7 @@ def check_assumptions(comparison: Comparison | View) -> Checked:
     for each in CHECKS:
         try:
             found = [result.finding(each.code, each.severity) for result in each.look(view)]
-        except NotAsked as reason:
+        except CheckSkipped as reason:
             undone.append(f"{each.code} ({each.name}): {reason}")
             continue
         except Exception as failure:
@@ -136,11 +135,11 @@ def check_assumptions(comparison: Comparison | View) -> Checked:
         findings += found
         if not found:
             passed.append(f"{each.code} {each.name}")
-    return Checked(tuple(findings), tuple(passed), tuple(undone))
+    return CheckReport(tuple(findings), tuple(passed), tuple(undone))
 
 
-def applies(code: str, view: View) -> bool:
-    """Return whether the check of that code is about data and models such as these."""
+def is_applicable(code: str, view: View) -> bool:
+    """Return whether the check with this code applies to the data and models of a comparison."""
     return code not in _CONDITIONS or _CONDITIONS[code](view)
 
 
@@ -156,14 +155,14 @@ def _has_gaps(view: View) -> bool:
     return any("missing" in note for column in view.schema for note in column.notes)
 
 
-def _some_model(*attributes: str) -> Callable[[View], bool]:
-    """Whether a model that took part has one of these attributes once it is fitted."""
+def _has_model_with(*attributes: str) -> Callable[[View], bool]:
+    """Return a condition: whether a fitted model of the comparison has one of these attributes."""
 
-    def found(view: View) -> bool:
+    def condition(view: View) -> bool:
         models = (part_of(entry.fitted, -1) for entry in view.ranked if entry.fitted is not None)
         return any(hasattr(model, name) for model in models for name in attributes)
 
-    return found
+    return condition
 
 
 _CONDITIONS: dict[str, Callable[[View], bool]] = {
@@ -178,9 +177,9 @@ _CONDITIONS: dict[str, Callable[[View], bool]] = {
     "MRC205": lambda view: _classes(view) and bool(view.amounts),
     "MRC206": lambda view: _classes(view) and _several_amounts(view),
     "MRC207": lambda view: view.comparison.task.name in ("regression", "amounts"),
-    "MRC302": _some_model("kernel_", "dual_coef_"),
-    "MRC303": _some_model("bandwidth_"),
+    "MRC302": _has_model_with("kernel_", "dual_coef_"),
+    "MRC303": _has_model_with("bandwidth_"),
     "MRC304": lambda view: any(entry.choice is not None for entry in view.ranked),
     "MRC305": lambda view: _classes(view) and bool(view.probable),
-    "MRC307": _some_model("kernel_", "dual_coef_"),
+    "MRC307": _has_model_with("kernel_", "dual_coef_"),
 }

@@ -1,4 +1,4 @@
-"""The object behind the page: models side by side on the same rows."""
+"""The result of `compare`: models, their scores, the verdict, and the report page."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mercer._typing import Array
 from mercer.application.metrics import Metric
 from mercer.application.tasks import Split, Task
 from mercer.comparison._entry import Entry
-from mercer.comparison._inner import InnerFolds
-from mercer.comparison._judging import score_interval
+from mercer.comparison._inner_search import InnerFolds
 from mercer.comparison._paired import Interval, overlap_of
+from mercer.comparison._score_tests import score_interval
 from mercer.data import Table
 from mercer.report import Grid, grid_html
 from mercer.report.wording import format_plain
@@ -32,39 +32,39 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Comparison:
-    """Models from best to worst; those that could not be fitted come last and say why. `compare` makes it.
+    """Models from best to worst, as returned by `compare`; failed models come last with the reason.
 
     Attributes
     ----------
     title : str
-        Rows, columns, target and splits in a line.
+        Rows, columns, target and splits in one line.
     task : Task
         How the target is read, and why (`task.reason`); `task.labels`, `task.metrics`, `task.truth`.
     table : Table
         The rows as they came.
     y : array of shape (n_rows,)
-        The target as the models are shown it.
+        The target as the models get it.
     splits : list of (train, test)
-        Positions of the rows that models were fitted to and scored on.
+        Positions of the training and the held-out rows.
     entries : tuple of Entry
-        Best first.
+        The models, best first.
     unfinished : tuple of str
-        Names of models that should have taken part, had there been time, or no Ctrl-C.
+        Names of models that were not scored because of the time limit or Ctrl-C.
     notes : tuple of str
-        What a reader should know about data, splits and who took no part.
+        Notes on the data, the splits, and models that were left out.
     seconds : float
-        That all of it took.
+        Duration of the comparison.
     settings : mapping
-        How to have the same numbers again: seed, folds, repeats, versions.
+        Settings that reproduce the numbers: seed, folds, repeats, versions.
     inner : InnerFolds or None
-        Folds within the rows of a fit, by which models choose their settings, where groups or times were given.
+        Folds within the rows of a fit, for models that choose parameters, if groups or times were given.
     reference : Entry or None
         Gradient-boosted trees on the same splits: not one of the `entries`, and never recommended.
     unlisted_baseline : Entry or None
-        The baseline on the same splits where `models` were given and none of them is one: not one of the `entries`.
+        The baseline on the same splits if `models` were given without one: not one of the `entries`.
     target, source, unit : str
-        Name of the column that is predicted, of the file without its folder, and what the numbers of the target are
-        written with ("$", "%"); "" where they are not known.
+        Name of the target column, name of the file without its folder, and the unit of the target ("$", "%"); "" if
+        unknown.
     """
 
     title: str
@@ -87,7 +87,7 @@ class Comparison:
 
     @property
     def names(self) -> list[str]:
-        """Of the entries, best first."""
+        """Names of the entries, best first."""
         return [entry.name for entry in self.entries]
 
     @property
@@ -97,7 +97,7 @@ class Comparison:
 
     @property
     def baseline(self) -> Entry | None:
-        """What is reached without the columns: a baseline among the entries, or else the one that is not listed."""
+        """The baseline, which does not use the columns: one of the entries, or else the unlisted one."""
         return next((entry for entry in self.done if entry.kind == "baseline"), self.unlisted_baseline)
 
     @property
@@ -106,7 +106,7 @@ class Comparison:
         return self.fitted()
 
     def entry(self, name: str | None = None) -> Entry:
-        """Return the entry of that name; by default the recommended one, or, where none is, the first by score."""
+        """Return the entry with this name; by default the recommended one, or else the first by score."""
         if name is None:
             if not self.done:
                 raise DataError(f"None of the models could be fitted: {self.entries[0].notes[0]}.")
@@ -114,11 +114,11 @@ class Comparison:
         everyone = (*self.entries, self.reference, self.unlisted_baseline)
         found = next((entry for entry in everyone if entry is not None and entry.name == str(name)), None)
         if found is None:
-            raise DataError(f"No model {name!r} took part. {did_you_mean(str(name), self.names)}")
+            raise DataError(f"The comparison has no model {name!r}. {did_you_mean(str(name), self.names)}")
         return found
 
     def fitted(self, name: str | None = None) -> Any:
-        """Return a model (by default the recommended one) fitted to all rows; it is fitted once and kept."""
+        """Return a model (by default the recommended one) fitted to all rows; it is fitted once and stored."""
         entry = self.entry(name)
         if entry.fitted is None:
             from mercer.comparison._cross_validation import refit
@@ -133,11 +133,11 @@ class Comparison:
         return entry.fitted
 
     def problems(self) -> list[Finding]:
-        """Return what may make the scores worthless, severest first: the checks that do not need the page.
+        """Return problems that may invalidate the scores, severest first.
 
-        Columns, sums and products that give the target away, scores that are too good to be true, random splits of a
-        time series, and classes absent from training rows. Each has a `code`, a `sentence`, a `remedy` and `columns`.
-        A check that fails is a note with its error.
+        These are columns, sums and products that reveal the target, scores that are too good, random splits of a time
+        series, and classes absent from training rows. Each has a `code`, a `sentence`, a `remedy` and `columns`. A
+        check that fails is a note with its error.
         """
         from mercer.comparison.checks import find_problems
 
@@ -146,94 +146,94 @@ class Comparison:
         return list(self._problems)
 
     def verdict(self) -> Verdict:
-        """Return which model to use, and why: the simplest within chance of the best score."""
-        from mercer.comparison._verdict import verdict_of
+        """Return the recommended model, the simplest within chance of the best score, and the reasons."""
+        from mercer.comparison._verdict import make_verdict
 
-        return verdict_of(self)
+        return make_verdict(self)
 
     def card(self, name: str | None = None) -> ModelCard:
-        """The card of a model (by default the recommended one), fitted to all rows; `save` writes it with the model."""
-        from mercer.comparison._export import card
+        """Return the card of a model (by default the recommended one) fitted to all rows; `save` stores both."""
+        from mercer.comparison._export import make_comparison_card
 
-        return card(self, name)
+        return make_comparison_card(self, name)
 
     def model_and_card(self) -> tuple[Any, ModelCard]:
-        """The recommended model, fitted to all rows, and its card: what `mercer.save` writes of a comparison."""
+        """Return the recommended model, fitted to all rows, and its card, as stored by `mercer.save`."""
         return self.fitted(), self.card()
 
     def metric(self, name: str | None = None) -> Metric:
-        """A measure by its name; by default that which models are ranked by."""
+        """Return a measure by its name; by default the one that models are ranked by."""
         if name is None:
             return self.task.metric
         names = [metric.name for metric in self.task.metrics]
         if name not in names:
-            raise DataError(f"There is no measure {name!r} of {self.task.name}. {did_you_mean(name, names)}")
+            raise DataError(f"There is no measure {name!r} for {self.task.name}. {did_you_mean(name, names)}")
         return self.task.metrics[names.index(name)]
 
     def interval(self, name: str, metric: str | None = None) -> Interval:
-        """Mean of a measure (by default that which models are ranked by) over the splits, and its 95% interval.
+        """Return the mean of a measure (by default the one that models are ranked by) and its 95% interval.
 
-        Rows (or groups, or blocks of time) are the observations; of a median, the splits are.
+        The observations are rows, groups or blocks of time; for a median, the splits.
         """
         entry, chosen = self.entry(name), self.metric(metric)
         return score_interval(entry, chosen, overlap_of(self.splits))
 
     def leaderboard(self) -> Grid:
-        """What each model reached, as a table."""
-        from mercer.comparison._leaderboard import leaderboard
+        """Return a table of the scores of all models."""
+        from mercer.comparison._leaderboard import make_leaderboard
 
-        return leaderboard(self)
+        return make_leaderboard(self)
 
     def differences(self) -> Grid:
-        """Which models are worse than the best beyond chance: paired tests, corrected for how many there are."""
-        from mercer.comparison._leaderboard import differences
+        """Return a table of the differences from the best model: paired tests, corrected for their number."""
+        from mercer.comparison._leaderboard import make_differences
 
-        return differences(self)
+        return make_differences(self)
 
     def sentences(self) -> list[str]:
-        """Return which model to use and why, in plain words; then what else is worth knowing."""
-        from mercer.comparison._verdict import details
+        """Return the verdict in sentences, then further results."""
+        from mercer.comparison._verdict import describe_details
 
-        return [*self.verdict().sentences, *details(self)]
+        return [*self.verdict().sentences, *describe_details(self)]
 
     def frame(self, library: str | None = None) -> Any:
-        """A row for each model, as a frame of a library: pandas if it is installed, else pyarrow."""
-        from mercer.comparison._leaderboard import frame
+        """Return a frame with a row for each model, of a library: by default pandas if installed, else pyarrow."""
+        from mercer.comparison._leaderboard import make_frame
 
-        return frame(self, library)
+        return make_frame(self, library)
 
     def json(self) -> dict[str, Any]:
-        """All that was found, as strict JSON can say it: NaN is null, infinity the string "inf"."""
-        from mercer.comparison._export import as_json
+        """Return all results for strict JSON: NaN is null, infinity the string "inf"."""
+        from mercer.comparison._export import to_json
 
-        return as_json(self)
+        return to_json(self)
 
     def markdown(self) -> str:
-        """Leaderboard, differences and sentences as Markdown."""
-        from mercer.comparison._export import as_markdown
+        """Return leaderboard, differences and sentences as Markdown."""
+        from mercer.comparison._export import to_markdown
 
-        return as_markdown(self)
+        return to_markdown(self)
 
     def plot_leaderboard(self, metric: str | None = None, ax: Any = None) -> Any:
-        """Draw a measure of every model with its interval; returns the matplotlib Axes."""
-        from mercer.comparison._pictures import leaderboard_picture
+        """Draw a measure of every model with its interval; return the matplotlib Axes."""
+        from mercer.comparison._pictures import draw_leaderboard
 
-        return leaderboard_picture(self, metric, ax)
+        return draw_leaderboard(self, metric, ax)
 
     def plot_calibration(self, names: list[str] | None = None, ax: Any = None) -> Any:
-        """Draw how often what was predicted with a probability happened; returns the matplotlib Axes."""
-        from mercer.comparison._pictures import calibration_picture
+        """Draw calibration curves; return the matplotlib Axes."""
+        from mercer.comparison._pictures import draw_calibration
 
-        return calibration_picture(self, names, ax)
+        return draw_calibration(self, names, ax)
 
     def plot_roc(self, names: list[str] | None = None, label: Any = None, ax: Any = None) -> Any:
-        """Draw ROC curves of a class (by default the last); returns the matplotlib Axes."""
-        from mercer.comparison._pictures import roc_picture
+        """Draw ROC curves of a class (by default the last); return the matplotlib Axes."""
+        from mercer.comparison._pictures import draw_roc
 
-        return roc_picture(self, names, label, ax)
+        return draw_roc(self, names, label, ax)
 
     def page(self) -> Page:
-        """What the page says, as records."""
+        """Return the report page as records."""
         from mercer.comparison.sections import page
 
         return page(self)
@@ -246,35 +246,36 @@ class Comparison:
         time_limit: float | Budget | None = None,
         patience: float | None = 15.0,
     ) -> Path:
-        """Write one self-contained HTML page, and return where it is.
+        """Write one self-contained HTML page, and return its path.
 
-        `progress(stage, done, total, name)` is told the stages "refit" (the best model on all rows) and "page", which
-        has a step for each section. With a `time_limit` in seconds, sections that are not done in time are left out by
-        name; without one, after `patience` seconds of work (None for no bound). Ctrl-C leaves no half of a page.
+        `progress(stage, done, total, name)` is called with the stages "refit" (the best model on all rows) and "page",
+        which has a step for each section. Sections that are not done within the `time_limit` in seconds are left out
+        with a note; without a limit, `patience` seconds of work apply (None for no limit). The file is written
+        atomically, so that Ctrl-C leaves no incomplete page.
         """
         from mercer._atomic import write_atomically
-        from mercer.comparison._cross_validation import untold
-        from mercer.comparison.sections.whole import STEPS, page
+        from mercer.comparison._cross_validation import ignore_progress
+        from mercer.comparison.sections.whole import PAGE_STEPS, page
         from mercer.comparison.time_limit import Budget
         from mercer.report.page import page_html
 
-        tell, budget = progress or untold, Budget.of(time_limit, patience)
+        tell, budget = progress or ignore_progress, Budget.of(time_limit, patience)
         if self.done and not self.entry().fit_seconds > budget.left:
             tell("refit", 0, 1, self.entry().name)
-            # out of time, or all rows are too much for a model that the splits were not: the page goes without it
+            # out of time, or out of memory with all rows: the page is made without this model
             with suppress(Exception), budget.cutting():
                 self.fitted()
             tell("refit", 1, 1, "")
         made = page(self, budget=budget, progress=tell)
         write_atomically(path, page_html(made))
-        tell("page", STEPS, STEPS, "")
+        tell("page", PAGE_STEPS, PAGE_STEPS, "")
         return Path(path)
 
     def __str__(self) -> str:
         return str(self.leaderboard())
 
     def __repr__(self) -> str:
-        """Title, recommended model with its score, and how many problems there are."""
+        """Return title, recommended model with its score, and the number of problems."""
         verdict = self.verdict()
         what = f" of {self.target!r}" if self.target else ""
         lines = [f"Comparison{what}: {self.title}"]

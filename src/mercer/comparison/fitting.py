@@ -1,4 +1,4 @@
-"""One model by any name that a comparison lists, fitted to all rows as the comparison fits it."""
+"""Fit one model by a name that a comparison lists, in the same way as the comparison."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mercer.application.task import TASKS, plural, task_for
 from mercer.application.tasks import Task
 from mercer.base import Question, estimator_named, model_names, traits_of
 from mercer.base.pipelines import last_step
-from mercer.comparison._chosen import REFERENCE, listed_entrant
 from mercer.comparison._cross_validation import refit
-from mercer.comparison._entrants import Entrant, Invitation, entrants_for
+from mercer.comparison._entrants import Entrant, ModelSelection, select_suitable
+from mercer.comparison._named_models import REFERENCE, find_listed
 from mercer.comparison.pairs import innermost
 from mercer.data import Schema, Table
 from mercer.data.storages.time_columns import refuse_clock_times
@@ -35,53 +35,53 @@ def fit_named(
     conformal: float | None = None,
     seed: int = 0,
 ) -> PreparedModel:
-    """Return the model of that name, fitted to a frame as it comes.
+    """Fit the model with this name to a frame.
 
-    A name of the leaderboard gives the model of the comparison: the same features, and its settings chosen in the same
-    way, but for `settings`. A class of mercer with `settings`, or that the leaderboard does not list, is that class.
-    Models may also be written as in Python: `SVC(C=10)`. The task, by default that of `compare`, gives a GLM without a
-    family the family of counts or of positive amounts, and the penalty, that it has in a comparison.
+    A name of the leaderboard gives the model of the comparison, with the same features and choice of parameters, except
+    for `settings`. A class of mercer with `settings`, or one that the leaderboard does not list, is used as it is.
+    Models may also be written as in Python: `SVC(C=10)`. The task, by default that of `compare`, determines the family
+    and the penalty of a GLM without a family, as in a comparison.
     """
     aside: dict[str, Any] = {"calibrate": calibrate, "conformal": conformal, "seed": seed}
     settings = dict(settings or {})
     refuse_clock_times(X)
     table = Table.of(X, dates=True)
-    tasks = _tasks(y, table, task)
+    tasks = _possible_tasks(y, table, task)
     known = model_names()
     cls = estimator_named(name) if name in known else None
     by_task = cls is not None and traits_of(cls).set_by_task not in ("", *settings)
-    # a fit of one pass is the same with and without a comparison, and can be merged and forget rows
+    # a fit of one pass is the same with and without a comparison, and supports `merge` and `forget`
     if cls is not None and (traits_of(cls).is_one_pass or (settings and not by_task)):
-        return _named_task(fitted(name, X, y, settings=settings, **aside), tasks)
+        return _set_task(fitted(name, X, y, settings=settings, **aside), tasks)
     listed: list[str] = []
     for each in tasks:
-        invitation = entrants_for(table, Question.of(each, None))
-        if (entrant := listed_entrant(name, invitation)) is not None:
+        invitation = select_suitable(table, Question.of(each, None))
+        if (entrant := find_listed(name, invitation)) is not None:
             set_parameters(innermost(entrant.model), settings)
-            return _fitted_entrant(entrant, each, **aside)
-        if by_task and each is tasks[0] and (entrant := _first_of(cls, invitation)) is not None:
+            return _fit_entrant(entrant, each, **aside)
+        if by_task and each is tasks[0] and (entrant := _find_first(cls, invitation)) is not None:
             set_parameters(innermost(entrant.model), settings)
-            found = _fitted_entrant(entrant, each, **aside)
+            found = _fit_entrant(entrant, each, **aside)
             note = f"{name} stands for {entrant.name}, because the target is read as {plural(each.name)}."
             return replace(found, notes=(note, *found.notes))
         listed += [one.name for one in invitation.entrants if one.name not in listed]
     if name in known:
-        return _named_task(fitted(name, X, y, settings=settings, **aside), tasks)
+        return _set_task(fitted(name, X, y, settings=settings, **aside), tasks)
     if find_sklearn(name.removesuffix(REFERENCE)) is not None:
         raise DataError(f"{name} is a model of scikit-learn, which a model file cannot hold. Fit it in Python.")
     if (model := parse_model(name)) is not None:
         set_parameters(model, settings)
-        return _named_task(fitted(type(model).__name__, X, y, ready=prepared_model(model, X), **aside), tasks)
+        return _set_task(fitted(type(model).__name__, X, y, ready=prepared_model(model, X), **aside), tasks)
     raise DataError(f"There is no model {name!r}. {did_you_mean(name, [*listed, *known])}")
 
 
-def _first_of(cls: type | None, invitation: Invitation) -> Entrant | None:
-    """Return the first model of a class in a comparison: of GLMs, the one with the family of the task."""
+def _find_first(cls: type | None, invitation: ModelSelection) -> Entrant | None:
+    """Return the first model of a class in a comparison: for GLMs, the one with the family of the task."""
     return next((each for each in invitation.entrants if type(innermost(each.model)) is cls), None)
 
 
-def _named_task(found: PreparedModel, tasks: list[Task]) -> PreparedModel:
-    """Return a fitted model with the first task that it performs: a classifier has classes, others do not."""
+def _set_task(found: PreparedModel, tasks: list[Task]) -> PreparedModel:
+    """Return a fitted model with the first task that suits it: a classifier has classes, other models do not."""
     classes = hasattr(found.model, "classes_")
     names = [task.name for task in tasks if hasattr(task, "labels") == classes]
     if not names:
@@ -89,8 +89,8 @@ def _named_task(found: PreparedModel, tasks: list[Task]) -> PreparedModel:
     return replace(found, task=names[0])
 
 
-def _tasks(y: Any, table: Table, given: str = "auto") -> list[Task]:
-    """Return the task that is given, or else the one that the target poses and after it the others that it allows."""
+def _possible_tasks(y: Any, table: Table, given: str = "auto") -> list[Task]:
+    """Return the given task, or else the inferred one followed by the others that the target allows."""
     found = [task_for(y, table.n_rows, given, X=table)]
     for name in TASKS if given == "auto" else ():
         if name != found[0].name:
@@ -103,7 +103,7 @@ def _tasks(y: Any, table: Table, given: str = "auto") -> list[Task]:
     return found
 
 
-def _fitted_entrant(
+def _fit_entrant(
     entrant: Entrant, task: Task, *, calibrate: str | None, conformal: float | None, seed: int
 ) -> PreparedModel:
     task.check()

@@ -1,4 +1,4 @@
-"""Ng and Jordan's experiment: both halves of a pair, fitted to more and more rows."""
+"""Learning curves of generative-discriminative pairs on growing training sets (Ng and Jordan 2002)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from mercer._errors import DataError, EmptyDataError, ExperimentInterrupted
 from mercer._typing import Array
 from mercer.application.metrics import Outcome, accuracy, log_loss
 from mercer.application.tasks import ClassificationTask
-from mercer.comparison._cross_validation import described
-from mercer.comparison._entrants import by_written_name
+from mercer.comparison._cross_validation import describe_problem
+from mercer.comparison._entrants import name_given
 from mercer.comparison._paired import Difference, difference_of, interval_of, mean_of
 from mercer.comparison._splits import check_repeats
 from mercer.comparison.pairs import counterpart, half_of, innermost
@@ -25,95 +25,96 @@ from mercer.data import Table
 from mercer.data.frame_like import frame_like
 from mercer.data.labels import encode_labels
 from mercer.report import Axis, Chart, Field, Grid, Line, grid_html
-from mercer.report.axes import set_log_axis, prepare_axes
+from mercer.report.axes import prepare_axes, set_log_axis
 from mercer.report.wording import format_count
 
-# Rows to hold out, and growing subsets of the others in which no class is absent.
+#: default number of training sizes
+N_SIZES = 8
+#: rows of the smallest training set
+MIN_TRAIN_ROWS = 10
+#: rows of each class in the smallest training set, if there are as many
+ROWS_PER_CLASS = 2
 
-#: sizes where none are named
-SIZES = 8
-#: rows of the smallest, and of each class that it has where there are as many
-FEWEST, EACH = 10, 2
 
-
-class Dealt(NamedTuple):
-    """Rows to fit to, in an order of which every beginning has all classes, and rows to score on."""
+class HeldOutRows(NamedTuple):
+    """Training rows, ordered so that the first rows always include all classes, and held-out rows."""
 
     order: Array
     test: Array
 
 
-def deal(codes: Array, test_size: float, rng: np.random.Generator) -> Dealt:
-    """Hold out so many rows, or such a share of them, class by class."""
+def hold_out_rows(codes: Array, test_size: float, rng: np.random.Generator) -> HeldOutRows:
+    """Hold out a number, or a share, of the rows, class by class."""
     counts = np.bincount(codes)
     share = test_size / len(codes) if test_size >= 1 else test_size
     places, test = [], []
     for code in np.flatnonzero(counts):
         rows = rng.permutation(np.flatnonzero(codes == code))
-        held = min(round(share * len(rows)), max(len(rows) - EACH, 0))
+        held = min(round(share * len(rows)), max(len(rows) - ROWS_PER_CLASS, 0))
         test.append(rows[:held])
         places.append(rows[held:])
-    return Dealt(_interleaved(places, rng), np.sort(np.concatenate(test)))
+    return HeldOutRows(_interleave_classes(places, rng), np.sort(np.concatenate(test)))
 
 
-def _interleaved(places: list[Array], rng: np.random.Generator) -> Array:
-    """The first rows of each class in turn, then all classes in proportion."""
+def _interleave_classes(places: list[Array], rng: np.random.Generator) -> Array:
+    """Return the first rows of each class in turn, then all classes in proportion."""
     rows = np.concatenate(places)
-    # a row's place within its class as a share: in their order, every beginning has each class in proportion
+    # sorting by the relative place within the class keeps the classes in proportion
     shares = np.concatenate([(np.arange(len(each)) + rng.random()) / max(len(each), 1) for each in places])
-    turn = np.concatenate([np.minimum(np.arange(len(each)), EACH) for each in places])
+    turn = np.concatenate([np.minimum(np.arange(len(each)), ROWS_PER_CLASS) for each in places])
     return np.asarray(rows[np.lexsort((shares, turn))])
 
 
-def train_rows(codes: Array, test_size: float) -> int:
-    """How many rows are left to fit to."""
+def count_train_rows(codes: Array, test_size: float) -> int:
+    """Return the number of training rows."""
     n = len(codes)
     if not 0 < test_size < n:
-        raise DataError(f"test_size is a share of the rows, or from 1 to {n - 1} of the {n} rows, not {test_size:g}.")
-    dealt = deal(codes, test_size, np.random.default_rng(0))
+        raise DataError(
+            f"test_size must be a share of the rows, or from 1 to {n - 1} of the {n} rows, not {test_size:g}."
+        )
+    dealt = hold_out_rows(codes, test_size, np.random.default_rng(0))
     if not len(dealt.test):
-        raise DataError(f"Of {n} rows none can be held out so that {EACH} of each class are left; give more rows.")
+        raise DataError(
+            f"Of {n} rows none can be held out so that {ROWS_PER_CLASS} of each class are left; give more rows."
+        )
     return len(dealt.order)
 
 
-def growing_sizes(most: int, classes: int, number: int = SIZES) -> Array:
-    """So many numbers of rows, each as many times the one before: from a few of each class to all."""
-    fewest = min(max(FEWEST, EACH * classes), most)
+def make_sizes(most: int, classes: int, number: int = N_SIZES) -> Array:
+    """Return `number` sizes in geometric progression, from a few rows of each class to all rows."""
+    fewest = min(max(MIN_TRAIN_ROWS, ROWS_PER_CLASS * classes), most)
     return np.unique(np.geomspace(fewest, most, number).round().astype(int))
 
 
-def checked_sizes(sizes: Sequence[float] | None, most: int, classes: int) -> Array:
-    """Increasing numbers of rows; shares of those there are become numbers."""
+def check_sizes(sizes: Sequence[float] | None, most: int, classes: int) -> Array:
+    """Return increasing numbers of rows; shares of the rows are converted to numbers."""
     if sizes is None:
-        return growing_sizes(most, classes)
+        return make_sizes(most, classes)
     given = np.asarray(sizes, dtype=float).ravel()
     numbers = np.where(given <= 1, np.floor(given * most), given)
     wrong = ~((numbers >= classes) & (numbers <= most) & (numbers == np.floor(numbers)))
     if not given.size or wrong.any():
         named = "none" if not given.size else f"{given[np.argmax(wrong)]:g}"
         raise DataError(
-            f"sizes are numbers of rows from {classes} (one of each class) to {most} (those not held out), or shares "
-            f"of them, not {named}."
+            f"sizes must be numbers of rows from {classes} (one of each class) to {most} (those not held out), or "
+            f"shares of them, not {named}."
         )
     return np.unique(numbers.astype(int))
 
 
-# What experiments with models have in common: who takes part under which name, and how they are repeated.
-
 Result = TypeVar("Result", covariant=True)
-#: told how many fits are done, of how many, and which model is next
+#: called with the number of fits done, the total, and the name of the next model
 Progress = Callable[[int, int, str], None]
 
 
-def by_name(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
-    """Models under the names that they have or under those of their classes; where these are the same, as they are
-    written, and numbered where that is the same, too."""
+def name_by_class(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
+    """Return models by their given names, or by their class names; ambiguous names become code, numbered if needed."""
     given = list(models.values()) if isinstance(models, Mapping) else list(models)
     for model in given:
         if isinstance(model, type) or not hasattr(model, "fit") or not hasattr(model, "get_params"):
-            raise DataError(f"A model is an estimator such as GaussianNB(), not {model!r}.")
+            raise DataError(f"A model must be an estimator such as GaussianNB(), not {model!r}.")
     if isinstance(models, Mapping):
-        return by_written_name(models)
+        return name_given(models)
     names = [type(innermost(model)).__name__ for model in given]
     if len(set(names)) < len(names):
         names = [" ".join(repr(model).split()) for model in given]
@@ -122,8 +123,8 @@ def by_name(models: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
     return dict(zip(names, given, strict=True))
 
 
-def classes_of(y: Any, *n_rows: int) -> ClassificationTask:
-    """What is to be told apart, one label for each row of every table."""
+def make_class_task(y: Any, *n_rows: int) -> ClassificationTask:
+    """Return the classification task of labels; raise DataError unless every table has one label per row."""
     task = ClassificationTask(*encode_labels(y))
     for rows in n_rows:
         if len(task.codes) != rows:
@@ -134,14 +135,14 @@ def classes_of(y: Any, *n_rows: int) -> ClassificationTask:
     return task
 
 
-def check_among(given: str, known: Sequence[str], what: str) -> None:
-    """Refuse a name that is none of those known."""
+def check_choice(given: str, known: Sequence[str], what: str) -> None:
+    """Raise DataError for a name that is not among the known ones."""
     if given not in known:
-        raise DataError(f"{what} is one of {', '.join(map(repr, known))}, not {given!r}.")
+        raise DataError(f"{what} must be one of {', '.join(map(repr, known))}, not {given!r}.")
 
 
 class ExperimentTrials(Protocol[Result]):
-    """What is done to models in each repeat, and what came of it."""
+    """The trials of an experiment: one run per repeat, and a result."""
 
     tell: Progress
     total: int
@@ -151,17 +152,17 @@ class ExperimentTrials(Protocol[Result]):
     def result(self, repeats: int) -> Result: ...
 
 
-def repeated(
+def run_repeats(
     trials: ExperimentTrials[Result], repeats: int, codes: Array, test_size: float, random_state: int
 ) -> Result:
-    """What came of so many repeats, in each of which rows are held out anew, class by class.
+    """Run an experiment `repeats` times, each with new held-out rows, and return its result.
 
-    Ctrl-C hands over what came of those that were done. One that was not is left out: its parts are not all there.
+    On Ctrl-C the exception has the result of the completed repeats; an incomplete one is left out.
     """
     rng, repeat = np.random.default_rng(random_state), 0
     try:
         for repeat in range(repeats):
-            trials.run(repeat, *deal(codes, test_size, rng), rng)
+            trials.run(repeat, *hold_out_rows(codes, test_size, rng), rng)
         trials.tell(trials.total, trials.total, "")
     except KeyboardInterrupt as stopped:
         kept = trials.result(repeat) if repeat else None
@@ -169,27 +170,25 @@ def repeated(
     return trials.result(repeats)
 
 
-def untold(done: int, total: int, model: str) -> None:
-    """To whom nothing is told."""
+def ignore_experiment_progress(done: int, total: int, model: str) -> None:
+    """Do nothing: the default callback for progress."""
 
 
-# From how many rows on the discriminative half of a pair is the better one.
-
-#: resamples of the repeats for an interval
-RESAMPLES = 1000
-#: shares of them below and above it
-BELOW, ABOVE = 0.025, 0.975
-#: stands for an infinite difference, of which means can be taken
-INFINITE = 1e200
-#: mean difference, in units of the differences, that comes of rounding: such curves have met, and none is ahead
-ROUNDING = 1e-12
+#: resamples of the repeats for the interval of a crossover
+CROSSOVER_RESAMPLES = 1000
+#: quantiles of the resamples that are the ends of the interval
+INTERVAL_QUANTILES = (0.025, 0.975)
+#: finite value in place of an infinite difference, so that means can be computed
+INFINITE_DIFFERENCE = 1e200
+#: mean difference, relative to the differences, that is rounding: the curves are then equal
+CURVE_ROUNDING = 1e-12
 
 
 class Crossover(NamedTuple):
     """The size of the training set from which the second model stays ahead of the first.
 
-    `size` is infinite if it is behind at the largest size, `least` if it is ahead at every size. `low` and `high` hold
-    95% of the sizes found from resampled repeats; a single repeat has none (NaN).
+    `size` is infinite if the second model is behind at the largest size, and `least` if it is ahead at every size.
+    `low` and `high` enclose 95% of the sizes for resampled repeats; they are NaN for a single repeat.
     """
 
     size: float
@@ -218,10 +217,10 @@ class Crossover(NamedTuple):
         return f"{self.size:,.0f} ({low} to {high})"
 
 
-def crossover_of(sizes: Array, first: Array, second: Array) -> Crossover:
-    """From what both models lost, (sizes, repeats): where the mean difference changes its sign for the last time.
+def find_crossover(sizes: Array, first: Array, second: Array) -> Crossover:
+    """Return the last change of sign of the mean difference between two arrays of losses, (sizes, repeats).
 
-    Sizes at which a model failed in every repeat are left out. An infinite loss counts as more than any other.
+    Sizes at which a model failed in every repeat are left out. An infinite loss is larger than any other.
 
     Examples
     --------
@@ -229,39 +228,40 @@ def crossover_of(sizes: Array, first: Array, second: Array) -> Crossover:
     >>> print(crossover_of(np.array([10, 100, 1000]), first, second))
     316
     """
-    with np.errstate(invalid="ignore"):  # ∞ − ∞, of which nobody knows who is ahead
-        ahead = np.clip(first - second, -INFINITE, INFINITE)
+    with np.errstate(invalid="ignore"):  # ∞ − ∞ is NaN: neither is ahead
+        ahead = np.clip(first - second, -INFINITE_DIFFERENCE, INFINITE_DIFFERENCE)
     compared = ~np.isnan(ahead).all(axis=1)
     if compared.any():
         sizes, ahead = sizes[compared], ahead[compared]
-    mean = _means(ahead[:, None, :])[:, 0]
+    mean = _mean_differences(ahead[:, None, :])[:, 0]
     size = _crossing(sizes, mean)
-    low, high = _interval(sizes, ahead) if ahead.shape[1] > 1 else (math.nan, math.nan)
+    low, high = _crossing_interval(sizes, ahead) if ahead.shape[1] > 1 else (math.nan, math.nan)
     return Crossover(size, low, high, int(sizes[0]), int(sizes[-1]), not (mean[sizes < size] > 0).any())
 
 
-def _interval(sizes: Array, ahead: Array) -> tuple[float, float]:
-    """Of the sizes found from repeats that are drawn anew."""
+def _crossing_interval(sizes: Array, ahead: Array) -> tuple[float, float]:
+    """Return the interval of the crossover for resampled repeats."""
     rng = np.random.default_rng(0)
-    draws = rng.integers(ahead.shape[1], size=(RESAMPLES, ahead.shape[1]))
-    means = _means(ahead[:, draws])  # (sizes, resamples)
+    draws = rng.integers(ahead.shape[1], size=(CROSSOVER_RESAMPLES, ahead.shape[1]))
+    means = _mean_differences(ahead[:, draws])  # (sizes, resamples)
     found = np.array([_crossing(sizes, mean) for mean in means.T])
     # a quantile between two finite sizes must not become infinite: take one of them
-    low, high = np.quantile(found, [BELOW, ABOVE], method="inverted_cdf")
+    low, high = np.quantile(found, INTERVAL_QUANTILES, method="inverted_cdf")
     return float(low), float(high)
 
 
-def _means(ahead: Array) -> Array:
-    """Means over the last axis of what is there; NaN where there is nothing."""
+def _mean_differences(ahead: Array) -> Array:
+    """Return means over the last axis without NaN; NaN if all are NaN."""
     known = ~np.isnan(ahead)
-    there = np.where(known, ahead, 0.0)
-    total = there.sum(axis=-1)
-    total = np.where(np.abs(total) <= ROUNDING * np.abs(there).sum(axis=-1), 0.0, total)
+    filled = np.where(known, ahead, 0.0)
+    total = filled.sum(axis=-1)
+    total = np.where(np.abs(total) <= CURVE_ROUNDING * np.abs(filled).sum(axis=-1), 0.0, total)
     with np.errstate(invalid="ignore"):
         return np.asarray(total / known.sum(axis=-1))
 
 
 def _crossing(sizes: Array, ahead: Array) -> float:
+    """Return the size at which the difference becomes positive for good, by interpolation of logarithms."""
     known = ~np.isnan(ahead)
     sizes, ahead = sizes[known], ahead[known]
     behind = np.flatnonzero(ahead <= 0)
@@ -274,28 +274,26 @@ def _crossing(sizes: Array, ahead: Array) -> float:
     return float(sizes[i] ** (1 - share) * sizes[i + 1] ** share)
 
 
-# What came of an experiment with growing training sets.
-
 Measure = Literal["error", "log_loss"]
-WORDS: dict[Measure, str] = {"error": "error", "log_loss": "log loss"}
+MEASURE_WORDS: dict[Measure, str] = {"error": "error", "log_loss": "log loss"}
 
 
 @dataclass(frozen=True, eq=False)
 class LearningCurves:
-    """What both halves of a pair got wrong on held-out rows, by the size of the training set.
+    """Errors of both halves of a pair on held-out rows, by the size of the training set.
 
     Attributes
     ----------
     names : tuple of str
-        Of the generative and of the discriminative model.
+        Names of the generative and the discriminative model.
     sizes : ndarray of shape (n_sizes,)
         Rows of the training sets.
     errors, log_losses, fit_seconds : ndarray of shape (2, n_sizes, n_repeats)
-        Of each fit; NaN where it failed.
+        Results of each fit; NaN if it failed.
     n_test : int
         Rows held out in each repeat.
     notes : tuple of str
-        Which fits failed, or warned.
+        Failures and warnings of fits.
     """
 
     names: tuple[str, ...]
@@ -316,28 +314,28 @@ class LearningCurves:
         return self.crossover("error")
 
     def crossover(self, measure: Measure = "error") -> Crossover:
-        """The size from which the discriminative model has less of a measure, "error" or "log_loss"."""
-        return crossover_of(self.sizes, *self._values(measure))
+        """Return the size from which the discriminative model has the smaller "error" or "log_loss"."""
+        return find_crossover(self.sizes, *self._values(measure))
 
     def settled(self, within: float = 0.01, measure: Measure = "error") -> tuple[int, ...]:
-        """For each model the smallest size from which on it is `within` of what it reaches at the largest."""
+        """Return for each model the smallest size from which it stays `within` its value at the largest size."""
         means = self._intervals(measure)[:, :, 0]
         far = ~(means <= means[:, -1:] + within)
         last = [np.flatnonzero(each)[-1] + 1 if each.any() else 0 for each in far]
         return tuple(int(self.sizes[min(place, len(self.sizes) - 1)]) for place in last)
 
     def difference(self, measure: Measure = "error", size: int | None = None) -> Difference:
-        """What the generative model has more of a measure than the discriminative one, after `size` rows or all."""
+        """Return the difference of a measure, generative minus discriminative, after `size` rows or all."""
         if size is not None and size not in self.sizes:
-            raise DataError(f"size is one of {', '.join(map(str, self.sizes.tolist()))}, not {size!r}.")
+            raise DataError(f"size must be one of {', '.join(map(str, self.sizes.tolist()))}, not {size!r}.")
         place = len(self.sizes) - 1 if size is None else int(np.searchsorted(self.sizes, size))
-        # training sets of different repeats share rows: the more of those there are, the larger the sets
+        # training sets of different repeats share rows: the larger the sets, the more rows
         overlap = self.n_test / self.sizes[-1] * (self.sizes[place] / self.sizes[-1])
         first, second = self._values(measure)[:, place]
         return difference_of(first, second, float(overlap))
 
     def frame(self, library: str = "pandas") -> Any:
-        """Means and their 95% intervals by model and size, as a frame of any library: "pandas", "polars", …"""
+        """Return means and 95% intervals by model and size, as a frame of any library: "pandas", "polars", …"""
         rows = [row for position in range(len(self.names)) for row in self._rows(position)]
         columns = {
             "model": np.array([name for name in self.names for _ in self.sizes]),
@@ -353,10 +351,10 @@ class LearningCurves:
         return [(*error, *loss, each) for error, loss, each in zip(*means, seconds, strict=True)]
 
     def grid(self) -> Grid:
-        """The means as a table to print, with what they say below."""
+        """Return the means as a table, with sentences about them as notes."""
         fields = [Field("rows", "d")]
         columns: list[list[Any]] = [self.sizes.tolist()]
-        for measure, words in WORDS.items():
+        for measure, words in MEASURE_WORDS.items():
             for name, intervals in zip(self.names, self._intervals(measure), strict=True):
                 fields.append(Field(f"{words}, {name}", ".4f"))
                 columns.append(intervals[:, 0].tolist())
@@ -365,7 +363,7 @@ class LearningCurves:
         return Grid(title, tuple(fields), tuple(zip(*columns, strict=True)), (*self.sentences(), *self.notes))
 
     def sentences(self) -> tuple[str, ...]:
-        """What the curves say, in plain words."""
+        """Return sentences on the crossover and on the largest size."""
         return (self._about_crossover(), self._about_the_end())
 
     def _about_crossover(self) -> str:
@@ -385,29 +383,31 @@ class LearningCurves:
     def _about_the_end(self) -> str:
         mean, low, high, _, _ = self.difference()
         if not np.isfinite(mean):
-            return "There is nothing to say about the largest size, where fits failed."
+            return "Fits failed at the largest size, so there is no difference."
         if np.isnan(low):
             return f"After {self.sizes[-1]:,} rows the difference is {mean:+.4f}, in a single repeat."
         better, worse = (self.names[1], self.names[0]) if mean > 0 else self.names
         if not (low > 0 or high < 0):
-            told = f"{mean:+.4f} ({low:+.4f} to {high:+.4f})"
-            return f"After {self.sizes[-1]:,} rows the difference is no larger than chance: {told}."
-        return f"After {self.sizes[-1]:,} rows {better} errs less often than {worse}, by {abs(mean):.4f}."
+            interval = f"{mean:+.4f} ({low:+.4f} to {high:+.4f})"
+            return f"After {self.sizes[-1]:,} rows the difference is within chance: {interval}."
+        return (
+            f"After {self.sizes[-1]:,} rows the error of {better} is smaller than that of {worse}, by {abs(mean):.4f}."
+        )
 
     def chart(self, measure: Measure = "error") -> Chart:
-        """The curves as a record for a page."""
+        """Return the curves as a record for a page."""
         lines = []
         for position, name in enumerate(self.names):
             mean, low, high = np.where(np.isfinite(found := self._intervals(measure)[position].T), found, np.nan)
             lines.append(Line(name, self.sizes, mean, low, high, dashed=position == 1))
         caption = " ".join((*self.sentences(), "Bands are 95% intervals of the means.")) if measure == "error" else ""
         x = Axis("rows to learn from", "log", form=",.0f")
-        return Chart(f"{self.names[0]} and {self.names[1]}", x, Axis(WORDS[measure]), tuple(lines), caption)
+        return Chart(f"{self.names[0]} and {self.names[1]}", x, Axis(MEASURE_WORDS[measure]), tuple(lines), caption)
 
     def plot(self, measure: Measure = "error", ax: Any = None) -> Any:
-        """Draw the curves with their intervals; returns the Axes. Needs matplotlib."""
+        """Draw the curves with their intervals; return the Axes. Requires matplotlib."""
         intervals = self._intervals(measure)
-        ax = prepare_axes(ax, "rows to learn from", WORDS[measure])
+        ax = prepare_axes(ax, "rows to learn from", MEASURE_WORDS[measure])
         for name, of_model in zip(self.names, intervals, strict=True):
             mean, low, high = of_model.T
             (line,) = ax.plot(self.sizes, mean, "o-", markersize=3, linewidth=1.6, label=name)
@@ -419,11 +419,11 @@ class LearningCurves:
         return ax
 
     def _values(self, measure: Measure) -> Array:
-        check_among(measure, tuple(WORDS), "measure")
+        check_choice(measure, tuple(MEASURE_WORDS), "measure")
         return self.errors if measure == "error" else self.log_losses
 
     def _intervals(self, measure: Measure) -> Array:
-        """Mean, low and high over the repeats in which the fit did not fail: (models, sizes, 3)."""
+        """Return mean, low and high over the successful repeats: (models, sizes, 3)."""
         return np.array([[interval_of(each, 0.0, low=0.0) for each in of_model] for of_model in self._values(measure)])
 
     def __str__(self) -> str:
@@ -444,35 +444,35 @@ def learning_curves(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> LearningCurves:
-    """The errors of both halves of a generative-discriminative pair, fitted to more and more rows.
+    """Compute the errors of both halves of a generative-discriminative pair on growing training sets.
 
-    In each repeat rows are held out, class by class, and the others are ordered such that the first rows, however many
-    are taken, hold all classes. Both models are fitted to the same first rows, and scored on the same held-out rows.
+    In each repeat rows are held out, class by class, and the others are ordered so that the first rows always include
+    all classes. Both models are fitted to the same first rows, and scored on the same held-out rows.
 
     Parameters
     ----------
     pair : estimator, two estimators, or mapping from two names to them
-        A model, whose `counterpart` is the other half; or both, the generative one first.
+        A model, whose `counterpart` is the other half; or both models, the generative one first.
     X : array-like, sparse matrix, data frame or list of texts, with n_samples rows; or a pair of `Table`
-        What both models are shown; or what each of them is.
+        Rows for both models; or a table for each of them.
     y : array-like of shape (n_samples,)
         Class labels of any type.
     sizes : sequence of numbers, default=None
         Sizes of the training sets, in rows, or as shares (up to 1) of the rows that are not held out; by default eight,
         from 10 rows (or two of each class) to all.
     repeats : int, default=20
-        How many times the rows are dealt anew.
+        Number of repeats, each with new held-out rows.
     test_size : float or int, default=1/3
         Share of the rows to hold out, or their number.
     random_state : int, default=0
-        Fixes how rows are dealt.
+        Seed of the held-out rows.
     progress : callable, default=None
         Called as `progress(done, total, model)` before every fit, and after the last.
 
     Returns
     -------
     curves : LearningCurves
-        `.frame()`, `.plot()`, `.chart()`, and `.crossover_`: from how many rows on the discriminative model wins.
+        `.frame()`, `.plot()`, `.chart()`, and `.crossover_`, the size from which the discriminative model is better.
 
     Raises
     ------
@@ -487,18 +487,20 @@ def learning_curves(
     >>> curves.names
     ('LinearDiscriminantAnalysis', 'LogisticRegression')
     """
-    models = _models(pair)
+    models = _check_pair(pair)
     tables = _tables(X)
-    task = classes_of(y, *map(len, tables))
+    task = make_class_task(y, *map(len, tables))
     check_repeats(repeats)
-    most = train_rows(task.codes, test_size)
-    chosen = checked_sizes(sizes, most, len(task.labels))
-    trials = _CurveTrials(task, models, tables, chosen, repeats, len(task.codes) - most, progress or untold)
-    return repeated(trials, repeats, task.codes, test_size, random_state)
+    most = count_train_rows(task.codes, test_size)
+    chosen = check_sizes(sizes, most, len(task.labels))
+    trials = _CurveTrials(
+        task, models, tables, chosen, repeats, len(task.codes) - most, progress or ignore_experiment_progress
+    )
+    return run_repeats(trials, repeats, task.codes, test_size, random_state)
 
 
 class _CurveRows(NamedTuple):
-    """Rows of whatever holds them."""
+    """Rows of a table or of a list of texts."""
 
     take: Callable[[Array], Any]
     n_rows: int
@@ -522,25 +524,25 @@ def _rows_of(X: Any) -> _CurveRows:
 
 
 def _is_texts(X: Any) -> bool:
-    """Whether X is a vector of documents, as vectorisers take them."""
+    """Return whether X is a vector of documents, as for vectorizers."""
     if getattr(X, "ndim", 1) != 1 or hasattr(X, "columns") or not hasattr(X, "__len__") or not len(X):
         return False
     return isinstance(next(iter(X)), str)
 
 
-def _models(pair: Any) -> dict[str, Any]:
-    """The generative half by its name, then the other."""
+def _check_pair(pair: Any) -> dict[str, Any]:
+    """Return the two models of a pair by their names, the generative one first."""
     if not isinstance(pair, Mapping) and hasattr(pair, "get_params"):
         pair = (pair, counterpart(pair))
     if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
-        raise DataError(f"A pair is a model, two models, or two names with a model each, not {pair!r}.")
-    first, second = by_name(pair).items()
-    turned = half_of(first[1]) == "discriminative" and half_of(second[1]) == "generative"
-    return dict([second, first] if turned else [first, second])
+        raise DataError(f"A pair must be a model, two models, or two names with a model each, not {pair!r}.")
+    first, second = name_by_class(pair).items()
+    is_reversed = half_of(first[1]) == "discriminative" and half_of(second[1]) == "generative"
+    return dict([second, first] if is_reversed else [first, second])
 
 
 class _CurveTrials:
-    """What comes of fitting both models to each subset: arrays of shape (models, sizes, repeats)."""
+    """Fits of both models to each training set, with results of shape (models, sizes, repeats)."""
 
     def __init__(
         self,
@@ -557,10 +559,10 @@ class _CurveTrials:
         shape = (len(models), len(sizes), repeats)
         self.errors, self.losses, self.seconds = (np.full(shape, np.nan) for _ in range(3))
         self.total, self.done = int(np.prod(shape)), 0
-        self._told: dict[tuple[str, str], list[str]] = {}
+        self._messages: dict[tuple[str, str], list[str]] = {}
 
     def run(self, repeat: int, train: Array, test: Array, rng: np.random.Generator) -> None:
-        """Fit every model to each beginning of the training rows."""
+        """Fit every model to the first training rows of each size."""
         for place, size in enumerate(self.sizes.tolist()):
             for position, (name, model) in enumerate(self.models.items()):
                 self.tell(self.done, self.total, name)
@@ -570,10 +572,10 @@ class _CurveTrials:
                     try:
                         measured = self._fitted(model, self.tables[position], train[:size], test)
                     except Exception as failure:
-                        self._told.setdefault((name, "failed"), []).append(described(failure))
+                        self._messages.setdefault((name, "failed"), []).append(describe_problem(failure))
                         continue
                 if caught:
-                    self._told.setdefault((name, "warned"), []).append(described(caught[0].message))
+                    self._messages.setdefault((name, "warned"), []).append(describe_problem(caught[0].message))
                 where = position, place, repeat
                 self.errors[where], self.losses[where], self.seconds[where] = measured
 
@@ -588,7 +590,7 @@ class _CurveTrials:
         return 1 - accuracy(outcome), log_loss(outcome), seconds
 
     def result(self, repeats: int) -> LearningCurves:
-        """What came of so many repeats."""
+        """Return the result of the completed repeats."""
         errors, losses, seconds = (each[:, :, :repeats] for each in (self.errors, self.losses, self.seconds))
         return LearningCurves(tuple(self.models), self.sizes, errors, losses, seconds, self.n_test, self._notes())
 
@@ -596,5 +598,5 @@ class _CurveTrials:
         fits = -(-self.done // len(self.models))
         return tuple(
             f"{name} {what} in {len(messages)} of {fits} fits, first: {messages[0]}"
-            for (name, what), messages in self._told.items()
+            for (name, what), messages in self._messages.items()
         )

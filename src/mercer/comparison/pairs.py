@@ -1,4 +1,4 @@
-"""Generative-discriminative pairs: two models that choose among the same functions, by different likelihoods."""
+"""Generative-discriminative pairs: two models of the same functions, fitted by different likelihoods."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from mercer._typing import Array
 from mercer.base import Half, ModelKind, Traits, traits_of
 from mercer.base.linear_form import CentredColumns, CentredMonomials, linear_form, statistic_scale
 from mercer.base.pipelines import split_steps, unprepared
-from mercer.comparison._inner import Tuned
-
-# What a model models: the rows and the target, the target given the row, only the decision, …
+from mercer.comparison._inner_search import Tuned
 
 
 def kind_of(model: Any) -> ModelKind:
-    """The kind of a model, without what prepares its rows; a model that nobody knows is taken for a conditional one.
+    """Return the kind of a model, without the steps that prepare its rows; unknown models are "discriminative".
 
     Examples
     --------
@@ -30,29 +28,29 @@ def kind_of(model: Any) -> ModelKind:
 
 
 def innermost(model: Any) -> Any:
-    """The model itself, without what prepares its rows, its target or its parameters."""
+    """Return a model without the steps that prepare its rows and target, and without a search for parameters."""
     model = unprepared(model)
     return innermost(model.model) if isinstance(model, Tuned) else model
 
 
 def uses_products(model: Any) -> bool:
-    """Whether products of columns are among the features."""
+    """Return whether products of columns are among the features of a model."""
     steps = getattr(model, "steps", ())
     return any(traits_of(step).makes == "products" for _, step in steps)
 
 
-def partners_of(models: list[Any]) -> list[int | None]:
-    """For each model the position of its counterpart: the other half of a generative-discriminative pair.
+def find_partners(models: list[Any]) -> list[int | None]:
+    """Return for each model the position of its counterpart: the other half of a generative-discriminative pair.
 
-    The pairs are those of `counterpart`: which features a logistic regression needs to choose among the same functions
-    as a generative model decides who goes with whom. In a list naive Bayes goes with the logistic regression of the
-    same columns, whose features of them are its own.
+    The pairs are those of `counterpart`: a generative model belongs to the logistic regression with the features that
+    give the same functions. In a list, naive Bayes is paired with the logistic regression of the same columns, with the
+    features of the latter.
     """
     roles = [_role(model) for model in models]
     return [next((roles.index(role) for role in _PARTNERS.get(mine, ()) if role in roles), None) for mine in roles]
 
 
-#: what a generative model asks of a logistic regression, and what there is to be had
+#: roles of the possible counterparts for each role, best first
 _PARTNERS = {
     "columns": ("linear",),
     "statistics": ("linear",),
@@ -67,43 +65,41 @@ _PARTNERS = {
 
 
 def _role(model: Any) -> str:
+    """Return the role of a model in pairs: its features, or "" without a counterpart."""
     inner = innermost(model)
     declared = traits_of(inner)
     half = declared.half_of(inner) if declared.classifies else ""
     return "quadratic" if half == "linear" and uses_products(model) else half
 
 
-# Where a discriminative fit begins: at the coefficients that make it the generative classifier.
-
-
-class Start(NamedTuple):
-    """As `LogisticRegression` has them: of two classes only the second, relative to the first."""
+class StartValues(NamedTuple):
+    """Coefficients in the form of `LogisticRegression`: for two classes only the second, relative to the first."""
 
     coef: Array
     intercept: Array
 
 
-def start_of(model: Any, features: str, *, standardised: bool) -> Start:
-    """The linear form of a fitted generative model, for the features that its counterpart sees."""
+def make_start(model: Any, features: str, *, standardised: bool) -> StartValues:
+    """Return the linear form of a fitted generative model, for the features of its counterpart."""
     form = linear_form(model)
     coef, intercept = form.coef, form.intercept
     if features == "statistics":
-        return _relative(coef * statistic_scale(model), intercept)
+        return _relative_to_first(coef * statistic_scale(model), intercept)
     if features == "squares":
-        return _relative(coef * _square_scale(model), intercept)
+        return _relative_to_first(coef * _square_scale(model), intercept)
     if features == "words":
-        return _relative(coef, intercept)
+        return _relative_to_first(coef, intercept)
     mean, spread = _moments(model) if standardised else (np.zeros(model.n_features_in_), np.ones(model.n_features_in_))
     shape = form.feature_map.pieces[0].features
     about = shape.about if isinstance(shape, CentredColumns | CentredMonomials) else 0.0
     away = mean - about
     if features == "monomials":
-        return _relative(*_quadratic(coef, intercept, away, spread))
-    return _relative(coef * spread, intercept + coef @ away)
+        return _relative_to_first(*_expand_quadratic(coef, intercept, away, spread))
+    return _relative_to_first(coef * spread, intercept + coef @ away)
 
 
-def _quadratic(coef: Array, intercept: Array, away: Array, spread: Array) -> tuple[Array, Array]:
-    """A function of x − about = away + spread · z, written in monomials of z."""
+def _expand_quadratic(coef: Array, intercept: Array, away: Array, spread: Array) -> tuple[Array, Array]:
+    """Rewrite a quadratic function of x − about = away + spread · z in monomials of z."""
     d = len(away)
     linear, products = coef[:, :d].copy(), coef[:, d:]
     i, j = np.triu_indices(d)
@@ -114,7 +110,7 @@ def _quadratic(coef: Array, intercept: Array, away: Array, spread: Array) -> tup
 
 
 def _moments(model: Any) -> tuple[Array, Array]:
-    """Mean and standard deviation of each column over all rows, from what a fitted model has seen."""
+    """Return mean and standard deviation of each column over all rows, from the statistics of a fitted model."""
     moments, weight = model.statistic_.parts[0], model.statistic_.weight
     share = (weight / weight.sum())[:, None]
     means = np.nan_to_num(moments.mean)
@@ -131,44 +127,43 @@ def _square_scale(model: Any) -> Array:
     return np.append(np.column_stack([spread, spread**2]).ravel(), np.ones(gaps))
 
 
-def _relative(coef: Array, intercept: Array) -> Start:
+def _relative_to_first(coef: Array, intercept: Array) -> StartValues:
     if len(coef) == 2:
-        return Start(coef[1:] - coef[:1], intercept[1:] - intercept[:1])
-    return Start(coef - coef.mean(axis=0), intercept - intercept.mean())
+        return StartValues(coef[1:] - coef[:1], intercept[1:] - intercept[:1])
+    return StartValues(coef - coef.mean(axis=0), intercept - intercept.mean())
 
 
-#: (name, estimator), as a Pipeline has them
+#: named steps of a Pipeline
 Steps = list[tuple[str, Any]]
 
-NUMBERS = "it predicts numbers, and the pairs are of classifiers"
-#: counts and statistics may be far from standardised, which takes more than scikit-learn's 100
-MOST_STEPS = 1000
+REGRESSOR_REASON = "it predicts numbers, and the pairs are of classifiers"
+#: iterations: counts and statistics that are not standardized need more than scikit-learn's 100
+MAX_LOGISTIC_STEPS = 1000
 
 
 def counterpart(model: Any, *, naive: bool = False) -> Any:
-    """The other half of the generative-discriminative pair that a model belongs to, on the same features, not fitted.
+    """Return the unfitted other half of the generative-discriminative pair of a model, on the same features.
 
-    Both halves have the same form on the same features. The generative one is fitted by the likelihood of rows and
-    classes together, the discriminative one by that of the classes given the rows. Gaussian naive Bayes goes with a
-    logistic regression on x and x² (on x, where classes share variances), a mixed or discrete naive Bayes with one on
-    the sufficient statistics of its columns, linear and quadratic discriminants with one on x and on all monomials of
+    Both halves have the same form on the same features. The generative one is fitted by the joint likelihood of rows
+    and classes, the discriminative one by that of the classes given the rows. Gaussian naive Bayes is paired with a
+    logistic regression on x and x² (on x, if classes share variances), a mixed or discrete naive Bayes with one on the
+    sufficient statistics of its columns, linear and quadratic discriminants with one on x and on all monomials of
     degree 2, multinomial naive Bayes with a softmax on the same counts, `KernelBayes` with a kernel logistic
     regression.
 
     Parameters
     ----------
     model : estimator or Pipeline
-        Copied, not changed. Of a Pipeline the features stay and the last step is replaced.
+        The model, which is not changed. In a Pipeline the features stay and the last step is replaced.
     naive : bool, default=False
-        Of a logistic regression: whether its other half is Gaussian naive Bayes, instead of linear discriminant
+        For a logistic regression: whether its counterpart is Gaussian naive Bayes instead of linear discriminant
         analysis.
 
     Returns
     -------
     estimator : estimator or Pipeline
-        Where `model` is a fitted generative one, the discriminative fit begins at its `linear_form`: the logistic
-        regression has `warm_start=True`, and the coefficients that make it the same classifier. A `clone` of it starts
-        afresh.
+        If `model` is a fitted generative one, the discriminative fit starts at its `linear_form`: the logistic
+        regression has `warm_start=True` and the coefficients of the same classifier. A `clone` of it has no start.
 
     Examples
     --------
@@ -186,16 +181,16 @@ def counterpart(model: Any, *, naive: bool = False) -> Any:
     before: Steps = [(name, step if isinstance(step, str) or step is None else clone(step)) for name, step in steps]
     half = _declared(last).half_of(last)
     if half == "linear":
-        return _together(model, _of_logistic(before, naive=naive))
+        return _make_pipeline(model, _generative_steps(before, naive=naive))
     if half == "kernelized":
-        return _together(model, _of_kernel(before))
+        return _make_pipeline(model, _of_kernel(before))
     if half:
-        return _together(model, _discriminative(half, before, last))
+        return _make_pipeline(model, _discriminative_steps(half, before, last))
     raise NoCounterpartError(f"{type(last).__name__} has no counterpart: {_reason(last)}.")
 
 
 def half_of(model: Any) -> Literal["generative", "discriminative"] | None:
-    """Which half of a pair a model, or the last step of a Pipeline, is; None if it is neither."""
+    """Return which half of a pair a model, or the last step of a Pipeline, is; None if it is neither."""
     _, last = split_steps(model)
     half = "" if isinstance(last, type) else _declared(last).half_of(last)
     if not half:
@@ -209,6 +204,7 @@ def _declared(model: Any) -> Traits:
 
 
 def _reason(model: Any) -> str:
+    """Return why a model has no counterpart."""
     declared = _declared(model)
     if declared == Traits() and not any(kind.__module__.startswith("mercer.") for kind in type(model).__mro__):
         return "it is not a model of mercer; if mercer has one of the same name, use that"
@@ -216,11 +212,11 @@ def _reason(model: Any) -> str:
         return declared.no_counterpart
     from sklearn.base import is_regressor
 
-    return NUMBERS if is_regressor(model) else "it is not a classifier"
+    return REGRESSOR_REASON if is_regressor(model) else "it is not a classifier"
 
 
-def _together(given: Any, steps: Steps) -> Any:
-    """Steps as a Pipeline with the settings of the one that was given; a single step as it is."""
+def _make_pipeline(given: Any, steps: Steps) -> Any:
+    """Return steps as a Pipeline with the settings of the given one; a single step as it is."""
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
@@ -238,25 +234,26 @@ def _together(given: Any, steps: Steps) -> Any:
     return pipeline
 
 
-# From the joint distribution to the conditional one.
-
-
-def _discriminative(features: Half, before: Steps, model: Any) -> Steps:
+def _discriminative_steps(features: Half, before: Steps, model: Any) -> Steps:
     from mercer.kernel_ridge import kernelize
     from mercer.linear_model import LogisticRegression
 
     bare = not before
     if features == "kernel":
-        machine = kernelize(LogisticRegression(max_iter=MOST_STEPS), _kernel_of(model))
-        return [*before, *_prepared(before, scaled=not isinstance(model.bandwidth, int | float)), ("logistic", machine)]
-    logistic = LogisticRegression(max_iter=MOST_STEPS)
-    if (start := _start(model, features, standardised=bare)) is not None:
+        machine = kernelize(LogisticRegression(max_iter=MAX_LOGISTIC_STEPS), _kernel_of(model))
+        return [
+            *before,
+            *_preparation_steps(before, scaled=not isinstance(model.bandwidth, int | float)),
+            ("logistic", machine),
+        ]
+    logistic = LogisticRegression(max_iter=MAX_LOGISTIC_STEPS)
+    if (start := _find_start(model, features, standardised=bare)) is not None:
         logistic.set_params(warm_start=True)
         logistic.coef_, logistic.intercept_ = start
-    return [*before, *_features(features, before, model), ("logistic", logistic)]
+    return [*before, *_feature_steps(features, before, model), ("logistic", logistic)]
 
 
-def _features(features: Half, before: Steps, model: Any) -> Steps:
+def _feature_steps(features: Half, before: Steps, model: Any) -> Steps:
     from sklearn.base import clone
 
     from mercer.naive_bayes import GaussianNB
@@ -265,14 +262,14 @@ def _features(features: Half, before: Steps, model: Any) -> Steps:
 
     if features == "words":
         return []
-    if features in ("statistics", "squares"):  # those of Gaussian naive Bayes are the columns and their squares
+    if features in ("statistics", "squares"):  # for Gaussian naive Bayes the columns and their squares
         return [("statistics", StatisticFeatures(GaussianNB() if features == "squares" else clone(model)))]
     squares = [("monomials", MonomialFeatures(2, include_bias=False))] if features == "monomials" else []
-    return [*_prepared(before), *squares]
+    return [*_preparation_steps(before), *squares]
 
 
-def _prepared(before: Steps, *, scaled: bool = True) -> Steps:
-    """Gaps filled and columns standardised, as a penalty and distances need; what a Pipeline prepares stays so."""
+def _preparation_steps(before: Steps, *, scaled: bool = True) -> Steps:
+    """Return steps that fill gaps and standardize columns; none if a Pipeline prepares the columns."""
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import StandardScaler
 
@@ -288,28 +285,25 @@ def _prepared(before: Steps, *, scaled: bool = True) -> Steps:
 
 
 def _kernel_of(model: Any) -> Any:
-    """The same shape around every row: of a bandwidth h that is given, exp(−‖x − z‖²/2h²)."""
+    """Return the kernel of the same shape: exp(−‖x − z‖²/2h²) for a given bandwidth h."""
     from mercer.kernels import RBF
 
     given = isinstance(model.bandwidth, int | float)
     return RBF(sigma=float(model.bandwidth)) if given else RBF()
 
 
-def _start(model: Any, features: Half, *, standardised: bool) -> Start | None:
-    """Where the discriminative fit begins: where the generative one ended, if it has been fitted."""
+def _find_start(model: Any, features: Half, *, standardised: bool) -> StartValues | None:
+    """Return start values from a fitted generative model; None if it is not fitted or has no finite ones."""
     if not hasattr(model, "classes_") or not hasattr(model, "statistic_"):
         return None
     try:
-        start = start_of(model, features, standardised=standardised)
+        start = make_start(model, features, standardised=standardised)
     except (NoLinearFormError, NonFiniteError):  # infinite weights; covariances by EM, without moments of all rows
         return None
     return start if np.isfinite(start.coef).all() and np.isfinite(start.intercept).all() else None
 
 
-# From the conditional distribution to the joint one.
-
-
-def _of_logistic(before: Steps, *, naive: bool) -> Steps:
+def _generative_steps(before: Steps, *, naive: bool) -> Steps:
     from sklearn.base import clone
 
     from mercer.discriminant_analysis import GaussianDiscriminant, LinearDiscriminantAnalysis
@@ -326,12 +320,12 @@ def _of_logistic(before: Steps, *, naive: bool) -> Steps:
     if isinstance(step, MonomialFeatures) and step.degree == 2 and not step.interaction_only:
         return [*kept, ("discriminant", GaussianDiscriminant())]
     if any(_declared(step).makes == "words" for _, step in before):
-        return [*_without_signs(before), ("bayes", MultinomialNB())]
+        return [*_drop_signs(before), ("bayes", MultinomialNB())]
     return [*before, ("discriminant", LinearDiscriminantAnalysis())]
 
 
-def _without_signs(before: Steps) -> Steps:
-    """Hashed words with counts of 0 or more, which alone have a distribution."""
+def _drop_signs(before: Steps) -> Steps:
+    """Let hashed words have counts of 0 or more, which a multinomial distribution needs."""
     for _, step in before:
         if hasattr(step, "alternate_sign") and _declared(step).makes == "words":
             step.set_params(alternate_sign=False)

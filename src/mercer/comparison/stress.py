@@ -1,4 +1,4 @@
-"""What becomes of models when values are missing or noisy (lecture 2's claims, measured)."""
+"""Measure how missing and noisy values affect models (the claims of lecture 2)."""
 
 from __future__ import annotations
 
@@ -16,26 +16,32 @@ from mercer._typing import Array
 from mercer.application.metrics import Outcome, accuracy, log_loss
 from mercer.application.shown import AMOUNTS
 from mercer.application.tasks import ClassificationTask
-from mercer.comparison._cross_validation import described
+from mercer.comparison._cross_validation import describe_problem
 from mercer.comparison._splits import check_repeats
-from mercer.comparison.learning_curves import Progress, by_name, check_among, classes_of, repeated, train_rows, untold
+from mercer.comparison.learning_curves import (
+    Progress,
+    check_choice,
+    count_train_rows,
+    ignore_experiment_progress,
+    make_class_task,
+    name_by_class,
+    run_repeats,
+)
 from mercer.data import Kind, Schema, Table
 from mercer.data.frame_like import frame_like
 from mercer.decision import calibration_error
 from mercer.report import Axis, Chart, Field, Grid, Line, grid_html
 from mercer.report.axes import prepare_axes
 
-# Rows made worse on purpose: values removed at random, or noise added to numbers.
+#: mask of the entries to remove
+BooleanArray = NDArray[np.bool_]
 
-#: an entry of a column, or of all, that was decided to go
-Gone = NDArray[np.bool_]
-#: of a day
-MICROSECONDS = 86_400_000_000
+MICROSECONDS_PER_DAY = 86_400_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Corruptible:
-    """A table of which any rows can be had with values removed, or with noise."""
+    """A table whose rows can be returned with values removed or with noise."""
 
     table: Table
 
@@ -44,7 +50,7 @@ class Corruptible:
         table = X if isinstance(X, Table) else Table.of(X, dates=True)
         if table.library == "scipy":
             raise DataError(
-                "A sparse matrix has no place for missing values, and noise would fill it; give an array or a frame."
+                "A sparse matrix cannot have missing values, and noise would make it dense; give an array or a frame."
             )
         return cls(table)
 
@@ -54,55 +60,55 @@ class Corruptible:
         return [j for j, column in enumerate(Schema.infer(self.table)) if column.kind in AMOUNTS]
 
     def rows(self, rows: Array) -> Any:
-        """Rows as they are."""
+        """Return rows unchanged."""
         return self.table.take(rows).native
 
     def damaged(self, damage: str, rows: Array, amount: float, scale: Array, rng: np.random.Generator) -> Any:
-        """Rows with values removed ("missing") or with noise."""
+        """Return rows with values removed ("missing") or with noise."""
         return self.removed(rows, amount, rng) if damage == "missing" else self.noisy(rows, amount, scale, rng)
 
     def removed(self, rows: Array, share: float, rng: np.random.Generator) -> Any:
-        """Rows, each value of which is missing with this probability."""
+        """Return rows in which each value is missing with probability `share`."""
         part = self.table.take(rows)
         gone = rng.random(part.shape) < share
-        return _rebuilt(part, lambda j, column: _without(column, gone[:, j]))
+        return _rebuild(part, lambda j, column: _remove_values(column, gone[:, j]))
 
     def noisy(self, rows: Array, amount: float, scale: Array, rng: np.random.Generator) -> Any:
-        """Rows with normal noise of so many standard deviations (`scale`) on each measured column."""
+        """Return rows with normal noise of `amount` standard deviations (`scale`) in each measured column."""
         part = self.table.take(rows)
         noise = amount * scale * rng.standard_normal((part.n_rows, len(self.measured)))
         of_column = dict(zip(self.measured, noise.T, strict=True))
-        return _rebuilt(part, lambda j, column: column + of_column[j] if j in of_column else column)
+        return _rebuild(part, lambda j, column: column + of_column[j] if j in of_column else column)
 
     def scale(self, rows: Array) -> Array:
-        """Standard deviations of the measured columns over some rows."""
+        """Return standard deviations of the measured columns over some rows."""
         if not self.measured:
             return np.zeros(0)
-        return _deviations(np.asarray(self.table.take(rows).numbers(self.measured), dtype=float))
+        return _standard_deviations(np.asarray(self.table.take(rows).numbers(self.measured), dtype=float))
 
 
-def _deviations(numbers: Array) -> Array:
-    """Of each column's finite values, 0 where there is none; in units of the largest, whose square is a number."""
-    seen = np.isfinite(numbers)
-    count, known = np.maximum(seen.sum(axis=0), 1), np.where(seen, numbers, 0.0)
+def _standard_deviations(numbers: Array) -> Array:
+    """Return the standard deviation of the finite values of each column, 0 without any, scaled against overflow."""
+    finite = np.isfinite(numbers)
+    count, known = np.maximum(finite.sum(axis=0), 1), np.where(finite, numbers, 0.0)
     largest = np.abs(known).max(axis=0, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)
-    away = np.where(seen, known / unit - (known / unit).sum(axis=0) / count, 0.0)
+    away = np.where(finite, known / unit - (known / unit).sum(axis=0) / count, 0.0)
     return np.asarray(unit * np.sqrt(np.square(away).sum(axis=0) / count))
 
 
-def _rebuilt(part: Table, change: Callable[[int, Array], Array]) -> Any:
-    """The same table with every column changed."""
-    columns = [change(j, _values(part, j)) for j in range(part.n_columns)]
+def _rebuild(part: Table, change: Callable[[int, Array], Array]) -> Any:
+    """Return the same table with every column changed."""
+    columns = [change(j, _column_values(part, j)) for j in range(part.n_columns)]
     return part.like(dict(zip(part.names, columns, strict=True)))
 
 
-def _values(part: Table, column: int) -> Array:
-    """A column as floats with NaN, as times with NaT, or as objects with None."""
+def _column_values(part: Table, column: int) -> Array:
+    """Return a column as floats with NaN, as times with NaT, or as objects with None."""
     if part.kinds[column] is Kind.DATE:
         days = np.asarray(part.numbers([column])[:, 0], dtype=float)
         with np.errstate(invalid="ignore"):
-            times = (days * MICROSECONDS).round().astype("datetime64[us]")
+            times = (days * MICROSECONDS_PER_DAY).round().astype("datetime64[us]")
         return np.asarray(np.where(np.isnan(days), np.datetime64("NaT"), times))
     if part.kinds[column].numeric:
         return np.asarray(part.numbers([column])[:, 0], dtype=float)
@@ -111,13 +117,11 @@ def _values(part: Table, column: int) -> Array:
     return np.asarray(values[codes])
 
 
-def _without(column: Array, gone: Gone) -> Array:
+def _remove_values(column: Array, gone: BooleanArray) -> Array:
     column = column.copy()
     column[gone] = {"O": None, "M": np.datetime64("NaT")}.get(column.dtype.kind, np.nan)
     return column
 
-
-# What came of putting models under stress.
 
 Damage = Literal["missing", "noise"]
 Measure = Literal["accuracy", "log_loss", "calibration"]
@@ -125,7 +129,7 @@ DAMAGES: tuple[Damage, ...] = ("missing", "noise")
 MEASURES: tuple[Measure, ...] = ("accuracy", "log_loss", "calibration")
 #: which rows are damaged, in words
 PLACES = {"test": "damaged rows to predict", "train": "damaged rows to learn from", "both": "damaged rows"}
-WORDS = {
+STRESS_WORDS = {
     "missing": "share of values removed",
     "noise": "noise, in standard deviations",
     "accuracy": "accuracy",
@@ -136,22 +140,22 @@ WORDS = {
 
 @dataclass(frozen=True, eq=False)
 class Stress:
-    """What models reach on held-out rows as values are removed, and as numbers become noisy.
+    """Scores of models on held-out rows with missing or noisy values.
 
     Attributes
     ----------
     names : tuple of str
-        Of the models.
+        Names of the models.
     amounts : mapping from damage to array
-        How much of each damage, "missing" or "noise", there was.
+        The amounts of each damage, "missing" or "noise".
     measured : mapping from damage to array of shape (n_models, n_amounts, n_repeats, 3)
-        Accuracy, log loss and calibration error; NaN where there is nothing to measure.
+        Accuracy, log loss and calibration error; NaN where they are not defined.
     where : {"test", "train", "both"}
-        Which rows were damaged: those that models were asked about, those that they were fitted to, or both.
+        Which rows were damaged: the held-out rows, the training rows, or both.
     n_test : int
         Rows held out in each repeat.
     notes : tuple of str
-        Whose gaps were filled, and who failed.
+        Models whose gaps were filled, and failures.
     """
 
     names: tuple[str, ...]
@@ -162,7 +166,7 @@ class Stress:
     notes: tuple[str, ...] = ()
 
     def frame(self, library: str = "pandas") -> Any:
-        """Means over the repeats as a frame of any library: "pandas", "polars", …"""
+        """Return means over the repeats as a frame of any library: "pandas", "polars", …"""
         columns = [np.array(column) for column in zip(*self._rows(), strict=True)]
         return frame_like(("model", "damage", "amount", *MEASURES), columns, library)
 
@@ -175,45 +179,46 @@ class Stress:
         ]
 
     def _means_of(self, damage: Damage, measure: Measure) -> Array:
-        """(models, amounts) of one measure."""
-        check_among(damage, DAMAGES, "damage")
-        check_among(measure, MEASURES, "measure")
+        """Return the means of one measure: (models, amounts)."""
+        check_choice(damage, DAMAGES, "damage")
+        check_choice(measure, MEASURES, "measure")
         return np.asarray(self._means(damage)[:, :, MEASURES.index(measure)])
 
     def _means(self, damage: Damage) -> Array:
-        """(models, amounts, measures), over the repeats in which there was something to measure."""
+        """Return the means over the repeats with a value: (models, amounts, measures)."""
         values = self.measured[damage]
         known = ~np.isnan(values)
         with np.errstate(invalid="ignore"):
             return np.asarray(np.where(known, values, 0.0).sum(axis=2) / known.sum(axis=2))
 
     def grid(self) -> Grid:
-        """The means as a table to print."""
+        """Return the means as a table."""
         forms = {"accuracy": ".4f", "log_loss": "#.4g", "calibration": ".4f"}
         fields = (
             Field("model"),
             Field("damage"),
             Field("amount", "g"),
-            *(Field(WORDS[measure], forms[measure]) for measure in MEASURES),
+            *(Field(STRESS_WORDS[measure], forms[measure]) for measure in MEASURES),
         )
         title = f"Under stress: {PLACES[self.where]}; {self.n_test} rows held out"
         return Grid(title, fields, tuple(self._rows()), self.notes)
 
     def chart(self, damage: Damage = "missing", measure: Measure = "accuracy") -> Chart:
-        """One measure under one damage as a record for a page."""
+        """Return one measure under one damage as a record for a page."""
         means = self._means_of(damage, measure)
         means = np.where(np.isfinite(means), means, np.nan)
         lines = tuple(Line(name, self.amounts[damage], values) for name, values in zip(self.names, means, strict=True))
-        title = f"{WORDS[measure].capitalize()} as {'values are removed' if damage == 'missing' else 'noise is added'}"
-        return Chart(title, Axis(WORDS[damage]), Axis(WORDS[measure]), lines, self._caption())
+        change = "values are removed" if damage == "missing" else "noise is added"
+        title = f"{STRESS_WORDS[measure].capitalize()} as {change}"
+        return Chart(title, Axis(STRESS_WORDS[damage]), Axis(STRESS_WORDS[measure]), lines, self._caption())
 
     def _caption(self) -> str:
         return " ".join(f"{note.removesuffix('.')}." for note in (PLACES[self.where].capitalize(), *self.notes))
 
     def plot(self, damage: Damage = "missing", measure: Measure = "accuracy", ax: Any = None) -> Any:
-        """Draw one measure under one damage; returns the Axes. Needs matplotlib."""
+        """Draw one measure under one damage; return the Axes. Requires matplotlib."""
         means = self._means_of(damage, measure)
-        ax = prepare_axes(ax, WORDS[damage], WORDS[measure])
+        ax = prepare_axes(ax, STRESS_WORDS[damage], STRESS_WORDS[measure])
         for name, values in zip(self.names, means, strict=True):
             ax.plot(self.amounts[damage], values, "o-", markersize=3, linewidth=1.6, label=name)
         ax.legend(frameon=False)
@@ -239,32 +244,32 @@ def stress(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Stress:
-    """Accuracy, log loss and calibration on held-out rows from which values are removed, or to which noise is added.
+    """Measure accuracy, log loss and calibration on held-out rows with values removed or with noise.
 
-    By default models are fitted to rows as they are, and asked about the same held-out rows in worse and worse
-    condition. Generative models integrate missing values out. A model that refuses them gets a `TableFeatures` in
-    front, which fills them, and a note says so.
+    By default models are fitted to unchanged rows, and predict the same held-out rows with increasing damage.
+    Generative models integrate missing values out. For a model that does not accept them, a `TableFeatures` step fills
+    them, with a note.
 
     Parameters
     ----------
     models : estimator, sequence of estimators, or mapping from name to estimator
-        Classifiers; they are copied, not changed.
+        Classifiers, which are not changed.
     X : array-like or data frame of shape (n_samples, n_features)
         Numbers, categories, missing values.
     y : array-like of shape (n_samples,)
         Class labels of any type.
     missing : sequence of float, default=(0, 0.1, …, 0.5)
-        Probabilities with which a value is removed, whatever it is.
+        Probabilities that a value is removed.
     noise : sequence of float, default=(0, 0.25, 0.5, 1, 2)
-        Standard deviations of normal noise, in those of each column of amounts; classes stay.
+        Standard deviations of normal noise, relative to those of each column of amounts; other columns are unchanged.
     where : {"test", "train", "both"}, default="test"
-        Which rows are damaged: those that models are asked about, those that they are fitted to, or both.
+        Which rows are damaged: the held-out rows, the training rows, or both.
     repeats : int, default=5
-        How many times rows are held out, and damaged.
+        Number of repeats, each with new held-out rows and damage.
     test_size : float or int, default=1/3
         Share of the rows to hold out, or their number.
     random_state : int, default=0
-        Fixes how rows are dealt and damaged; all models meet the same damage.
+        Seed of the held-out rows and the damage, which is the same for all models.
     progress : callable, default=None
         Called as `progress(done, total, model)` before every fit, and after the last.
 
@@ -286,41 +291,41 @@ def stress(
     >>> result.frame("pyarrow").column_names
     ['model', 'damage', 'amount', 'accuracy', 'log_loss', 'calibration']
     """
-    named, rows = _named(models), Corruptible.of(X)
-    task = classes_of(y, rows.table.n_rows)
-    amounts = {"missing": _shares(missing), "noise": _deviations_stress(noise)}
-    n_test = len(task.codes) - train_rows(task.codes, test_size)
-    check_among(where, tuple(PLACES), "where")
+    named, rows = _name_models(models), Corruptible.of(X)
+    task = make_class_task(y, rows.table.n_rows)
+    amounts = {"missing": _check_shares(missing), "noise": _check_deviations(noise)}
+    n_test = len(task.codes) - count_train_rows(task.codes, test_size)
+    check_choice(where, tuple(PLACES), "where")
     check_repeats(repeats)
     if not any(map(len, amounts.values())):
-        raise DataError("There must be an amount of missing values or of noise; both are empty.")
-    trials = _StressTrials(rows, task, named, amounts, where, repeats, n_test, progress or untold)
-    return repeated(trials, repeats, task.codes, test_size, random_state)
+        raise DataError("missing and noise are both empty; give at least one amount.")
+    trials = _StressTrials(rows, task, named, amounts, where, repeats, n_test, progress or ignore_experiment_progress)
+    return run_repeats(trials, repeats, task.codes, test_size, random_state)
 
 
-def _named(models: Any) -> dict[str, Any]:
-    named = by_name([models] if hasattr(models, "get_params") or isinstance(models, str) else models)
+def _name_models(models: Any) -> dict[str, Any]:
+    named = name_by_class([models] if hasattr(models, "get_params") or isinstance(models, str) else models)
     if not named:
-        raise DataError("There is no model to put under stress; give one or more.")
+        raise DataError("There are no models; give one or more.")
     return named
 
 
-def _shares(missing: Sequence[float]) -> Array:
+def _check_shares(missing: Sequence[float]) -> Array:
     shares = np.asarray(missing, dtype=float).ravel()
     if not ((shares >= 0) & (shares <= 1)).all():
-        raise DataError(f"missing are probabilities from 0 to 1, not {shares.tolist()}.")
+        raise DataError(f"missing must be probabilities from 0 to 1, not {shares.tolist()}.")
     return shares
 
 
-def _deviations_stress(noise: Sequence[float]) -> Array:
+def _check_deviations(noise: Sequence[float]) -> Array:
     amounts = np.asarray(noise, dtype=float).ravel()
     if not ((amounts >= 0) & np.isfinite(amounts)).all():
-        raise DataError(f"noise are numbers of standard deviations, 0 or more, not {amounts.tolist()}.")
+        raise DataError(f"noise must be numbers of standard deviations, 0 or more, not {amounts.tolist()}.")
     return amounts
 
 
 class _StressTrials:
-    """All models, fitted and asked in every condition."""
+    """Fits and predictions of all models in every condition."""
 
     def __init__(
         self,
@@ -338,7 +343,7 @@ class _StressTrials:
         self.measured: dict[str, Array] = {
             damage: np.full((len(models), len(amounts[damage]), repeats, len(MEASURES)), np.nan) for damage in DAMAGES
         }
-        self.told: dict[str, list[str]] = {}
+        self.messages: dict[str, list[str]] = {}
         conditions = sum(map(len, amounts.values())) if where != "test" else 1
         self.total, self.done = repeats * len(models) * conditions, 0
 
@@ -356,18 +361,18 @@ class _StressTrials:
                     self.measured[damage][position, place, repeat] = self._measured(name, model, X, truth)
 
     def result(self, repeats: int) -> Stress:
-        """What came of so many repeats."""
-        notes = [f"{name}: {words}" for name, sentences in self.told.items() for words in dict.fromkeys(sentences)]
+        """Return the result of the completed repeats."""
+        notes = [f"{name}: {words}" for name, sentences in self.messages.items() for words in dict.fromkeys(sentences)]
         if len(self.amounts["noise"]) and not self.rows.measured:
             notes.append("No column is an amount that noise could be added to.")
         measured = {damage: values[:, :, :repeats] for damage, values in self.measured.items()}
         return Stress(tuple(self.models), self.amounts, measured, self.where, self.n_test, tuple(notes))
 
     def _fitted(self, name: str, X: Any, y: Array) -> Any:
-        """The model, or None with a note if it cannot be fitted."""
+        """Return the fitted model, or None with a note if it cannot be fitted."""
         self.tell(self.done, self.total, name)
         self.done += 1
-        model, filled = _accepting_gaps(self.models[name])
+        model, filled = _accept_gaps(self.models[name])
         if filled:
             self._note(name, "missing values are filled by TableFeatures")
         try:
@@ -375,7 +380,7 @@ class _StressTrials:
                 warnings.simplefilter("ignore")
                 return model.fit(X, y)
         except Exception as failure:
-            self._note(name, f"not fitted: {described(failure)}")
+            self._note(name, f"not fitted: {describe_problem(failure)}")
             return None
 
     def _measured(self, name: str, model: Any, X: Any, truth: Array) -> tuple[float, float, float]:
@@ -386,7 +391,7 @@ class _StressTrials:
                 warnings.simplefilter("ignore")
                 forecast = self.task.forecast(model, X)
         except Exception as failure:
-            self._note(name, described(failure))
+            self._note(name, describe_problem(failure))
             return np.nan, np.nan, np.nan
         outcome, calibration = Outcome(truth, forecast), np.nan
         if forecast.log_proba is not None:
@@ -394,11 +399,11 @@ class _StressTrials:
         return accuracy(outcome), log_loss(outcome), calibration
 
     def _note(self, name: str, sentence: str) -> None:
-        self.told.setdefault(name, []).append(sentence)
+        self.messages.setdefault(name, []).append(sentence)
 
 
-def _accepting_gaps(model: Any) -> tuple[Any, bool]:
-    """A copy of a model, with something in front that fills missing values if it would refuse them."""
+def _accept_gaps(model: Any) -> tuple[Any, bool]:
+    """Return a copy of a model, with a step that fills missing values if the model does not accept them."""
     from sklearn.base import clone
     from sklearn.pipeline import make_pipeline
     from sklearn.utils import get_tags

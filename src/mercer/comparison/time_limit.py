@@ -1,4 +1,4 @@
-"""A limit of time that a comparison keeps."""
+"""Time limits of comparisons: a clock of work, an alarm that interrupts fits, and budgets."""
 
 from __future__ import annotations
 
@@ -20,36 +20,34 @@ from mercer.application.tasks import Split
 from mercer.comparison.pairs import innermost
 from mercer.data import Table
 
-# Seconds of work: neither waiting for other programs nor compilation counts.
-
 
 class WorkClock:
-    """Seconds that this process has worked since the clock was made.
+    """A clock of the seconds that this process has worked since the clock was made.
 
-    On a busy machine the time of the processor counts, with several threads that of the wall, whichever is less.
-    Compilation happens once per machine and is left out of both.
+    It is the smaller of processor time (on a busy machine) and wall time (with several threads). Compilation happens
+    once per machine and is subtracted from both.
     """
 
     def __init__(self) -> None:
-        self._begun = _without_compilation()
+        self._begun = _working_times()
 
     @property
     def seconds(self) -> float:
-        return min(now - begun for now, begun in zip(_without_compilation(), self._begun, strict=True))
+        return min(now - begun for now, begun in zip(_working_times(), self._begun, strict=True))
 
 
-def _without_compilation() -> tuple[float, float]:
-    """Times of the wall and of the processor, less what compilation took of each."""
-    listener = _listener()
+def _working_times() -> tuple[float, float]:
+    """Return wall time and processor time, both without compilation."""
+    listener = _compile_listener()
     return perf_counter() - listener.wall, process_time() - listener.processor
 
 
 @cache
-def _listener() -> Any:
+def _compile_listener() -> Any:
     from numba.core import event
 
     class CompileTimes(event.Listener):
-        """Seconds of the wall and of the processor in compilation; one within another counts once."""
+        """Seconds of wall and processor time in compilation; nested compilations count once."""
 
         wall = processor = 0.0
         _depth = 0
@@ -70,83 +68,89 @@ def _listener() -> Any:
     return listener
 
 
-# A clock that rings in the middle of whatever is being done.
-
-#: seconds of the shortest alarm: none at all would turn it off
-SHORTEST = 1e-3
-#: seconds until it rings again where it came at a bad moment
-AGAIN = 0.05
-#: packages that do not survive an exception from nowhere: a callback swallows it, a module or a file is left half made
-FRAGILE = ("numba", "llvmlite", "importlib", "_frozen_importlib", "_frozen_importlib_external", "mercer._atomic")
-#: functions that set a state or restore it, which nobody would do again
-GUARDING = frozenset({"__enter__", "__exit__", "__del__"})
+#: shortest alarm in seconds: 0 would turn it off
+MIN_ALARM_SECONDS = 1e-3
+#: seconds until the alarm is repeated if it could not interrupt safely
+RETRY_SECONDS = 0.05
+#: packages that an asynchronous exception damages: a callback drops it, or a module or file is left incomplete
+FRAGILE_PACKAGES = (
+    "numba",
+    "llvmlite",
+    "importlib",
+    "_frozen_importlib",
+    "_frozen_importlib_external",
+    "mercer._atomic",
+)
+#: functions that set or restore a state, which must not be interrupted
+GUARDED_FUNCTIONS = frozenset({"__enter__", "__exit__", "__del__"})
 
 
 class TimeUp(KeyboardInterrupt):
-    """The alarm has rung. A solver treats it like Ctrl-C, and nobody who catches an `Exception` swallows it."""
+    """Raised by the alarm. Solvers treat it like Ctrl-C, and `except Exception` does not catch it."""
 
 
-class Bell:
-    """Whether the alarm has rung: a solver that was stopped raises an interruption of its own."""
+class AlarmState:
+    """Whether the alarm was raised: a stopped solver raises its own interruption."""
 
-    rang = False
+    is_raised = False
 
 
 @contextmanager
-def alarm(seconds: float, bell: Bell, left: Callable[[], float] = lambda: 0.0) -> Iterator[None]:
-    """Raise `TimeUp` in the block after so many seconds, once, and remember it.
+def alarm(seconds: float, state: AlarmState, left: Callable[[], float] = lambda: 0.0) -> Iterator[None]:
+    """Raise `TimeUp` in the block after some seconds, once, and record it in `state`.
 
-    Where `left`, by a clock that may run more slowly, is still positive then, it is set again.
+    If `left`, by a clock that may be slower, is still positive then, the alarm is set again.
 
-    Only where the main thread runs it, on a system that has such a timer, and nobody else uses it; elsewhere nothing
-    rings. Python hears it between two of its own steps, so that a compiled loop ends first. Where the block compiles,
-    imports, writes a file or restores a state, it rings when that is done.
+    It works in the main thread of a system with timers, if the timer is not in use; otherwise nothing is raised. Python
+    handles signals between bytecodes, so that a compiled loop ends first. While the block compiles, imports, writes a
+    file or restores a state, the alarm is postponed.
     """
-    if not _may_ring():
+    if not _can_set_alarm():
         yield
         return
-    around = set(_stack(sys._getframe()))
+    around = set(_iterate_frames(sys._getframe()))
 
     def ring(number: int, frame: Any) -> None:
-        if _fragile(takewhile(lambda each: each not in around, _stack(frame))):
-            signal.setitimer(signal.ITIMER_REAL, AGAIN)
+        if _is_fragile(takewhile(lambda each: each not in around, _iterate_frames(frame))):
+            signal.setitimer(signal.ITIMER_REAL, RETRY_SECONDS)
             return
         if (more := left()) > 0:
-            signal.setitimer(signal.ITIMER_REAL, max(more, AGAIN))
+            signal.setitimer(signal.ITIMER_REAL, max(more, RETRY_SECONDS))
             return
-        bell.rang = True
+        state.is_raised = True
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         raise TimeUp
 
     signal.signal(signal.SIGALRM, ring)
     try:
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, SHORTEST))
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, MIN_ALARM_SECONDS))
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        around.clear()  # this frame is among them: a circle that would keep everything around the block
+        around.clear()  # this frame is among them: a reference cycle would keep all frames alive
 
 
-def _stack(frame: Any) -> Iterator[Any]:
-    """A frame, who called it, and so on."""
+def _iterate_frames(frame: Any) -> Iterator[Any]:
+    """Yield a frame, its caller, and so on."""
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
-def _fragile(frames: Iterable[Any]) -> bool:
-    """Whether an exception that is raised from nowhere within these calls would do harm."""
+def _is_fragile(frames: Iterable[Any]) -> bool:
+    """Return whether an asynchronous exception within these calls would do damage."""
     return any(
-        frame.f_code.co_name in GUARDING or _belongs(frame.f_globals.get("__name__") or "", FRAGILE) for frame in frames
+        frame.f_code.co_name in GUARDED_FUNCTIONS or _is_within(frame.f_globals.get("__name__") or "", FRAGILE_PACKAGES)
+        for frame in frames
     )
 
 
-def _belongs(module: str, packages: Iterable[str]) -> bool:
+def _is_within(module: str, packages: Iterable[str]) -> bool:
     return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
-def _may_ring() -> bool:
+def _can_set_alarm() -> bool:
     return (
         hasattr(signal, "setitimer")
         and threading.current_thread() is threading.main_thread()
@@ -155,21 +159,21 @@ def _may_ring() -> bool:
     )
 
 
-#: share of the time that models leave to the page, and to a fit of the best of them to all rows
-FOR_THE_PAGE = 0.25
-#: share that they leave to the checks behind the verdict where there is neither page nor file
-FOR_THE_VERDICT = 0.1
+#: share of the time that is reserved for the page and a fit of the best model to all rows
+PAGE_SHARE = 0.25
+#: share of the time that is reserved for the checks of the verdict, without page and file
+VERDICT_SHARE = 0.1
 
 
 class OutOfTime(Exception):
-    """Something would not be done in time; the message is why, in a few words."""
+    """Raised if something would not be done in time; the message is the reason in a few words."""
 
 
 class Budget:
-    """Seconds from now, or from `started`, of which a share may be kept back for what comes later.
+    """A time limit from now, or from `started`, of which a share may be reserved for later.
 
-    It is consulted before every fit: one that is expected to outlast it is not begun. What outlasts it all the same is
-    cut short, where an alarm can ring.
+    It is checked before every fit: a fit that is expected to exceed it is not started. A fit that exceeds it anyway is
+    interrupted, if an alarm can be set.
 
     Parameters
     ----------
@@ -178,10 +182,10 @@ class Budget:
     started : float, default=None
         Value of `perf_counter` from which the seconds count; by default now.
     kept : float, default=0
-        Share of the seconds that is kept back.
+        Reserved share of the seconds.
     work : bool, default=False
-        Whether seconds of work count (see `WorkClock`) instead of those on the clock on the wall: for limits that the
-        user did not set, which must not depend on what else the machine does.
+        Whether seconds of work count (see `WorkClock`) instead of wall time: for default limits, which must not depend
+        on the load of the machine.
     """
 
     def __init__(self, seconds: Any, *, started: float | None = None, kept: float = 0.0, work: bool = False) -> None:
@@ -194,9 +198,9 @@ class Budget:
 
     @classmethod
     def of(cls, time_limit: Any, patience: float | None = None) -> Self:
-        """Return a limit as it is given: seconds from now, or a budget that has begun.
+        """Return the budget of a time limit: seconds from now, or a budget that has started.
 
-        Where neither limits anything, `patience` does, in seconds of work from now.
+        If it has no limit, `patience` limits the seconds of work from now.
         """
         given = time_limit if isinstance(time_limit, cls) else cls(time_limit)
         return (
@@ -204,7 +208,7 @@ class Budget:
         )
 
     def whole(self) -> Budget:
-        """The same with nothing kept back."""
+        """Return the same budget without a reserved share."""
         return Budget(self.seconds, started=self._start)
 
     @property
@@ -224,23 +228,23 @@ class Budget:
 
     @property
     def name(self) -> str:
-        """The limit in words, and the option that changes it where the user did not set it."""
+        """The limit in words; for a default limit with the option that changes it."""
         if self._work is None:
             return f"the time limit of {self.seconds:g} s"
         return f"the usual {self.seconds:g} s of work (a time limit of your own allows more)"
 
     @property
     def ended(self) -> str:
-        """Why nothing more is begun."""
+        """The reason why nothing more is started, in words."""
         if self._work is None:
             return "the time limit was reached"
         return f"the usual {self.seconds:g} s of work, which a time limit of your own replaces, were used up"
 
     def check(self, splits: int, taken: Sequence[float] = ()) -> None:
-        """Stop a model that has taken so many seconds for each split so far, if the rest would take too long.
+        """Raise OutOfTime if the remaining splits of a model would take too long, given the seconds of those done.
 
-        The first fit of a process may compile, and says little of the others: a second is tried if there is time for
-        one as long, and from then on the lower median counts.
+        The first fit of a process may compile and is a poor estimate of the others: a second one is tried if there is
+        time for the same duration, and then the lower median is the estimate.
         """
         done = len(taken)
         if self.left <= 0:
@@ -250,36 +254,36 @@ class Budget:
             raise OutOfTime(f"{done} of {splits} splits done; the others would take {rest:.0f} s more")
 
     def check_cost(self, model: Any, table: Table, splits: Sequence[Split]) -> None:
-        """Before the first fit, by what the model says that a fit takes, where it says so."""
+        """Raise OutOfTime if the estimated cost of all fits exceeds the time left."""
         if self.seconds is None:
             return
         self.check(len(splits))
-        seconds = len(splits) * estimated_seconds(model, table.take_native(splits[0][0]))
-        self.check(len(splits))  # to estimate takes time, too, the first time most of all
+        seconds = len(splits) * estimate_seconds(model, table.take_native(splits[0][0]))
+        self.check(len(splits))  # the estimate takes time, too, above all the first one
         if seconds > self.left:
             raise OutOfTime(f"not begun: its {len(splits)} fits would take about {seconds:.0f} s")
 
     @contextmanager
     def cutting(self) -> Iterator[None]:
-        """Cut what is done in the block short when the time is up."""
+        """Interrupt the block when the time is up."""
         if self.seconds is None:
             yield
             return
         if self.left <= 0:
             raise OutOfTime("not begun")
-        bell = Bell()
+        state = AlarmState()
         try:
-            with alarm(self.left, bell, *([] if self._work is None else [lambda: self.left])):
+            with alarm(self.left, state, *([] if self._work is None else [lambda: self.left])):
                 yield
         except KeyboardInterrupt:
-            if not bell.rang:  # Ctrl-C
+            if not state.is_raised:  # Ctrl-C
                 raise
-        if bell.rang:  # also where somebody has swallowed it: what was made is not whole
+        if state.is_raised:  # also if the exception was caught: the result is incomplete
             raise OutOfTime("cut short when the time was up")
 
 
-def estimated_seconds(model: Any, X: Any) -> float:
-    """What a fit would take as far as the model knows before it; 0 where it does not."""
+def estimate_seconds(model: Any, X: Any) -> float:
+    """Return the estimated seconds of a fit; 0 without an estimate."""
     from mercer.cost import estimate_cost
 
     try:

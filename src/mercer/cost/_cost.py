@@ -1,16 +1,16 @@
-"""What a fit takes."""
+"""The result of `estimate_cost`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: seconds that a fit may take without being asked about
+#: maximum time in seconds of an exact fit with `approximate="auto"`
 BEARABLE = 10.0
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds and bytes that a fit needs, whether there is room for it, and all this in a sentence."""
+    """Time and memory of a fit, whether the memory suffices, and a sentence with all of it."""
 
     seconds: float
     bytes: float
@@ -19,7 +19,7 @@ class Cost:
 
     @property
     def bearable(self) -> bool:
-        """Whether it fits and takes no longer than anybody would wait: `approximate="auto"` is exact then."""
+        """Whether the fit has enough memory and takes little time, so that `approximate="auto"` is exact."""
         return self.fits and self.seconds <= BEARABLE
 
     def __str__(self) -> str:

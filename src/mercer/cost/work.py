@@ -1,6 +1,7 @@
-"""What a fit will do, counted before it starts: each kind of model says it in one function.
+"""Count the operations and the memory of a fit before it starts, with one function for each kind of model.
 
-A class names its function in its traits (`cost`); others are linear models, or machines where they have a kernel.
+A class names its function in its traits (`cost`). Other models with a kernel count as kernel machines, and those
+without one as linear models. All counts are approximate.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ import numpy as np
 
 from mercer._memory import SHARE, available_bytes
 from mercer.base import resolve, traits_of
-from mercer.base.kernel_choice import is_precomputed, plain_kernel, sample_of
-from mercer.kernel_approximation.approximate import named_features
-from mercer.kernel_approximation.landmarks import ENTRIES
-from mercer.kernel_ridge.kernel_ridge import WIDTHS, is_several, ridge_kernel
-from mercer.kernel_ridge.perceptron_solver import SHARE as KEPT
+from mercer.base.kernel_choice import is_precomputed, plain_kernel, sample_row_numbers
+from mercer.kernel_approximation.approximate import make_transformer
+from mercer.kernel_approximation.landmarks import MAX_FACTOR_ENTRIES
+from mercer.kernel_ridge.kernel_ridge import N_WIDTHS, is_choice_of_gamma, make_kernel
+from mercer.kernel_ridge.perceptron_solver import ROW_CACHE_SHARE
 from mercer.kernels import Kernel
 from mercer.kernels.inputs import count, take
-from mercer.matrices.mapped import SHARE as TILES
-from mercer.optim.span.mapped_curvature import curvature_sample as sample_of_rows
+from mercer.matrices.mapped import SHARE as TILE_SHARE
+from mercer.optim.span.mapped_curvature import curvature_sample
 from mercer.optim.span.products import MOST_PIVOTS
-from mercer.optim.span.products import SHARE as IN_MEMORY
+from mercer.optim.span.products import SHARE as PRODUCT_SHARE
 from mercer.optim.span.ridge import AIM, MANY_ROWS, bytes_at_least, bytes_needed
 from mercer.optim.span.spectrum import SQUARES
 from mercer.optim.span.steps import (
@@ -34,50 +35,72 @@ from mercer.optim.span.steps import (
     pivots_beyond_memory,
 )
 from mercer.optim.span.system import INSTEAD, RidgeSystem, few_features
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 from mercer.svm.feature_machine import FEATURE_COPIES
 
-#: rows from which the number of steps is guessed
+#: number of rows from which the number of conjugate gradient steps is estimated
 SAMPLE = 1500
-#: passes over the data and over its square that fits of linear models take, about
-STEPS, DESCENTS = 10, 100
-#: factors of a kernel matrix, and products with it, that Newton's method takes, about
-FACTORS, PRODUCTS = 2, 40
-#: of the entries of a kernel matrix, the part that support vector machines compute, and passes of a perceptron, about
-SWEEPS, PASSES = 0.4, 10
-#: readings of the features of all rows that a support vector machine takes, about
+#: Newton steps of linear models, each of which reads the data and forms the Gram matrix
+STEPS = 10
+#: passes over the data of linear models with too many columns for a Gram matrix, and products of kernel machines
+DESCENTS = 100
+#: factorisations of a kernel matrix in Newton's method
+FACTORS = 2
+#: products with a kernel matrix in Newton's method
+PRODUCTS = 40
+#: portion of the entries of a kernel matrix that support vector machines compute
+SWEEPS = 0.4
+#: passes of a perceptron
+PASSES = 10
+#: readings of the features of all rows by a support vector machine
 READINGS = 90
-#: exact passes over features of all rows, of least squares and of other losses, and rough ones, about
-SQUARED, CURVED, ROUGH_PASSES = 3, 6, 12
-#: M³ products that two decompositions of the kernel matrix of M landmarks take, and those that any features take: a
-#: factor of their square, or where penalties are chosen its decomposition
-DECOMPOSED, FACTORISED, EIGENVALUES = 19, 1, 10
-#: operations of a product of large matrices that a pair of points takes as long as, about, and one of the plug-in rule
-PER_PAIR, PER_PLUGGED_PAIR = 200, 1600
-#: widths that a search tries among some rows, and among all of many: of a regression, and of a density
-WALKED, SETTLED, CRITERIA, NEARBY = 200, 12, 70, 8
-#: what to do where there is no room for so many features, rows or columns
+#: exact passes over the features of all rows for least squares
+SQUARED = 3
+#: exact passes over the features of all rows for other losses
+CURVED = 6
+#: passes over the features of all rows in float32
+ROUGH_PASSES = 12
+#: operations, per M³, of two decompositions of the kernel matrix of M landmarks
+DECOMPOSED = 19
+#: operations, per M³, of a factor of the Gram matrix of M features
+FACTORISED = 1
+#: operations, per M³, of a decomposition of the Gram matrix of M features, which the choice of a penalty needs
+EIGENVALUES = 10
+#: time of a pair of points of a density, in operations of a product of large matrices
+PER_PAIR = 200
+#: time of a pair of points of the plug-in rule, in the same unit
+PER_PLUGGED_PAIR = 1600
+#: widths that the search of a kernel regression tries on a sample
+REGRESSION_WIDTHS = 200
+#: widths that it tries on all of many rows
+REGRESSION_WIDTHS_OF_ALL = 12
+#: bandwidths that the search of a density tries on a sample
+DENSITY_WIDTHS = 70
+#: bandwidths that it tries on all of many rows
+DENSITY_WIDTHS_OF_ALL = 8
+#: remedy if the memory does not suffice for the features
 FEWER_FEATURES = (
     "have fewer features (n_components of approximate=Nystroem(…) or RandomFourierFeatures(…)), or fit fewer rows"
 )
+#: remedy if the memory does not suffice for the rows
 FEWER_COLUMNS = "fit fewer rows, or fewer columns"
 
 
 @dataclass(frozen=True)
 class Work:
-    """Operations by what bounds their speed, the most memory held at once, and the path they belong to."""
+    """Operations of a fit by the resource that limits their speed, and its peak memory."""
 
-    path: str
-    memory: float
+    path: str  # name of the algorithm
+    memory: float  # bytes
     flops: float = 0.0  # of products and factors of large matrices
-    entries: float = 0.0  # of a kernel matrix
+    entries: float = 0.0  # entries of a kernel matrix that are computed
     traffic: float = 0.0  # bytes that are read from memory
     kernel: Kernel | None = None
-    instead: str = INSTEAD  # what to do where there is no room
+    instead: str = INSTEAD  # remedy if the memory does not suffice
 
 
 def work_of(model: Any, X: Any) -> Work:
-    """What fitting a model to these rows takes."""
+    """Return the work of fitting a model to these rows."""
     if getattr(model, "kernel", None) is not None:
         return resolve(traits_of(model).cost or kernel_machine)(model, X)  # type: ignore[no-any-return]
     return linear(model, X)
@@ -85,25 +108,28 @@ def work_of(model: Any, X: Any) -> Work:
 
 def kernel_ridge(model: Any, X: Any) -> Work:
     n = float(count(X))
-    kernel = None if is_precomputed(model.kernel) else ridge_kernel(model, X, _number(model.gamma))
-    tuned = isinstance(model.alpha, str) or is_several(model.gamma)
-    several = np.size(model.gamma) if is_several(model.gamma) else 1
-    several = WIDTHS if is_several(model.gamma) and isinstance(model.gamma, str) else several
+    has_several_widths = is_choice_of_gamma(model.gamma)
+    gamma = None if has_several_widths else model.gamma
+    kernel = None if is_precomputed(model.kernel) else make_kernel(model, X, gamma)
+    tuned = isinstance(model.alpha, str) or has_several_widths
+    several = 1
+    if has_several_widths:
+        several = N_WIDTHS if isinstance(model.gamma, str) else np.size(model.gamma)
     if kernel is not None and (features := _features(model, X)) is not None:
         return on_features(X, kernel, features, SQUARED, several if tuned else 0)
     if tuned:
-        path, memory = f"{counted(several, 'eigendecomposition')} of the kernel matrix", 8 * SQUARES * n**2
+        path, memory = f"{format_count(several, 'eigendecomposition')} of the kernel matrix", 8 * SQUARES * n**2
         return Work(path, memory, 4 * several * n**3, several * n**2, several * 4 / 3 * n**3, kernel)
     few = few_features(kernel, int(n), X.shape[1]) if n >= MANY_ROWS and kernel is not None and kernel.numeric else None
     if few is not None and np.min(model.alpha) > 0:
         return Work(f"ridge regression on {few} features of the kernel", 16 * n * few, n * few**2, 0.0, 40 * n * few)
     pivots = n / ROWS_PER_PIVOT
     steps = _steps(model, X, kernel, int(pivots)) if n >= MANY_ROWS and kernel is not None else np.inf
-    many = steps > n / ROWS_PER_STEP
-    wanted = 8 * n**2 if many else bytes_needed(int(n))
-    if kernel is not None and np.isfinite(steps) and wanted > SHARE * available_bytes():
+    is_direct = steps > n / ROWS_PER_STEP
+    needed = 8 * n**2 if is_direct else bytes_needed(int(n))
+    if kernel is not None and np.isfinite(steps) and needed > SHARE * available_bytes():
         return _beyond_memory(model, X, kernel)
-    if many:
+    if is_direct:
         return Work("a Cholesky factor", 8 * n**2, n**3 / 3, 1.5 * n**2, 0.0, kernel)
     traffic = steps * (2 * n**2 + 16 * n * pivots)
     path = f"about {steps:.0f} steps of conjugate gradients"
@@ -111,24 +137,23 @@ def kernel_ridge(model: Any, X: Any) -> Work:
 
 
 def _beyond_memory(model: Any, X: Any, kernel: Kernel) -> Work:
-    """Steps for which tiles are made again, as many as there is no room for, and three more in float64."""
+    """Return the work of steps that compute anew the tiles that do not fit into memory, and of three in float64."""
     n = float(count(X))
     pivots = pivots_beyond_memory(int(n))
     steps = _steps(model, X, kernel, pivots)
-    room = SHARE_OF_TILES * (available_bytes() - BYTES_PER_PIVOT * n * pivots)
-    made = 1 - min(1.0, max(0.0, room) / (2 * n**2))
+    for_tiles = max(0.0, SHARE_OF_TILES * (available_bytes() - BYTES_PER_PIVOT * n * pivots))
+    made = 1 - min(1.0, for_tiles / (2 * n**2))
     path = f"about {steps:.0f} steps of conjugate gradients, with {made:.0%} of the kernel matrix made again in each"
-    memory = BYTES_PER_PIVOT * n * pivots + max(0.0, room)
-    memory = max(memory, bytes_at_least(int(n)))
+    memory = max(BYTES_PER_PIVOT * n * pivots + for_tiles, bytes_at_least(int(n)))
     return Work(path, memory, 4 * n * pivots**2, (steps * made + 4) * n**2 / 2, steps * 16 * n * pivots, kernel)
 
 
 def _steps(model: Any, X: Any, kernel: Kernel, pivots: int) -> float:
-    """From what pivots leave of some rows: of all they leave as much."""
+    """Estimate the number of conjugate gradient steps from a sample, by the spectrum that the pivots leave."""
     alpha = float(np.min(model.alpha))
     if not alpha > 0 or not kernel.symmetric:
         return np.inf
-    rows = take(X, sample_of(count(X), SAMPLE))
+    rows = take(X, sample_row_numbers(count(X), SAMPLE))
     system = RidgeSystem.of(kernel, rows, np.zeros((count(rows), 1)))
     return Deflation.of(system, alpha, pivots).steps(alpha, AIM)
 
@@ -141,7 +166,7 @@ def support_vectors(model: Any, X: Any) -> Work:
             features.path,
             memory=8 * FEATURE_COPIES * n * M + _bytes(X),
             flops=2 * n * M**2 + features.choosing,
-            entries=n * M + features.looked_at * M,
+            entries=n * M + features.examined * M,
             traffic=READINGS * 8 * n * M,
             kernel=_kernel(model.kernel),
             instead=FEWER_FEATURES,
@@ -152,11 +177,11 @@ def support_vectors(model: Any, X: Any) -> Work:
 
 @dataclass(frozen=True)
 class FeatureWork:
-    """How many of them stand for the kernel, and of landmarks how many rows are looked at to choose these."""
+    """Number of features that approximate the kernel and, for landmarks, of rows from which they are chosen."""
 
     count: int
     of_landmarks: bool
-    looked_at: float
+    examined: float
 
     @property
     def path(self) -> str:
@@ -164,91 +189,94 @@ class FeatureWork:
 
     @property
     def choosing(self) -> float:
-        """Products that landmarks take, until they are features; frequencies are drawn, and take none."""
-        return self.looked_at * self.count**2 + self.of_landmarks * DECOMPOSED * self.count**3
+        """Operations of choosing landmarks; frequencies are drawn, and take none."""
+        return self.examined * self.count**2 + self.of_landmarks * DECOMPOSED * self.count**3
 
 
 def _features(model: Any, X: Any) -> FeatureWork | None:
-    """What stands for the kernel; None if nothing does."""
-    asked = named_features(getattr(model, "approximate", None), count(X))
-    return None if asked is None else _count_of(asked, X)
+    """Return the features that approximate the kernel; None if it is exact."""
+    transformer = make_transformer(getattr(model, "approximate", None), count(X))
+    return None if transformer is None else _count_of(transformer, X)
 
 
-def _count_of(asked: Any, X: Any) -> FeatureWork:
-    many, rule = min(int(asked.n_components), count(X)), getattr(asked, "landmarks", None)
-    looked_at = 0.0 if rule in (None, "uniform") else min(float(count(X)), ENTRIES / many)
-    return FeatureWork(many, rule is not None, looked_at)
+def _count_of(transformer: Any, X: Any) -> FeatureWork:
+    many, rule = min(int(transformer.n_components), count(X)), getattr(transformer, "landmarks", None)
+    examined = 0.0 if rule in (None, "uniform") else min(float(count(X)), MAX_FACTOR_ENTRIES / many)
+    return FeatureWork(many, rule is not None, examined)
 
 
 def on_features(X: Any, kernel: Kernel | None, features: FeatureWork, passes: int, tuned: int = 0) -> Work:
-    """Landmarks, whose choice may look at many rows; the square of a sample; passes over all rows, most of them rough.
+    """Return the work of choosing features, of the Gram matrix of a sample, and of passes over all rows.
 
-    A kernel that is `tuned` takes the square of all rows, and one more pass for the errors of these.
+    A penalty that is chosen among `tuned` widths takes the Gram matrix of all rows, and one more pass for their errors.
     """
     n, M = float(count(X)), float(features.count)
-    room = TILES * available_bytes()
-    kept = 4 * n * M if 4 * n * M <= room else 0.0
-    sample = float(len(sample_of_rows(int(n), features.count)))
+    kept = 4 * n * M if 4 * n * M <= TILE_SHARE * available_bytes() else 0.0
+    sample = float(len(curvature_sample(int(n), features.count)))
     times, inverse = max(1, tuned), EIGENVALUES if tuned else FACTORISED
     flops = times * (features.choosing + inverse * M**3) + sample * M**2 + tuned * 5 * n * M**2
-    entries = n * M * (passes + 1 + 2 * tuned + (0 if kept else ROUGH_PASSES)) + times * features.looked_at * M
-    memory = kept + 8 * features.looked_at * M + 40 * M**2 + _bytes(X)
+    entries = n * M * (passes + 1 + 2 * tuned + (0 if kept else ROUGH_PASSES)) + times * features.examined * M
+    memory = kept + 8 * features.examined * M + 40 * M**2 + _bytes(X)
     return Work(features.path, memory, flops, entries, ROUGH_PASSES * kept, kernel, FEWER_FEATURES)
 
 
 def feature_map(model: Any, X: Any) -> Work:
-    """Landmarks or frequencies alone, without a model on them."""
+    """Return the work of landmarks or frequencies alone, without a model on them."""
     features = _count_of(model, X)
     M = float(features.count)
-    entries = features.of_landmarks * M**2 + features.looked_at * M
-    memory = 8 * features.looked_at * M + 40 * M**2 + _bytes(X)
+    entries = features.of_landmarks * M**2 + features.examined * M
+    memory = 8 * features.examined * M + 40 * M**2 + _bytes(X)
     path = f"{features.count} features of the kernel"
     return Work(path, memory, features.choosing, entries, _bytes(X), _kernel(model.kernel), FEWER_FEATURES)
 
 
 def windows(model: Any, X: Any) -> Work:
-    """Rows are kept, each with a kernel around it; pairs of them are met only to choose how wide these are."""
+    """Return the work of densities and regressions with a kernel around each row: the choice of the widths."""
     size = _bytes(X)
     path, flops = _choosing_widths(model.bandwidth, float(count(X)))
     return Work(path, 2 * size, flops, traffic=STEPS * size, instead=FEWER_COLUMNS)
 
 
-def _choosing_widths(asked: Any, n: float) -> tuple[str, float]:
-    """How widths are chosen, and what that takes."""
-    # only here, since kernel models load this file and have no use for that room
+def _choosing_widths(bandwidth: Any, n: float) -> tuple[str, float]:
+    """Return the method by which widths are chosen, and its operations."""
+    # imported here, since the fits of kernel models import this module and do not need mercer.density
     from mercer.density import PlugIn
-    from mercer.density.cross_validation import CROSSVALIDATION_MANY as MANY_POINTS
+    from mercer.density.cross_validation import SAMPLED_POINTS as MANY_POINTS
     from mercer.density.cross_validation import CrossValidation
     from mercer.density.named_rules import RULES
-    from mercer.density.regression_widths import PAIRS, SEARCHED
+    from mercer.density.regression_widths import PAIRS, SEARCHED_ROWS
 
-    if isinstance(asked, str) and asked == "leave-one-out":
-        left_out = max(SEARCHED, PAIRS / n)
-        of_all = SETTLED * n * min(n, left_out) if n > SEARCHED else 0.0
-        return "leaving rows out, to choose the widths", PER_PAIR * (WALKED * min(n, SEARCHED) ** 2 + of_all)
-    rule = RULES.get(asked) if isinstance(asked, str) else asked
+    if isinstance(bandwidth, str) and bandwidth == "leave-one-out":
+        left_out = max(SEARCHED_ROWS, PAIRS / n)
+        of_all = REGRESSION_WIDTHS_OF_ALL * n * min(n, left_out) if n > SEARCHED_ROWS else 0.0
+        return "leaving rows out, to choose the widths", PER_PAIR * (
+            REGRESSION_WIDTHS * min(n, SEARCHED_ROWS) ** 2 + of_all
+        )
+    rule = RULES.get(bandwidth) if isinstance(bandwidth, str) else bandwidth
     if isinstance(rule, CrossValidation):
-        of_all = NEARBY * n**2 if n > MANY_POINTS else 0.0
-        return "cross-validation, to choose the bandwidth", PER_PAIR * (CRITERIA * min(n, MANY_POINTS) ** 2 + of_all)
+        of_all = DENSITY_WIDTHS_OF_ALL * n**2 if n > MANY_POINTS else 0.0
+        return "cross-validation, to choose the bandwidth", PER_PAIR * (
+            DENSITY_WIDTHS * min(n, MANY_POINTS) ** 2 + of_all
+        )
     if isinstance(rule, PlugIn):
         return "integrals over pairs of rows, to choose the bandwidth", PER_PLUGGED_PAIR * n**2
     return "laying a kernel around each row", 0.0
 
 
 def perceptron(model: Any, X: Any) -> Work:
-    """Each row of the kernel matrix once where it has room, and read again in some passes."""
+    """Return the work of computing each row of the kernel matrix once, if memory suffices, and reading it in passes."""
     n = float(count(X))
-    memory = min(8 * n**2, KEPT * available_bytes())
-    path = "passes over the rows, with those of the kernel matrix that there is room for"
+    memory = min(8 * n**2, ROW_CACHE_SHARE * available_bytes())
+    path = "passes over the rows, with those rows of the kernel matrix that fit into memory"
     return Work(path, memory, 0.0, n**2, PASSES * 8 * n**2, _kernel(model.kernel))
 
 
 def kernel_machine(model: Any, X: Any) -> Work:
-    """Newton's method for functions, of one output: few factors where there is room, else products by tiles."""
+    """Return the work of Newton's method for functions of one output: by factors if memory suffices, else by tiles."""
     n, kernel = float(count(X)), _kernel(model.kernel)
     if (features := _features(model, X)) is not None:
         return on_features(X, kernel, features, CURVED)
-    if 16 * n**2 > IN_MEMORY * available_bytes():
+    if 16 * n**2 > PRODUCT_SHARE * available_bytes():
         path = "Newton's method with the kernel matrix made anew for each product"
         return Work(path, 24 * n * min(MOST_PIVOTS, n), 4 * n * MOST_PIVOTS**2, DESCENTS * 0.5 * n**2, 0.0, kernel)
     path = "Newton's method with factors of the kernel matrix"
@@ -256,26 +284,21 @@ def kernel_machine(model: Any, X: Any) -> Work:
 
 
 def linear(model: Any, X: Any) -> Work:
-    """A square of the columns for each step, or so many passes over the rows."""
+    """Return the work of a linear model: a Gram matrix for each step or, with many columns, passes over the rows."""
     n, size = float(count(X)), _bytes(X)
     d = float(X.shape[1]) if hasattr(X, "shape") and len(X.shape) == 2 else size / 8 / max(n, 1.0)
     smaller = min(n, d)
-    square = size / 8 * smaller
-    descent = DESCENTS * size
-    if square > DESCENTS * size:  # so many columns that no square of them is formed
-        return Work("passes over the rows", size + 8 * d, traffic=descent, instead=FEWER_COLUMNS)
+    gram = size / 8 * smaller
+    if gram > DESCENTS * size:  # too many columns for a Gram matrix
+        return Work("passes over the rows", size + 8 * d, traffic=DESCENTS * size, instead=FEWER_COLUMNS)
     memory = size + 16 * smaller**2
-    return Work("sums over the rows", memory, STEPS * square, traffic=STEPS * size, instead=FEWER_COLUMNS)
+    return Work("sums over the rows", memory, STEPS * gram, traffic=STEPS * size, instead=FEWER_COLUMNS)
 
 
 def _kernel(kernel: Any) -> Kernel | None:
     return None if is_precomputed(kernel) else plain_kernel(kernel)
 
 
-def _number(gamma: Any) -> Any:
-    return None if is_several(gamma) else gamma
-
-
 def _bytes(X: Any) -> float:
-    """As float64."""
+    """Return the size of X as float64."""
     return 8.0 * float(getattr(X, "nnz", None) or np.size(X))

@@ -1,4 +1,6 @@
-"""Data in: typed columns over arrays and frames, labels as codes, schemas, files, sources larger than memory."""
+"""Input and output of data: typed columns over arrays and frames, labels as codes, schemas, files, and sources larger
+than memory.
+"""
 
 from mercer.data.kinds import Kind
 from mercer.data.readers import Reading, read_table

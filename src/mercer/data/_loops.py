@@ -1,4 +1,4 @@
-"""Distinct whole numbers and their codes, through a table of slots instead of a sort."""
+"""Compiled loops over columns: interleaving columns into rows, and codes of whole numbers and words by table lookup."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ import numpy as np
 from mercer._jit import jit
 from mercer._jit.instructions import number_at
 
-# Columns that lie apart in memory, side by side as the rows of a matrix.
-
-#: rows that are written for all columns in turn: they stay in the L2 cache meanwhile
+#: number of rows that are written for all columns in turn, so that they stay in the L2 cache
 ROWS = 1024
 
 
 @jit
 def interleave(addresses, steps, out):  # type: ignore[no-untyped-def]
-    """out[i, j] = the number that lies i steps of bytes behind the address of column j.
+    """Write out[i, j], the number i steps (in bytes) behind the address of column j.
 
-    Eight columns go together: these are as many streams as a processor reads ahead, and fill a cache line of a row.
+    Eight columns are written together: processors prefetch about this many streams, and they fill a cache line of a
+    row.
     """
     n, columns = out.shape
     whole = columns // 8 * 8
@@ -44,7 +43,9 @@ def interleave(addresses, steps, out):  # type: ignore[no-untyped-def]
 
 @jit
 def span(values):  # type: ignore[no-untyped-def]
-    """Smallest value, largest value, how many are missing, and whether the others are all whole (infinity is)."""
+    """Return the smallest and the largest value, the number of missing ones, and whether all others are whole or
+    infinite.
+    """
     low = np.inf
     high = -np.inf
     missing = 0
@@ -68,17 +69,18 @@ def mark(values, low, seen):  # type: ignore[no-untyped-def]
 
 @jit
 def look_up(values, low, table, codes):  # type: ignore[no-untyped-def]
-    """codes[i] = table[v_i − low]."""
+    """Write codes[i] = table[v_i − low]."""
     for i in range(values.size):
         codes[i] = table[np.int64(values[i]) - low]
 
 
 @jit
 def code_words(words, first, slots, codes):  # type: ignore[no-untyped-def]
-    """Codes of fixed-width words (rows of integers) in order of appearance; −1 when there are too many different ones.
+    """Write the codes of fixed-width words (rows of integers) in order of appearance; return their number, or −1 if
+    there are too many distinct words.
 
-    `first` takes the row in which each word appears first; `slots` (a power of two, all −1, twice as many as `first`)
-    is the open-addressing table. The hash is FNV-1a over whole integers, its high half folded into the low.
+    `first` receives the row in which each word appears first; `slots` (a power of two, all −1, twice as many as
+    `first`) is the open-addressing table. The hash is FNV-1a over whole integers, its high half folded into the low.
     """
     n, width = words.shape
     last = slots.size - 1

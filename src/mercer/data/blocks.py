@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from mercer._threads import row_blocks
 
-#: bytes of numbers in one block that has to be copied out of its container: stays in the L2 cache
+#: size in bytes of a block that has to be copied out of its container; it stays in the L2 cache
 COPIED_BLOCK = 1 << 22
-#: bytes of numbers in one block that is only looked at
+#: size in bytes of a block that is only read
 VIEWED_BLOCK = 1 << 25
 
 
 class Batch(NamedTuple):
-    """Some rows: what a statistic's `update` takes."""
+    """Rows with their groups and weights, the argument of a statistic's `update`."""
 
     x: Any
     groups: NDArray[Any]
@@ -48,5 +48,5 @@ class RowBlocks:
 
 
 def rows_per_block(columns: int, size: int = VIEWED_BLOCK) -> int:
-    """Rows so that a block of float64 columns has about `size` bytes."""
+    """Return the number of rows for which a block of float64 columns has about `size` bytes."""
     return max(1024, size // (8 * max(1, columns)))

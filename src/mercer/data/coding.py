@@ -1,8 +1,8 @@
-"""Columns as codes: each value becomes the position of its label, without a sort of the values.
+"""Conversion of columns to codes: each value becomes the position of its label, without sorting the values.
 
-Labels are of natural type and comparable across batches and frame libraries: strings (in object arrays), bools,
-integers, or floats where some value is not whole, so that 1, 1.0 and a nullable 1 are the same label. Strings are
-compared without the white space around them, and blank ones are missing, wherever they come from (`trim_labels`).
+Labels are of to_label type and comparable across batches and frame libraries: strings (in object arrays), bools,
+integers, or floats if some value is not whole, so that 1, 1.0 and a nullable 1 are the same label. Strings are compared
+without surrounding white space, and blank ones are missing, whatever their origin (`trim_labels`).
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from mercer._stored import integers, stored, values
 from mercer._typing import Array
 from mercer.data import _loops as loops
 
-#: slots a lookup table may have beyond one per value; wider ranges are hashed
+#: slots that a lookup table may have in addition to one per value; wider ranges are hashed
 SPARE_SLOTS = 1024
-#: different fixed-width strings that are hashed; beyond that, sorting is the smaller evil
+#: number of distinct fixed-width strings up to which hashing is faster than sorting
 MOST_WORDS = 1 << 14
 INT64 = np.iinfo(np.int64)
-#: words that stand for a missing value in files of text, and to a model that has not learnt them as levels
+#: words for missing values in text files; models treat them as missing unless they are known levels
 MISSING_WORDS = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 
 
 @stored(codes=integers("n", least=-1, below="k"), labels=values("k"))
 class Coded(NamedTuple):
-    """`labels[codes]` are the values; code −1 is a missing value. Labels are distinct, not all need occur."""
+    """The values `labels[codes]`; code −1 is a missing value. Labels are distinct, and need not all occur."""
 
     codes: Array
     labels: Array
 
 
 def trim_labels(coded: Coded) -> Coded:
-    """Return codes of strings without the white space around them; those that are blank are missing.
+    """Return codes of strings without surrounding white space; blank strings are missing.
 
     Examples
     --------
@@ -56,8 +56,8 @@ def trim_labels(coded: Coded) -> Coded:
 def drop_missing_words(coded: Coded, known: Container[Any]) -> Coded:
     """Return codes in which words for missing values are missing, except for those that are `known` levels.
 
-    A reader of text files makes missing values of such words, other sources of rows do not: a model that was fitted
-    to either has the same prediction for both.
+    Readers of text files convert such words to missing values, other sources do not: a model has the same predictions
+    for both.
     """
     if coded.labels.dtype != object:
         return coded
@@ -65,18 +65,18 @@ def drop_missing_words(coded: Coded, known: Container[Any]) -> Coded:
     absent = [isinstance(label, str) and label in MISSING_WORDS and label not in known for label in labels]
     if not any(absent):
         return coded
-    codes = [-1 if gone else place for place, gone in enumerate(absent)]
+    codes = [-1 if is_absent else place for place, is_absent in enumerate(absent)]
     return coded._replace(codes=np.array([*codes, -1], dtype=coded.codes.dtype)[coded.codes])
 
 
 def is_new_level(value: Any, known: Container[Any]) -> bool:
-    """Whether a value is not missing and not a `known` level; white space around it does not count."""
+    """Return whether a value is neither missing nor a `known` level, ignoring surrounding white space."""
     value = value.strip() if isinstance(value, str) else value
     return not is_missing(value) and value not in known and value not in MISSING_WORDS
 
 
 def code_array(values: Array) -> Coded:
-    """Codes of a one-dimensional NumPy array of any type but dates."""
+    """Return the codes of a one-dimensional NumPy array of any type except dates."""
     match values.dtype.kind:
         case "b":
             return Coded(values.astype(np.int32), np.array([False, True]))
@@ -93,19 +93,19 @@ def code_array(values: Array) -> Coded:
 
 
 def code_integers(values: Array) -> Coded:
-    """Codes of integers without missing values."""
+    """Return the codes of integers without missing values."""
     if not values.size:
         return Coded(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64))
     return _code_whole(values, int(values.min()), int(values.max()))
 
 
 def code_floats(values: Array) -> Coded:
-    """Codes of floats, NaN missing; whole numbers get integer labels."""
-    values = _loopable(values, np.float64)
+    """Return the codes of floats; NaN is missing, and whole numbers have integer labels."""
+    values = _as_loop_array(values, np.float64)
     low, high, missing, whole = loops.span(values)
     if missing:
         present = ~np.isnan(values)
-        return _spread(code_floats(values[present]), present)
+        return _insert_missing(code_floats(values[present]), present)
     if not values.size:
         return code_integers(values)
     if whole and INT64.min <= low and high < -float(INT64.min):
@@ -115,7 +115,7 @@ def code_floats(values: Array) -> Coded:
 
 
 def code_arrow(array: Any) -> Coded:
-    """Codes of a pyarrow (chunked) array, null missing."""
+    """Return the codes of a pyarrow (chunked) array; null is missing."""
     import pyarrow as pa
 
     array = one_chunk(array)
@@ -128,20 +128,20 @@ def code_arrow(array: Any) -> Coded:
         return Coded(_int32(array), np.array([False, True]))
     if pa.types.is_integer(kind):
         present = array.is_valid().to_numpy(zero_copy_only=False)
-        return _spread(code_integers(array.drop_null().to_numpy()), present)
+        return _insert_missing(code_integers(array.drop_null().to_numpy()), present)
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return code_floats(as_floats(array))
     return code_objects(array.to_numpy(zero_copy_only=False))
 
 
 def code_objects(values: Array) -> Coded:
-    """Codes of Python objects; None, NaN and pandas' NA are missing. Mixed types are hashed one by one."""
+    """Return the codes of Python objects; None, NaN and pandas' NA are missing. Mixed types are hashed one by one."""
     coded = code_uniform_objects(values)
     return _code_by_hash(values) if coded is None else coded
 
 
 def code_uniform_objects(values: Array) -> Coded | None:
-    """Codes of Python objects that are all strings, all bools or all numbers; None for any others."""
+    """Return the codes of Python objects that are all strings, all bools or all numbers; None for others."""
     import pyarrow as pa
 
     try:
@@ -153,8 +153,8 @@ def code_uniform_objects(values: Array) -> Coded | None:
     return code_arrow(array) if any(is_plain(kind) for is_plain in plain) else None
 
 
-def natural(label: Any) -> Any:
-    """The label itself where it is a string or number, else how it prints: intervals, dates, decimals."""
+def to_label(label: Any) -> Any:
+    """Return a label that is a string or number unchanged, and others (intervals, dates, decimals) as strings."""
     label = label.item() if isinstance(label, np.generic) else label
     if isinstance(label, str | bool | int | float):
         return label
@@ -163,7 +163,7 @@ def natural(label: Any) -> Any:
 
 
 def label_array(labels: list[Any]) -> Array:
-    """Labels as an array: bools, integers and floats typed, strings and mixtures as objects."""
+    """Return labels as an array: typed for bools, integers and floats, of objects for strings and mixtures."""
     types = {type(label) for label in labels}
     if types == {float} and all(label.is_integer() for label in labels):
         return label_array([int(label) for label in labels])
@@ -179,7 +179,7 @@ def label_array(labels: list[Any]) -> Array:
 
 
 def one_chunk(array: Any) -> Any:
-    """A pyarrow array in one piece."""
+    """Return a pyarrow array as one chunk."""
     import pyarrow as pa
 
     if not isinstance(array, pa.ChunkedArray):
@@ -190,7 +190,7 @@ def one_chunk(array: Any) -> Any:
 
 
 def as_floats(array: Any) -> Array:
-    """A numeric pyarrow array as NumPy floats, NaN for null."""
+    """Return a numeric pyarrow array as NumPy floats, NaN for null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -200,23 +200,25 @@ def as_floats(array: Any) -> Array:
 
 
 def _code_whole(values: Array, low: int, high: int) -> Coded:
-    """Codes of whole numbers from `low` to `high`, integers or floats."""
+    """Return the codes of whole numbers from `low` to `high`, integers or floats."""
     if high - low >= values.size + SPARE_SLOTS or high > INT64.max:
         import pyarrow as pa
 
         exact = values.astype(np.int64) if values.dtype.kind == "f" else values
         return _from_dictionary(pa.array(exact).dictionary_encode())
-    values = _loopable(values, np.float64 if values.dtype.kind == "f" else np.int64)
-    seen = np.zeros(high - low + 1, dtype=np.bool_)
-    loops.mark(values, low, seen)
-    table = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+    values = _as_loop_array(values, np.float64 if values.dtype.kind == "f" else np.int64)
+    occurs = np.zeros(high - low + 1, dtype=np.bool_)
+    loops.mark(values, low, occurs)
+    table = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
     codes = np.empty(values.size, dtype=np.int32)
     loops.look_up(values, low, table, codes)
-    return Coded(codes, np.flatnonzero(seen) + low)
+    return Coded(codes, np.flatnonzero(occurs) + low)
 
 
-def _loopable(values: Array, dtype: Any) -> Array:
-    """The one array type a compiled loop is made for: contiguous, writable, of the machine's byte order."""
+def _as_loop_array(values: Array, dtype: Any) -> Array:
+    """Return the values as the array type for which the loops are compiled: contiguous, writable, in native byte
+    order.
+    """
     return np.require(values, dtype, ["C", "A", "W"])
 
 
@@ -251,24 +253,24 @@ def _from_dictionary(array: Any) -> Coded:
     dictionary = array.dictionary
     if pa.types.is_string(dictionary.type) or pa.types.is_large_string(dictionary.type):
         return Coded(_int32(array.indices), dictionary.to_numpy(zero_copy_only=False))
-    return Coded(_int32(array.indices), label_array([natural(label) for label in dictionary.to_pylist()]))
+    return Coded(_int32(array.indices), label_array([to_label(label) for label in dictionary.to_pylist()]))
 
 
 def code_positions(array: Any) -> Array:
-    """Positions of the values of a pyarrow dictionary array in its dictionary, −1 for null."""
+    """Return the positions of the values of a pyarrow dictionary array in its dictionary, −1 for null."""
     return _int32(one_chunk(array).indices)
 
 
 def _int32(array: Any) -> Array:
-    """Integers or bools of a pyarrow array, −1 for null, in a writable array."""
+    """Return integers or bools of a pyarrow array in a writable array, −1 for null."""
     import pyarrow as pa
 
     codes: Array = array.cast(pa.int32(), safe=False).fill_null(-1).to_numpy(zero_copy_only=False)
     return np.require(codes, requirements="W")
 
 
-def _spread(coded: Coded, present: Array) -> Coded:
-    """Codes of the values that are present, put where they belong; −1 elsewhere."""
+def _insert_missing(coded: Coded, present: Array) -> Coded:
+    """Return the codes of the present values at their positions, −1 elsewhere."""
     codes = np.full(present.size, -1, dtype=np.int32)
     codes[present] = coded.codes
     return Coded(codes, coded.labels)
@@ -276,12 +278,12 @@ def _spread(coded: Coded, present: Array) -> Coded:
 
 def _code_by_hash(values: Array) -> Coded:
     positions: dict[Any, int] = {}
-    codes = [-1 if is_missing(value) else positions.setdefault(natural(value), len(positions)) for value in values]
+    codes = [-1 if is_missing(value) else positions.setdefault(to_label(value), len(positions)) for value in values]
     return Coded(np.array(codes, dtype=np.int32), label_array(list(positions)))
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a Python object is None, NaN or pandas' NA."""
+    """Return whether a Python object is None, NaN or pandas' NA."""
     try:
         return value is None or bool(value != value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Dates as numbers: days since 1970, and where a day lies in its week and its year."""
+"""Dates as numbers: days since 1970, weekday, month and hour."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mercer._typing import Array
 from mercer.data.coding import Coded
 
 MICROSECONDS_PER_DAY = 86_400_000_000
-#: a date, or a date and a time, with a zone or without, as ISO 8601 writes it
+#: a date with an optional time and time zone in ISO 8601
 ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:([ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?:Z|[+-]\d\d:?\d\d)?)?")
 
 
 class Calendar(NamedTuple):
-    """Monday is 0, January is 0, hours have fractions; NaN where the day is not known."""
+    """Weekday (0 is Monday), month (0 is January) and hour with fractions; NaN if the day is unknown."""
 
     weekday: Array
     month: Array
@@ -24,7 +24,7 @@ class Calendar(NamedTuple):
 
     @classmethod
     def of(cls, days: Array) -> Calendar:
-        """Of days since 1970, which began on a Thursday.
+        """Compute from days since 1970, which began on a Thursday.
 
         Examples
         --------
@@ -32,32 +32,32 @@ class Calendar(NamedTuple):
         [5.0, 0.0, 6.0]
         """
         known = np.isfinite(days)
-        there = np.where(known, days, 0.0)
-        whole = np.floor(there)
+        filled = np.where(known, days, 0.0)
+        whole = np.floor(filled)
         months = whole.astype(np.int64).astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
-        hours = np.round((there - whole) * 24, 6)  # a float of days is as exact as that
+        hours = np.round((filled - whole) * 24, 6)  # the precision of days as floats
         return cls(*(np.where(known, part, np.nan) for part in ((whole + 3) % 7, months, hours)))
 
 
 def days(times: Array) -> Array:
-    """NumPy's dates as days since 1970, and its durations as days; NaN for NaT."""
+    """Return NumPy's dates as days since 1970, and durations as days; NaN for NaT."""
     whole = times.astype(f"{times.dtype.kind}8[us]")
     return np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / MICROSECONDS_PER_DAY)
 
 
 def are_dates(labels: list[Any]) -> bool:
-    """Whether all of the labels are strings that spell a date."""
+    """Return whether all labels are strings that spell a date."""
     if not labels or not all(isinstance(label, str) and ISO.fullmatch(label) for label in labels):
         return False
     try:
         _read(labels)
-    except ValueError:  # the 30th of February
+    except ValueError:  # e.g. the 30th of February
         return False
     return True
 
 
 def days_of_labels(coded: Coded) -> Array:
-    """Days since 1970 by the clock of their zone, of a column of strings that spell dates; NaN where missing."""
+    """Return days since 1970 in the own time zone, for a column of strings that spell dates; NaN where missing."""
     return np.asarray(np.append(days(_read(coded.labels.tolist())), np.nan)[coded.codes])
 
 

@@ -1,7 +1,7 @@
-"""Numbers and dates that are written as strings: how they are written, and what they mean.
+"""Formats of numbers and dates that are written as strings.
 
 A column of strings that all spell numbers (1.234,56 or $1,200 or 12.5%) or dates (31/12/2024 or 31 Dec 2024) has a
-format. `detect_format` finds it, a model keeps it, and new rows are read by it.
+format. `detect_format` finds it, a model stores it, and new rows are read by it.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from mercer._suggest import listed, quoted
 from mercer._typing import Array
 from mercer.data.coding import MISSING_WORDS, Coded
 
-#: words that stand for missing values among numbers and dates
+#: words for missing values in columns of numbers and dates
 GAPS = frozenset({*MISSING_WORDS, ".", "..", "...", "-", "--", "---", "–", "—", "*", "n.a.", "N.A.", "na", "#DIV/0!"})
-#: characters between thousands besides the comma or point that is not the decimal mark
+#: separators of thousands, besides the comma or point that is not the decimal mark
 THOUSANDS = "'’ \u00a0\u202f"
 NUMBER = re.compile(
     r"(?P<sign>[+\-−]?)\s*(?P<before>[^\d\s.,'’+\-−()%]*)\s*(?P<inner>[+\-−]?)"
     r"(?P<digits>\d[\d.,'’ \u00a0\u202f]*|[.,]\d+)"
     r"(?P<exponent>[eE][+-]?\d+)?\s*(?P<after>[^\d\s.,'’+\-−()]*)"
 )
-#: units that are letters
+#: units of currency that consist of letters
 CURRENCIES = frozenset({"USD", "EUR", "GBP", "CHF", "JPY", "US$", "R$", "C$", "A$", "kr", "Kr", "zł", "Ft", "Kč"})
-#: those that are written with a decimal point
+#: units of currency with a decimal point
 POINTED = frozenset({"$", "US$", "C$", "A$", "USD", "£", "GBP", "¥", "JPY"})
 DECIMALS = {",": "decimal comma", ".": "decimal point"}
 
@@ -46,14 +46,14 @@ NAMED = (
     re.compile(r"(?P<d>\d{1,2})(?:st|nd|rd|th|\.)?[ -]?(?P<m>[A-Za-z]{3,9})\.?[ ,-]*(?P<y>\d{4}|\d\d)" + CLOCK),
     re.compile(r"(?P<m>[A-Za-z]{3,9})\.?[ -](?P<d>\d{1,2})(?:st|nd|rd|th)?[ ,-]+(?P<y>\d{4})" + CLOCK),
 )
-#: two-digit years from this one on are in the last century, as in POSIX
+#: two-digit years from this one on are in the 20th century, as in POSIX
 CENTURY = 69
 
 
 @stored(decimal=one_of(",", "."))
 @dataclass(frozen=True)
 class NumberFormat:
-    """How the numbers of a column are written.
+    """The format of the numbers of a column.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class NumberFormat:
 
     #: "," or "."
     decimal: str = "."
-    #: a sign of a currency, or "%"; numbers are not divided by 100
+    #: the symbol of a currency, or "%"; percentages are not divided by 100
     unit: str = ""
     #: a note for readers
     described: str = field(default="", compare=False)
@@ -74,7 +74,7 @@ class NumberFormat:
             return float(label) if isinstance(label, int | float) and not isinstance(label, bool) else None
         if (label := label.strip()) in GAPS:
             return np.nan
-        parts = _take_apart(label)
+        parts = _split_number(label)
         if parts is None or parts.unit not in ("", self.unit) or not _fits(parts.digits, self.decimal):
             return None
         digits = "".join(each for each in parts.digits if each.isdecimal() or each == self.decimal)
@@ -96,7 +96,7 @@ class NumberFormat:
 @stored(order=one_of("dmy", "mdy", "ymd"))
 @dataclass(frozen=True)
 class DateFormat:
-    """How the dates of a column are written.
+    """The format of the dates of a column.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class DateFormat:
     (np.datetime64('2024-12-31T00:00:00.000000'), None)
     """
 
-    #: "dmy", "mdy" or "ymd"; months that are written as words are read in any order
+    #: "dmy", "mdy" or "ymd"; dates with months in words are read in any order
     order: str
     #: a note for readers
     described: str = field(default="", compare=False)
@@ -136,7 +136,7 @@ Format = NumberFormat | DateFormat
 
 
 class Detected(NamedTuple):
-    """A format, and whether another one of the same kind would read the column, too."""
+    """A format, and whether another one of the same kind would read the column as well."""
 
     format: Format
     ambiguous: bool
@@ -150,7 +150,7 @@ class _NumberParts(NamedTuple):
 
 
 def read_labels(coded: Coded, form: Format, column: str) -> Array:
-    """Return the values of a column of strings; one that does not convert is an error that names it."""
+    """Return the values of a column of strings; one that does not convert raises an error that names it."""
     labels = coded.labels.tolist()
     values = [form.read(label) for label in labels]
     if any(value is None for value in values):
@@ -176,17 +176,17 @@ def detect_format(
     labels : iterable
         Distinct labels: strings, maybe with numbers among them.
     decimal : {",", "."}, default=None
-        The decimal mark; found by the labels if None.
+        The decimal mark; inferred from the labels if None.
     dates : {"dmy", "mdy", "ymd"}, default=None
-        The order of day, month and year; found by the labels if None.
+        The order of day, month and year; inferred from the labels if None.
     plain : bool, default=False
-        Whether strings of digits alone are numbers; otherwise they are taken for codes, as they are not stored as
+        Whether strings of digits alone are numbers; otherwise they are treated as codes, since they are not stored as
         numbers.
 
     Returns
     -------
     detected : Detected or None
-        None if the labels are neither numbers nor dates, or dates as ISO 8601 writes them, which need no format.
+        None if the labels are neither numbers nor dates, or are dates in ISO 8601, which need no format.
     """
     found = list(labels)
     words = [label for label in found if isinstance(label, str)]
@@ -202,10 +202,10 @@ def detect_format(
 
 
 def may_have_format(labels: Iterable[Any]) -> bool:
-    """Whether some of the labels of a column leave it open that all of them spell numbers, or dates."""
+    """Return whether all labels of a column may spell numbers, or dates, given some of them."""
     words = [label.strip() for label in labels if isinstance(label, str)]
     spelled = [word for word in words if word not in GAPS]
-    if all(_take_apart(word) is not None for word in spelled):
+    if all(_split_number(word) is not None for word in spelled):
         return True
     return any(all(DateFormat(order).read(word) is not None for word in spelled) for order in ORDERS)
 
@@ -213,7 +213,7 @@ def may_have_format(labels: Iterable[Any]) -> bool:
 def _detect_number(words: list[str], decimal: str | None, gaps: list[str], *, plain: bool) -> Detected | None:
     found = []
     for word in words:
-        if (parts := _take_apart(word.strip())) is None:
+        if (parts := _split_number(word.strip())) is None:
             return None
         found.append(parts)
     units = {each.unit for each in found} - {""}
@@ -227,7 +227,7 @@ def _detect_number(words: list[str], decimal: str | None, gaps: list[str], *, pl
         return None
     mark, unit = fits[0], next(iter(units), "")
     grouped = any(any(each in digits for each in _groups(mark)) for digits in (each.digits for each in found))
-    # all with three digits behind a comma; where some have no comma, or dollars are counted, these are thousands
+    # all have three digits after a comma; if some have no comma, or the unit is the dollar, these are thousands
     ambiguous = len(fits) > 1 and unit not in POINTED and all("," in each.digits for each in found)
     remarks = [f"unit {unit}"] if unit else []
     if mark == "," and any("," in each.digits for each in found):
@@ -244,7 +244,7 @@ def _note(remarks: list[str], gaps: list[str]) -> str:
 
 def _detect_dates(words: list[str], order: str | None) -> Detected | None:
     if order is not None and order not in ORDERS:
-        raise DataError(f"Dates are written in the order {listed(list(ORDERS))}, not {order!r}.")
+        raise DataError(f"The order of dates must be {listed(list(ORDERS))}, not {order!r}.")
     fits = [each for each in ORDERS if all(DateFormat(each).read(word) is not None for word in words)]
     if order is not None:
         fits = [each for each in fits if each == order]
@@ -260,8 +260,8 @@ def _detect_dates(words: list[str], order: str | None) -> Detected | None:
     return Detected(DateFormat(chosen, f"read as dates, {ORDERS[chosen]}{doubt}"), ambiguous)
 
 
-def _take_apart(word: str) -> _NumberParts | None:
-    """Sign, digits and unit of a number; accountants write negative ones in parentheses."""
+def _split_number(word: str) -> _NumberParts | None:
+    """Return sign, digits and unit of a number, or None; numbers in parentheses are negative."""
     negative = word.startswith("(") and word.endswith(")")
     found = NUMBER.fullmatch(word[1:-1].strip() if negative else word)
     if found is None or (found["sign"] and found["inner"]) or (found["before"] and found["after"]):
@@ -278,19 +278,19 @@ def _groups(decimal: str) -> str:
 
 
 def _fits(digits: str, decimal: str) -> bool:
-    """Whether digits are a number with this decimal mark, with thousands apart or not."""
+    """Return whether digits are a number with this decimal mark, with or without separators of thousands."""
     mark, groups = re.escape(decimal), re.escape(_groups(decimal))
     plain, grouped = rf"\d+(?:{mark}\d*)?|{mark}\d+", rf"[1-9]\d{{0,2}}([{groups}])\d{{3}}(?:\1\d{{3}})*(?:{mark}\d*)?"
     return re.fullmatch(f"{plain}|{grouped}", digits) is not None
 
 
 def _is_code(digits: str) -> bool:
-    """Whether a number is written with zeros in front of it, as codes are."""
+    """Return whether a number has leading zeros, as codes have."""
     return len(digits) > 1 and digits[0] == "0"
 
 
 def _time(found: re.Match[str]) -> Any:
-    """Return the point in time that a match names; None if that day or hour does not exist."""
+    """Return the point in time of a match; None if the day or hour does not exist."""
     parts = found.groupdict()
     month = parts["m"]
     number = int(month) if month.isdecimal() else _month(month)
@@ -309,7 +309,7 @@ def _time(found: re.Match[str]) -> Any:
 
 
 def _month(word: str) -> int:
-    """The number of a month by the first letters of its name; 0 if there is none."""
+    """Return the number of a month by its name or the first letters; 0 if there is none."""
     full = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october")
     names = (*full, "november", "december")
     word = word.lower()

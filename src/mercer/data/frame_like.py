@@ -1,4 +1,4 @@
-"""Frames in, frames out: new columns in the library that the data came in."""
+"""Creation of tables in the library of the input."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from mercer._optional import require
 from mercer._typing import Array
 
-#: the libraries that the extra "frames" brings
+#: the libraries that are installed with the extra "frames"
 EXTRA = ("pandas", "polars")
 
 
 def frame_like(names: Sequence[str], columns: Sequence[Array], library: str) -> Any:
-    """Columns as an array ("numpy"), a CSR matrix ("scipy") or a frame ("pandas", "polars", "pyarrow", …).
+    """Return columns as an array ("numpy"), a CSR matrix ("scipy") or a frame ("pandas", "polars", "pyarrow", …).
 
     Examples
     --------
@@ -34,7 +34,7 @@ def frame_like(names: Sequence[str], columns: Sequence[Array], library: str) -> 
     import narwhals as nw
 
     backend = module_of(library)
-    # lists, because polars would take an object array for a column of opaque objects
+    # lists, since polars would store an object array as a column of opaque objects
     plain = {
         name: column.tolist() if column.dtype.kind == "O" else column
         for name, column in zip(names, columns, strict=True)
@@ -43,12 +43,12 @@ def frame_like(names: Sequence[str], columns: Sequence[Array], library: str) -> 
 
 
 def module_of(library: str) -> ModuleType:
-    """A library of frames, or a sentence that says how to install it."""
+    """Import a library of frames; raise an error that describes its installation if it is missing."""
     return require(library, purpose=f"A {library} frame", extra="frames" if library in EXTRA else None)
 
 
 def _array(columns: Sequence[Array]) -> Array:
-    """One array: of numbers if all columns are, else of objects."""
+    """Return one array, of numbers if all columns are numeric, else of objects."""
     if all(column.dtype.kind in "fiub" for column in columns):
         return np.column_stack(list(columns))
     matrix = np.empty((len(columns[0]), len(columns)), dtype=object)

@@ -1,4 +1,4 @@
-"""Infer what the columns of a table are from all of their values, their names, and the order of the rows."""
+"""Inference of the kinds of columns from all of their values, their names, and the order of the rows."""
 
 from __future__ import annotations
 
@@ -12,55 +12,72 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer._suggest import listed, quoted
 from mercer.data.coding import code_array, code_uniform_objects, trim_labels
 from mercer.data.dates import are_dates
+from mercer.data.declared_kinds import declared
 from mercer.data.formats import DateFormat, Detected, Format, NumberFormat, detect_format, may_have_format, read_labels
 from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
-from mercer.data.resembling import resembles
 from mercer.data.seen_values import SeenValues
 from mercer.data.table import Table
-from mercer.data.told_kinds import declared
 
-#: largest number of distinct whole numbers that are taken for codes
+#: largest number of distinct whole numbers that are treated as codes
 MAX_CODES = 10
-#: … if each value occurs this often on average; a handful of rows says nothing about how many values there are
+#: codes occur this often on average; few rows do not show how many values there are
 ROWS_PER_CODE = 5
-#: fewest distinct whole numbers that are counts if they thin out: from 0 on, and from 1 on, as codes often begin
-FEWEST_COUNTS_FROM_0, FEWEST_COUNTS_FROM_1 = 4, 6
-#: share of the most frequent value that the largest of such counts reaches at most
+#: smallest number of distinct whole numbers from 0 on that are counts if their frequencies decrease
+MIN_COUNTS_FROM_0 = 4
+#: the same for whole numbers from 1 on, where codes often begin
+MIN_COUNTS_FROM_1 = 6
+#: largest frequency of the largest of such counts, relative to the most frequent one
 THIN_TAIL = 0.1
-#: rows from which on "every value is different" means something
+#: number of rows from which on it is informative that every value is different
 ENOUGH_ROWS = 20
-#: mean number of words of a text: a name has two; values of a few rows, and values that recur, need more
-WORDS, WORDS_OF_FEW, WORDS_OF_RECURRING = 3, 5, 6
-#: distinct values of that length that are too many for a list of names
+#: mean number of words of a text; a name has two
+WORDS = 3
+#: mean number of words of a text in a table of few rows
+WORDS_OF_FEW = 5
+#: mean number of words of texts that recur
+WORDS_OF_RECURRING = 6
+#: number of distinct values of this length that is too large for a list of names
 MANY_TEXTS = 100
-#: distinct values that are too many for levels, however many rows there are
+#: number of distinct values that is too large for levels, whatever the number of rows
 MOST_LEVELS = 1000
-#: rows by which columns are recognised that spell neither numbers nor dates
+#: number of rows that suffice to see that a column spells neither numbers nor dates
 FIRST_ROWS = 100
-#: labels whose words are counted
+#: number of labels whose words are counted
 COUNTED = 2000
-#: text with fewer words per value: most values share a word with others
-SHARED_WORDS, SHARING = 1.5, 0.5
-#: labels for each word where they combine a few of them: genres, tags
+#: mean number of words per value from which on texts are recognised by the words that they share
+SHARED_WORDS = 1.5
+#: share of such texts that have a word in common with others
+SHARING = 0.5
+#: number of labels per word if they combine a few words: genres, tags
 LABELS_PER_WORD = 5
-#: largest number of levels of a code that is named like an identifier, and rows of each on average
-LEVELS_OF_ID, ROWS_PER_ID = 100, 20
-#: times that the range of numbers exceeds how many differ, from which on a column named as a number is one of names
+#: largest number of levels of a code that is named like an identifier
+LEVELS_OF_ID = 100
+#: smallest mean number of rows of such a level
+ROWS_PER_ID = 20
+#: a column named as a number identifies if its range exceeds its number of distinct values by this factor
 SPARSE = 10
-#: distinct numbers from 1 on, none left out, each with its rows together and in order, that number groups of rows
+#: smallest number of groups of consecutive rows that numbers from 1 on, without gaps, identify
 MANY_GROUPS = 200
-#: share of the numbers from 1 to the largest that occur in a column that numbers the rows, some of them left out
+#: share of the numbers from 1 to the largest that occur in a column that numbers the rows
 COMPLETE = 0.5
-#: rows from which numbers at equal steps from any start number the rows; fewer may be the plan of an experiment
+#: number of rows from which on numbers at equal steps from any start number the rows; fewer may be the plan of an
+#: experiment
 MANY_STEPS = 100
 
-ALL_DIFFERENT, MOST_DIFFERENT = "every value is different: an identifier?", "most values are different: free text?"
-#: how notes on identifiers begin
+ALL_DIFFERENT = "every value is different: an identifier?"
+MOST_DIFFERENT = "most values are different: free text?"
+#: prefix of notes on identifiers
 IDENTIFIER = "identifier: "
 IN_FILE_ORDER = f"{IDENTIFIER}numbers the rows in file order"
+
+#: a number without a unit or separators
+PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+#: number of words among numbers that are listed
+MAX_WORDS_LISTED = 3
 
 
 class ColumnFinding(NamedTuple):
@@ -69,14 +86,14 @@ class ColumnFinding(NamedTuple):
     kind: Kind
     levels: tuple[Any, ...] | None
     notes: tuple[str, ...]
-    #: what the values are, whatever they are good for
+    #: the kind of the values as they are stored
     stored: Kind
-    #: how they are written, where they are strings
+    #: the format of the values if they are strings
     format: Format | None = None
 
 
-def look_at(table: Table, position: int, max_codes: int) -> ColumnFinding:
-    """Infer one column by itself."""
+def infer_single(table: Table, position: int, max_codes: int) -> ColumnFinding:
+    """Infer one column without the others."""
     return infer_column(SeenValues.of(table, position), Naming.of(table, position), max_codes)
 
 
@@ -85,8 +102,8 @@ def infer_columns(
 ) -> list[ColumnFinding]:
     """Infer all columns of a table.
 
-    Columns of strings that spell numbers or dates are read by the format that is found for them; one that two formats
-    fit is read as the other columns are. A column of any name that numbers the rows is an identifier only if another
+    Columns of strings that spell numbers or dates are read by their format; if two formats fit, by that of the other
+    columns. A column whose name is not that of an identifier but that numbers the rows is an identifier only if another
     column is left to learn from.
     """
     names = [
@@ -103,7 +120,9 @@ def infer_columns(
 
 
 def infer_formats(table: Table, kinds: Mapping[str, Kind] | None = None) -> dict[str, Format]:
-    """Find the columns of a frame whose strings spell numbers or dates, and how; `kinds` are declared by the caller."""
+    """Find the formats of columns of a frame whose strings spell numbers or dates; `kinds` are declared by the
+    caller.
+    """
     if table.library in ("numpy", "scipy"):
         return {}
     few = table.rows(slice(0, FIRST_ROWS))
@@ -119,18 +138,18 @@ def infer_formats(table: Table, kinds: Mapping[str, Kind] | None = None) -> dict
 
 
 def read_formats(table: Table) -> Table:
-    """The table with strings that spell numbers or dates as such."""
+    """Return the table with strings that spell numbers or dates converted to these."""
     return table.with_formats(infer_formats(table))
 
 
 def read_numbers(y: Any) -> Any:
-    """A vector of strings that spell numbers as numbers; anything else as it is."""
+    """Return a vector of strings that spell numbers as numbers; anything else unchanged."""
     form = number_format(y)
     return y if form is None else read_labels(trim_labels(code_array(np.asarray(y))), form, "y")
 
 
 def number_format(y: Any) -> NumberFormat | None:
-    """The format of the numbers that a vector of strings without missing values spells; None if it does not."""
+    """Return the format of numbers that a vector of strings without missing values spells; None if it does not."""
     values = np.asarray(y)
     if values.ndim != 1 or values.dtype.kind not in "UO" or not len(values):
         return None
@@ -145,7 +164,7 @@ def number_format(y: Any) -> NumberFormat | None:
 
 
 def detect_formats(seen: Sequence[SeenValues], names: Sequence[Naming]) -> list[Format | None]:
-    """Find the formats of columns of strings; None where a column has none."""
+    """Find the formats of columns of strings; None for a column without one."""
     detected = [_detect(*each) for each in zip(seen, names, strict=True)]
     sure = [each.format for each in detected if each is not None and not each.ambiguous]
     marks = {each.decimal for each in sure if isinstance(each, NumberFormat) and "decimal" in each.described}
@@ -166,12 +185,12 @@ def detect_formats(seen: Sequence[SeenValues], names: Sequence[Naming]) -> list[
     return [None if each is None else each.format for each in again]
 
 
-#: kinds that a column is not, if its strings are read as numbers or dates
+#: kinds that exclude that the strings of a column are read as numbers or dates
 OF_STRINGS = frozenset({Kind.CATEGORY, Kind.TEXT, Kind.IDENTIFIER, Kind.CONSTANT, Kind.CODE, Kind.BOOLEAN})
 
 
 def _detect(seen: SeenValues, naming: Naming) -> Detected | None:
-    """The format of a column of strings, unless the caller or its type says that they are levels."""
+    """Return the format of a column of strings, unless the caller or its type declares that they are levels."""
     if naming.format is not None:
         return Detected(naming.format, False)
     if seen.kind is not Kind.CATEGORY or seen.labels is None or seen.labels.declared is not None or not seen.present:
@@ -188,16 +207,16 @@ def _detect(seen: SeenValues, naming: Naming) -> Detected | None:
 
 @dataclass(frozen=True)
 class Naming:
-    """The name of a column, whether it was given, and what the caller has declared about it."""
+    """The name of a column, whether it was given, and what the caller has declared about the column."""
 
     name: str
     given: bool
     declared: Kind | None
-    #: how its values are written, where they are, or were, strings
+    #: the format of its values, if they are or were strings
     format: Format | None = None
     decimal: str | None = None
     dates: str | None = None
-    #: the decimal mark of numbers that may be read in two ways
+    #: the likely decimal mark of numbers that can be read in two ways
     likely: str | None = None
 
     @classmethod
@@ -208,12 +227,12 @@ class Naming:
 
     @cached_property
     def words(self) -> list[str]:
-        """The words of the name in lower case: userId -> user, id."""
+        """The words of the name in lower case: userId gives user, id."""
         return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", self.name)]
 
     @property
     def is_entity(self) -> bool:
-        """Whether columns of this name identify something that may occur in several rows: user_id, movieId, PID."""
+        """Whether the name is one of identifiers that may occur in several rows: user_id, movieId, PID."""
         if not self.given or not self.words:
             return False
         last = self.words[-1]
@@ -221,12 +240,12 @@ class Naming:
 
     @property
     def is_number(self) -> bool:
-        """Whether the name is one of numbers that stand for something: provnum, acct_nbr; or of counts: kidsnum."""
+        """Whether the name is one of numbers that represent something (provnum, acct_nbr) or of counts (kidsnum)."""
         return self.given and bool(self.words) and self.words[-1].endswith(("num", "nbr"))
 
     @property
     def is_row_number(self) -> bool:
-        """Whether columns of this name number the rows, where all values are different: case, obs, nr, Unnamed: 0."""
+        """Whether the name is one of row numbers, if all values are different: case, obs, nr, Unnamed: 0."""
         if not self.given or self.is_time:
             return False
         return not self.name.strip() or (
@@ -235,17 +254,17 @@ class Naming:
 
     @property
     def is_name(self) -> bool:
-        """Whether the name says that the values are names: fake_first_name, surname, rownames."""
+        """Whether the name is one of names: fake_first_name, surname, rownames."""
         return bool(self.words) and self.words[-1].endswith(("name", "names"))
 
     @property
     def is_axis(self) -> bool:
-        """Whether columns of this name are measured at equal steps by plan: wavelength, temperature_c, depth."""
+        """Whether the name is one of quantities measured at equal steps by design: wavelength, temperature_c, depth."""
         return any(word.rstrip("s") in AXIS_WORDS for word in self.words)
 
     @property
     def is_time(self) -> bool:
-        """Whether columns of this name measure time or another sequence that means something."""
+        """Whether the name is one of time or another meaningful sequence."""
         return any(word.rstrip("s") in TIME_WORDS for word in self.words) or self.words == ["t"]
 
 
@@ -285,11 +304,11 @@ def infer_column(
     Parameters
     ----------
     seen : Seen
-        Its values.
+        The values.
     naming : Naming
-        Its name.
+        The name.
     max_codes : int, default=10
-        Largest number of distinct whole numbers that are taken for codes.
+        Largest number of distinct whole numbers that are treated as codes.
     by_order : bool, default=True
         Whether whole numbers that count the rows in file order, or ascend by equal steps, are an identifier under any
         name.
@@ -309,11 +328,14 @@ def infer_column(
 
 
 def _with_resemblance(found: ColumnFinding, seen: SeenValues) -> ColumnFinding:
-    """Strings that may be meant to be something else, with a note of that instead of one about how they differ."""
+    """Replace the notes on strings that may be meant to be numbers by a remark about that."""
     strings = found.kind in (Kind.CATEGORY, Kind.IDENTIFIER) and found.stored is Kind.CATEGORY
     if not strings or seen.labels is None or seen.labels.declared is not None:
         return found
-    if not all(isinstance(label, str) for label in seen.labels.labels) or (remark := resembles(seen)) is None:
+    if (
+        not all(isinstance(label, str) for label in seen.labels.labels)
+        or (remark := _describe_resemblance(seen)) is None
+    ):
         return found
     return found._replace(notes=(remark, *_about_gaps(seen)))
 
@@ -330,11 +352,11 @@ def _is_guess(note: str) -> bool:
 
 
 def _infer(seen: SeenValues, naming: Naming, max_codes: int, by_order: bool) -> ColumnFinding:
-    found = _of_values(seen, max_codes)
+    found = _infer_values(seen, max_codes)
     if seen.distinct < 2 <= seen.rows and found.stored is not Kind.COUNTS:
         return found._replace(kind=Kind.CONSTANT)
     if found.kind is Kind.CATEGORY and (seen.labels is None or seen.labels.declared is None):
-        return _of_labels(found, seen, naming)
+        return _infer_labels(found, seen, naming)
     if found.kind in (Kind.COUNT, Kind.INTEGER):
         return _of_whole_numbers(found, seen, naming, by_order)
     if found.kind is Kind.DATE and not seen.repeats and seen.present >= ENOUGH_ROWS:
@@ -362,11 +384,30 @@ def _of_whole_numbers(found: ColumnFinding, seen: SeenValues, naming: Naming, by
     return found
 
 
-def _counts_rows(seen: SeenValues) -> bool:
-    """Whether distinct whole numbers count the rows in file order: from 0 or 1 on, with few gaps, and ascending.
+def _describe_resemblance(seen: SeenValues) -> str | None:
+    """Return a remark on a column of strings half or more of which are numbers; None for others."""
+    if seen.labels is None or seen.halvings or not seen.present:
+        return None
+    words = seen.labels.labels.tolist()
+    numbers = np.array([PLAIN_NUMBER.fullmatch(word) is not None for word in words])
+    n_numbers = int(seen.labels.counts[numbers].sum())
+    if not seen.present <= 2 * n_numbers < 2 * seen.present:
+        return None
+    others = [word for word, number in zip(words, numbers, strict=True) if not number]
+    start = f"{n_numbers} of {seen.present} values are numbers"
+    if len(others) > 1:
+        return f"{start}; {listed(others[:MAX_WORDS_LISTED])}{', …' if len(others) > MAX_WORDS_LISTED else ''} are not"
+    if n_numbers + 1 == seen.present:
+        return f"{start}; {quoted(others[0])} is not"
+    return f"{start}, the others are {quoted(others[0])}: a missing value?"
 
-    Rows may have been left out, and the file may consist of a few parts, each of which is in order. Numbers that
-    descend to 0 or 1 have to be complete.
+
+def _counts_rows(seen: SeenValues) -> bool:
+    """Return whether distinct whole numbers number the rows in file order: from 0 or 1 on, with few gaps, and
+    ascending.
+
+    Rows may be missing, and the file may consist of a few parts, each of which is in order. Numbers that descend to 0
+    or 1 must be complete.
     """
     if not (0 <= seen.lowest <= max(1, 0.1 * seen.present) and seen.highest * COMPLETE <= seen.present):
         return False
@@ -376,19 +417,21 @@ def _counts_rows(seen: SeenValues) -> bool:
 
 
 def _has_equal_steps(seen: SeenValues) -> bool:
-    """Whether whole numbers ascend by the same step from each row to the next: 1001, 1002, … or 10, 20, 30, …
+    """Return whether whole numbers ascend by the same step from each row to the next: 1001, 1002, … or 10, 20, 30, …
 
-    They may begin anywhere, but are complete: no row has another step, and none is missing.
+    They may begin anywhere, but must be complete: no row has another step, and none is missing.
     """
     if seen.falls or seen.missing or seen.present < MANY_STEPS or seen.labels is None:
         return False
     step, rest = divmod(int(seen.highest) - int(seen.lowest), seen.present - 1)
-    # that many different multiples of the step are all of them; of labels some may have been forgotten
+    # this many distinct multiples of the step are all of them; some labels may have been dropped
     return rest == 0 and bool(((seen.labels.labels - seen.labels.labels.min()) % step == 0).all())
 
 
 def _counts_groups(seen: SeenValues) -> bool:
-    """Whether whole numbers count many groups of rows in file order: from 0 or 1, without gaps, never falling."""
+    """Return whether whole numbers number many groups of rows in file order: from 0 or 1, without gaps, never
+    falling.
+    """
     rises = seen.present - 1 - seen.falls
     return (
         seen.lowest in (0, 1)
@@ -412,8 +455,8 @@ def _identifier(found: ColumnFinding, note: str, seen: SeenValues) -> ColumnFind
     return found._replace(kind=Kind.IDENTIFIER, levels=None, notes=(note, *_about_gaps(seen)))
 
 
-def _of_labels(found: ColumnFinding, seen: SeenValues, naming: Naming) -> ColumnFinding:
-    """Dates, text, identifiers of the rows, or a category."""
+def _infer_labels(found: ColumnFinding, seen: SeenValues, naming: Naming) -> ColumnFinding:
+    """Infer the kind of a column of labels: dates, text, identifiers of the rows, or a category."""
     labels = found.levels or ()
     if len(types := set(map(type, labels))) > 1:
         named = ", ".join(sorted(each.__name__ for each in types))
@@ -437,7 +480,7 @@ def _of_labels(found: ColumnFinding, seen: SeenValues, naming: Naming) -> Column
 
 
 def _is_text(labels: tuple[str, ...], seen: SeenValues, *, names: bool) -> bool:
-    """Whether strings are text: several words each, or too many values for levels that have words in common.
+    """Return whether strings are text: several words each, or too many values for levels that have words in common.
 
     Values of a column of `names` are text only if they have several words each.
     """
@@ -452,7 +495,7 @@ def _is_text(labels: tuple[str, ...], seen: SeenValues, *, names: bool) -> bool:
 
 
 def _share_words(labels: Sequence[str], seen: SeenValues) -> bool:
-    """Whether labels combine a few words, or there are too many of them and most have a word in common with others."""
+    """Return whether labels combine a few words, or are many of which most have a word in common with others."""
     words = [set(re.findall(r"[^\W\d_]{2,}", label.lower())) for label in labels]
     if sum(map(len, words)) < SHARED_WORDS * len(labels):
         return False
@@ -464,8 +507,8 @@ def _share_words(labels: Sequence[str], seen: SeenValues) -> bool:
     return sharing and (10 * seen.distinct > seen.present or seen.distinct > MOST_LEVELS)
 
 
-def _of_values(seen: SeenValues, max_codes: int) -> ColumnFinding:
-    """Numbers, counts, codes or categories."""
+def _infer_values(seen: SeenValues, max_codes: int) -> ColumnFinding:
+    """Infer the kind of a column by its values: number, count, code or category."""
     kind = seen.kind
     if kind is Kind.COUNTS:
         return ColumnFinding(kind, None, (), kind)
@@ -488,15 +531,15 @@ def _whole_number(seen: SeenValues, labels: Occurrences, max_codes: int) -> tupl
 
 
 def _thins_out(labels: Occurrences) -> bool:
-    """Whether whole numbers are distributed like counts, so that a larger one may follow.
+    """Return whether whole numbers are distributed like counts, so that a larger one may follow.
 
-    They begin at 0 or 1, are consecutive but for the largest, rise to a mode in the lower half if at all, and fall from
-    there to a thin tail. Codes of categories have frequencies in any order; those that are numbered by frequency begin
-    at 1.
+    They begin at 0 or 1, are consecutive except for the largest, rise to a mode in the lower half if at all, and fall
+    from there to a thin tail. Codes of categories have frequencies in any order; those that are numbered by frequency
+    begin at 1.
     """
     order = np.argsort(labels.labels)
     values, counts = labels.labels[order].astype(float), labels.counts[order]
-    fewest = FEWEST_COUNTS_FROM_0 if values[0] == 0 else FEWEST_COUNTS_FROM_1
+    fewest = MIN_COUNTS_FROM_0 if values[0] == 0 else MIN_COUNTS_FROM_1
     if values[0] not in (0, 1) or len(values) < fewest or counts[-1] > THIN_TAIL * counts.max():
         return False
     consecutive = (np.diff(values)[: len(values) // 2 + 1] == 1).all()
@@ -508,7 +551,7 @@ def _thins_out(labels: Occurrences) -> bool:
 
 
 def _levels(seen: Occurrences) -> tuple[Any, ...]:
-    """Declared levels, or those that occur; in order."""
+    """Return the declared levels, or those that occur, in order."""
     return tuple(seen.ordered()[0]) if seen.declared is None else seen.declared
 
 

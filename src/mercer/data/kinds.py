@@ -1,4 +1,4 @@
-"""What a column holds."""
+"""Kinds of columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from mercer._stored import stored
 
 @stored()
 class Kind(Enum):
-    """The first six follow from a column's type alone; the others need a look at the whole column.
+    """The kind of a column. The first six follow from the type of a column; the others require all its values.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> import pyarrow
+    >>> visits = pyarrow.table({"age": [23.5, 31.0, 58.5], "city": ["Rome", "Oslo", "Rome"]})
+    >>> [column.kind.value for column in mercer.Schema.infer(visits)]
+    ['number', 'category']
 
     Examples
     --------
@@ -24,20 +32,20 @@ class Kind(Enum):
     INTEGER = "integer"
     BOOLEAN = "boolean"
     CATEGORY = "category"
-    #: a column of a sparse matrix: vectorised text, one-hot codes
+    #: a column of a sparse matrix: vectorized text, one-hot codes
     COUNTS = "counts"
-    #: a point in time, or a day: read as days since 1970; only by those who ask for dates
+    #: a point in time, or a day: read as days since 1970, if dates are allowed
     DATE = "date"
 
-    #: integers of which there are few: names written as numbers
+    #: few distinct integers: names written as numbers
     CODE = "code"
-    #: whole numbers of which there are many, counted from 0 or 1
+    #: many distinct whole numbers, counted from 0 or 1
     COUNT = "count"
-    #: whole numbers of which there are two
+    #: two distinct whole numbers
     BINARY = "binary"
     #: strings of several words, most of them different
     TEXT = "text"
-    #: a name for each row, which tells nothing about others
+    #: a name for each row, which is not informative about other rows
     IDENTIFIER = "identifier"
     #: a single value, or none
     CONSTANT = "constant"

@@ -1,4 +1,4 @@
-"""Class labels as codes, without sorting a million of them."""
+"""Class labels as codes, without sorting the labels of all rows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ CONTINUOUS = (
 
 
 def encode_labels(y: Any) -> tuple[Array, Array]:
-    """The distinct labels in ascending order, and for every row the position of its label (int32).
+    """Return the distinct labels in ascending order, and the position of each row's label (int32).
 
-    The same as `np.unique(y, return_inverse=True)`, but a million labels are looked up or hashed, never sorted.
+    The result is that of `np.unique(y, return_inverse=True)`, but labels are looked up or hashed instead of sorted.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def encode_labels(y: Any) -> tuple[Array, Array]:
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1], dtype=int32))
     """
     y = _as_vector(y)
-    coded = _coded(y)
+    coded = _code_labels(y)
     if coded.codes.size and coded.codes.min() < 0:
         raise NonFiniteError(
             f"Input y contains NaN. The first missing label is in row {int(np.argmax(coded.codes < 0))}; drop the rows "
@@ -36,11 +36,11 @@ def encode_labels(y: Any) -> tuple[Array, Array]:
         )
     if coded.labels.dtype.kind == "f":
         _refuse_continuous(coded)
-    return _ascending(coded, y.dtype)
+    return _sort_labels(coded, y.dtype)
 
 
 def declared_order(y: Any) -> list[Any] | None:
-    """Return the labels of an ordered categorical of pandas or pyarrow from lowest to highest; None of others."""
+    """Return the labels of an ordered categorical of pandas or pyarrow from lowest to highest; None for others."""
     categories = getattr(y, "cat", y)  # a Series of pandas has them in an accessor
     if getattr(categories, "ordered", False) and hasattr(categories, "categories"):
         return list(categories.categories)
@@ -52,7 +52,7 @@ def declared_order(y: Any) -> list[Any] | None:
 
 
 def codes_of(y: Any, labels: Array) -> Array:
-    """For every row the position of its label among `labels` (int32), −1 where it is not one of them."""
+    """Return the position of each row's label among `labels` (int32), −1 if it is not one of them."""
     own, codes = encode_labels(y)
     known = {label: position for position, label in enumerate(np.asarray(labels).tolist())}
     positions = np.array([known.get(label, -1) for label in own.tolist()], dtype=np.int32)
@@ -69,15 +69,15 @@ def _as_vector(y: Any) -> Array:
     return vector
 
 
-def _coded(y: Array) -> Coded:
+def _code_labels(y: Array) -> Coded:
     if y.dtype.kind in "biufU":
         return code_array(y)
     uniform = code_uniform_objects(y) if y.dtype.kind == "O" else None
-    return _by_sorting(y) if uniform is None else uniform
+    return _code_by_sorting(y) if uniform is None else uniform
 
 
-def _by_sorting(y: Array) -> Coded:
-    """Labels of rare types; those that cannot be ordered cannot be classes."""
+def _code_by_sorting(y: Array) -> Coded:
+    """Code labels of rare types by sorting; labels that cannot be ordered raise an error."""
     try:
         labels, codes = np.unique(y, return_inverse=True)
     except TypeError:
@@ -87,7 +87,7 @@ def _by_sorting(y: Array) -> Coded:
             "e.g. [str(label) for label in y]."
         ) from None
     codes = codes.astype(np.int32)
-    if y.dtype.kind in "mM":  # NaT is the last in order
+    if y.dtype.kind in "mM":  # NaT is sorted last
         codes, labels = np.where(np.isnat(y), np.int32(-1), codes), labels[~np.isnat(labels)]
     return Coded(codes, labels)
 
@@ -103,10 +103,10 @@ def _refuse_continuous(coded: Coded) -> None:
         raise DataError(CONTINUOUS.format(broken[0]))
 
 
-def _ascending(coded: Coded, dtype: Any) -> tuple[Array, Array]:
-    """Labels in order and of the type of y; codes to match."""
+def _sort_labels(coded: Coded, dtype: Any) -> tuple[Array, Array]:
+    """Return the labels in ascending order and of the type of y, and the codes to match."""
     order = np.argsort(coded.labels)
-    if coded.labels.dtype.kind == "b":  # the one type whose labels are given before any is seen
+    if coded.labels.dtype.kind == "b":  # the labels of booleans are given, whether they occur or not
         order = np.flatnonzero([(coded.codes == code).any() for code in (0, 1)])
     if np.array_equal(order, np.arange(coded.labels.size)):
         return coded.labels.astype(dtype), coded.codes

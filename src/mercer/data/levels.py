@@ -1,4 +1,4 @@
-"""Levels of a categorical column: which of them get a column of their own, and what becomes of all others."""
+"""Levels of a categorical column: the choice of those with a column of their own, and the codes of all values."""
 
 from __future__ import annotations
 
@@ -17,19 +17,23 @@ from mercer._suggest import did_you_mean, quoted
 from mercer._typing import Array
 from mercer.data.coding import Coded, drop_missing_words, label_array
 
-#: codes are int32, and one is left for missing values
+#: codes are int32, of which one is for missing values
 MOST_BUCKETS = 2**31 - 2
 
-#: no column, and no value that is allowed
-ZEROS, REFUSED = -1, -2
-#: what the level of rare values and that of missing ones are called
-INFREQUENT, MISSING = "infrequent", "nan"
+#: code of values without a column
+ZEROS = -1
+#: code of values that are not allowed
+REFUSED = -2
+#: name of the level of rare values
+INFREQUENT = "infrequent"
+#: name of the level of missing values
+MISSING = "nan"
 
 
 @stored(labels=values("k"), counts=reals("k", least=0))
 @dataclass(frozen=True, eq=False)
 class Occurrences:
-    """How often each label occurred in a column: batches and machines add up.
+    """The number of occurrences of each label in a column, which can be merged.
 
     Examples
     --------
@@ -41,7 +45,7 @@ class Occurrences:
     labels: Array
     counts: Array
     missing: int
-    #: all labels that the column's type declares, in its order; None where batches disagree, or there was none
+    #: all labels that the type of the column declares, in order; None if batches disagree or there are none
     declared: tuple[Any, ...] | None
     empty: bool = False
 
@@ -54,7 +58,7 @@ class Occurrences:
         return int(self.counts.sum()) + self.missing
 
     def update(self, coded: Coded, declared: Array | None = None) -> Self:
-        """With the values of a batch, and the levels that its type declares."""
+        """Add the values of a batch, and the levels that its type declares."""
         counts = np.bincount(coded.codes + 1, minlength=len(coded.labels) + 1)
         occurring = counts[1:] > 0
         order = None if declared is None else tuple(declared.tolist())
@@ -62,7 +66,7 @@ class Occurrences:
         return self.merge(type(self)(labels, counts[1:][occurring], int(counts[0]), order))
 
     def merge(self, other: Self) -> Self:
-        """The rows of both."""
+        """Return the occurrences in the rows of both."""
         if self.empty or other.empty:
             return other if self.empty else self
         declared = self.declared if self.declared == other.declared else None
@@ -75,7 +79,7 @@ class Occurrences:
         return replace(both, labels=label_array(list(total)), counts=np.array(list(total.values()), dtype=np.int64))
 
     def ordered(self) -> tuple[list[Any], Array]:
-        """Labels in the order that is declared, or else sorted (mixed types: as they print), and their counts."""
+        """Return labels in declared order, or sorted (mixed types by their text), and their counts."""
         labels = self.labels.tolist()
         if self.declared is not None:
             place = {label: j for j, label in enumerate(self.declared)}
@@ -86,7 +90,7 @@ class Occurrences:
 
 
 class Encoding(Protocol):
-    """How the values of one column become codes of columns."""
+    """The encoding of the values of one column."""
 
     @property
     def n_columns(self) -> int: ...
@@ -99,7 +103,7 @@ class Encoding(Protocol):
 @stored()
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Levels with a column each; after them, where there are such, one for missing values and one for all rare ones.
+    """The levels of a column with a column each, followed, if any, by those of missing values and of all rare values.
 
     Examples
     --------
@@ -112,13 +116,13 @@ class Levels:
     """
 
     kept: tuple[Any, ...]
-    #: pooled into one level
+    #: the levels that are pooled into one
     rare: tuple[Any, ...]
-    #: whether missing values have a level of their own
+    #: whether missing values have a separate level
     own_missing: bool
-    #: whether there is a level of rare values
+    #: whether rare values have a level
     pooled: bool
-    #: codes of values that are missing and of such as were never seen: a level, `ZEROS` or `REFUSED`
+    #: codes of missing values and of unknown values: a level, `ZEROS` or `REFUSED`
     missing: int
     unseen: int
     #: whether the first of all levels has no column
@@ -135,23 +139,23 @@ class Levels:
         missing: str = "level",
         drop_first: bool = False,
     ) -> Self:
-        """Which levels are kept.
+        """Choose the levels.
 
         Parameters
         ----------
         occurrences : Occurrences
-            What was seen.
+            The occurrences in the rows of the fit.
         min_frequency : int or float, optional
             Levels of fewer rows are pooled; a number below 1 is a share of all rows.
         max_levels : int, optional
-            Columns at most: beyond, the rarest levels are pooled into the last of them.
+            Largest number of columns: if there are more levels, the rarest are pooled into the last column.
         handle_unknown : {"pool", "ignore", "error"}, default="pool"
-            What a value that was never seen becomes: one of the rare where any were pooled, else zeros; zeros; or an
+            Treatment of an unknown value: "pool": rare if levels were pooled, else zeros; "ignore": zeros; "error": an
             error.
         missing : {"level", "zeros", "error"}, default="level"
-            What a missing value becomes: a level like any other, zeros, or an error.
+            Treatment of a missing value: a level like any other, zeros, or an error.
         drop_first : bool, default=False
-            Whether the first level has no column, so that the others are compared with it.
+            Whether the first level has no column and is the reference for the others.
 
         Returns
         -------
@@ -179,7 +183,7 @@ class Levels:
 
     @property
     def n_levels(self) -> int:
-        """With those that share a column, and the one that has none."""
+        """Number of levels, including those that share a column and the one without a column."""
         return len(self.kept) + self.own_missing + self.pooled
 
     @property
@@ -187,7 +191,7 @@ class Levels:
         return max(0, self.n_levels - self.drop_first)
 
     def names(self, column: str) -> list[str]:
-        """A name for each column, as scikit-learn gives them; labels that print alike are written as in code."""
+        """Return a name for each column, as in scikit-learn; labels that print alike are written as in code."""
         extra = [MISSING] * self.own_missing + [INFREQUENT] * self.pooled
         printed = list(map(str, map(float, self.kept) if self._fractional() else self.kept))
         times = Counter([*printed, *extra])
@@ -195,22 +199,26 @@ class Levels:
         return [f"{column}_{name}" for name in [*shown, *extra][self.drop_first :]]
 
     def _fractional(self) -> bool:
-        """Whether labels are numbers and some are not whole, in whichever batch: then none is printed as such."""
+        """Return whether labels are numbers of which some, in any batch, are not whole; then all are printed as
+        floats.
+        """
         types = set(map(type, self.kept + self.rare))
         return float in types and types <= {int, float}
 
     def codes(self, column: str, coded: Coded) -> Array:
-        """The column of each value, −1 for none."""
+        """Return the column of each value, −1 for none."""
         labels, positions = _occurring(drop_missing_words(coded, self._place))
         self._refuse_other_type(column, labels)
         known = [self._place.get(label, self.unseen) for label in labels]
-        codes = np.array([*known, self.missing], dtype=np.int32)[positions]  # −1, missing, is the last
+        codes = np.array([*known, self.missing], dtype=np.int32)[
+            positions
+        ]  # the code −1 (missing) selects the last one
         if REFUSED in (self.missing, self.unseen) and (refused := codes == REFUSED).any():
             raise self._refusal(column, int(np.argmax(refused)), labels, positions)
         return np.asarray(np.maximum(codes - np.int32(self.drop_first), ZEROS), dtype=np.int32)
 
     def other_type(self, coded: Coded) -> tuple[str, str] | None:
-        """Return ("numbers", "strings") where all levels are numbers and all values strings, and the reverse."""
+        """Return ("numbers", "strings") if all levels are numbers and all values strings, or the reverse; else None."""
         return self._other_type(_occurring(drop_missing_words(coded, self._place))[0])
 
     def _other_type(self, labels: list[Any]) -> tuple[str, str] | None:
@@ -221,7 +229,7 @@ class Levels:
         return ("strings", "numbers") if mine == {True} else ("numbers", "strings")
 
     def _refuse_other_type(self, column: str, labels: list[Any]) -> None:
-        """Refuse strings where all levels are numbers that these spell, and the reverse: none would be known."""
+        """Raise an error for strings that spell levels that are numbers, or the reverse: no value would be known."""
         if (types := self._other_type(labels)) is None:
             return
         spelt = {str(label) for label in self._place}
@@ -259,14 +267,14 @@ def _is_text(label: Any) -> bool:
 @stored(buckets=whole(1, MOST_BUCKETS))
 @dataclass(frozen=True, eq=False)
 class HashedLevels:
-    """So many columns for any number of levels: each value has the one that a hash of it names.
+    """A fixed number of columns for any number of levels: a hash determines the column of each value.
 
-    The hash is the same in every process and on every machine, and needs nothing to be learned. Values that are equal
-    have the same hash, 1 and 1.0 too; "1" is another value.
+    The hash is the same in all processes and on all machines, and nothing is learned. Equal values have the same hash,
+    including 1 and 1.0; "1" is a different value.
     """
 
     buckets: int
-    #: "level" for a column of their own, "zeros", or "error"
+    #: "level" (a separate column), "zeros", or "error"
     missing: str = "level"
 
     @property
@@ -274,11 +282,11 @@ class HashedLevels:
         return self.buckets + (self.missing == "level")
 
     def names(self, column: str) -> list[str]:
-        """One for each bucket, and the missing values last."""
+        """Return a name for each bucket, and that of missing values last."""
         return [f"{column}_hash{j}" for j in range(self.buckets)] + [f"{column}_{MISSING}"] * (self.missing == "level")
 
     def codes(self, column: str, coded: Coded) -> Array:
-        """The column of each value, −1 for none."""
+        """Return the column of each value, −1 for none."""
         labels, positions = _occurring(coded)
         if self.missing == "error" and (none := positions < 0).any():
             raise missing_value(column, int(np.argmax(none)))
@@ -288,7 +296,7 @@ class HashedLevels:
 
 
 def stable_hash(label: Any) -> int:
-    """64 bits, the same in every process."""
+    """Return a 64-bit hash that is the same in all processes."""
     if isinstance(label, bool | int) or (isinstance(label, float) and label.is_integer()):
         label = int(label)
     written = f"{'s' if isinstance(label, str) else 'n'}{label}"
@@ -297,7 +305,7 @@ def stable_hash(label: Any) -> int:
 
 
 def missing_value(column: str, row: int) -> NonFiniteError:
-    """The error about a missing value where none is allowed."""
+    """Return the error about a missing value."""
     return NonFiniteError(
         f"Input X contains NaN. Column {column!r} has a missing value in row {row}; fill it in, leave the row out, or "
         'use missing="zeros".'
@@ -305,7 +313,9 @@ def missing_value(column: str, row: int) -> NonFiniteError:
 
 
 def _occurring(coded: Coded) -> tuple[list[Any], Array]:
-    """Labels and the position of each value among them; only those that occur, where they are fewer than the labels."""
+    """Return labels and the position of each value among them; unused labels are dropped if there are more labels than
+    values.
+    """
     if len(coded.labels) <= len(coded.codes):
         return coded.labels.tolist(), coded.codes
     used, positions = np.unique(coded.codes, return_inverse=True)
@@ -314,7 +324,7 @@ def _occurring(coded: Coded) -> tuple[list[Any], Array]:
 
 
 def _rare(counts: Array, n_rows: int, min_frequency: float | None, max_levels: int | None) -> Array:
-    """Which levels are to be pooled; among those that are equally rare, the first ones."""
+    """Return a mask of the levels to be pooled; ties are resolved in favour of later levels."""
     fewest = 0 if min_frequency is None else min_frequency * (n_rows if min_frequency < 1 else 1)
     rare = np.asarray(counts < fewest)
     wanted = len(rare) - int(rare.sum()) + bool(rare.any())
@@ -324,7 +334,7 @@ def _rare(counts: Array, n_rows: int, min_frequency: float | None, max_levels: i
 
 
 def _sorted(labels: Sequence[Any]) -> list[int]:
-    """Positions of labels in their order; of such as cannot be compared, as they print."""
+    """Return the order of labels; labels that cannot be compared are ordered by their text."""
     try:
         return sorted(range(len(labels)), key=labels.__getitem__)
     except TypeError:

@@ -29,12 +29,12 @@ class StackedRows:
     """
 
     native: Any
-    #: how many rows are those of the first table
+    #: number of rows of the first table
     first: int
 
     @classmethod
     def of(cls, first: Any, second: Any) -> StackedRows:
-        """Stack two tables; the second may have further columns, which are left out."""
+        """Stack two tables; further columns of the second are dropped."""
         rows = Table.of(first, dates=True)
         first, second = rows.native, Table.of(second, dates=True).native
         names = names_of(first)
@@ -79,7 +79,9 @@ class StackedRows:
 
     @cached_property
     def _block(self) -> Array | None:
-        """A pandas frame whose columns are numbers of one type, as one array: hundreds are not taken one by one."""
+        """A pandas frame with numbers of one type as one array, since indexing hundreds of columns one by one is
+        slow.
+        """
         types = set(self.native.dtypes)
         one = types.pop() if len(types) == 1 else None
         return np.asarray(self.native) if isinstance(one, np.dtype) and one.kind in "fiub" else None
@@ -108,12 +110,12 @@ def _stacked(first: Any, second: Any) -> Any:
                 levels = pd.CategoricalDtype(known.append(pd.Index(second[name].dropna().unique()).difference(known)))
                 first, second = first.astype({name: levels}), second.astype({name: levels})
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # columns without any value
+            warnings.simplefilter("ignore", FutureWarning)  # columns without a value
             return pd.concat([first, second], ignore_index=True)
     if frame.implementation.is_pyarrow():
         import pyarrow as pa
 
-        for j, kept in enumerate(first.schema):  # dates and times, which no type holds both of
+        for j, kept in enumerate(first.schema):  # no type holds both dates and times
             if pa.types.is_temporal(kept.type) and second.schema.field(kept.name).type != kept.type:
                 second = second.set_column(j, kept, second.column(kept.name).cast(kept.type, safe=False))
         return pa.concat_tables([first, second], promote_options="permissive")

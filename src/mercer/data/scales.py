@@ -1,4 +1,4 @@
-"""Whole numbers that are levels and a scale at the same time, such as grades from 1 to 5."""
+"""Whole numbers that are levels and an ordered scale at the same time, such as grades from 1 to 5."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 from mercer._typing import Array
 from mercer.data.infer import MAX_CODES, Naming
 
-#: fewest consecutive numbers that are taken for a scale
-FEWEST_ORDERED = 3
+#: smallest number of consecutive numbers that form a scale
+MIN_SCALE_LEVELS = 3
 
 
-def ends_of_scale(column: str, levels: Collection[Any]) -> tuple[int, int] | None:
-    """Return the lowest and the highest of levels that are a scale: few consecutive whole numbers; None of others.
+def scale_limits(column: str, levels: Collection[Any]) -> tuple[int, int] | None:
+    """Return the lowest and the highest level of a scale of few consecutive whole numbers; None for other levels.
 
-    A number beyond them counts as the nearest level: 6 of a scale from 1 to 5 as 5. Columns that are named like
-    identifiers (store_id) are not scales.
+    A number beyond them counts as the nearest level: 6 on a scale from 1 to 5 as 5. Columns with names of identifiers
+    (store_id) are not scales.
 
     Examples
     --------
-    >>> ends_of_scale("grade", [1, 2, 3, 4, 5]), ends_of_scale("grade", [1, 2, 5]), ends_of_scale("store_id", [1, 2, 3])
+    >>> scale_limits("grade", [1, 2, 3, 4, 5]), scale_limits("grade", [1, 2, 5]), scale_limits("store_id", [1, 2, 3])
     ((1, 5), None, None)
     """
-    if not FEWEST_ORDERED <= len(levels) <= MAX_CODES or not all(type(each) is int for each in levels):
+    if not MIN_SCALE_LEVELS <= len(levels) <= MAX_CODES or not all(type(each) is int for each in levels):
         return None
     if Naming(column, True, None).is_entity:
         return None
@@ -33,6 +33,6 @@ def ends_of_scale(column: str, levels: Collection[Any]) -> tuple[int, int] | Non
     return (low, high) if high - low + 1 == len(levels) else None
 
 
-def nearest_levels(labels: Array, ends: tuple[int, int] | None) -> Array:
-    """Return labels in which numbers beyond the ends of a scale are the nearest end."""
+def clip_to_scale(labels: Array, ends: tuple[int, int] | None) -> Array:
+    """Return labels in which numbers beyond the limits of a scale are the nearest limit."""
     return labels if ends is None or labels.dtype.kind not in "iuf" else np.clip(labels, *ends)

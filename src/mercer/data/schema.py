@@ -1,4 +1,4 @@
-"""What the columns of a table are: names, kinds, levels."""
+"""Schemas: names, kinds and levels of the columns of a table."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from mercer.data.seen_values import SeenValues
 from mercer.data.table import Table
 from mercer.report import Field, Grid
 
-#: characters of a column's levels that are printed
-SHOWN_LEVELS = 40
+#: longest text of the levels of a column that is printed, in characters
+MAX_LEVELS_TEXT = 40
 
 
 @stored()
 @dataclass(frozen=True)
 class Column:
-    """One column. `levels` are its possible values, where they are known and few enough to be names.
+    """One column; `levels` are its possible values, if they are known and few enough to be names.
 
     Examples
     --------
@@ -37,11 +37,11 @@ class Column:
     name: str
     kind: Kind
     levels: tuple[Any, ...] | None = None
-    #: what a reader should know; no part of what the column is
+    #: remarks for the reader, which are not part of the identity of the column
     notes: tuple[str, ...] = field(default=(), compare=False)
-    #: what the values are, where `kind` says what they are good for: text and most identifiers are stored as categories
+    #: the kind of the stored values: text and most identifiers are stored as categories
     stored: Kind | None = field(default=None, compare=False)
-    #: how numbers or dates are written, where they are strings
+    #: the format of numbers or dates that are strings
     format: Format | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -53,11 +53,11 @@ class Column:
         return f"{self.name}: {self.kind.value}{levels}"
 
     def described_levels(self) -> str:
-        """The first levels, and how many there are if there is no room for all."""
+        """Return the first levels as text, and their number if they do not all fit."""
         if self.levels is None:
             return ""
-        spelled = ", ".join(map(str, self.levels[:SHOWN_LEVELS]))
-        return spelled if len(spelled) <= SHOWN_LEVELS else f"{spelled[:SHOWN_LEVELS]}… ({len(self.levels)})"
+        spelled = ", ".join(map(str, self.levels[:MAX_LEVELS_TEXT]))
+        return spelled if len(spelled) <= MAX_LEVELS_TEXT else f"{spelled[:MAX_LEVELS_TEXT]}… ({len(self.levels)})"
 
 
 @stored()
@@ -65,7 +65,7 @@ class Column:
 class Schema:
     """The columns of a table, in order.
 
-    `Schema.of` goes by the types of the columns, `Schema.infer` looks at every value as well.
+    `Schema.of` uses the types of the columns alone, `Schema.infer` also all values.
 
     Examples
     --------
@@ -85,30 +85,31 @@ class Schema:
 
     @classmethod
     def of(cls, data: Any) -> Self:
-        """By type alone: the same for every batch of a table."""
+        """Return the schema by the types of the columns alone, which is the same for every batch of a table."""
         table = data if isinstance(data, Table) else Table.of(data)
         return cls(tuple(map(Column, table.names, table.kinds)))
 
     @classmethod
     def infer(cls, data: Any, *, max_codes: int = MAX_CODES) -> Self:
-        """By the values of the whole table.
+        """Return the schema by the values of the whole table.
 
         Whole numbers become BINARY if there are two, CODE if there are at most `max_codes` and each occurs five times
-        on average, COUNT if they begin at 0 or 1, else INTEGER (a blood pressure that was rounded is not a count). Few
-        whole numbers from 0 or 1 on that thin out, as numbers of visits do, are a COUNT, too: a larger one may follow.
-        Floats that are all whole are whole numbers: a reader without nullable integers makes floats of them when one is
-        missing. Categories get their levels: those that the type declares, or those that occur, in order.
+        on average, COUNT if they begin at 0 or 1, else INTEGER (a rounded blood pressure is not a count). Few whole
+        numbers from 0 or 1 on with decreasing frequencies, such as numbers of visits, are a COUNT as well, since a
+        larger one may follow. Floats that are all whole are treated as whole numbers: readers without nullable integers
+        use floats if a value is missing. Categories get their levels: those that the type declares, or those that
+        occur, in order.
 
-        Strings of several words, most of them different, are TEXT, and so are names and titles of which there are too
-        many for levels and which have words in common; strings that spell dates (2024-05-31 17:00) are a DATE. Strings
-        that spell numbers or dates in another way (1.234,56, $1,200, 12.5%, 31/12/2024) are what they spell: notes say
-        how they were read, and `formats` keeps it.
+        Strings of several words, most of them different, are TEXT, and so are names and titles that are too many for
+        levels and have words in common; strings that spell dates (2024-05-31 17:00) are a DATE. Strings that spell
+        numbers or dates in another format (1.234,56, $1,200, 12.5%, 31/12/2024) get the kind of these; notes describe
+        how they were read, and `formats` holds the formats.
 
-        An IDENTIFIER says nothing about other rows: whole numbers that count twenty rows or more in file order, under
-        any name but that of a time; whole numbers that are all different in a column named like a key (id, case, obs,
-        nr, …); values that recur in a column named like one (user_id, movieId), unless there are few with many rows
-        each, which are a CODE; strings that are all different, or mostly and without words in common. What has one
-        value, or none, in two rows or more is CONSTANT.
+        An IDENTIFIER is not informative about other rows: whole numbers that number twenty rows or more in file order,
+        under any name except that of a time; whole numbers that are all different in a column named like a key (id,
+        case, obs, nr, …); values that recur in a column named like one (user_id, movieId), unless they are few with
+        many rows each, which are a CODE; strings that are all different, or mostly different and without common words.
+        A column with one value, or none, in two rows or more is CONSTANT.
         """
         table = data if isinstance(data, Table) else Table.of(data, dates=True)
         names = [Naming.of(table, j) for j in range(table.n_columns)]
@@ -120,7 +121,7 @@ class Schema:
 
     @property
     def formats(self) -> dict[str, Format]:
-        """How numbers and dates are written, by the names of the columns of strings that spell them."""
+        """Formats of numbers and dates, by the names of the columns of strings that spell them."""
         return {column.name: column.format for column in self.columns if column.format is not None}
 
     @property
@@ -140,11 +141,11 @@ class Schema:
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
-        """Columns by their names; of two with the same name, the first."""
+        """Columns by their names; of columns with the same name, the first."""
         return {column.name: column for column in reversed(self.columns)}
 
     def grid(self) -> Grid:
-        """The schema as a record to print."""
+        """Return the schema as a table to print."""
         rows = tuple(
             (column.name, column.kind.value, column.described_levels(), "; ".join(column.notes)) for column in self
         )

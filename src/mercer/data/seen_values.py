@@ -1,4 +1,4 @@
-"""What was seen of a column, added up block by block: enough to judge what it is, in bounded memory."""
+"""Mergeable statistics of the values of a column, from which its kind is inferred in bounded memory."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ from mercer.data.kinds import Kind
 from mercer.data.levels import Occurrences
 from mercer.data.table import Table, blocks_of_columns
 
-#: different values of a column that are kept at most while blocks are added up
+#: largest number of distinct values of a column that are kept while blocks are merged
 MOST_LABELS = 1 << 17
 
 
 @stored()
 @dataclass(frozen=True, eq=False)
 class SeenValues:
-    """Values of one column: how many, which ones, from where to where.
+    """The values of one column: their number, the distinct ones with their counts, and the extremes.
 
-    Where a column has too many different values, a random half of them is forgotten as often as necessary: those whose
-    hash ends in enough zeros stay. That depends on the values alone, so that blocks may come in any order and size.
+    If a column has too many distinct values, a random half of them is dropped as often as necessary: those whose hash
+    ends in enough zeros are kept. This depends on the values alone, so blocks may have any order and size.
     """
 
-    #: by the type of the column
+    #: the kind by the type of the column
     kind: Kind
     rows: int
     missing: int
-    #: different values and how often each occurs; None of fractions, days, and words of a sparse matrix
+    #: distinct values with their counts; None for fractions, days, and columns of a sparse matrix
     labels: Occurrences | None
-    #: how often half of the labels were forgotten
+    #: number of times that half of the labels were dropped
     halvings: int = 0
-    #: of numbers and days; NaN where there is none
+    #: extremes of numbers and days; NaN without a value
     lowest: float = np.nan
     highest: float = np.nan
-    #: the first and the last of whole numbers, and how many of them are not above the one before
+    #: the first and the last of whole numbers, and the number of those not above the one before
     first: float = np.nan
     last: float = np.nan
     falls: int = 0
-    #: whether a day occurs twice; blocks whose days overlap count as such
+    #: whether a day occurs twice; blocks with overlapping days count as such
     repeats: bool = True
 
     @classmethod
     def of(cls, table: Table, position: int) -> Self:
-        """All values of a block."""
+        """Return the statistics of a block."""
         kind = table.kinds[position]
         if kind is Kind.COUNTS:
             return cls(kind, table.n_rows, 0, None)
@@ -73,7 +73,7 @@ class SeenValues:
 
     @classmethod
     def of_columns(cls, table: Table) -> list[Self]:
-        """Return all columns of a block, each as `of` has it."""
+        """Return the statistics of all columns of a block, with the results of `of`."""
         found: dict[int, Self] = {}
         for columns in blocks_of_columns(table, {Kind.NUMBER}):
             values = table.numbers(columns)
@@ -88,7 +88,7 @@ class SeenValues:
         return [found[j] if j in found else cls.of(table, j) for j in range(table.n_columns)]
 
     def read_as(self, form: Format) -> Self:
-        """The same column of strings as the numbers or dates that they spell."""
+        """Return the statistics of the numbers or dates that the strings spell."""
         assert self.labels is not None
         values = form.array(
             [form.missing if (read := form.read(each)) is None else read for each in self.labels.labels]
@@ -114,12 +114,12 @@ class SeenValues:
 
     @property
     def fractional(self) -> bool:
-        """Whether these are numbers that are not all whole, or days."""
+        """Whether the values are numbers that are not all whole, or days."""
         return self.labels is None or (self.kind is Kind.NUMBER and not self.present)
 
     @property
     def distinct(self) -> int:
-        """How many different values there are, about so many where some were forgotten; of fractions, up to two."""
+        """Number of distinct values, estimated if some were dropped; at most two for fractions."""
         if self.labels is None:
             return 2 if self.lowest < self.highest else min(1, self.present)
         if self.halvings and (self.labels.counts == 1).all():
@@ -127,7 +127,7 @@ class SeenValues:
         return len(self.labels.labels) << self.halvings
 
     def merge(self, other: Self) -> Self:
-        """The rows of both."""
+        """Return the statistics of the rows of both."""
         whole = self._may_be_whole and other._may_be_whole
         labels = None
         if whole and (self.labels is not None or other.labels is not None):
@@ -149,7 +149,7 @@ class SeenValues:
         return both._bounded(self.halvings != other.halvings)
 
     def _shares_days(self, other: Self) -> bool:
-        """Whether days occur twice, or may do so because those of the two overlap."""
+        """Return whether days occur twice, or may do so since the days of both overlap."""
         if not self.present or not other.present:
             return other.repeats if other.present else self.repeats
         apart = self.highest < other.lowest or other.highest < self.lowest
@@ -157,11 +157,11 @@ class SeenValues:
 
     @property
     def _may_be_whole(self) -> bool:
-        """Whether nothing speaks against labels: a block without a value does not."""
+        """Whether labels are possible; a block without a value does not exclude them."""
         return self.labels is not None or (self.kind is Kind.NUMBER and not self.present)
 
     def bounded(self) -> Self:
-        """With as many labels as may be kept."""
+        """Return the statistics with at most `MOST_LABELS` labels."""
         return self._bounded(False)
 
     def _bounded(self, uneven: bool) -> Self:
@@ -176,13 +176,13 @@ class SeenValues:
 
 
 def _all_whole(present: Array) -> bool:
-    """Whether values are whole numbers, of which there must be some, or none at all to say otherwise."""
+    """Return whether all values are finite whole numbers."""
     return bool((present == np.floor(present)).all() and np.isfinite(present).all())
 
 
 def _zeros(labels: Array) -> Array:
-    """How many zeros the hash of each label ends in."""
+    """Return the number of zeros at the end of the hash of each label."""
     hashes = (hashlib.blake2b(repr(label).encode("utf-8", "surrogatepass"), digest_size=8) for label in labels.tolist())
     bits = np.array([int.from_bytes(each.digest(), "little") for each in hashes], dtype=np.uint64)
-    last = bits & (~bits + np.uint64(1))  # the lowest bit alone
+    last = bits & (~bits + np.uint64(1))  # only the lowest bit
     return np.where(bits == 0, 64, np.log2(np.maximum(last, np.uint64(1)).astype(float))).astype(np.intp)

@@ -1,4 +1,4 @@
-"""Some columns of a frame, by name."""
+"""Selection and replacement of columns of a frame by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import sparse
 
 
 def names_of(X: Any) -> list[str] | None:
-    """Names of the columns of a frame; None of what is no frame, or where some are no strings.
+    """Return the names of the columns of a frame; None for anything else, or if a name is not a string.
 
     Examples
     --------
@@ -26,13 +26,13 @@ def names_of(X: Any) -> list[str] | None:
 
 
 def fetched(X: Any) -> Any:
-    """Rows in memory: those of a DuckDB relation as a pyarrow table, anything else as it is."""
+    """Return a DuckDB relation as a pyarrow table in memory; anything else unchanged."""
     frame = _frame(X)
     return X if frame is None else frame.to_native()
 
 
 def select(X: Any, names: Sequence[str]) -> Any:
-    """The columns of these names, in this order, in the library they came in.
+    """Return the columns of these names, in this order, in the library of the frame.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def select(X: Any, names: Sequence[str]) -> Any:
 
 
 def with_columns(X: Any, columns: Mapping[str, NDArray[Any]]) -> Any:
-    """A frame with new values in the columns of these names, in the library it came in.
+    """Return a frame with new values in the columns of these names, in the library of the frame.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def with_columns(X: Any, columns: Mapping[str, NDArray[Any]]) -> Any:
     import narwhals as nw
 
     frame = _frame(X)
-    if frame.implementation.is_pyarrow():  # what was declared about a column is in its field
+    if frame.implementation.is_pyarrow():  # declarations about a column are in its field
         import pyarrow as pa
 
         table = frame.to_native()
@@ -69,7 +69,7 @@ def with_columns(X: Any, columns: Mapping[str, NDArray[Any]]) -> Any:
 
 
 def set_columns(table: Any, changed: Mapping[int, tuple[Any, Any]]) -> Any:
-    """A pyarrow table with other columns in some positions, each with its name or field, in time linear in the columns.
+    """Return a pyarrow table with columns at some positions replaced, in time linear in the number of columns.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def set_columns(table: Any, changed: Mapping[int, tuple[Any, Any]]) -> Any:
 
 
 def as_labels(X: Any, names: Sequence[str]) -> Any:
-    """A frame whose columns of these names are strings: names written as numbers, read as names.
+    """Return a frame in which the columns of these names are strings: names that were written as numbers.
 
     Examples
     --------
@@ -115,6 +115,8 @@ def as_labels(X: Any, names: Sequence[str]) -> Any:
 def _frame(X: Any) -> Any:
     if isinstance(X, np.ndarray | list | tuple) or sparse.issparse(X):
         return None
-    from mercer.data.storages.frame import as_frame  # narwhals costs a tenth of a second that arrays need not pay
+    from mercer.data.storages.frame import (
+        as_frame,
+    )  # importing narwhals takes a tenth of a second, which arrays do not need
 
     return as_frame(X)

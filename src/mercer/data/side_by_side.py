@@ -1,4 +1,4 @@
-"""Columns that lie apart in memory as the rows of one matrix."""
+"""Conversion of columns in separate memory to the rows of one matrix."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from mercer._typing import Array
 from mercer.data._loops import interleave
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 
-#: numbers below which there is nothing to gain by a compiled loop
-FEW = 1 << 14
+#: number of values below which a compiled loop is not faster
+MIN_VALUES_FOR_LOOP = 1 << 14
 
 
 def fill_rows(out: Array, columns: Sequence[Array]) -> Array:
-    """`out` with these columns, whatever their types and steps."""
-    if out.size < FEW:
+    """Fill `out` with columns of any types and strides, and return it."""
+    if out.size < MIN_VALUES_FOR_LOOP:
         for j, column in enumerate(columns):
             out[:, j] = column
         return out
@@ -34,9 +34,9 @@ def fill_rows(out: Array, columns: Sequence[Array]) -> Array:
 
 
 def rows_of_arrow(X: Any) -> Array | None:
-    """A pyarrow table whose columns are all float64, or all float32, without gaps, as rows; None of anything else.
+    """Return a pyarrow table of float64, or of float32, columns without gaps as rows; None for anything else.
 
-    NumPy makes the same of it, but column by column, each of which brings all rows into the cache again.
+    The result is NumPy's, which works column by column and reads all rows into the cache for each.
     """
     if (pa := sys.modules.get("pyarrow")) is None or not isinstance(X, pa.Table):
         return None

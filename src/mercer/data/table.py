@@ -1,4 +1,4 @@
-"""Typed columns over whatever holds the data."""
+"""Typed columns over arrays, sparse matrices and frames."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from mercer.data.storages.sparse import SparseStorage
 class Table:
     """Rows and typed columns of a NumPy array, a SciPy sparse matrix, or a pandas, polars or pyarrow frame.
 
-    Nothing is converted until it is asked for, and then only the rows of this table: cut out `rows` first and the
-    conversions stay small. `kinds` follow from the types of the columns alone, never from the values that a batch
-    happens to hold, so that batches agree. The one exception are Python objects, which have no column types: an array
-    of them is a matrix of numbers if every value converts to one (as in scikit-learn), and otherwise a column, as one
-    of pandas, is a number, boolean or category by the Python types in it.
+    Conversions are lazy and limited to the rows of this table: select `rows` first to keep them small. `kinds` follow
+    from the types of the columns alone, never from the values of a batch, so that batches agree. The exception are
+    Python objects, which have no column types: an array of them is a matrix of numbers if every value converts to a
+    number (as in scikit-learn); otherwise a column, as in pandas, is a number, boolean or category by the Python types
+    in it.
 
     Examples
     --------
@@ -46,17 +46,17 @@ class Table:
     storage: Storage
     kinds: tuple[Kind, ...]
     column_names: tuple[str, ...] | None
-    #: whether the columns came with names, all of them strings
+    #: whether the columns have names that are all strings
     named: bool
-    #: columns by name that hold numbers or dates which were, or may be, written as strings
+    #: formats of columns that hold numbers or dates which were, or may be, written as strings
     formats: Mapping[str, Format] = field(default_factory=dict)
 
     @classmethod
     def of(cls, X: Any, *, dates: bool = False) -> Self:
-        """The table over `X`, without a copy.
+        """Return a table over `X` without a copy.
 
-        Dates are refused, and strings that spell numbers among Python objects are numbers, as in scikit-learn; where
-        `dates` are welcome they are days, and strings are strings.
+        By default, dates raise an error and Python strings that spell numbers are numbers, as in scikit-learn. If
+        `dates` are allowed, dates become days and strings remain strings.
         """
         if sparse.issparse(X):
             matrix = SparseStorage.of(X)
@@ -73,7 +73,7 @@ class Table:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns; x0, x1, … where they came without."""
+        """Names of the columns; x0, x1, … if they have none."""
         return self.column_names or tuple(f"x{j}" for j in range(self.n_columns))
 
     @property
@@ -90,58 +90,58 @@ class Table:
 
     @property
     def library(self) -> str:
-        """numpy, scipy, pandas, polars, pyarrow, …: where the data came from, for `frame_like`."""
+        """Library of the data for `frame_like`: numpy, scipy, pandas, polars, pyarrow, …"""
         return self.storage.library
 
     @property
     def native(self) -> Any:
-        """These rows in the library they came in."""
+        """These rows in the library of the data."""
         return self.storage.native
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
-        """Positions of the columns by their names; of two with the same name, the first."""
+        """Positions of the columns by their names; of columns with the same name, the first."""
         return {name: position for position, name in reversed([*enumerate(self.names)])}
 
     def position(self, name: str) -> int:
-        """Where the column of that name is."""
+        """Return the position of the column of a name."""
         if name not in self.positions:
             raise ColumnMismatchError(f"There is no column {name!r}. {did_you_mean(name, self.names)}")
         return self.positions[name]
 
     def rows(self, rows: slice) -> Self:
-        """Consecutive rows, cut out without a copy where the library allows it."""
+        """Return consecutive rows, without a copy if the library allows it."""
         start, stop, step = rows.indices(self.n_rows)
         if step != 1:
             raise ValueError(f"rows must be consecutive, got a slice with step {step}; use `take`.")
         return replace(self, storage=self.storage.rows(start, max(start, stop)))
 
     def take(self, rows: Array) -> Self:
-        """The rows at these positions, copied."""
+        """Return a copy of the rows at these positions."""
         return replace(self, storage=self.storage.take(np.asarray(rows)))
 
     def take_native(self, rows: Array) -> Any:
-        """The rows at these positions, copied, in the library they came in: `take(rows).native` in less time."""
+        """Return a copy of the rows at these positions in the library of the data, faster than `take(rows).native`."""
         return self.storage.take_native(np.asarray(rows))
 
     def numbers(self, columns: Sequence[int] | None = None) -> Array:
-        """Columns (all by default) as a C-ordered, writable float matrix with NaN for missing values.
+        """Return columns (all by default) as a C-ordered, writable float matrix with NaN for missing values.
 
-        float32 if all of them are, else float64. A view, not a copy, where the data is such a matrix already.
+        The type is float32 if that of all columns is, else float64. Data that are such a matrix already are not copied.
         """
         chosen = list(range(self.n_columns) if columns is None else columns)
         for column in chosen:
             if not self.kinds[column].numeric:
                 raise ColumnTypeError(
                     f"Column {self.names[column]!r} holds text or categories, but numbers are needed here. Encode it "
-                    "as numbers, leave it out, or use NaiveBayes, which takes it as it is."
+                    "as numbers, leave it out, or use NaiveBayes, which accepts categories."
                 )
         return self.storage.numbers(chosen)
 
     def with_formats(self, formats: Mapping[str, Format]) -> Self:
-        """The table with the strings of these columns as the numbers and dates that they spell.
+        """Return the table with the strings of these columns converted to the numbers and dates that they spell.
 
-        Columns that are not strings stay as they are. A value that does not convert is an error.
+        Columns that are not strings are unchanged. A value that does not convert raises an error.
         """
         known = {name: form for name, form in formats.items() if name in self.names}
         if not known:
@@ -152,15 +152,15 @@ class Table:
         return replace(table, column_names=self.column_names, named=self.named, formats={**self.formats, **known})
 
     def zone(self, column: int) -> str:
-        """The time zone that the type of a column names; "" without one."""
+        """Return the time zone of the type of a column, or ""."""
         return self.storage.zone(column)
 
     def days(self, column: int, zone: str = "") -> Array:
-        """A column of dates as days since 1970 by the clock of a zone, or of their own; NaN for missing values."""
+        """Return a column of dates as days since 1970 in a time zone, by default their own; NaN for missing values."""
         return self.storage.days(column, zone)
 
     def coded(self, column: int) -> Coded:
-        """One column of any kind as codes and labels; see `mercer.data.coding` for what labels are."""
+        """Return a column of any kind as codes and labels; see `mercer.data.coding` for the labels."""
         try:
             return trim_labels(self.storage.coded(column))
         except TypeError as unhashable:
@@ -170,20 +170,24 @@ class Table:
             ) from None
 
     def strings(self, column: int) -> Any:
-        """A column of strings as a pyarrow array, without a Python string; None where it is not stored like that."""
+        """Return a column of strings as a pyarrow array without creating Python strings; None if it is not stored
+        so.
+        """
         return self.storage.strings(column)
 
     def declared_levels(self, column: int) -> Array | None:
-        """The levels that the column's type declares (pandas category, polars Enum, pyarrow dictionary, bool)."""
+        """Return the levels that the column's type declares (pandas category, polars Enum, pyarrow dictionary,
+        bool).
+        """
         levels = self.storage.declared_levels(column)
         return None if levels is None else trim_labels(Coded(np.arange(len(levels)), levels)).labels
 
     def matrix(self) -> Any:
-        """The whole table as one block of numbers: a CSR matrix as it is, anything else as `numbers()`."""
+        """Return the whole table as one matrix of numbers: a CSR matrix unchanged, anything else as `numbers()`."""
         return self.storage.native if self.library == "scipy" else self.numbers()
 
     def to_pandas(self) -> Any:
-        """The rows as a pandas frame."""
+        """Return the rows as a pandas frame."""
         if self.library in ("numpy", "scipy"):
             return frame_like(self.names, list(np.asarray(self.native).T), "pandas")
         import narwhals as nw
@@ -191,25 +195,26 @@ class Table:
         return nw.from_native(self.native).to_pandas()
 
     def like(self, columns: Mapping[str, Array]) -> Any:
-        """New columns in a container of the library this table came in."""
+        """Return new columns in a container of the library of this table."""
         return frame_like(tuple(columns), tuple(columns.values()), self.library)
 
 
 def blocks_of_columns(
     table: Table, kinds: Collection[Kind], *, most_values: int = 1 << 20, fewest: int = 50
 ) -> list[list[int]]:
-    """Return positions of columns of numbers, in blocks to be read together: one by one, thousands take a second.
+    """Return the positions of columns of numbers in blocks to be read together, which is faster for thousands of
+    columns.
 
     Parameters
     ----------
     table : Table
         The columns.
     kinds : collection of Kind
-        Which of them are wanted.
+        The kinds of columns to include.
     most_values : int, default=1048576
-        Values of a block.
+        Largest number of values of a block.
     fewest : int, default=50
-        Columns from which they are read together; where there are fewer, or a block would be smaller, there is none.
+        Smallest number of columns, and of columns of a block, for which there are blocks.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The column to be predicted, apart from those to predict it from."""
+"""Separation of the target column from the others."""
 
 from __future__ import annotations
 
@@ -10,50 +10,50 @@ from mercer._suggest import did_you_mean
 
 
 class TargetProblem(NamedTuple):
-    """What to predict from what."""
+    """A target and the columns to predict it from."""
 
     X: Any
     y: Any
-    #: what y is called
+    #: the name of y
     target: str
-    #: rows left out because they have no label
+    #: number of rows dropped because they have no label
     unlabelled: int
-    #: labels from lowest to highest, where the type of the column has an order
+    #: labels from lowest to highest, if the type of the column has an order
     order: list[Any] | None = None
-    #: how y was read, where it is written as strings that spell numbers
+    #: how y was read, if it consists of strings that spell numbers
     note: str = ""
-    #: "$", "%": what the numbers of y are written with, where they are strings
+    #: the unit of the numbers of y, such as "$" or "%", if they are strings
     unit: str = ""
 
     def order_for(self, task: str) -> list[Any] | None:
-        """Return the order of the labels where a task uses it: two labels are classes anyway."""
+        """Return the order of the labels if a task uses it and there are more than two."""
         return self.order if task in ("auto", "ordered") and self.order is not None and len(self.order) > 2 else None
 
     def column(self, name: str) -> Any:
-        """The values of one of the columns of X, read as numbers or dates where its strings spell them."""
+        """Return the values of a column of X, with strings that spell numbers or dates converted."""
         from mercer.data.infer import read_formats
         from mercer.data.storages.frame import as_frame
         from mercer.data.table import Table
 
         if name == self.target:
-            raise DataError(f"Column {name!r} is the target; to split rows takes another one.")
+            raise DataError(f"Column {name!r} is the target; split the rows by another one.")
         frame: Any = as_frame(self.X)
         column = frame.select(column_name(name, frame.columns))
         read: Any = as_frame(read_formats(Table.of(column.to_native(), dates=True)).native)
         return read.get_column(read.columns[0]).to_numpy()
 
     def without(self, names: Sequence[str]) -> TargetProblem:
-        """The same without some columns of X."""
-        if not len((left := without_columns(self.X, names)).columns):
+        """Return the problem without some columns of X."""
+        if not len((remaining := without_columns(self.X, names)).columns):
             raise DataError(f"Besides the target {self.target!r} there is no column left to predict it from.")
-        return self._replace(X=left)
+        return self._replace(X=remaining)
 
 
 def split_target(frame: Any, target: str, *, drop: Sequence[str] = (), source: str = "") -> TargetProblem:
-    """Take the column `target` out of a frame; leave out the columns in `drop` and the rows without a label.
+    """Separate the column `target` from a frame, dropping the columns in `drop` and the rows without a label.
 
-    A column is given by its name or its position, from the end if negative: "-1" is the last one. Errors name `source`,
-    the file of the frame.
+    A column is given by its name or its position, counted from the end if negative: "-1" is the last one. Errors name
+    `source`, the file of the frame.
 
     Examples
     --------
@@ -63,11 +63,13 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = (), source: s
     ({'x': [1.5]}, ['a'], 'y', 1)
     """
     from mercer.data.labels import declared_order
-    from mercer.data.storages.frame import as_frame  # narwhals costs a tenth of a second that arrays need not pay
+    from mercer.data.storages.frame import (
+        as_frame,
+    )  # importing narwhals takes a tenth of a second, which arrays do not need
 
     table = as_frame(frame)
     if table is None:
-        raise DataError(f"A target is taken out of a frame, not out of {type(frame).__name__}.")
+        raise DataError(f"The target must be a column of a frame, but this is a {type(frame).__name__}.")
     label = column_name(target, table.columns)
     dropped = column_names(drop, table.columns)
     if label in dropped:
@@ -87,7 +89,7 @@ def split_target(frame: Any, target: str, *, drop: Sequence[str] = (), source: s
 
 
 def _whole_as_integers(y: Any) -> Any:
-    """Return floats that are all whole as integers: beside gaps, which have been left out, 1 is often written 1.0."""
+    """Return floats that are all whole as integers: columns with gaps, which are dropped here, often hold 1 as 1.0."""
     import numpy as np
 
     whole = y.dtype.kind == "f" and len(y) and bool((np.abs(y) < 2**53).all()) and bool((y == np.floor(y)).all())
@@ -95,7 +97,9 @@ def _whole_as_integers(y: Any) -> Any:
 
 
 def _with_numbers(frame: Any, label: str) -> tuple[Any, tuple[str, str]]:
-    """A frame in which the target is numbers, where its strings spell them; how they were read, and their unit."""
+    """Return a frame with strings of the target that spell numbers converted, a note on how they were read, and their
+    unit.
+    """
     import narwhals as nw
 
     from mercer.data.formats import NumberFormat
@@ -116,12 +120,12 @@ def _with_numbers(frame: Any, label: str) -> tuple[Any, tuple[str, str]]:
 
 
 def _without_value(labels: Any) -> Any:
-    """Where a narwhals series has no label: null, or NaN, which to other libraries than pandas is a number."""
+    """Return where a narwhals series has no label: null, or NaN, which only pandas treats as missing."""
     return labels.is_null() | labels.is_nan() if labels.dtype.is_float() else labels.is_null()
 
 
 def without_columns(frame: Any, names: Sequence[str]) -> Any:
-    """A frame without some of its columns, given as in `split_target`."""
+    """Return a frame without some of its columns, given as in `split_target`."""
     from mercer.data.storages.frame import as_frame
 
     table: Any = as_frame(frame)
@@ -129,12 +133,12 @@ def without_columns(frame: Any, names: Sequence[str]) -> Any:
 
 
 def column_names(given: Sequence[str], names: list[str]) -> list[str]:
-    """Each once, however often and in whichever way it is given."""
+    """Return the names of the given columns without repetition."""
     return list(dict.fromkeys(column_name(name, names) for name in given))
 
 
 def column_name(name: str, names: list[str]) -> str:
-    """A column that is given by its name, or by its position."""
+    """Return the name of a column that is given by its name or its position."""
     if name in names:
         return name
     if name.removeprefix("-").isdecimal() and -len(names) <= int(name) < len(names):

@@ -1,4 +1,4 @@
-"""Strings as bytes one after another: what compiled loops read, and what models keep instead of Python strings."""
+"""Strings as contiguous bytes, as compiled loops read and models store them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mercer._stored import integers, stored
 from mercer._typing import Array
 from mercer.data.coding import MISSING_WORDS
 
-#: how a lone surrogate, which UTF-8 has no bytes for, is written: in the order of code points, like all others
+#: error handler that encodes lone surrogates, which UTF-8 excludes, in the order of code points
 SURROGATES = "surrogatepass"
-#: strings that are written one after the other sooner than pyarrow is asked
-FEW = 32
+#: number of strings up to which packing them in Python is faster than pyarrow
+MAX_PACKED_IN_PYTHON = 32
 
 
-def offsets_hold(data: Any, offsets: Any) -> bool:
-    """Whether strings that lie one after the other lie inside the bytes."""
+def are_valid_offsets(data: Any, offsets: Any) -> bool:
+    """Return whether offsets are those of consecutive strings inside the bytes."""
     if not (isinstance(data, np.ndarray) and isinstance(offsets, np.ndarray)):
         return False
     if data.dtype != np.uint8 or offsets.dtype != np.int64 or data.ndim != 1 or offsets.ndim != 1 or not len(offsets):
@@ -28,10 +28,10 @@ def offsets_hold(data: Any, offsets: Any) -> bool:
     return bool(offsets[0] >= 0 and (offsets[1:] >= offsets[:-1]).all() and offsets[-1] <= len(data))
 
 
-@stored(lambda texts: offsets_hold(texts.data, texts.offsets), offsets=integers("n+1"))
+@stored(lambda texts: are_valid_offsets(texts.data, texts.offsets), offsets=integers("n+1"))
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Strings in UTF-8: the i-th is `data[offsets[i]:offsets[i + 1]]`.
+    """Strings in UTF-8: string i is `data[offsets[i]:offsets[i + 1]]`.
 
     Examples
     --------
@@ -45,8 +45,10 @@ class Texts:
 
     @classmethod
     def of(cls, strings: Any, *, first: int = 0) -> Self:
-        """From a sequence of str, or a column of strings of pyarrow, pandas or polars, which is not copied if it
-        lies in memory like this already. In errors the first is called `first`."""
+        """Create from a sequence of str, or from a column of strings of pyarrow, pandas or polars.
+
+        A column is not copied if its memory layout is the same. In errors the first string has the number `first`.
+        """
         if isinstance(strings, list | tuple):
             return cls._of_sequence(strings, first)
         if (column := column_of_texts(strings)) is not None:
@@ -55,7 +57,7 @@ class Texts:
 
     @classmethod
     def packed(cls, pieces: Iterable[bytes]) -> Self:
-        """From bytes, one string each."""
+        """Create from one bytes object per string."""
         pieces = list(pieces)
         offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
         np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
@@ -63,12 +65,12 @@ class Texts:
 
     @classmethod
     def _of_sequence(cls, strings: Sequence[Any], first: int) -> Self:
-        if len(strings) <= FEW and all(isinstance(string, str) for string in strings):
+        if len(strings) <= MAX_PACKED_IN_PYTHON and all(isinstance(string, str) for string in strings):
             return cls.packed(string.encode("utf-8", SURROGATES) for string in strings)
         import pyarrow as pa
 
         try:
-            # of what is not ASCII, pyarrow would leave the bytes with each string for as long as it lives
+            # pyarrow would attach the UTF-8 bytes to each string that is not ASCII, for its lifetime
             plain = [string if str.isascii(string) else string.encode("utf-8", SURROGATES) for string in strings]
         except TypeError:
             refuse_others(strings, first)
@@ -77,7 +79,9 @@ class Texts:
 
     @classmethod
     def of_strings(cls, array: Any) -> Self:
-        """Of a pyarrow array of large strings (or of large binary values) in one piece, without nulls; not copied."""
+        """Create from a pyarrow array of large strings (or large binary values) in one chunk, without nulls or a
+        copy.
+        """
         _, offsets, data = array.buffers()
         places = (
             np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1] if len(array) else [0]
@@ -95,31 +99,31 @@ class Texts:
         return self.data[self.offsets[position] : self.offsets[position + 1]].tobytes().decode("utf-8", SURROGATES)
 
     def rows(self, rows: slice) -> Self:
-        """Consecutive strings, not copied."""
+        """Return consecutive strings, without a copy."""
         start, stop, _ = rows.indices(len(self))
         return type(self)(self.data, self.offsets[start : max(start, stop) + 1])
 
     def take(self, positions: Array) -> Self:
-        """The strings at these positions."""
+        """Return the strings at these positions."""
         import pyarrow as pa
 
         return type(self).of_strings(self.binary().take(pa.array(positions)))
 
     def order(self) -> Array:
-        """Positions in ascending order of the strings, by code points."""
+        """Return the positions in ascending order of the strings, by code points."""
         import pyarrow.compute as pc
 
         return np.asarray(pc.array_sort_indices(self.binary()).to_numpy(), dtype=np.int64)
 
     def distinct_with(self, other: Self) -> tuple[Self, Array]:
-        """The distinct strings of both, and of each of theirs, one after the other, which it is."""
+        """Return the distinct strings of both, and the code of each string of the first and then of the second."""
         import pyarrow as pa
 
         both = pa.concat_arrays([self.binary(), other.binary()]).dictionary_encode()
         return type(self).of_strings(both.dictionary), both.indices.to_numpy(zero_copy_only=False)
 
     def strings(self) -> list[str]:
-        """As Python strings."""
+        """Return Python strings."""
         try:
             import pyarrow as pa
 
@@ -129,7 +133,7 @@ class Texts:
             return [self[position] for position in range(len(self))]
 
     def binary(self) -> Any:
-        """As a pyarrow array of bytes, not copied."""
+        """Return a pyarrow array of bytes, without a copy."""
         import pyarrow as pa
 
         buffers = [None, pa.py_buffer(np.ascontiguousarray(self.offsets)), pa.py_buffer(self.data)]
@@ -141,7 +145,7 @@ class Texts:
 
 
 def refuse_others(strings: Iterable[Any], first: int = 0) -> None:
-    """Name the first that is no string."""
+    """Raise an error that names the first value that is not a string."""
     for row, string in enumerate(strings, first):
         if not isinstance(string, str):
             raise TextError(
@@ -151,7 +155,7 @@ def refuse_others(strings: Iterable[Any], first: int = 0) -> None:
 
 
 def column_of_texts(column: Any) -> Texts | None:
-    """A column of strings of a frame library; None of anything else."""
+    """Return the strings of a column of a frame library; None for anything else."""
     import narwhals as nw
     import pyarrow as pa
 
@@ -174,7 +178,7 @@ def column_of_texts(column: Any) -> Texts | None:
 
 
 def present_texts(strings: Any) -> tuple[Any, Array]:
-    """Documents, and where they are missing: null, blank, or nothing but a word for a missing value."""
+    """Return documents, and where they are missing: null, blank, or only a word for a missing value."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Rows out, as they come: CSV or Parquet, piece by piece."""
+"""Writing of rows to CSV or Parquet, piece by piece."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ from mercer._typing import Array
 from mercer.data.readers.parquet import PARQUET
 
 SEPARATED = {".csv": ",", ".tsv": "\t"}
-#: how texts begin that spreadsheets take for formulas
+#: pattern of texts that spreadsheets interpret as formulas
 FORMULA = "^[=+\\-@\t\r]"
 
 
 def format_of(path: str | Path) -> str:
-    """How rows are written there: "parquet", or what separates their fields; "-" is standard output."""
+    """Return the format of a file by its ending: "parquet", or the separator of fields; "-" is standard output."""
     suffix = Path(path).suffix.lower()
     if str(path) == "-":
         return ","
     if suffix in PARQUET:
         return "parquet"
     if suffix not in SEPARATED:
-        raise DataError(f"The ending of {str(path)!r} does not tell how to write it. Use .csv, .tsv or .parquet.")
+        raise DataError(f"The format of {str(path)!r} does not follow from its ending. Use .csv, .tsv or .parquet.")
     return SEPARATED[suffix]
 
 
 def beside(frame: Any, keep: list[str], columns: Mapping[str, Array]) -> Any:
-    """Some columns of a pyarrow table, and new ones beside them."""
+    """Return some columns of a pyarrow table, followed by new ones."""
     import pyarrow as pa
 
     table = frame.select(keep)
     for name, column in columns.items():
         values = column.tolist() if column.dtype.kind in "OU" else column
-        # strings and gaps alone have no type where all are gaps
+        # the type cannot be inferred if all strings are missing
         table = table.append_column(name, pa.array(values, pa.string() if column.dtype.kind in "OU" else None))
     return table
 
 
 def encoded(tables: Iterable[Any], form: str, *, spreadsheet: bool = False) -> Iterator[bytes]:
-    """The bytes of a file with these rows, as they come; a piece for each table.
+    """Yield the bytes of a file with these rows, a piece for each table.
 
-    For a `spreadsheet`, names and texts that it would take for formulas have an apostrophe before them.
+    For a `spreadsheet`, names and texts that would be interpreted as formulas are prefixed by an apostrophe.
     """
     if form != "parquet":
         return _separated(map(_without_formulas, tables) if spreadsheet else tables, form)
     if spreadsheet:
-        raise DataError("--spreadsheet is for .csv and .tsv files: texts of Parquet files are no formulas.")
+        raise DataError("--spreadsheet is for .csv and .tsv files: texts of Parquet files are not formulas.")
     return _parquet(tables)
 
 
@@ -77,12 +77,12 @@ def _separated(tables: Iterable[Any], separator: str) -> Iterator[bytes]:
         whole = table.combine_chunks()
         fields = [_fields(name, whole[name], separator) for name in whole.column_names]
         lines = pc.binary_join_element_wise(*fields, separator).to_pylist() if fields else []
-        # a piece for each table: whoever has read the names may be gone before a second one is written
+        # one piece per table: a reader of the names may close the pipe before a second piece
         yield (head + "".join(f"{line}\n" for line in lines)).encode()
 
 
 def _fields(name: str, column: Any, separator: str) -> Any:
-    """A column as text, in quotation marks where it has to be: what was read without them is written without them."""
+    """Return a column as text, with quotation marks where needed, so that reading and writing are inverse."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -93,10 +93,10 @@ def _fields(name: str, column: Any, separator: str) -> Any:
         text = pc.cast(column, pa.string())
     except pa.ArrowException:
         raise WriteError(
-            f"Column {name!r} is of the type {column.type}, which a file of text has no room for. Write it as .parquet."
+            f"Column {name!r} is of the type {column.type}, which a text file cannot hold. Write it as .parquet."
         ) from None
     if words:
-        # an empty string is in quotation marks, so that it is not taken for a gap
+        # an empty string is quoted, so that it is not read as a missing value
         needed = pc.match_substring_regex(text, f'[\\x{ord(separator):02x}"\r\n]|^$')
         marked = pc.binary_join_element_wise('"', pc.replace_substring(text, '"', '""'), '"', "")
         text = pc.if_else(needed, marked, text)
@@ -116,18 +116,18 @@ def _parquet(tables: Iterable[Any]) -> Iterator[bytes]:
         if writer is None:
             writer = parquet.ParquetWriter(pa.PythonFile(sink, mode="w"), _without_nulls(table.schema))
         try:
-            alike = table.cast(writer.schema)
+            converted = table.cast(writer.schema)
         except pa.ArrowException:
-            raise WriteError(_differing(table.schema, writer.schema)) from None
-        writer.write_table(alike)
-        yield sink.taken()
+            raise WriteError(_describe_difference(table.schema, writer.schema)) from None
+        writer.write_table(converted)
+        yield sink.take()
     if writer is not None:
         writer.close()
-        yield sink.taken()
+        yield sink.take()
 
 
 class _Pieces(io.RawIOBase):
-    """A file that is handed on piece by piece, and knows how long it would be."""
+    """A file object that collects pieces and reports the total length."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -145,13 +145,13 @@ class _Pieces(io.RawIOBase):
     def tell(self) -> int:
         return self._length
 
-    def taken(self) -> bytes:
-        taken, self._pieces = b"".join(self._pieces), []
-        return taken
+    def take(self) -> bytes:
+        pieces, self._pieces = b"".join(self._pieces), []
+        return pieces
 
 
 def _without_nulls(schema: Any) -> Any:
-    """A schema in which a column that has no value so far is one of strings, which later values can be written as."""
+    """Return a schema in which columns without a value so far are strings, to which later values can be converted."""
     import pyarrow as pa
 
     return pa.schema(
@@ -159,8 +159,8 @@ def _without_nulls(schema: Any) -> Any:
     )
 
 
-def _differing(found: Any, first: Any) -> str:
-    """Which column is of another type than in the first rows, in a sentence."""
+def _describe_difference(found: Any, first: Any) -> str:
+    """Return a sentence that names the column whose type differs from that of the first rows."""
     name, now, before = next(
         ((new.name, new.type, old.type) for new, old in zip(found, first, strict=True) if new.type != old.type),
         ("?", "another", "one"),

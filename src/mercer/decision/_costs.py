@@ -56,7 +56,7 @@ def make_cost_matrix(costs: Any, classes: Array, actions: Any = None) -> Costs:
 
     Examples
     --------
-    >>> cost_matrix({"ill": {"well": 10}, "well": {"ill": 1}}, np.array(["ill", "well"])).values
+    >>> make_cost_matrix({"ill": {"well": 10}, "well": {"ill": 1}}, np.array(["ill", "well"])).values
     array([[ 0., 10.],
            [ 1.,  0.]])
     """

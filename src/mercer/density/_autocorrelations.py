@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 #: coefficients below this share of the largest are mostly rounding errors
 ROUNDING = 1e-14
-#: step of the double exponential rule, and the abscissa at which its weights have vanished
-STEP, LONGEST = 1 / 16, 4.25
+#: step of the double exponential rule
+QUADRATURE_STEP = 1 / 16
+#: abscissa of the double exponential rule at which its weights have vanished
+QUADRATURE_END = 4.25
 
 
 def gaussian_autocorrelation(r: Array, columns: int) -> Array:
@@ -101,7 +103,7 @@ def integrate_smooth_lens(kernel: SmoothingKernel, columns: int, end: int) -> Le
     def rest(r: float) -> float:
         return _smooth_integral(kernel, columns, end, r)
 
-    return Lens(columns, end, _scaled((_interpolated(rest, 0, 2, 40 + columns),), kernel, columns))
+    return Lens(columns, end, _normalize((_interpolate(rest, 0, 2, 40 + columns),), kernel, columns))
 
 
 @lru_cache(maxsize=64)
@@ -111,8 +113,8 @@ def integrate_triangular_lens(kernel: SmoothingKernel, columns: int) -> Lens:
     def rest(r: float) -> float:
         return _triangular_integral(columns, r) / float(_envelope(*_halves(r), columns, 1))
 
-    pieces = tuple(_interpolated(rest, left, left + 1, 60 + columns) for left in (0, 1))
-    return Lens(columns, 1, _scaled(pieces, kernel, columns))
+    pieces = tuple(_interpolate(rest, left, left + 1, 60 + columns) for left in (0, 1))
+    return Lens(columns, 1, _normalize(pieces, kernel, columns))
 
 
 def _halves(r: Array | float) -> tuple[Array, Array]:
@@ -123,13 +125,13 @@ def _envelope(a: Array, b: Array, columns: int, end: int) -> Array:
     return np.asarray(a ** (2 * end + 1) * (a * b) ** ((columns - 1) / 2))
 
 
-def _scaled(pieces: tuple[Chebyshev, ...], kernel: SmoothingKernel, columns: int) -> tuple[Chebyshev, ...]:
+def _normalize(pieces: tuple[Chebyshev, ...], kernel: SmoothingKernel, columns: int) -> tuple[Chebyshev, ...]:
     """Multiply by 1/c² of the kernels and by the area of the sphere around the axis through both centres."""
     scale = float(np.exp(log_sphere_area(columns - 1) - 2 * kernel.log_constant(columns)))
     return tuple(piece * scale for piece in pieces)
 
 
-def _interpolated(function: Callable[[float], float], left: float, right: float, degree: int) -> Chebyshev:
+def _interpolate(function: Callable[[float], float], left: float, right: float, degree: int) -> Chebyshev:
     series = Chebyshev.interpolate(np.vectorize(function), degree, domain=(left, right))
     return series.trim(ROUNDING * float(np.abs(series.coef).max()))
 
@@ -178,9 +180,9 @@ def _triangular_integral(columns: int, r: float) -> float:
 
 def _double_exponential() -> tuple[Array, Array, Array]:
     """Return points x of (0, 1), 1 − x without cancellation, and weights."""
-    t = np.arange(-LONGEST, LONGEST + STEP / 2, STEP)
+    t = np.arange(-QUADRATURE_END, QUADRATURE_END + QUADRATURE_STEP / 2, QUADRATURE_STEP)
     x, y = (1 / (1 + np.exp(sign * np.pi * np.sinh(t))) for sign in (-1, 1))
-    return x, y, STEP * np.pi * np.cosh(t) * x * y
+    return x, y, QUADRATURE_STEP * np.pi * np.cosh(t) * x * y
 
 
 def log_sphere_area(columns: int) -> float:

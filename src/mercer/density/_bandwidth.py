@@ -104,7 +104,7 @@ class Bandwidth:
     criterion: Criterion | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", _checked(self.value))
+        object.__setattr__(self, "value", _check_value(self.value))
         if not isinstance(self.sensitivity, Real) or not 0 <= self.sensitivity <= 1:
             raise BandwidthError(f"sensitivity is {self.sensitivity!r}; give a number from 0 to 1, e.g. 0.5.")
 
@@ -152,11 +152,11 @@ class Bandwidth:
         -------
         matplotlib Axes
         """
-        return self._optimised.plot(ax)
+        return self._required_criterion.plot(ax)
 
     def table(self) -> dict[str, list[float]]:
         """Return the criterion by which it was chosen: widths and values, as columns for a data frame of any kind."""
-        return self._optimised.table()
+        return self._required_criterion.table()
 
     def check(self, columns: int) -> Bandwidth:
         """Return the bandwidth itself if it fits the number of columns; raise an error otherwise."""
@@ -185,15 +185,15 @@ class Bandwidth:
         return f"Bandwidth({', '.join(given)})"
 
     def __str__(self) -> str:
-        told = [_written(np.asarray(self.value)), self.method if self.method == "given" else f"by {self.method}"]
+        parts = [_format_value(np.asarray(self.value)), self.method if self.method == "given" else f"by {self.method}"]
         if self.criterion is not None:
-            told.append(f"{self.criterion.name} {self.criterion.best:.6g}")
+            parts.append(f"{self.criterion.name} {self.criterion.best:.6g}")
         if self.sensitivity:
-            told.append(f"wider where points are sparse (sensitivity {self.sensitivity:g})")
-        return ", ".join(told)
+            parts.append(f"wider where points are sparse (sensitivity {self.sensitivity:g})")
+        return ", ".join(parts)
 
     @property
-    def _optimised(self) -> Criterion:
+    def _required_criterion(self) -> Criterion:
         if self.criterion is None:
             raise BandwidthError(
                 f"this bandwidth ({self.method}) was not chosen by a criterion, so that there is no curve. "
@@ -202,7 +202,7 @@ class Bandwidth:
         return self.criterion
 
 
-def _written(value: Array) -> str:
+def _format_value(value: Array) -> str:
     """Format a bandwidth with four digits; long vectors and large matrices are abbreviated."""
     if value.ndim == 2:
         rows = np.array2string(
@@ -215,7 +215,7 @@ def _written(value: Array) -> str:
     return f"h = ({', '.join(shown)})"
 
 
-def _checked(value: Any) -> float | Array:
+def _check_value(value: Any) -> float | Array:
     try:
         if value is None or isinstance(value, str | bool):
             raise TypeError
@@ -223,7 +223,7 @@ def _checked(value: Any) -> float | Array:
     except (TypeError, ValueError):
         raise BandwidthError(f"{value!r} is not a bandwidth; give a number, one per column, or a matrix.") from None
     if given.ndim == 2:
-        return _checked_matrix(given)
+        return _check_matrix(given)
     if given.ndim > 2 or given.size == 0:
         raise BandwidthError(f"a bandwidth cannot have shape {given.shape}; give a number, one per column or a matrix.")
     wrong = np.flatnonzero(~((given > 0) & np.isfinite(given)).ravel())
@@ -234,7 +234,7 @@ def _checked(value: Any) -> float | Array:
     return given if given.ndim else float(given)
 
 
-def _checked_matrix(given: Array) -> Array:
+def _check_matrix(given: Array) -> Array:
     if given.shape[0] != given.shape[1] or not np.isfinite(given).all():
         raise BandwidthError(
             f"a bandwidth matrix of shape {given.shape} is not square, or not finite; it is the covariance of a kernel."

@@ -47,10 +47,10 @@ class _OnSupport(Density):
         refuse_given(self.support, given)
         values = np.array([[given[column] for column in given]], dtype=float)
         keep = [column for column in range(self.columns) if column not in given]
-        return on_support(self._sliced(list(given), values), self.support.over(keep))
+        return on_support(self._slice(list(given), values), self.support.over(keep))
 
     @abstractmethod
-    def _sliced(self, A: list[int], values: Array) -> Windows:
+    def _slice(self, A: list[int], values: Array) -> Windows:
         """Return the windows of the other columns, given values of the columns A."""
 
 
@@ -82,7 +82,7 @@ class Reflected(_OnSupport):
         logs, atol = np.full(len(X), -np.inf), atol / len(self._images)
         held = X[inside]
         found = self.windows.log_density(held, rtol=rtol, atol=atol)
-        for image in self._of(held, itself=False):
+        for image in self._yield_images(held, itself=False):
             some = np.flatnonzero(self.windows.log_density_at_most(image) > found - NEGLIGIBLE)
             found[some] = np.logaddexp(found[some], self.windows.log_density(image[some], rtol=rtol, atol=atol))
         logs[inside] = found
@@ -95,15 +95,15 @@ class Reflected(_OnSupport):
     def density_within(self, X: Array, atol: float) -> Array:
         inside, found = np.flatnonzero(self.support.contains(X)), np.zeros(len(X))
         atol /= len(self._images)
-        for image in self._of(X[inside]):
+        for image in self._yield_images(X[inside]):
             some = self.windows.log_density_at_most(image) > np.log(atol)
             found[inside[some]] += self.windows.density_within(image[some], atol)
         return found
 
     def log_density_left_out(self) -> Array:
-        return _log_sum(self.windows.log_density_left_out(image) for image in self._of(self.windows.points))
+        return _log_sum(self.windows.log_density_left_out(image) for image in self._yield_images(self.windows.points))
 
-    def _of(self, X: Array, *, itself: bool = True) -> Any:
+    def _yield_images(self, X: Array, *, itself: bool = True) -> Any:
         """Yield the images of the rows one by one; the rows themselves are left out unless `itself` is true."""
         for sign, shift in self._images:
             if itself or (sign < 0).any() or shift.any():
@@ -121,7 +121,7 @@ class Reflected(_OnSupport):
             total += self.windows.probability(np.minimum(*ends), np.maximum(*ends))
         return np.minimum(total, 1.0)
 
-    def _sliced(self, A: list[int], values: Array) -> Windows:
+    def _slice(self, A: list[int], values: Array) -> Windows:
         images = self.support.over(A).images((self.windows.span * self.windows.widest * self.windows.scales)[A])
         slices = [self.windows.sliced(_by_column(A, sign * values + shift)) for sign, shift in images]
         return self.windows.from_slices(slices, _by_column(A, values))
@@ -189,9 +189,9 @@ class Transformed(_OnSupport):
         bounds = np.where(found < 0, self.support.low[0], self.support.high[0])
         return np.where(np.isinf(found), bounds, inner)
 
-    def _sliced(self, A: list[int], values: Array) -> Windows:
-        there = self.windows.sliced(_by_column(A, self.support.over(A).forward(values)))
-        return self.windows.from_slices([there], _by_column(A, values))
+    def _slice(self, A: list[int], values: Array) -> Windows:
+        others = self.windows.sliced(_by_column(A, self.support.over(A).forward(values)))
+        return self.windows.from_slices([others], _by_column(A, values))
 
     def extent(self, reach: float) -> tuple[Array, Array]:
         low, high = self.support.backward(np.stack(self.windows.extent(reach)))

@@ -34,9 +34,9 @@ def box_probability(windows: Windows, low: Array, high: Array) -> Array:
             f"kernel in its {windows.kernel.form} form and this bandwidth; use a single column, "
             f'{type(windows.kernel).__name__}(form="product") with a bandwidth per column, or count draws of `sample`.'
         )
-    if in_order(windows):
+    if is_worth_sorting(windows):
         bounds, which = np.unique(np.concatenate([low[:, 0], high[:, 0]]), return_inverse=True)
-        below, upto = np.split(_of_one_column(windows, bounds)[which], 2)
+        below, upto = np.split(_cdf_of_one_column(windows, bounds)[which], 2)
         return np.asarray(np.maximum(upto - below, 0))
     of_windows = _by_columns if windows.is_separable else _of_two_columns
     found = np.empty(len(low))
@@ -46,7 +46,7 @@ def box_probability(windows: Windows, low: Array, high: Array) -> Array:
     return found
 
 
-def in_order(windows: Windows) -> bool:
+def is_worth_sorting(windows: Windows) -> bool:
     """Whether there are enough points of one column for sorting to pay off."""
     return windows.columns == 1 and windows.factors is None and len(windows.points) > MANY
 
@@ -60,12 +60,12 @@ def _blocks(boxes: int, points: int) -> Iterator[slice]:
 def _by_columns(windows: Windows, low: Array, high: Array) -> Array:
     masses = np.ones((len(low), len(windows.points)))
     for column in range(windows.columns):
-        upper, lower = (_units(windows, bound, column) for bound in (high, low))
-        masses *= _between(windows.kernel.cdf, lower, upper)
+        upper, lower = (_in_bandwidths(windows, bound, column) for bound in (high, low))
+        masses *= _cdf_difference(windows.kernel.cdf, lower, upper)
     return masses
 
 
-def _of_one_column(windows: Windows, x: Array) -> Array:
+def _cdf_of_one_column(windows: Windows, x: Array) -> Array:
     """Return F(x): the weight of the points far below, plus the part below x of the kernels within reach."""
     if isinstance(windows.kernel, Gaussian):
         return windows.normal_cells.cdf(x)
@@ -80,7 +80,7 @@ def _of_one_column(windows: Windows, x: Array) -> Array:
     return np.asarray(found / up_to[-1])
 
 
-def _between(cdf: Any, lower: Array, upper: Array) -> Array:
+def _cdf_difference(cdf: Any, lower: Array, upper: Array) -> Array:
     """Return F(upper) − F(lower); where both bounds are above 0, that of their mirror images to avoid cancellation."""
     mirrored = lower > 0
     lower, upper = np.where(mirrored, -upper, lower), np.where(mirrored, -lower, upper)
@@ -90,7 +90,7 @@ def _between(cdf: Any, lower: Array, upper: Array) -> Array:
 def _of_two_columns(windows: Windows, low: Array, high: Array) -> Array:
     Sigma = np.asarray(windows.bandwidth.value)
     rho = Sigma[0, 1] / np.sqrt(Sigma[0, 0] * Sigma[1, 1])
-    (a, c), (b, d) = ([_units(windows, bound, column) for column in (0, 1)] for bound in (low, high))
+    (a, c), (b, d) = ([_in_bandwidths(windows, bound, column) for column in (0, 1)] for bound in (low, high))
     return (
         bivariate_normal(b, d, rho)
         - bivariate_normal(a, d, rho)
@@ -99,7 +99,7 @@ def _of_two_columns(windows: Windows, low: Array, high: Array) -> Array:
     )
 
 
-def _units(windows: Windows, bound: Array, column: int) -> Array:
+def _in_bandwidths(windows: Windows, bound: Array, column: int) -> Array:
     """Return the distance of a bound from each point, in units of the bandwidth of the point."""
     away = bound[:, None, column] - windows.points[:, column]
     units = windows.scales[column] * (1.0 if windows.factors is None else windows.factors)
@@ -131,8 +131,10 @@ WIDTH = 0.5
 ORDER = 16
 #: Φ is 0 or 1 beyond this
 NORMAL_CELLS_FAR = 9.0
-#: queries evaluated together, and pairs of a query and a cell
-PLACES, NORMAL_CELLS_PAIRS = 64, 1 << 14
+#: queries whose nearby cells are searched together
+QUERIES = 64
+#: pairs of a query and a cell that are evaluated together
+NORMAL_CELLS_PAIRS = 1 << 14
 
 
 class NormalCells:
@@ -167,18 +169,18 @@ class NormalCells:
             whole = self.up_to[near.start] + ndtr(u) @ self.moments[0, near]
             return np.asarray(whole + _series(u, self.moments[1:, near]))
 
-        return np.asarray(np.clip(self._of(x, below) / self.up_to[-1], 0, 1))
+        return np.asarray(np.clip(self._sum_series(x, below) / self.up_to[-1], 0, 1))
 
     def density(self, x: Array) -> Array:
         """Return the derivative of `cdf`, with an error of 1e-15/h."""
-        heights = self._of(x, lambda u, near: _series(u, self.moments[:, near]))
+        heights = self._sum_series(x, lambda u, near: _series(u, self.moments[:, near]))
         return np.asarray(np.maximum(heights, 0) / (self.h * self.up_to[-1]))
 
-    def _of(self, x: Array, sums: Callable[[Array, slice], Array]) -> Array:
+    def _sum_series(self, x: Array, sums: Callable[[Array, slice], Array]) -> Array:
         """Evaluate a series at every x; `sums` takes the distances from the middles of nearby cells and these cells."""
         x = np.clip(x, self.middles[0] - 40 * self.h, self.middles[-1] + 40 * self.h)
         found, order = np.empty(len(x)), np.argsort(x)
-        waiting = [order[start : start + PLACES] for start in range(0, len(x), PLACES)]
+        waiting = [order[start : start + QUERIES] for start in range(0, len(x), QUERIES)]
         while waiting:
             rows = waiting.pop()
             near = self._near(x[rows[0]], x[rows[-1]])

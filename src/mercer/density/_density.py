@@ -113,15 +113,15 @@ class Density(ABC):
 
     def quantile(self, q: Any) -> Array:
         """Return the smallest x with cdf(x) ≥ q, for densities of one column."""
-        from mercer.density._regions import quantiles
+        from mercer.density._regions import compute_quantiles
 
-        return quantiles(self, q)
+        return compute_quantiles(self, q)
 
     def highest_density_region(self, coverage: float = 0.95) -> HighestDensityRegion:
         """Return the smallest region that holds a given probability."""
-        from mercer.density._regions import highest_density_region
+        from mercer.density._regions import find_region
 
-        return highest_density_region(self, coverage)
+        return find_region(self, coverage)
 
     def on_grid(self, n_points: int | Sequence[int] | None = None, extent: float = 3.0) -> tuple[Any, Array]:
         """Return the density on a regular grid, and the coordinates along each axis.

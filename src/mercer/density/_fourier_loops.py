@@ -81,7 +81,7 @@ def spread_space(points, weight, origin, scale, order, grid):  # type: ignore[no
 
 
 @jit
-def between_line(grid, queries, origin, scale, order, result):  # type: ignore[no-untyped-def]
+def interpolate_line(grid, queries, origin, scale, order, result):  # type: ignore[no-untyped-def]
     """Interpolate a grid of one axis at queries (m, 1)."""
     values = np.empty(order)
     for i in range(queries.shape[0]):
@@ -93,7 +93,7 @@ def between_line(grid, queries, origin, scale, order, result):  # type: ignore[n
 
 
 @jit
-def between_plane(grid, queries, origin, scale, order, result):  # type: ignore[no-untyped-def]
+def interpolate_plane(grid, queries, origin, scale, order, result):  # type: ignore[no-untyped-def]
     """Do the same for queries (m, 2) and a grid of two axes."""
     values, others = np.empty(order), np.empty(order)
     for i in range(queries.shape[0]):
@@ -109,7 +109,7 @@ def between_plane(grid, queries, origin, scale, order, result):  # type: ignore[
 
 
 @jit
-def between_space(grid, queries, origin, scale, order, result):  # type: ignore[no-untyped-def]
+def interpolate_space(grid, queries, origin, scale, order, result):  # type: ignore[no-untyped-def]
     """Do the same for queries (m, 3) and a grid of three axes."""
     values, others, thirds = np.empty(order), np.empty(order), np.empty(order)
     for i in range(queries.shape[0]):

@@ -25,17 +25,22 @@ SPACINGS = 2.0 ** -np.arange(-1, 12, 0.25)
 MOST_CELLS = 1 << 24
 #: parts in which points are spread, each on its own grid, whatever the number of threads
 PARTS = 4
-#: costs in nanoseconds: of a point and a cell that its spline covers, of a step of computing the spline, of the
-#: transforms per cell, and of comparing a pair without a grid
-SPREAD, SPLINE, TRANSFORM, PAIR = 1.5, 0.5, 40.0, 0.5
+#: cost in nanoseconds of a point and a cell that its spline covers
+SPREAD = 1.5
+#: cost in nanoseconds of a step of computing the spline
+SPLINE = 0.5
+#: cost in nanoseconds of the transforms per cell
+TRANSFORM = 40.0
+#: cost in nanoseconds of comparing a pair without a grid
+PAIR = 0.5
 #: error below which rounding exceeds the bound
 LEAST_ERROR = 1e-13
 
 SPREADERS: dict[int, Any] = {1: fourier_loops.spread_line, 2: fourier_loops.spread_plane, 3: fourier_loops.spread_space}
 READERS: dict[int, Any] = {
-    1: fourier_loops.between_line,
-    2: fourier_loops.between_plane,
-    3: fourier_loops.between_space,
+    1: fourier_loops.interpolate_line,
+    2: fourier_loops.interpolate_plane,
+    3: fourier_loops.interpolate_space,
 }
 
 
@@ -69,15 +74,17 @@ class FourierPlan(NamedTuple):
     nanoseconds: float
 
 
-def plan(n_points: int, n_queries: int, spans: Array, error: float) -> FourierPlan | None:
+def plan_grid(n_points: int, n_queries: int, spans: Array, error: float) -> FourierPlan | None:
     """Return the cheapest grid over these spans (in bandwidths) with the given error; None if all are too large."""
     error = max(error, LEAST_ERROR)
     gap = float(np.sqrt(2 * np.log(8 * len(spans) / error)))
-    plans = [_plan(n_points, n_queries, spans, gap, order, error) for order in ORDERS]
+    plans = [_plan_order(n_points, n_queries, spans, gap, order, error) for order in ORDERS]
     return min((one for one in plans if one is not None), key=lambda one: one.nanoseconds, default=None)
 
 
-def _plan(n_points: int, n_queries: int, spans: Array, gap: float, order: int, error: float) -> FourierPlan | None:
+def _plan_order(
+    n_points: int, n_queries: int, spans: Array, gap: float, order: int, error: float
+) -> FourierPlan | None:
     columns = len(spans)
     for spacing in SPACINGS.tolist():
         bound = (1 + axis_error(order, spacing)) ** columns - 1
@@ -116,7 +123,7 @@ class FourierSums:
     def __init__(self, plan: FourierPlan, points: Array, weight: Array | None, widths: Array, low: Array) -> None:
         self.plan, self._scale = plan, 1 / (plan.spacing * widths)
         self._origin = low - plan.order / self._scale
-        self._values = self._smoothed(self._spread(points, np.empty(0) if weight is None else weight))
+        self._values = self._convolve(self._spread(points, np.empty(0) if weight is None else weight))
 
     def __call__(self, queries: Array) -> Array:
         """Return the sums at queries between `low` and `high`."""
@@ -142,7 +149,7 @@ class FourierSums:
             SPREADERS[points.shape[1]](points, weight, self._origin, self._scale, order, grid)
         return grid
 
-    def _smoothed(self, grid: Array) -> Array:
+    def _convolve(self, grid: Array) -> Array:
         """Convolve the grid with the kernel and divide by the transforms of both splines."""
         threads = thread_count()
         spectrum = scipy.fft.rfftn(grid, workers=threads)

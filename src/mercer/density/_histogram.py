@@ -32,7 +32,7 @@ from mercer.base.validation import Plan, check_rows, check_weight, column_names,
 from mercer.data.blocks import RowBlocks
 from mercer.data.sources.base import Chunk, Source
 from mercer.density._estimator import DensityEstimator
-from mercer.density._regions import checked_probabilities
+from mercer.density._regions import check_probabilities
 from mercer.engines.folding import fold
 from mercer.engines.passes import current_run
 from mercer.engines.reducing import reduce
@@ -40,7 +40,7 @@ from mercer.families.base import as_generator, checked_count
 from mercer.families.bins import BinAxis, BinSample, axis_from, bins_in_words, bins_per_column
 from mercer.optim.certificate import Certificate
 from mercer.report import plots
-from mercer.stats.bins import GridCounts, joined_axes
+from mercer.stats.bins import GridCounts, join_axes
 
 
 @stored(
@@ -275,7 +275,7 @@ class HistogramDensity(DensityEstimator):
             raise EmptyDataError("no row has a weight above 0, so that there is nothing to learn from.")
         grid = opened._empty_grid(np.array([lowest, highest]), None)
         counts = fold(functools.partial(_count_chunk, opened, grid), source, GridCounts.merge)
-        vars(self).update(vars(opened))
+        self.__dict__.update(vars(opened))
         self.plan_ = Plan("one pass for the ends, one of counts", "float64", current_run().pieces, thread_count())
         return self._store(counts)
 
@@ -321,7 +321,7 @@ class HistogramDensity(DensityEstimator):
         check_is_fitted(self)
         refuse_other_columns(self, other)
         # checked here, before the counts are merged, so that the error names the column and not the number of an axis
-        joined_axes(self.statistic_.axes, other.statistic_.axes, [f"column {name!r}" for name in column_names(self)])
+        join_axes(self.statistic_.axes, other.statistic_.axes, [f"column {name!r}" for name in column_names(self)])
         with restore_on_failure(self):
             self._store(self.statistic_.merge(other.statistic_))
         return self
@@ -412,7 +412,7 @@ class HistogramDensity(DensityEstimator):
             raise DataError(
                 f"quantiles need one column, and this model has {self.n_features_in_}; fit a HistogramDensity on one."
             )
-        return self._cells.quantile(checked_probabilities(q))
+        return self._cells.quantile(check_probabilities(q))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
         """Draw rows from the density.

@@ -34,7 +34,7 @@ class ClassBandwidths:
 
     Parameters
     ----------
-    asked : number, array, Bandwidth, Rule or str
+    bandwidth : number, array, Bandwidth, Rule or str
         Any argument of `bandwidth_from`.
     kernel : SmoothingKernel
         Kernel that will be centred on the points.
@@ -45,13 +45,13 @@ class ClassBandwidths:
     """
 
     def __init__(
-        self, asked: Any, kernel: SmoothingKernel, classes: list[Points], *, names: Sequence[str] | None = None
+        self, bandwidth: Any, kernel: SmoothingKernel, classes: list[Points], *, names: Sequence[str] | None = None
     ) -> None:
-        self.asked, self.kernel, self.classes, self.names = asked, kernel, classes, names
+        self.bandwidth, self.kernel, self.classes, self.names = bandwidth, kernel, classes, names
 
-    def own(self) -> list[Bandwidth]:
+    def choose(self) -> list[Bandwidth]:
         """Return the bandwidth chosen from each class, or the common one where that is impossible."""
-        return [self._of(points) or self.common for points in self.classes]
+        return [self._try_choose(points) or self.common for points in self.classes]
 
     @cached_property
     def common(self) -> Bandwidth:
@@ -59,19 +59,20 @@ class ClassBandwidths:
 
         If every class consists of equal points, it is chosen from all points as they are.
         """
-        return self._of(together([_centred(points) for points in self.classes])) or self._chosen(together(self.classes))
+        centred = join_classes([_centre(points) for points in self.classes])
+        return self._try_choose(centred) or self._choose(join_classes(self.classes))
 
-    def _of(self, points: Points) -> Bandwidth | None:
+    def _try_choose(self, points: Points) -> Bandwidth | None:
         try:
-            return self._chosen(points)
+            return self._choose(points)
         except BandwidthError:
             return None
 
-    def _chosen(self, points: Points) -> Bandwidth:
-        return bandwidth_from(self.asked, *points, self.kernel, names=self.names)
+    def _choose(self, points: Points) -> Bandwidth:
+        return bandwidth_from(self.bandwidth, *points, self.kernel, names=self.names)
 
 
-def together(classes: list[Points]) -> Points:
+def join_classes(classes: list[Points]) -> Points:
     """Return the points of all classes."""
     points = np.concatenate([each for each, _ in classes])
     if all(weight is None for _, weight in classes):
@@ -79,7 +80,7 @@ def together(classes: list[Points]) -> Points:
     return points, np.concatenate([np.ones(len(each)) if weight is None else weight for each, weight in classes])
 
 
-def _centred(of_class: Points) -> Points:
+def _centre(of_class: Points) -> Points:
     points, weight = of_class
     if not len(points):
         return of_class
@@ -224,17 +225,17 @@ class KernelBayes(ValueHolder, GenerativeClassifier):
 
     def _describe(self, classes: list[Points]) -> None:
         """Fit the density of each class."""
-        kernel, (every, _) = smoothing_kernel_from(self.kernel), together(classes)
+        kernel, (every, _) = smoothing_kernel_from(self.kernel), join_classes(classes)
         if not len(every):
             raise EmptyDataError("no row has a weight above 0, so that there is nothing to learn from.")
         varies = (every != every[0]).any(axis=0)
         # of equal points the rule itself raises the error
-        told = ~varies & varies.any() if isinstance(self.bandwidth, str | Rule) else np.zeros_like(varies)
-        self.informative_, self._values = ~told, every[0]
+        is_constant = ~varies & varies.any() if isinstance(self.bandwidth, str | Rule) else np.zeros_like(varies)
+        self.informative_, self._values = ~is_constant, every[0]
         names = [name for name, says in zip(column_names(self), self.informative_, strict=True) if says]
         classes = [(points[:, self.informative_], weight) for points, weight in classes]
         chosen = ClassBandwidths(self.bandwidth, kernel, classes, names=names)
-        self.bandwidths_ = (chosen.common,) * len(classes) if self.shared_bandwidth else tuple(chosen.own())
+        self.bandwidths_ = (chosen.common,) * len(classes) if self.shared_bandwidth else tuple(chosen.choose())
         self.windows_ = tuple(
             Windows(kernel, bandwidth, *points) if len(points[0]) else None
             for points, bandwidth in zip(classes, self.bandwidths_, strict=True)

@@ -43,10 +43,10 @@ from mercer.density._bounded import on_support, refuse_given
 from mercer.density._density import Density, Rng
 from mercer.density._estimator import DensityEstimator
 from mercer.density._kernels import KERNELS, Gaussian, SmoothingKernel, Uniform, smoothing_kernel_from
-from mercer.density._regions import HighestDensityRegion, highest_density_regions
+from mercer.density._regions import HighestDensityRegion, find_regions
 from mercer.density._sums import has_grid
-from mercer.density._support import Support, support_from, unbounded
-from mercer.density._windows import Windows, narrowed
+from mercer.density._support import Support, support_from, transform_points
+from mercer.density._windows import Windows, select_axes
 from mercer.density.named_rules import bandwidth_from
 from mercer.density.sum_loops import SIZE
 from mercer.families.base import checked_count
@@ -295,6 +295,9 @@ class KernelDensity(ValueHolder, DensityEstimator):
         "boundary": [StrOptions({"reflect", "transform"})],
         "missing": [StrOptions({"error", "integrate"})],
     }
+
+    density_: Any
+    plan_: Plan
 
     def __init__(
         self,
@@ -564,7 +567,7 @@ class KernelDensity(ValueHolder, DensityEstimator):
         grid, values = density.on_grid()
         if density.columns == 1:
             return plots.density_curve(grid, values, rug=density.centres[:, 0], ax=ax, name=column_names(self)[0])
-        levels = np.array([region.level for region in highest_density_regions(density, PLOTTED_COVERAGES)])
+        levels = np.array([region.level for region in find_regions(density, PLOTTED_COVERAGES)])
         labels, names = [f"{coverage:.0%}" for coverage in PLOTTED_COVERAGES], column_names(self)
         x, y = grid
         return plots.density_contours(x, y, values.T, levels, labels, density.centres, ax, names=names)
@@ -612,7 +615,7 @@ class KernelDensity(ValueHolder, DensityEstimator):
                 "every row of positive weight has a missing value, so that no row is complete; "
                 "fit fewer columns at a time, or drop those that are mostly missing."
             )
-        points = unbounded(complete.X, self._support)
+        points = transform_points(complete.X, self._support)
         names = column_names(self)
         self.bandwidth_choice_ = bandwidth_from(self.bandwidth, points, complete.weight, self.kernel_, names=names)
         if self.bandwidth_choice_.sensitivity and not self._rows.is_complete:
@@ -668,7 +671,7 @@ class KernelDensity(ValueHolder, DensityEstimator):
     def _tensor_log_density(self, X: Any) -> Any:
         """Return the log densities of a tensor on its device, computed there if the kernel allows it."""
         X = check_tensor(self, X, reset=False)
-        summed = isinstance(self.density_, Windows) and tensor_sums.is_summed(
+        summed = isinstance(self.density_, Windows) and tensor_sums.has_tensor_sums(
             self.kernel_, self.bandwidth_choice_, self.n_features_in_
         )
         if not summed or (self.missing == "integrate" and bool(X.isnan().any())):
@@ -690,14 +693,14 @@ class KernelDensity(ValueHolder, DensityEstimator):
         """Return the density of some columns, estimated from all rows that have a value in them."""
         if self._rows.is_complete:
             return self._euclidean_density("missing values").marginal(columns)
-        seen = self._rows_over(columns)
-        if seen.is_weightless:
+        rows = self._rows_over(columns)
+        if rows.is_weightless:
             names = ", ".join(repr(column_names(self)[column]) for column in columns)
             raise DataError(f"no training row of positive weight has values in all of {names}; choose fewer columns.")
         self._euclidean_density("missing values").marginal(columns)  # raises where they have no formula
         support = None if self._support is None else self._support.over(columns)
-        bandwidth = narrowed(self.bandwidth_choice_, columns)
-        return on_support(Windows(self.kernel_, bandwidth, unbounded(seen.X, support), seen.weight), support)
+        bandwidth = select_axes(self.bandwidth_choice_, columns)
+        return on_support(Windows(self.kernel_, bandwidth, transform_points(rows.X, support), rows.weight), support)
 
     def _rows_over(self, columns: list[int]) -> DensityRows:
         return self._rows.take(self._rows.rows_observing(columns), columns)

@@ -57,7 +57,7 @@ class MixedRows:
         return len(self.numbers)
 
 
-class _Share(NamedTuple):
+class _CellPart(NamedTuple):
     """The contribution of one cell to the sums of some queries."""
 
     #: indices of the queries
@@ -106,7 +106,7 @@ class MixedSums:
     kernel : SmoothingKernel
         The kernel k.
     points : MixedRows
-        Centres of the kernels, with numbers in units of the bandwidth; without codes if there are no categories.
+        Centres of the kernels, with numbers in units of the bandwidth; without codes if is_nonzero are no categories.
     weight : array of shape (n,)
         Weight of each point.
     factors : array of shape (n,), default=None
@@ -135,7 +135,7 @@ class MixedSums:
         else:
             self._cells, cell = np.unique(points.codes, axis=0, return_inverse=True)
             self._members = [np.flatnonzero(cell.ravel() == g) for g in range(len(self._cells))]
-        self._sums = [self._of(members) for members in self._members]
+        self._sums = [self._sums_over(members) for members in self._members]
         if mismatch is not None and levels is not None:
             with np.errstate(divide="ignore"):
                 self._log_same, self._log_other = np.log(1 - mismatch), np.log(mismatch / np.maximum(levels - 1, 1))
@@ -157,15 +157,17 @@ class MixedSums:
         If the queries are points, `itself` holds their indices among the points, and each is left out of its own sum.
         """
         if self.points.codes is None:
-            return self._sums[0].means(self._asked(queries, itself), values, leave_out=itself is not None, some=itself)
+            return self._sums[0].means(
+                self._select_queries(queries, itself), values, leave_out=itself is not None, some=itself
+            )
         if self._are_few(queries):
-            return np.concatenate([shares(terms) @ values for _, terms in self._pairs(queries, itself)])
+            return np.concatenate([normalize_terms(terms) @ values for _, terms in self._pairs(queries, itself)])
         total, means = np.full(queries.count, -np.inf), np.full((queries.count, values.shape[1]), np.nan)
         for part in self._parts(queries, itself):
             at = part.at
             here, logs = part.means(values)
             new = np.logaddexp(total[at], logs)
-            means[at] = _scaled(means[at], total[at], new) + _scaled(here, logs, new)
+            means[at] = _rescale(means[at], total[at], new) + _rescale(here, logs, new)
             total[at] = new
         means[np.isneginf(total)] = np.nan
         return means
@@ -175,8 +177,8 @@ class MixedSums:
     ) -> tuple[Array, Array, Array]:
         """Return S, T and their log scale. See `KernelSums.local_moments`, and `means` for `itself`."""
         if self.points.codes is None:
-            asked = self._asked(queries, itself)
-            return self._sums[0].local_moments(asked, values, leave_out=itself is not None, some=itself)
+            selected = self._select_queries(queries, itself)
+            return self._sums[0].local_moments(selected, values, leave_out=itself is not None, some=itself)
         if self._are_few(queries):
             parts = [self._moments(some, terms, values) for some, terms in self._pairs(queries, itself)]
             S, T, scale = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -188,12 +190,12 @@ class MixedSums:
             at = part.at
             S_here, T_here, here = part.local_moments(values)
             new = np.maximum(scale[at], here)
-            S[at] = _scaled(S[at], scale[at], new) + _scaled(S_here, here, new)
-            T[at] = _scaled(T[at], scale[at], new) + _scaled(T_here, here, new)
+            S[at] = _rescale(S[at], scale[at], new) + _rescale(S_here, here, new)
+            T[at] = _rescale(T[at], scale[at], new) + _rescale(T_here, here, new)
             scale[at] = new
         return S, T, scale
 
-    def squared(self) -> MixedSums | None:
+    def square(self) -> MixedSums | None:
         """Return sums of the squares of all terms, for queries times `narrower`; None if k² is not a known kernel."""
         if self.kernel.name not in SQUARES:
             return None
@@ -221,7 +223,7 @@ class MixedSums:
     def _are_few(self, queries: MixedRows) -> bool:
         return queries.count * self.points.count < FEW * len(self._cells)
 
-    def _asked(self, queries: MixedRows, itself: Array | None) -> Array:
+    def _select_queries(self, queries: MixedRows, itself: Array | None) -> Array:
         """Return the queries of `KernelSums`: all points, of which `itself` selects some, if queries are points."""
         return queries.numbers if itself is None else self.points.numbers
 
@@ -252,11 +254,11 @@ class MixedSums:
                 total += self.kernel.log_profile(np.abs(away)) if product else np.square(away)
         return total if product else self.kernel.log_profile(np.sqrt(total))
 
-    def _of(self, members: Array) -> KernelSums:
+    def _sums_over(self, members: Array) -> KernelSums:
         factors = None if self.factors is None else self.factors[members]
         return KernelSums(self.kernel, self.points.numbers[members], self.weight[members], factors)
 
-    def _parts(self, queries: MixedRows, itself: Array | None) -> Iterator[_Share]:
+    def _parts(self, queries: MixedRows, itself: Array | None) -> Iterator[_CellPart]:
         """Yield the contribution of each cell; a query that is a member of the cell is left out of its own sum."""
         for cell, members, points in zip(self._cells, self._members, self._sums, strict=True):
             log_factor = self._log_factor(queries.codes, cell)
@@ -266,9 +268,9 @@ class MixedSums:
                 others &= ~own
                 if (at := np.flatnonzero(own)).size:
                     place = np.searchsorted(members, itself[at])
-                    yield _Share(at, points, members, log_factor[at], points.points, place)
+                    yield _CellPart(at, points, members, log_factor[at], points.points, place)
             if (at := np.flatnonzero(others)).size:
-                yield _Share(at, points, members, log_factor[at], queries.numbers[at], None)
+                yield _CellPart(at, points, members, log_factor[at], queries.numbers[at], None)
 
     def _log_factor(self, codes: Array | None, cell: Array) -> Array:
         """Return log Π l of queries and a cell; an unknown level differs equally from all points and has no effect."""
@@ -277,16 +279,16 @@ class MixedSums:
         return np.asarray(np.where(codes == cell, self._log_same, unequal).sum(axis=1))
 
 
-def shares(terms: Array) -> Array:
+def normalize_terms(terms: Array) -> Array:
     """Return e^terms divided by the sum of their row; NaN where the sum is 0."""
     with np.errstate(invalid="ignore"):
         heights = np.exp(terms - terms.max(axis=1, keepdims=True))
         return np.asarray(heights / heights.sum(axis=1, keepdims=True))
 
 
-def _scaled(sums: Array, log_scale: Array, new: Array) -> Array:
+def _rescale(sums: Array, log_scale: Array, new: Array) -> Array:
     """Change the scale of sums; empty sums become 0."""
-    there = np.isfinite(log_scale)
-    ratio = np.exp(np.where(there, log_scale - np.where(np.isfinite(new), new, 0.0), 0.0))
+    is_nonzero = np.isfinite(log_scale)
+    ratio = np.exp(np.where(is_nonzero, log_scale - np.where(np.isfinite(new), new, 0.0), 0.0))
     shape = (-1,) + (1,) * (sums.ndim - 1)
-    return np.where(there.reshape(shape), sums * ratio.reshape(shape), 0.0)
+    return np.where(is_nonzero.reshape(shape), sums * ratio.reshape(shape), 0.0)

@@ -12,7 +12,7 @@ from mercer._errors import BandwidthError, FamilyError
 from mercer._stored import floats, stored, values
 from mercer._typing import Array
 from mercer.density._bandwidth import Bandwidth
-from mercer.density._kernel_bayes import ClassBandwidths, Points, together
+from mercer.density._kernel_bayes import ClassBandwidths, Points, join_classes
 from mercer.density._kernels import SmoothingKernel, smoothing_kernel_from
 from mercer.density._rules import Rule
 from mercer.density._windows import Windows
@@ -83,7 +83,7 @@ class Parzen(Family):
 
     def __post_init__(self) -> None:
         smoothing_kernel_from(self.kernel)
-        object.__setattr__(self, "bandwidth", _for_one_column(self.bandwidth))
+        object.__setattr__(self, "bandwidth", _check_bandwidth(self.bandwidth))
 
     # Methods of exponential families, which do not apply.
 
@@ -133,21 +133,23 @@ class Parzen(Family):
         """Do the same as `fit`, with column names in error messages."""
         groups = statistic.by_group()
         columns = [
-            self._fit_column([_observed(rows, j) for rows in groups], None if names is None else names[j : j + 1])
+            self._fit_column(
+                [_select_observed(rows, j) for rows in groups], None if names is None else names[j : j + 1]
+            )
             for j in range(statistic.columns)
         ]
         return ParzenParameters(*(np.stack(fields, axis=1) for fields in zip(*columns, strict=True)))
 
     def _fit_column(self, classes: list[Points], names: Sequence[str] | None) -> ParzenParameters:
         """Return windows around the values of each class, of shape (classes,)."""
-        kernel, every = smoothing_kernel_from(self.kernel), together(classes)
+        kernel, every = smoothing_kernel_from(self.kernel), join_classes(classes)
         bandwidth, windows = np.full(len(classes), np.nan), np.full(len(classes), None)
         if len(every[0]) == 0 or (isinstance(self.bandwidth, str | Rule) and (every[0] == every[0][0]).all()):
             return ParzenParameters(bandwidth, windows)
         chosen = ClassBandwidths(self.bandwidth, kernel, classes, names=names)
-        for c, (points, width) in enumerate(zip(classes, chosen.own(), strict=True)):
-            windows[c] = Windows(kernel, width, *_distinct(points if len(points[0]) else every))
-            bandwidth[c] = _as_number(width)
+        for c, (points, width) in enumerate(zip(classes, chosen.choose(), strict=True)):
+            windows[c] = Windows(kernel, width, *_merge_equal_points(points if len(points[0]) else every))
+            bandwidth[c] = _to_number(width)
         return ParzenParameters(bandwidth, windows)
 
     def log_density_inside(self, x: Array, parameters: ParzenParameters) -> Array:
@@ -156,7 +158,7 @@ class Parzen(Family):
         result = np.zeros(x.shape)
         for place, each in np.ndenumerate(windows):
             if each is not None:
-                here = _broadcast(place, windows.shape)
+                here = _broadcast_index(place, windows.shape)
                 result[here] = _log_density(each, x[here])
         return result
 
@@ -166,33 +168,33 @@ class Parzen(Family):
         return np.reshape(np.transpose(draws), (n, *windows.shape))
 
 
-def _observed(rows: Points, column: int) -> Points:
+def _select_observed(rows: Points, column: int) -> Points:
     points, weight = rows
-    seen = ~np.isnan(points[:, column])
-    return points[seen][:, [column]], None if weight is None else weight[seen]
+    present = ~np.isnan(points[:, column])
+    return points[present][:, [column]], None if weight is None else weight[present]
 
 
-def _broadcast(place: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
+def _broadcast_index(place: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
     """Return the index, in an array broadcast from `shape`, that corresponds to `place`."""
     return (..., *(slice(None) if size == 1 else index for index, size in zip(place, shape, strict=True)))
 
 
 def _log_density(windows: Windows, x: Array) -> Array:
     """Return the log density of values of any shape; 0 for values that are not finite, which callers ignore."""
-    result, asked = np.zeros(x.shape), np.isfinite(x)
-    if asked.any():
-        result[asked] = windows.log_density(x[asked][:, None])
+    result, finite = np.zeros(x.shape), np.isfinite(x)
+    if finite.any():
+        result[finite] = windows.log_density(x[finite][:, None])
     return result
 
 
-def _distinct(points: Points) -> Points:
+def _merge_equal_points(points: Points) -> Points:
     """Merge points of equal value into one with the sum of their weights."""
     (x, weight), n = points, len(points[0])
     values, places = np.unique(x[:, 0], return_inverse=True)
     return points if len(values) == n else (values[:, None], np.bincount(places, weight).astype(float))
 
 
-def _for_one_column(bandwidth: Any) -> Any:
+def _check_bandwidth(bandwidth: Any) -> Any:
     """Return a bandwidth such that equal ones compare equal: a number where possible."""
     if isinstance(bandwidth, str):
         rule_named(bandwidth)
@@ -202,11 +204,11 @@ def _for_one_column(bandwidth: Any) -> Any:
     if np.size(given.value) != 1:
         raise BandwidthError(f"a Parzen family describes one column, whose bandwidth is one number; got {bandwidth!r}.")
     if given.sensitivity == 0:
-        return _as_number(given)
-    return Bandwidth(_as_number(given), given.method, given.sensitivity)
+        return _to_number(given)
+    return Bandwidth(_to_number(given), given.method, given.sensitivity)
 
 
-def _as_number(bandwidth: Bandwidth) -> float:
+def _to_number(bandwidth: Bandwidth) -> float:
     """Return the width of a bandwidth of one column as a number."""
     value = float(np.ravel(bandwidth.value)[0])
     return float(np.sqrt(value)) if np.ndim(bandwidth.value) == 2 else value  # Σ holds squares

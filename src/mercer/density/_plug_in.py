@@ -18,7 +18,7 @@ from mercer._stored import stored
 from mercer._typing import Array
 from mercer.density._bandwidth import Bandwidth
 from mercer.density._kernels import SmoothingKernel
-from mercer.density._rules import Rule, SampleSpread, ShapedRule, canonical, shaped
+from mercer.density._rules import Rule, SampleSpread, ShapedRule, canonical_factor, shape_bandwidth
 
 # Integrals of derivatives of a density, estimated from points, which plug-in rules insert into the asymptotic error.
 #
@@ -27,8 +27,10 @@ from mercer.density._rules import Rule, SampleSpread, ShapedRule, canonical, sha
 
 #: values of a block, which bound its memory
 BLOCK = 1 << 18
-#: cells of a grid per axis, by number of dimensions
-FEWEST_CELLS, MOST_CELLS = {1: 1 << 14, 2: 1 << 8, 3: 1 << 6}, {1: 1 << 20, 2: 1 << 10, 3: 192}
+#: least number of cells of a grid per axis, by number of dimensions
+FEWEST_CELLS = {1: 1 << 14, 2: 1 << 8, 3: 1 << 6}
+#: largest number of cells of a grid per axis, by number of dimensions
+MOST_CELLS = {1: 1 << 20, 2: 1 << 10, 3: 192}
 #: cells have at most this width, in units of the least relevant bandwidth
 COARSEST = 0.25
 #: share of the points that may be left out to obtain finer cells
@@ -60,18 +62,18 @@ class CosineFunctional:
 
     def __init__(self, points: Array, share: Array | None, fine: float, wide: float) -> None:
         self.columns = points.shape[1]
-        points, share = _in_the_middle(points, share, COARSEST * fine * MOST_CELLS[self.columns])
+        points, share = _keep_central_points(points, share, COARSEST * fine * MOST_CELLS[self.columns])
         low, high = points.min(axis=0), points.max(axis=0)
         length = float((high - low).max() + 8 * wide)
-        cells = _cells(length / fine, self.columns)
+        cells = _count_cells(length / fine, self.columns)
         self.step = length / cells
-        binned = linearly_binned(points, (low + high - length) / 2, self.step, cells, share)
+        binned = bin_linearly(points, (low + high - length) / 2, self.step, cells, share)
         frequency = np.pi / length * np.arange(cells + 1)
         # undo the mean effect of linear binning on a cosine; every cosine but the first stands for two waves
         undo = np.where(frequency > 0, 2.0, 1.0) * np.sinc(frequency * self.step / (2 * np.pi)) ** -4.0 / length
         power = np.square(dctn(binned, type=1) / 2**self.columns)
-        self._power = (power * _outer(np.multiply, [undo] * self.columns)).ravel()
-        self._square = _outer(np.add, [np.square(frequency)] * self.columns).ravel()
+        self._power = (power * _combine_axes(np.multiply, [undo] * self.columns)).ravel()
+        self._square = _combine_axes(np.add, [np.square(frequency)] * self.columns).ravel()
         with np.errstate(divide="ignore"):
             self._log_square = np.log(self._square)
 
@@ -118,7 +120,7 @@ class PairFunctional:
         return float(sums[:size] @ self.share[start:stop] + 2 * (sums[size:] @ self.share[stop:]))
 
 
-def linearly_binned(points: Array, low: Array, step: float, cells: int, share: Array | None = None) -> Array:
+def bin_linearly(points: Array, low: Array, step: float, cells: int, share: Array | None = None) -> Array:
     """Distribute the weight of each point linearly over the corners of its cell, on a grid with `cells` per axis."""
     columns = points.shape[1]
     strides = (cells + 1) ** np.arange(columns - 1, -1, -1)
@@ -136,7 +138,7 @@ def linearly_binned(points: Array, low: Array, step: float, cells: int, share: A
     return binned.reshape((cells + 1,) * columns) / (len(points) if share is None else share.sum())
 
 
-def _in_the_middle(points: Array, share: Array | None, length: float) -> tuple[Array, Array | None]:
+def _keep_central_points(points: Array, share: Array | None, length: float) -> tuple[Array, Array | None]:
     """Return the points of a cube around the medians; a few distant ones would make all cells too wide."""
     if (np.ptp(points, axis=0) <= length).all():
         return points, share
@@ -146,7 +148,7 @@ def _in_the_middle(points: Array, share: Array | None, length: float) -> tuple[A
     return points[kept], None if share is None else share[kept] / share[kept].sum()
 
 
-def _outer(operation: Any, axes: list[Array]) -> Array:
+def _combine_axes(operation: Any, axes: list[Array]) -> Array:
     """Combine the entries of all axes."""
     whole = axes[0]
     for axis in axes[1:]:
@@ -154,7 +156,7 @@ def _outer(operation: Any, axes: list[Array]) -> Array:
     return np.asarray(whole)
 
 
-def _cells(widths: float, columns: int) -> int:
+def _count_cells(widths: float, columns: int) -> int:
     """Return the cells per axis, a power of two: 64 per bandwidth in one dimension, 16 in more."""
     wanted = widths * (64 if columns == 1 else 16)
     return int(np.clip(2 ** np.ceil(log2(wanted)), FEWEST_CELLS[columns], MOST_CELLS[columns]))
@@ -191,13 +193,13 @@ class PlugIn(ShapedRule):
         self, X: Array, weight: Array | None, kernel: SmoothingKernel, *, names: Sequence[str] | None = None
     ) -> Bandwidth:
         spread = SampleSpread(X, weight, names)
-        unit = shaped(spread, self.shape, 1.0, robust=True, method="plugin")
+        unit = shape_bandwidth(spread, self.shape, 1.0, robust=True, method="plugin")
         points = unit.whiten(spread.centred)
-        width = _least_error(_functional(points, spread), spread.count, spread.columns)
-        return unit.scaled(width * canonical(kernel, spread.columns))
+        width = _optimal_width(_make_functional(points, spread), spread.count, spread.columns)
+        return unit.scaled(width * canonical_factor(kernel, spread.columns))
 
 
-def _functional(points: Array, spread: SampleSpread) -> Functional:
+def _make_functional(points: Array, spread: SampleSpread) -> Functional:
     if spread.columns > 3 or (spread.columns > 1 and len(points) <= FEW_POINTS):
         return PairFunctional(points, spread.share)
     # integrals of higher derivatives need widths between the optimal one for a Gaussian and that of the first stage
@@ -205,7 +207,7 @@ def _functional(points: Array, spread: SampleSpread) -> Functional:
     return CosineFunctional(points, spread.share, fine, _first_width(spread.count, spread.columns))
 
 
-def _least_error(theta: Functional, count: float, columns: int) -> float:
+def _optimal_width(theta: Functional, count: float, columns: int) -> float:
     """Return h from two stages, in units of the spread."""
     third = theta(3, _first_width(count, columns))
     second = theta(2, _width_for(2, third, count, columns))
@@ -215,15 +217,15 @@ def _least_error(theta: Functional, count: float, columns: int) -> float:
 
 def _first_width(count: float, columns: int) -> float:
     """Return the width for θ₃ if ∫ p Δ⁴p is that of the standard Gaussian."""
-    return _width_for(3, at_zero(4, columns) * 2 ** (-(columns + 8) / 2), count, columns)
+    return _width_for(3, laplacian_at_zero(4, columns) * 2 ** (-(columns + 8) / 2), count, columns)
 
 
 def _width_for(order: int, next_integral: float, count: float, columns: int) -> float:
     """Return the width for which the two leading errors of θ_r, from diagonal terms and from smoothing, cancel."""
-    return float((-2 * at_zero(order, columns) / (count * next_integral)) ** (1 / (columns + 2 * order + 2)))
+    return float((-2 * laplacian_at_zero(order, columns) / (count * next_integral)) ** (1 / (columns + 2 * order + 2)))
 
 
-def at_zero(order: int, columns: int) -> float:
+def laplacian_at_zero(order: int, columns: int) -> float:
     """Return Δʳφ(0) of the standard Gaussian: (−1)ʳ (2π)^(−d/2) d(d + 2)…(d + 2r − 2)."""
     moments = np.prod([columns + 2.0 * j for j in range(order)])
     return float((-1) ** order * (2 * pi) ** (-columns / 2) * moments)
@@ -269,19 +271,19 @@ class ImprovedSheatherJones(Rule):
                 f'"isj" is for one column, and there are {X.shape[1]}. Use "plugin" or "likelihood-cv" for several.'
             )
         spread = SampleSpread(X, weight, names)
-        width = _first_fixed_point(spread)
-        return Bandwidth(width * canonical(kernel, 1), method="isj")
+        width = _find_fixed_point(spread)
+        return Bandwidth(width * canonical_factor(kernel, 1), method="isj")
 
 
-def _first_fixed_point(spread: SampleSpread) -> float:
-    points, share = _in_order(spread)
+def _find_fixed_point(spread: SampleSpread) -> float:
+    points, share = _sort_points(spread)
     low, length = points[0], points[-1] - points[0]
     points -= low
     points /= length
-    finest = 0.5 * _usual_gap(points)
+    finest = 0.5 * _typical_gap(points)
     for fine in FINER:
-        cosines = CosineFunctional(_closer(points, GAP * WIDE * fine)[:, None], share, fine, WIDE * fine)
-        found = _first_root(cosines, spread.count, finest)
+        cosines = CosineFunctional(_close_gaps(points, GAP * WIDE * fine)[:, None], share, fine, WIDE * fine)
+        found = _find_first_root(cosines, spread.count, finest)
         if found >= CELLS * cosines.step:
             return float(found * length)
         if isnan(found):
@@ -292,7 +294,7 @@ def _first_fixed_point(spread: SampleSpread) -> float:
     )
 
 
-def _in_order(spread: SampleSpread) -> tuple[Array, Array | None]:
+def _sort_points(spread: SampleSpread) -> tuple[Array, Array | None]:
     """Return a copy of the points in ascending order, which speeds up binning, and their weights."""
     if spread.share is None:
         return np.sort(spread.X[:, 0]), None
@@ -300,7 +302,7 @@ def _in_order(spread: SampleSpread) -> tuple[Array, Array | None]:
     return spread.X[order, 0], spread.share[order]
 
 
-def _closer(points: Array, longest: float) -> Array:
+def _close_gaps(points: Array, longest: float) -> Array:
     """Shift groups of points such that no gap is longer than `longest`, beyond which kernels do not reach."""
     gaps = np.diff(points)
     far = np.flatnonzero(gaps > longest)
@@ -311,14 +313,14 @@ def _closer(points: Array, longest: float) -> Array:
     return np.asarray(points - np.cumsum(moved))
 
 
-def _first_root(cosines: CosineFunctional, count: float, finest: float) -> float:
+def _find_first_root(cosines: CosineFunctional, count: float, finest: float) -> float:
     """Return √t of the least t, up to the square of the range, where t − ξγ⁽⁷⁾(t) rises through 0, or NaN.
 
     Where values are repeated, widths below half their usual gap are skipped: they would turn the density into a comb.
     """
 
     def excess(logarithm: float) -> float:
-        return exp(logarithm) - _stages(cosines, count, exp(logarithm))
+        return exp(logarithm) - _apply_stages(cosines, count, exp(logarithm))
 
     low = 2 * log(max(cosines.step, finest))
     above = excess(low) > 0
@@ -331,24 +333,24 @@ def _first_root(cosines: CosineFunctional, count: float, finest: float) -> float
     return nan
 
 
-def _stages(cosines: CosineFunctional, count: float, t: float) -> float:
+def _apply_stages(cosines: CosineFunctional, count: float, t: float) -> float:
     """Return ξγ⁽⁷⁾(t): from the norm of the seventh derivative down to the variance implied by the second."""
-    norm = _norm(cosines, STAGES, t)
+    norm = _derivative_norm(cosines, STAGES, t)
     for s in range(STAGES - 1, 1, -1):
         if norm == 0:
             return inf
         moments = prod(range(1, 2 * s, 2)) / sqrt(2 * pi)
         t = (2 / 3 * (1 + 0.5 ** (s + 0.5)) * moments / (count * norm)) ** (2 / (3 + 2 * s))
-        norm = _norm(cosines, s, t)
+        norm = _derivative_norm(cosines, s, t)
     return inf if norm == 0 else float((2 * count * sqrt(pi) * norm) ** -0.4)
 
 
-def _norm(cosines: CosineFunctional, s: int, t: float) -> float:
+def _derivative_norm(cosines: CosineFunctional, s: int, t: float) -> float:
     """Return ∫ (p̂⁽ˢ⁾)² of the density with a Gaussian kernel of variance t."""
     return abs(cosines(s, sqrt(2 * t)))
 
 
-def _usual_gap(ordered: Array) -> float:
+def _typical_gap(ordered: Array) -> float:
     """Return the typical distance of neighbouring values if some are repeated, and 0 otherwise."""
     if (ordered[1:] != ordered[:-1]).all():
         return 0.0

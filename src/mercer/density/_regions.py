@@ -25,7 +25,7 @@ MOST_ENDS = 4096
 MOST_PLACES = 4096
 
 
-def probes_of(windows: Windows) -> Array:
+def find_probes(windows: Windows) -> Array:
     """Return fine steps around every point, after thinning points that nearly coincide.
 
     Kernels may have a tip at their centre, and where they end the density has a kink or a jump: for up to a few
@@ -33,11 +33,11 @@ def probes_of(windows: Windows) -> Array:
     """
     points, span = windows.points[:, 0], windows.span
     h = float(windows.scales[0]) * (np.ones(len(points)) if windows.factors is None else windows.factors)
-    rows, _ = thinned(points, h.min() / 4)
+    rows, _ = thin(points, h.min() / 4)
     steps = np.concatenate([np.linspace(0, min(4.0, span), 17), np.geomspace(1, max(span, 4.0), 8)])
     steps = np.append(steps[steps <= span], span * (1 + 1e-9))
     around = points[rows, None] + h[rows, None] * np.concatenate([-steps, steps])
-    _, places = thinned(around.ravel(), h.min() / 8)
+    _, places = thin(around.ravel(), h.min() / 8)
     places = np.concatenate([places, around[0], around[-1]])
     if len(points) <= MOST_ENDS:
         ends = [points - h, points + h] if np.isfinite(windows.kernel.reach) else []
@@ -45,7 +45,7 @@ def probes_of(windows: Windows) -> Array:
     return np.unique(places)
 
 
-def thinned(x: Array, step: float) -> tuple[Array, Array]:
+def thin(x: Array, step: float) -> tuple[Array, Array]:
     """Return rows and values of one x per cell of width `step`, ascending; cells are wider if there are too many."""
     order = np.argsort(x, kind="stable")
     step = max(step, float(x[order[-1]] - x[order[0]]) / 1e15)
@@ -61,7 +61,7 @@ def thinned(x: Array, step: float) -> tuple[Array, Array]:
 STEPS = 250
 
 
-def quantiles(density: Density, q: Any) -> Array:
+def compute_quantiles(density: Density, q: Any) -> Array:
     """Return the smallest x with cdf(x) ≥ q for each q; 0 and 1 give the ends of the interval of positive density.
 
     Parameters
@@ -81,28 +81,28 @@ def quantiles(density: Density, q: Any) -> Array:
             f"quantiles need one column, and the density has {density.columns}; use its `marginal` or "
             "`conditional` density of one."
         )
-    asked = checked_probabilities(q)
-    found = np.empty(asked.size)
-    inner = (asked.ravel() > 0) & (asked.ravel() < 1)
-    found[inner] = _between(density, asked.ravel()[inner])
+    probabilities = check_probabilities(q)
+    found = np.empty(probabilities.size)
+    inner = (probabilities.ravel() > 0) & (probabilities.ravel() < 1)
+    found[inner] = _solve_quantiles(density, probabilities.ravel()[inner])
     low, high = density.ends()
-    found[~inner] = np.where(asked.ravel()[~inner] == 0, low[0], high[0])
-    return found.reshape(asked.shape)
+    found[~inner] = np.where(probabilities.ravel()[~inner] == 0, low[0], high[0])
+    return found.reshape(probabilities.shape)
 
 
-def checked_probabilities(q: Any) -> Array:
+def check_probabilities(q: Any) -> Array:
     """Return probabilities as an array; raise a `DataError` for the first value that is not a probability."""
     try:
-        asked = np.asarray(q, dtype=float)
+        probabilities = np.asarray(q, dtype=float)
     except (TypeError, ValueError):
         raise DataError(f"q holds probabilities, from 0 to 1; got {q!r}.") from None
-    wrong = asked[~((asked >= 0) & (asked <= 1))]
+    wrong = probabilities[~((probabilities >= 0) & (probabilities <= 1))]
     if wrong.size:
         raise DataError(f"q holds probabilities, from 0 to 1; got {wrong[0]}.")
-    return asked
+    return probabilities
 
 
-def _between(density: Density, q: Array) -> Array:
+def _solve_quantiles(density: Density, q: Array) -> Array:
     (low,), (high,) = density.extent(np.inf)
     lower, upper, off = np.full(len(q), low), np.full(len(q), high), np.full(len(q), np.inf)
     x, unit = _start(density, q), 1e-3 * np.finfo(float).eps * (high - low)
@@ -136,8 +136,10 @@ def _newton(density: Density, excess: Array, x: Array, lower: Array, upper: Arra
     return np.where(inside, following, 0.5 * (lower + upper))
 
 
-#: draws from which the level is estimated in several dimensions, and the relative error of their densities
-DRAWS, DRAWN_ERROR = 10_000, 1e-3
+#: number of draws from which the level is estimated in several dimensions
+DRAWS = 10_000
+#: relative error of the densities at these draws
+DRAWS_ERROR = 1e-3
 #: relative positions at which an interval with a crossing or an extremum is evaluated
 PARTS = np.array([0.2, 0.4, 0.6, 0.8])
 #: initial distance, relative to the interval, of evaluations around the crossing of a line through its ends
@@ -145,13 +147,17 @@ NEAR = 0.1
 #: tolerance of the log level if the coverage jumps
 LEVEL_ERROR = 1e-11
 #: tolerance of the coverage
-MET = 1e-12
-#: relative length of an interval with a crossing while the level is searched, and in the result
-FINE, FINEST = 1e-11, 0.0
+COVERAGE_ERROR = 1e-12
+#: relative length of an interval with a crossing while the level is searched
+FINE = 1e-11
+#: relative length of an interval with a crossing in the result: the spacing of floats
+FINEST = 0.0
 #: relative difference up to which densities count as equal, because they are sums in another order
 ROUNDING = 1e-12
-#: golden section ratio, and number of steps: a maximum is determined to no more than half of all digits
-GOLDEN, SECTIONS = (np.sqrt(5) - 1) / 2, 38
+#: golden section ratio
+GOLDEN = (np.sqrt(5) - 1) / 2
+#: golden section steps: a maximum is determined to no more than half of all digits
+SECTIONS = 38
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,49 +195,49 @@ class HighestDensityRegion:
         return np.asarray(self.density.log_density(rows) >= self.log_level - ROUNDING)
 
 
-def highest_density_region(density: Density, coverage: float) -> HighestDensityRegion:
+def find_region(density: Density, coverage: float) -> HighestDensityRegion:
     """Return the region of this coverage: exact in one dimension, estimated from draws in more."""
-    return highest_density_regions(density, (coverage,))[0]
+    return find_regions(density, (coverage,))[0]
 
 
-def highest_density_regions(density: Density, coverages: Sequence[float]) -> list[HighestDensityRegion]:
+def find_regions(density: Density, coverages: Sequence[float]) -> list[HighestDensityRegion]:
     """Return regions of several coverages from the same draws."""
     for coverage in coverages:
         if not (isinstance(coverage, Real) and 0 < coverage < 1):
             raise DataError(f"coverage is a probability above 0 and below 1; got {coverage!r}.")
     if density.columns == 1:
-        return [_of_curve(density, coverage) for coverage in coverages]
-    levels = _levels_of_draws(density, coverages)
+        return [_solve_on_curve(density, coverage) for coverage in coverages]
+    levels = _estimate_levels(density, coverages)
     return [HighestDensityRegion(c, level, None, density) for c, level in zip(coverages, levels, strict=True)]
 
 
-def _levels_of_draws(density: Density, coverages: Sequence[float]) -> list[float]:
+def _estimate_levels(density: Density, coverages: Sequence[float]) -> list[float]:
     """Return quantiles of log p(x) for draws x from p with a fixed seed; a coverage is off by less than a hundredth.
 
     Hyndman also suggests the points from which the density was made, but p is higher there than at its draws.
     """
     drawn = density.sample(DRAWS, np.random.default_rng(0))
-    logs = density.log_density(drawn, rtol=DRAWN_ERROR)
+    logs = density.log_density(drawn, rtol=DRAWS_ERROR)
     return [float(np.quantile(logs, 1 - coverage, method="inverted_cdf")) for coverage in coverages]
 
 
-def _of_curve(density: Density, coverage: float) -> HighestDensityRegion:
+def _solve_on_curve(density: Density, coverage: float) -> HighestDensityRegion:
     """Solve P(p(x) ≥ level) = coverage; where the coverage jumps, the region is the first that is large enough."""
-    places = _with_turns(density, density.probes())
+    places = _insert_extrema(density, density.probes())
     logs = density.log_curve(places)
 
     def excess(log_level: float) -> float:
-        off = float(_mass(density, _pieces(density, places, logs, log_level, FINE))) - coverage
-        return off if abs(off) > MET else 0.0
+        off = float(_mass(density, _find_pieces(density, places, logs, log_level, FINE))) - coverage
+        return off if abs(off) > COVERAGE_ERROR else 0.0
 
     low, high = _bracket(places, logs, coverage, excess)
     log_level = low if high <= low else float(brentq(excess, low, high, xtol=LEVEL_ERROR))
     if excess(log_level) < -1e-9:  # below the jump
         log_level -= 2 * LEVEL_ERROR
-    return HighestDensityRegion(coverage, log_level, _pieces(density, places, logs, log_level, FINEST), density)
+    return HighestDensityRegion(coverage, log_level, _find_pieces(density, places, logs, log_level, FINEST), density)
 
 
-def _with_turns(density: Density, marks: Array) -> Array:
+def _insert_extrema(density: Density, marks: Array) -> Array:
     """Return the marks, subdivisions of the intervals between them, and the maxima and minima of the density there.
 
     Between consecutive points the density is then monotonic, so that no piece of a region is missed.
@@ -246,11 +252,11 @@ def _with_turns(density: Density, marks: Array) -> Array:
     turns = np.flatnonzero(turned & np.isfinite(logs))
     upwards = np.where(before > after, 1.0, -1.0)[turns]
     left, right = places[np.maximum(turns - 1, 0)], places[np.minimum(turns + 1, len(places) - 1)]
-    found = _highest(lambda x: upwards * density.log_curve(x), left, right)
+    found = _maximize(lambda x: upwards * density.log_curve(x), left, right)
     return np.unique(np.concatenate([places, found]))
 
 
-def _highest(curve: Callable[[Array], Array], left: Array, right: Array) -> Array:
+def _maximize(curve: Callable[[Array], Array], left: Array, right: Array) -> Array:
     """Return the maximiser of the curve between each left and right, by golden section search."""
     inner, outer = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
     at_inner, at_outer = curve(inner), curve(outer)
@@ -270,7 +276,7 @@ def _bracket(places: Array, logs: Array, coverage: float, excess: Callable[[floa
     Both are the lowest if even that has too little coverage, and the highest if that is a plateau with enough.
     """
     lowest, highest = float(logs[np.isfinite(logs)].min()), float(logs.max())
-    low = high = min(max(_guess(places, logs, coverage), lowest), highest)
+    low = high = min(max(_guess_level(places, logs, coverage), lowest), highest)
     step = 0.02
     while low > lowest and excess(low) < 0:
         low, high, step = max(low - step, lowest), low, 4 * step
@@ -281,7 +287,7 @@ def _bracket(places: Array, logs: Array, coverage: float, excess: Callable[[floa
     return (high, high) if excess(high) >= 0 else (low, high)
 
 
-def _guess(places: Array, logs: Array, coverage: float) -> float:
+def _guess_level(places: Array, logs: Array, coverage: float) -> float:
     """Return the level for a density that is a step function around the points."""
     up_to = np.concatenate([places[:1], 0.5 * places[1:] + 0.5 * places[:-1], places[-1:]])
     order = np.argsort(-logs)
@@ -293,18 +299,18 @@ def _mass(density: Density, pieces: Array) -> Array:
     return np.asarray(density.probability(pieces[:, :1], pieces[:, 1:]).sum())
 
 
-def _pieces(density: Density, places: Array, logs: Array, log_level: float, fine: float) -> Array:
+def _find_pieces(density: Density, places: Array, logs: Array, log_level: float, fine: float) -> Array:
     """Return the intervals in which log p ≥ log level, up to rounding, of shape (pieces, 2)."""
     log_level -= ROUNDING
     inside = np.concatenate([[False], logs >= log_level, [False]])
     starts = np.flatnonzero(~inside[:-1] & inside[1:])
     ends = np.flatnonzero(inside[:-1] & ~inside[1:]) - 1
     outside = np.concatenate([places[np.maximum(starts - 1, 0)], places[np.minimum(ends + 1, len(places) - 1)]])
-    found = _crossings(density, outside, np.concatenate([places[starts], places[ends]]), log_level, fine)
+    found = _find_crossings(density, outside, np.concatenate([places[starts], places[ends]]), log_level, fine)
     return np.stack(np.split(found, 2), axis=1)
 
 
-def _crossings(density: Density, outside: Array, inside: Array, log_level: float, fine: float) -> Array:
+def _find_crossings(density: Density, outside: Array, inside: Array, log_level: float, fine: float) -> Array:
     """Return the points at which the density crosses the level, between points outside and inside the region.
 
     Intervals are evaluated at several points at once, which costs little more than one: around the crossing of a line
@@ -317,14 +323,14 @@ def _crossings(density: Density, outside: Array, inside: Array, log_level: float
     going = np.flatnonzero(np.abs(outside - inside) > enough)
     while going.size:
         ends = outside[going], inside[going], below[going], above[going]
-        outside[going], inside[going], below[going], above[going] = _narrowed(density, *ends, near[going], log_level)
+        outside[going], inside[going], below[going], above[going] = _narrow(density, *ends, near[going], log_level)
         length, before = np.abs(outside - inside)[going], np.abs(ends[0] - ends[1])
         near[going] = np.where(length <= 2.5 * near[going] * before, near[going] ** 1.5, NEAR)
         going = going[(length > enough[going]) & (length < before)]
     return inside
 
 
-def _narrowed(
+def _narrow(
     density: Density, outside: Array, inside: Array, below: Array, above: Array, near: Array, log_level: float
 ) -> tuple[Array, Array, Array, Array]:
     """Return the part of every interval with the first crossing of the level, and log p − log level at its ends."""

@@ -82,7 +82,7 @@ class ShapedRule(Rule):
             )
 
 
-def canonical(kernel: SmoothingKernel, columns: int) -> float:
+def canonical_factor(kernel: SmoothingKernel, columns: int) -> float:
     """Return the factor between bandwidths of a kernel and of the Gaussian that smooth equally."""
     if isinstance(kernel, Gaussian):
         return 1.0
@@ -267,8 +267,8 @@ class Scott(ShapedRule):
         self, X: Array, weight: Array | None, kernel: SmoothingKernel, *, names: Sequence[str] | None = None
     ) -> Bandwidth:
         spread = SampleSpread(X, weight, names)
-        factor = scott_factor(spread.count, spread.columns) * canonical(kernel, spread.columns)
-        return shaped(spread, self.shape, factor, robust=False, method="scott-scaled")
+        factor = scott_factor(spread.count, spread.columns) * canonical_factor(kernel, spread.columns)
+        return shape_bandwidth(spread, self.shape, factor, robust=False, method="scott-scaled")
 
 
 @stored()
@@ -296,11 +296,11 @@ class Silverman(ShapedRule):
         factor = silverman_factor(spread.count, spread.columns)
         if spread.columns == 1 and self.shape != "matrix":
             factor = 0.9 * spread.count**-0.2
-        factor *= canonical(kernel, spread.columns)
-        return shaped(spread, self.shape, factor, robust=True, method="silverman-scaled")
+        factor *= canonical_factor(kernel, spread.columns)
+        return shape_bandwidth(spread, self.shape, factor, robust=True, method="silverman-scaled")
 
 
-def shaped(spread: SampleSpread, shape: Shape, factor: float, *, robust: bool, method: str) -> Bandwidth:
+def shape_bandwidth(spread: SampleSpread, shape: Shape, factor: float, *, robust: bool, method: str) -> Bandwidth:
     """Return `factor` times the spread of the data, as a number, a vector or a matrix."""
     if shape == "matrix":
         return Bandwidth(factor**2 * spread.covariance, method=method)

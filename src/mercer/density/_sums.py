@@ -16,7 +16,7 @@ from mercer._jit.scalar import LOG2_E
 from mercer._stored import floats, optional, part_of, stored
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
-from mercer.density._fourier_sums import PAIR, FourierSums, plan
+from mercer.density._fourier_sums import PAIR, FourierSums, plan_grid
 from mercer.density._kernels import Gaussian, SmoothingKernel
 from mercer.density.sum_loops import (
     ABSOLUTES,
@@ -32,23 +32,23 @@ from mercer.density.sum_loops import (
     WideSquareDistances,
     add_moments,
     add_sums,
+    find_nearest,
     halve,
-    near_blocks,
-    nearest,
+    select_blocks,
 )
 
 #: coordinate of the points that pad the last block: far away, but finite, so that its product with 0 is 0
 AWAY = 1e300
 
 
-def in_blocks(points: Array, size: int) -> Array:
+def sort_into_blocks(points: Array, size: int) -> Array:
     """Return an order of the points in which every `size` of them are close together."""
     if points.shape[1] == 1:
         return np.argsort(points[:, 0], kind="stable")
     return np.asarray(halve(points, size))
 
 
-def padded(values: Array, filling: float) -> Array:
+def pad_blocks(values: Array, filling: float) -> Array:
     """Arrange values of points in blocks, with padding: (points,) -> (blocks, SIZE)."""
     blocks = -(-len(values) // SIZE)
     full = np.full(blocks * SIZE, filling)
@@ -68,17 +68,17 @@ class Blocks(NamedTuple):
     @classmethod
     def of(cls, points: Array, weight: Array, spread: Array | None) -> Blocks:
         """Build blocks from points that are sorted already."""
-        columns = np.stack([padded(x, AWAY) for x in points.T], axis=1)
-        starts, weights = np.arange(0, len(points), SIZE), padded(weight, 0.0)
-        around = np.empty((len(starts), 0)) if spread is None else padded(spread, 1.0)
-        spreads = np.ones((len(starts), 2)) if spread is None else _extremes(spread, starts)
+        columns = np.stack([pad_blocks(x, AWAY) for x in points.T], axis=1)
+        starts, weights = np.arange(0, len(points), SIZE), pad_blocks(weight, 0.0)
+        around = np.empty((len(starts), 0)) if spread is None else pad_blocks(spread, 1.0)
+        spreads = np.ones((len(starts), 2)) if spread is None else _find_extremes(spread, starts)
         mass = weights.sum(axis=1)
         sure = mass - weights.max(axis=1)
-        boxes = Boxes(_extremes(points, starts), spreads, mass, sure, float(mass.sum()), float(weight.min()))
+        boxes = Boxes(_find_extremes(points, starts), spreads, mass, sure, float(mass.sum()), float(weight.min()))
         return cls(columns, around, boxes)
 
 
-def _extremes(values: Array, starts: Array) -> Array:
+def _find_extremes(values: Array, starts: Array) -> Array:
     """Return the least and the greatest value from each start to the next: (starts, 2, …)."""
     return np.stack([np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)], axis=1)
 
@@ -147,7 +147,7 @@ class Sources(NamedTuple):
         spans = (high - low) / self.widths
         if ROUNDING * spans.max() > max(tolerance.relative, tolerance.share):
             return sums, known
-        grid = plan(len(self.points), len(near), spans, error)
+        grid = plan_grid(len(self.points), len(near), spans, error)
         if grid is None or grid.nanoseconds > SPARED * PAIR * len(self.points) * len(near):
             return sums, known
         found = FourierSums(grid, self.points, self.weight, self.widths, low)(near)
@@ -159,8 +159,12 @@ class Sources(NamedTuple):
 
 
 EXACT = Tolerance()
-#: queries compared with the same blocks, if there are at least `MANY` of them and otherwise
-MANY_TOGETHER, FEW_TOGETHER, MANY = 64, 8, 1024
+#: number of queries from which groups are large
+MANY_QUERIES = 1024
+#: queries of a large group, which are compared with the same blocks
+LARGE_GROUP = 64
+#: queries of a small group: few queries are far apart, so that they share few blocks
+SMALL_GROUP = 8
 #: groups of queries that a thread takes at a time
 TURN = 8
 #: −log₂ of the share of a sum that may be left out, below rounding
@@ -224,7 +228,7 @@ class KernelSums:
 
     def _logs(self, sums: Array, lifts: Array) -> Array:
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(sums[:, 0]) - np.log(2) * lifts + self._ordered.log_heaviest)
+            return np.asarray(np.log(sums[:, 0]) - np.log(2) * lifts + self._sorted_points.log_heaviest)
 
     def means(self, queries: Array, values: Array, *, leave_out: bool = False, some: Array | None = None) -> Array:
         """Return Σ_j w_j k_j(x) y_j / Σ_j w_j k_j(x), of shape (queries, outputs); NaN where no point is in reach.
@@ -259,20 +263,20 @@ class KernelSums:
         S[:, 0] = S[:, :, 0] = first[:, 0]
         rows, columns = np.tril_indices(d)
         S[:, rows + 1, columns + 1] = S[:, columns + 1, rows + 1] = sums[:, (k + 1) * (d + 1) :]
-        scale = np.where(sums[:, 0] > 0, self._ordered.log_heaviest - np.log(2) * lifts, -np.inf)
+        scale = np.where(sums[:, 0] > 0, self._sorted_points.log_heaviest - np.log(2) * lifts, -np.inf)
         return S, np.ascontiguousarray(first[:, 1:].transpose(0, 2, 1)), scale
 
     @cached_property
-    def _ordered(self) -> Ordered:
-        return Ordered.of(self.kernel, self.points, self.weight, self.factors)
+    def _sorted_points(self) -> SortedPoints:
+        return SortedPoints.of(self.kernel, self.points, self.weight, self.factors)
 
     @cached_property
     def _masses(self) -> Array:
         """The weights, as the first of the sides: (blocks, 1, SIZE)."""
-        return self._ordered.sides(np.ones((len(self.points), 1)))
+        return self._sorted_points.sides(np.ones((len(self.points), 1)))
 
     def _sides(self, values: Array) -> Array:
-        return np.concatenate([self._masses, self._ordered.sides(values)], axis=1)
+        return np.concatenate([self._masses, self._sorted_points.sides(values)], axis=1)
 
     def _sums(
         self,
@@ -285,17 +289,17 @@ class KernelSums:
         some: Array | None = None,
     ) -> tuple[Array, Array]:
         """Return 2^lift Σ_j k_j(x) side_j and the lifts, of all queries or some; the first side holds the masses."""
-        asked = np.arange(len(queries)) if some is None else some
-        queries = queries[asked]
-        ordered, order = self._ordered, in_blocks(queries, _group(queries))
-        own = ordered.places(asked[order] if leave_out else None)
-        task = SumTask(ordered, sides, queries[order], own, loop, numbers or sides.shape[1])
+        selected = np.arange(len(queries)) if some is None else some
+        queries = queries[selected]
+        points, order = self._sorted_points, sort_into_blocks(queries, _group_size(queries))
+        own = points.places(selected[order] if leave_out else None)
+        task = SumTask(points, sides, queries[order], own, loop, numbers or sides.shape[1])
         sums, lifts = np.empty((len(queries), task.numbers)), np.empty(len(queries))
-        sums[order], lifts[order] = task.done()
+        sums[order], lifts[order] = task.run()
         return sums, lifts
 
 
-class Ordered(NamedTuple):
+class SortedPoints(NamedTuple):
     """Points of positive weight, sorted into blocks."""
 
     lowered: Lowered
@@ -308,9 +312,9 @@ class Ordered(NamedTuple):
     log_heaviest: float
 
     @classmethod
-    def of(cls, kernel: SmoothingKernel, points: Array, weight: Array | None, factors: Array | None) -> Ordered:
+    def of(cls, kernel: SmoothingKernel, points: Array, weight: Array | None, factors: Array | None) -> SortedPoints:
         numbers = np.arange(len(points)) if weight is None else np.flatnonzero(weight)
-        numbers = numbers[in_blocks(points[numbers], SIZE)]
+        numbers = numbers[sort_into_blocks(points[numbers], SIZE)]
         log_mass = np.zeros(len(numbers))
         if weight is not None:
             log_mass += np.log(weight[numbers])
@@ -322,7 +326,7 @@ class Ordered(NamedTuple):
 
     def sides(self, values: Array) -> Array:
         """Return masses times values in blocks: (blocks, outputs, SIZE)."""
-        return np.stack([padded(self.masses * y[self.numbers], 0.0) for y in values.T], axis=1)
+        return np.stack([pad_blocks(self.masses * y[self.numbers], 0.0) for y in values.T], axis=1)
 
     def places(self, order: Array | None) -> Array:
         """Return the positions of some points in the blocks, −1 for those of zero weight; empty if `order` is None."""
@@ -367,7 +371,7 @@ class Lowered(NamedTuple):
 class SumTask(NamedTuple):
     """Sums to be computed for sorted queries."""
 
-    points: Ordered
+    points: SortedPoints
     sides: Array
     queries: Array
     own: Array
@@ -375,33 +379,33 @@ class SumTask(NamedTuple):
     loop: Any
     numbers: int
 
-    def done(self) -> tuple[Array, Array]:
+    def run(self) -> tuple[Array, Array]:
         """Return sums and lifts of all queries."""
         lifts = np.full((len(self.queries), 1), -1.0)
-        sums = self._summed(lifts)
+        sums = self._sum_groups(lifts)
         if self.points.lowered.shape.endless and (lost := np.flatnonzero(sums[:, 0] < TINY)).size:
-            sums[lost], lifts[lost] = self._among(lost)._once_more()
+            sums[lost], lifts[lost] = self._among(lost)._recompute()
         return sums, lifts[:, 0]
 
-    def _once_more(self) -> tuple[Array, Array]:
+    def _recompute(self) -> tuple[Array, Array]:
         """Recompute sums relative to the kernel of the nearest point."""
         sums, lifts = np.zeros((len(self.queries), self.numbers)), np.empty((len(self.queries), 1))
-        self._each(lambda task, some: task._find_nearest(lifts[some]))
+        self._for_each_group(lambda task, some: task._find_nearest(lifts[some]))
         # at this distance rounding decides which point is nearest: all candidates count equally
         lifts[lifts > VAGUE] *= 1 + (8 + self.queries.shape[1]) * np.finfo(float).eps
         some = np.flatnonzero(np.isfinite(lifts[:, 0]))  # infinite where the only point is left out
-        sums[some] = self._among(some)._summed(lifts[some])
+        sums[some] = self._among(some)._sum_groups(lifts[some])
         return sums, lifts
 
-    def _summed(self, lifts: Array) -> Array:
+    def _sum_groups(self, lifts: Array) -> Array:
         sums = np.zeros((len(self.queries), self.numbers))
-        self._each(lambda task, some: task._add(lifts[some], sums[some]))
+        self._for_each_group(lambda task, some: task._add(lifts[some], sums[some]))
         return sums
 
     def _add(self, lifts: Array, sums: Array) -> None:
         (profile, distance, shape), blocks = self.points[:2]
         chosen = np.empty(len(blocks.points), dtype=np.intp)
-        count = near_blocks(shape, blocks.boxes, self.queries, SUMS_ROUNDING, lifts, chosen)
+        count = select_blocks(shape, blocks.boxes, self.queries, SUMS_ROUNDING, lifts, chosen)
         near = chosen[:count]
         self.loop(
             profile, distance, blocks.points, blocks.spread, self.sides, near, self.queries, self.own, lifts, sums
@@ -409,14 +413,14 @@ class SumTask(NamedTuple):
 
     def _find_nearest(self, exponents: Array) -> None:
         (_, distance, shape), (points, spread, boxes) = self.points[:2]
-        nearest(shape, distance, points, spread, boxes.corners, boxes.spreads, self.queries, self.own, exponents)
+        find_nearest(shape, distance, points, spread, boxes.corners, boxes.spreads, self.queries, self.own, exponents)
 
     def _among(self, some: Any) -> SumTask:
         return self._replace(queries=self.queries[some], own=self.own[some] if len(self.own) else self.own)
 
-    def _each(self, work: Callable[[SumTask, slice], None]) -> None:
+    def _for_each_group(self, work: Callable[[SumTask, slice], None]) -> None:
         """Apply a function to groups of queries, with the corresponding parts of the task."""
-        groups = row_blocks(len(self.queries), _group(self.queries))
+        groups = row_blocks(len(self.queries), _group_size(self.queries))
 
         def take_turn(turn: slice) -> None:
             for some in groups[turn]:
@@ -425,6 +429,6 @@ class SumTask(NamedTuple):
         ordered_map(take_turn, row_blocks(len(groups), TURN))
 
 
-def _group(queries: Array) -> int:
+def _group_size(queries: Array) -> int:
     """Return the number of queries per group; few queries are far apart, so that groups must be small."""
-    return MANY_TOGETHER if len(queries) >= MANY else FEW_TOGETHER
+    return LARGE_GROUP if len(queries) >= MANY_QUERIES else SMALL_GROUP

@@ -109,7 +109,7 @@ class Support:
         return logs
 
 
-def unbounded(X: Array, support: Support | None) -> Array:
+def transform_points(X: Array, support: Support | None) -> Array:
     """Return the coordinates in which kernels are centred: transformed if the support says so."""
     return X if support is None or support.boundary == "reflect" else support.forward(X)
 

@@ -16,23 +16,23 @@ from mercer._stored import floats, optional, part_of, stored
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
 from mercer.density._bandwidth import Bandwidth
-from mercer.density._boxes import NormalCells, box_probability, in_order
+from mercer.density._boxes import NormalCells, box_probability, is_worth_sorting
 from mercer.density._density import Density, Rng
 from mercer.density._kernels import Gaussian, SmoothingKernel, Uniform
-from mercer.density._regions import probes_of
+from mercer.density._regions import find_probes
 from mercer.density._sums import KernelSums, Sources, Tolerance, has_grid
 
 
-def drawn(windows: Windows, n: int, rng: Rng) -> Array:
+def draw_rows(windows: Windows, n: int, rng: Rng) -> Array:
     """Draw n rows: a point by its weight, and a step from its kernel."""
-    rows = _points(windows, n, rng)
-    steps = _steps(windows, n, rng)
+    rows = _draw_points(windows, n, rng)
+    steps = _draw_steps(windows, n, rng)
     if windows.factors is not None:
         steps = steps * windows.factors[rows, None]
     return windows.points[rows] + windows.bandwidth.coloured(steps)
 
 
-def _points(windows: Windows, n: int, rng: Rng) -> Array:
+def _draw_points(windows: Windows, n: int, rng: Rng) -> Array:
     """Draw points by their weights, from the same uniform numbers as scikit-learn."""
     u = rng.uniform(0, 1, size=n)
     if windows.share is None:
@@ -42,7 +42,7 @@ def _points(windows: Windows, n: int, rng: Rng) -> Array:
     return np.asarray(np.minimum(np.searchsorted(up_to, u * up_to[-1]), last))
 
 
-def _steps(windows: Windows, n: int, rng: Rng) -> Array:
+def _draw_steps(windows: Windows, n: int, rng: Rng) -> Array:
     """Draw from the kernel; for the uniform one by scikit-learn's method, so that the numbers are the same."""
     kernel, d = windows.kernel, windows.columns
     if not isinstance(kernel, Uniform) or kernel.form == "product":
@@ -62,7 +62,7 @@ class WindowSlice:
     bandwidth: Bandwidth
 
 
-def slice_at(windows: Windows, given: Mapping[int, float]) -> WindowSlice:
+def slice_windows(windows: Windows, given: Mapping[int, float]) -> WindowSlice:
     """Restrict every kernel of `windows` to given values of some columns; exact for products and for Gaussians.
 
     A Gaussian with a full Σ moves with the condition: its mean is x_jB + Σ_BA Σ_AA⁻¹(x_A − x_jA), its covariance the
@@ -72,17 +72,17 @@ def slice_at(windows: Windows, given: Mapping[int, float]) -> WindowSlice:
     B = [column for column in range(windows.columns) if column not in given]
     away = np.array([given[column] for column in A], dtype=float) - windows.points[:, A]
     if windows.is_separable or np.ndim(windows.bandwidth.value) < 2:
-        return WindowSlice(_log_weight(windows, A, away), windows.points[:, B], narrowed(windows.bandwidth, B))
+        return WindowSlice(_slice_log_weight(windows, A, away), windows.points[:, B], select_axes(windows.bandwidth, B))
     Sigma = np.asarray(windows.bandwidth.value)
     pull = cho_solve(cho_factor(Sigma[np.ix_(A, A)], lower=True), Sigma[np.ix_(A, B)])
     left = Sigma[np.ix_(B, B)] - Sigma[np.ix_(B, A)] @ pull
     bandwidth = replace(windows.bandwidth, value=(left + left.T) / 2, criterion=None)
-    return WindowSlice(_log_weight(windows, A, away), windows.points[:, B] + away @ pull, bandwidth)
+    return WindowSlice(_slice_log_weight(windows, A, away), windows.points[:, B] + away @ pull, bandwidth)
 
 
-def _log_weight(windows: Windows, A: list[int], away: Array) -> Array:
+def _slice_log_weight(windows: Windows, A: list[int], away: Array) -> Array:
     """Return log w_j λ_j⁻ᵃ k((x − x_j)/λ_j) up to a constant."""
-    narrow = narrowed(windows.bandwidth, A)
+    narrow = select_axes(windows.bandwidth, A)
     U, logs = narrow.whiten(away), np.zeros(len(away))
     if windows.factors is not None:
         U, logs = U / windows.factors[:, None], -len(A) * np.log(windows.factors)
@@ -92,7 +92,7 @@ def _log_weight(windows: Windows, A: list[int], away: Array) -> Array:
     return logs + windows.kernel.log_density(U)
 
 
-def narrowed(bandwidth: Bandwidth, keep: list[int]) -> Bandwidth:
+def select_axes(bandwidth: Bandwidth, keep: list[int]) -> Bandwidth:
     """Return the bandwidth of some of the columns."""
     value = np.asarray(bandwidth.value)
     if value.ndim == 0:
@@ -198,7 +198,7 @@ class Windows(Density):
         return KernelSums(self.kernel, self._whitened(self.points), self.share, self.factors)
 
     @cached_property
-    def there(self) -> dict[Any, Any]:
+    def device_copies(self) -> dict[Any, Any]:
         """Copies of the points on devices, for `_tensor_sums`; never saved."""
         return {}
 
@@ -243,7 +243,7 @@ class Windows(Density):
         return self.log_scale + steepest + self.kernel.log_profile(away)
 
     def log_curve(self, x: Array) -> Array:
-        if not (isinstance(self.kernel, Gaussian) and in_order(self)):
+        if not (isinstance(self.kernel, Gaussian) and is_worth_sorting(self)):
             return self._log_density_by_clusters(x)
         heights = self.normal_cells.density(x)
         seen = heights * self.scales[0] > LEAST_HEIGHT
@@ -284,7 +284,7 @@ class Windows(Density):
         return box_probability(self, low, high)
 
     def sample(self, n: int, rng: Rng) -> Array:
-        return drawn(self, n, rng)
+        return draw_rows(self, n, rng)
 
     def mean(self) -> Array:
         """Return E[x], which is the mean of the points because kernels are symmetric."""
@@ -295,7 +295,7 @@ class Windows(Density):
         if keep == list(range(self.columns)):
             return self
         self._refuse_no_marginal("a marginal density")
-        return Windows(self.kernel, narrowed(self.bandwidth, keep), self.points[:, keep], self._weight, self.factors)
+        return Windows(self.kernel, select_axes(self.bandwidth, keep), self.points[:, keep], self._weight, self.factors)
 
     def conditional(self, given: Mapping[int, float]) -> Windows:
         """Return p(y|x): windows around the y_j, weighted by the kernels of the x_j (lecture 4)."""
@@ -304,7 +304,7 @@ class Windows(Density):
     def sliced(self, given: Mapping[int, float]) -> WindowSlice:
         """Return every kernel restricted to given values of some columns."""
         self._refuse_no_marginal("a conditional density")
-        return slice_at(self, given)
+        return slice_windows(self, given)
 
     def from_slices(self, slices: list[WindowSlice], given: Mapping[int, float]) -> Windows:
         """Return the density that is proportional to the sum of the slices."""
@@ -363,7 +363,7 @@ class Windows(Density):
         return np.full(self.columns, -np.inf), np.full(self.columns, np.inf)
 
     def probes(self) -> Array:
-        return probes_of(self)
+        return find_probes(self)
 
     @cached_property
     def _corners(self) -> tuple[Array, Array]:

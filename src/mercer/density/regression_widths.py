@@ -20,37 +20,46 @@ from mercer.density._bandwidth import Bandwidth, Criterion
 from mercer.density._kernels import SmoothingKernel
 from mercer.density._mixed import MixedRows, most_mismatch
 from mercer.density._regression import LocalFit
-from mercer.density._rules import SampleSpread, canonical
+from mercer.density._rules import SampleSpread, canonical_factor
 
 #: bandwidth of the numbers, and λ of each category; None where there are none
 Widths = tuple[Bandwidth | None, Array | None]
 Error = Callable[[Bandwidth | None, Array | None], float]
 
 #: number of axes up to which each gets its own width; more keep the proportions of their standard deviations
-AXES = 10
+MOST_AXES = 10
 #: trial widths of all axes together, as binary logarithms of multiples of a reference
 JOINT = np.arange(-6.0, 8.5, 0.5)
 #: a finer grid if this is the only parameter, because kernels of compact support have errors with many local minima
 ONE_WIDTH = np.concatenate([JOINT[JOINT < -3], np.arange(-3.0, 3.0, 0.125), JOINT[JOINT >= 3]])
-#: trial widths around the choice of a sample, and the number of repetitions if the best is at the edge
-NEAR, TURNS = np.array([-1.0, -0.5, 0.5, 1.0]), 3
+#: trial steps around the choice of a sample
+NEAR_STEPS = np.array([-1.0, -0.5, 0.5, 1.0])
+#: most repetitions of these steps while the best is at the edge
+REPETITIONS = 3
 #: steps along one axis
 STEPS = np.array([-8.0, -4.0, -2.0, -1.0, 1.0, 2.0, 6.0])
-#: least and greatest binary logarithm; beyond the latter an axis has no influence
-LEAST, MOST = -10.0, 14.0
+#: least binary logarithm of a multiple
+LEAST_LOG = -10.0
+#: greatest binary logarithm of a multiple; beyond it an axis has no influence
+MOST_LOG = 14.0
 #: trial shares of the greatest mismatch of a category, and the first of them
 SHARES = np.array([0.0, 0.05, 0.2, 0.5, 1.0])
 FIRST_SHARE = 0.25
+#: sweeps over all parameters
 SWEEPS = 2
 #: errors that differ by less than this share of the variance are equal; the wider kernels are then chosen
-SAME = 1e-12
+EQUAL_ERRORS = 1e-12
 #: a relative improvement below this ends a search
-GAIN = 1e-3
-#: number of parameters up to which a simplex is used, and its evaluations per parameter
-CORNERS, POLISH = 4, 50
-#: tolerances of the binary logarithm for the last search, and before a simplex or the next axis
-FINE, COARSE = 1e-4, 0.05
-NAME = "leave-one-out squared error"
+LEAST_GAIN = 1e-3
+#: number of parameters up to which a simplex is used
+SIMPLEX_PARAMETERS = 4
+#: evaluations of the simplex per parameter
+SIMPLEX_EVALUATIONS = 50
+#: tolerance of the binary logarithm in the last search
+FINE = 1e-4
+#: tolerance of the binary logarithm before a simplex or the next axis
+COARSE = 0.05
+CRITERION_NAME = "leave-one-out squared error"
 
 
 class WidthSearchPath:
@@ -69,19 +78,19 @@ class WidthSearchPath:
         The greatest mismatch of each category; None if mismatches are given.
     given : pair of a bandwidth and mismatches
         The given bandwidth and mismatches.
-    of_all : bool
+    uses_all_rows : bool
         Whether the error is that of the fit of all rows. For a sample, the tolerances are larger.
     """
 
     def __init__(
-        self, error: Error, reference: Array | None, most: Array | None, given: Widths, *, of_all: bool
+        self, error: Error, reference: Array | None, most: Array | None, given: Widths, *, uses_all_rows: bool
     ) -> None:
-        self.reference, self.of_all = reference, of_all
+        self.reference, self.uses_all_rows = reference, uses_all_rows
         self._error_of, self._most, self._given = error, most, given
         own = 0 if reference is None else len(reference)
-        self.axes = own if own <= AXES else 1
+        self.axes = own if own <= MOST_AXES else 1
         self.categories = 0 if most is None else len(most)
-        self.place = np.concatenate([np.zeros(self.axes), np.full(self.categories, FIRST_SHARE)])
+        self.point = np.concatenate([np.zeros(self.axes), np.full(self.categories, FIRST_SHARE)])
         self.error = np.inf
         self.curve: Criterion | None = None
         #: evaluations of the search that this one continues
@@ -89,25 +98,25 @@ class WidthSearchPath:
         self._known: dict[tuple[float, ...], float] = {}
 
     def search(self) -> None:
-        self.error = self._at(self.place)
+        self.error = self._at(self.point)
         if self.axes:
-            self._along_joint(*((ONE_WIDTH, FINE) if len(self.place) == 1 else (JOINT, COARSE)))
-        coordinates, together = self._coordinates(), self.place
+            self._along_joint(*((ONE_WIDTH, FINE) if len(self.point) == 1 else (JOINT, COARSE)))
+        coordinates, together = self._coordinates(), self.point
         for _ in range(SWEEPS if coordinates else 0):
             before = self.error
             for coordinate in coordinates:
                 self._along(coordinate)
-            if not self.error < before - max(SAME, GAIN * before):
+            if not self.error < before - max(EQUAL_ERRORS, LEAST_GAIN * before):
                 break
-        if 1 < len(coordinates) <= CORNERS:
-            self._polish(self.place)
+        if 1 < len(coordinates) <= SIMPLEX_PARAMETERS:
+            self._polish(self.point)
             self._polish(together)  # the search along axes may have ended in another valley
 
-    def settle(self) -> None:
+    def refine_joint_width(self) -> None:
         """Choose the common width again, near the current one."""
-        self.error = self._at(self.place)
-        for _ in range(TURNS if self.axes else 0):
-            if abs(self._along_joint(NEAR, None)) < NEAR.max():
+        self.error = self._at(self.point)
+        for _ in range(REPETITIONS if self.axes else 0):
+            if abs(self._along_joint(NEAR_STEPS, None)) < NEAR_STEPS.max():
                 break
 
     def _along_joint(self, steps: Array, digits: float | None) -> float:
@@ -115,25 +124,25 @@ class WidthSearchPath:
         direction = np.concatenate([np.ones(self.axes), np.zeros(self.categories)])
         unit, factor = "multiple of a reference", 1.0
         if self.reference is not None and len(self.reference) == 1:
-            unit, factor = "bandwidth", float(self.reference[0] * 2.0 ** self.place[0])
+            unit, factor = "bandwidth", float(self.reference[0] * 2.0 ** self.point[0])
         tried, errors, step = self._line(direction, steps, digits)
         tried, order = np.unique(np.append(tried, step), return_index=True)
         errors = np.append(errors, self.error)[order]
-        self.curve = Criterion(NAME, factor * 2.0**tried, errors, unit, factor * 2.0**step, self.error)
+        self.curve = Criterion(CRITERION_NAME, factor * 2.0**tried, errors, unit, factor * 2.0**step, self.error)
         return step
 
-    def continued(self, error: Error, factor: float) -> WidthSearchPath:
+    def extend(self, error: Error, factor: float) -> WidthSearchPath:
         """Continue from the same point for the fit of all rows, with all widths times a factor."""
         reference = None if self.reference is None else self.reference * factor
-        there = WidthSearchPath(error, reference, self._most, self._given, of_all=True)
-        there.place, there.error, there.curve, there._before = self.place, self.error, self.curve, self.evaluations
-        return there
+        wider = WidthSearchPath(error, reference, self._most, self._given, uses_all_rows=True)
+        wider.point, wider.error, wider.curve, wider._before = self.point, self.error, self.curve, self.evaluations
+        return wider
 
-    def retreat(self) -> float:
+    def return_to_best(self) -> float:
         """Return to the best point tried; return its error."""
         if self._known:
             best = min(self._known, key=self._known.__getitem__)
-            self.place, self.error = np.array(best), self._known[best]
+            self.point, self.error = np.array(best), self._known[best]
         return self.error
 
     @property
@@ -142,19 +151,19 @@ class WidthSearchPath:
 
     def widths(self) -> Widths:
         """Return the bandwidth and the mismatches of the current point."""
-        return self._widths(self.place)
+        return self._widths(self.point)
 
     def _coordinates(self) -> list[int]:
         """Return all parameters, unless the joint search has already covered the only one."""
-        return [] if len(self.place) == self.axes == 1 else list(range(len(self.place)))
+        return [] if len(self.point) == self.axes == 1 else list(range(len(self.point)))
 
     def _along(self, coordinate: int) -> None:
-        direction = np.zeros(len(self.place))
+        direction = np.zeros(len(self.point))
         direction[coordinate] = 1.0
         if coordinate < self.axes:
             self._line(direction, STEPS, COARSE)
         else:
-            self._line(direction, SHARES - self.place[coordinate], FINE if len(self.place) == 1 else COARSE)
+            self._line(direction, SHARES - self.point[coordinate], FINE if len(self.point) == 1 else COARSE)
 
     def _line(self, direction: Array, steps: Array, digits: float | None) -> tuple[Array, Array, float]:
         """Move to the best of the steps, and then to the least error between its neighbours; ties go to the widest.
@@ -162,22 +171,26 @@ class WidthSearchPath:
         The second part has the tolerance `digits`; if None, it is the vertex of a parabola. Return steps, errors and
         the choice.
         """
-        start = self.place
-        tried, place = np.unique(np.append(steps, 0.0), return_index=True)
-        errors = np.array([*(self._at(start + step * direction) for step in steps), self.error])[place]
-        best = int(np.flatnonzero(errors <= errors.min() + SAME)[-1])
+        start = self.point
+        tried, first = np.unique(np.append(steps, 0.0), return_index=True)
+        errors = np.array([*(self._at(start + step * direction) for step in steps), self.error])[first]
+        best = int(np.flatnonzero(errors <= errors.min() + EQUAL_ERRORS)[-1])
         self._move(start + tried[best] * direction, errors[best])
         step, error = float(tried[best]), float(errors[best])
-        if error > SAME:
+        if error > EQUAL_ERRORS:
             around = slice(max(0, best - 1), best + 2)
-            step = self._between(lambda x: self._at(start + x * direction), tried[around], errors[around], digits)
+            step = self._minimize_between(
+                lambda x: self._at(start + x * direction), tried[around], errors[around], digits
+            )
             if (refined := self._at(start + step * direction)) < error:
                 self._move(start + step * direction, refined)
             else:
                 step = float(tried[best])
         return tried, errors, step
 
-    def _between(self, error: Callable[[float], float], steps: Array, errors: Array, digits: float | None) -> float:
+    def _minimize_between(
+        self, error: Callable[[float], float], steps: Array, errors: Array, digits: float | None
+    ) -> float:
         """Return the minimiser of the error between the first and the last of two or three steps."""
         if digits is not None:
             options: Any = {"xatol": digits}
@@ -188,13 +201,13 @@ class WidthSearchPath:
         return float(-slope / (2 * curvature)) if curvature > 0 else float(steps[1])
 
     def _polish(self, start: Array) -> None:
-        if self.error <= SAME:
+        if self.error <= EQUAL_ERRORS:
             return
         size = len(start)
         low, high = self._bounds()
         corners = np.vstack([start, start + np.where(start + 0.1 > high, -0.1, 0.1) * np.eye(size)])
-        options: Any = {"initial_simplex": corners, "maxfev": POLISH * size}
-        if self.of_all:
+        options: Any = {"initial_simplex": corners, "maxfev": SIMPLEX_EVALUATIONS * size}
+        if self.uses_all_rows:
             options |= {"xatol": FINE, "fatol": 1e-9 * self.error}
         else:  # the choice of the sample matters more than digits
             options |= {"xatol": COARSE, "fatol": 1e-4 * self.error}
@@ -205,29 +218,29 @@ class WidthSearchPath:
 
     def _bounds(self) -> tuple[Array, Array]:
         axes, categories = np.ones(self.axes), np.ones(self.categories)
-        return np.concatenate([LEAST * axes, 0 * categories]), np.concatenate([MOST * axes, categories])
+        return np.concatenate([LEAST_LOG * axes, 0 * categories]), np.concatenate([MOST_LOG * axes, categories])
 
-    def _move(self, place: Array, error: float) -> None:
-        self.place, self.error = np.clip(place, *self._bounds()), float(error)
+    def _move(self, point: Array, error: float) -> None:
+        self.point, self.error = np.clip(point, *self._bounds()), float(error)
 
-    def _at(self, place: Array) -> float:
-        place = np.clip(place, *self._bounds())
-        if (key := tuple(place.tolist())) not in self._known:
-            self._known[key] = self._error_of(*self._widths(place))
+    def _at(self, point: Array) -> float:
+        point = np.clip(point, *self._bounds())
+        if (key := tuple(point.tolist())) not in self._known:
+            self._known[key] = self._error_of(*self._widths(point))
         return self._known[key]
 
-    def _widths(self, place: Array) -> Widths:
+    def _widths(self, point: Array) -> Widths:
         bandwidth, mismatch = self._given
         if self.reference is not None:
-            value = self.reference * 2.0 ** place[: self.axes]
+            value = self.reference * 2.0 ** point[: self.axes]
             bandwidth = Bandwidth(value if len(value) > 1 else float(value[0]))
         if self._most is not None:
-            mismatch = place[self.axes :] * self._most
+            mismatch = point[self.axes :] * self._most
         return bandwidth, mismatch
 
 
 #: rows of the sample in which widths are searched
-SEARCHED = 1000
+SEARCHED_ROWS = 1000
 #: pairs of a row of the fit and a row left out, for each width; this bounds the rows left out, but not below
 #: `SEARCHED`
 PAIRS = 2e8
@@ -262,10 +275,10 @@ class WidthChoice:
         return self.bandwidth.plot(ax)
 
     def __str__(self) -> str:
-        told = [] if self.bandwidth is None else [str(replace(self.bandwidth, criterion=None))]
+        parts = [] if self.bandwidth is None else [str(replace(self.bandwidth, criterion=None))]
         if self.mismatch is not None:
-            told.append(f"mismatch ({', '.join(f'{share:.4g}' for share in self.mismatch)})")
-        return f"{', '.join(told)}: {NAME} {self.error:.6g}, {self.evaluations} widths tried"
+            parts.append(f"mismatch ({', '.join(f'{share:.4g}' for share in self.mismatch)})")
+        return f"{', '.join(parts)}: {CRITERION_NAME} {self.error:.6g}, {self.evaluations} widths tried"
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,32 +327,33 @@ class WidthSearch:
         """
         self._refuse_one_row()
         n = self.rows.count
-        some = _some(n, SEARCHED)
-        walk = self._walk(some)
+        some = _sample_rows(n, SEARCHED_ROWS)
+        path = self._start(some)
         try:
-            walk.search()
-            if not walk.of_all:
-                walk = self._with_all(walk, len(some))
-                walk.settle()
+            path.search()
+            if not path.uses_all_rows:
+                path = self._extend_to_all(path, len(some))
+                path.refine_joint_width()
         except KeyboardInterrupt:
-            if not np.isfinite(walk.retreat()):
+            if not np.isfinite(path.return_to_best()):
                 raise
             message = "stopped by the user; the best widths found so far are kept."
-            raise FitInterrupted(message, self._choice(self._with_all(walk, len(some)), len(some))) from None
-        return self._choice(walk, len(some))
+            raise FitInterrupted(message, self._choice(self._extend_to_all(path, len(some)), len(some))) from None
+        return self._choice(path, len(some))
 
-    def _walk(self, some: Array) -> WidthSearchPath:
+    def _start(self, some: Array) -> WidthSearchPath:
         """Return a search for the fit of a sample, each row left out."""
         most = None if self.levels is None or self.mismatch is not None else most_mismatch(self.levels)
         error, given = self._error(some, np.arange(len(some))), (self.bandwidth, self.mismatch)
-        return WidthSearchPath(error, self._reference(len(some)), most, given, of_all=len(some) == self.rows.count)
+        uses_all_rows = len(some) == self.rows.count
+        return WidthSearchPath(error, self._reference(len(some)), most, given, uses_all_rows=uses_all_rows)
 
-    def _with_all(self, walk: WidthSearchPath, searched: int) -> WidthSearchPath:
+    def _extend_to_all(self, path: WidthSearchPath, searched: int) -> WidthSearchPath:
         """Continue a search with all rows; widths shrink as their number grows."""
-        if walk.of_all:
-            return walk
+        if path.uses_all_rows:
+            return path
         n, d = self.rows.numbers.shape
-        return walk.continued(self._error(np.arange(n), self._left_out()), (searched / n) ** (1 / (d + 4)))
+        return path.extend(self._error(np.arange(n), self._left_out()), (searched / n) ** (1 / (d + 4)))
 
     def _error(self, index: Array, left_out: Array) -> Error:
         """Return the error of the fit of the rows `index`, for those at the positions `left_out`, as a function."""
@@ -348,14 +362,14 @@ class WidthSearch:
     def _left_out(self) -> Array:
         """Return the rows that are left out of the fit of all rows."""
         n = self.rows.count
-        return _some(n, max(SEARCHED, int(PAIRS / n)))
+        return _sample_rows(n, max(SEARCHED_ROWS, int(PAIRS / n)))
 
-    def _choice(self, walk: WidthSearchPath, searched: int) -> WidthChoice:
-        bandwidth, mismatch = walk.widths()
-        if bandwidth is not None and walk.reference is not None:
-            curve = None if walk.curve is None else replace(walk.curve, best=walk.error)
+    def _choice(self, path: WidthSearchPath, searched: int) -> WidthChoice:
+        bandwidth, mismatch = path.widths()
+        if bandwidth is not None and path.reference is not None:
+            curve = None if path.curve is None else replace(path.curve, best=path.error)
             bandwidth = Bandwidth(bandwidth.value, "leave-one-out", criterion=curve)
-        return WidthChoice(bandwidth, mismatch, walk.error, walk.evaluations, searched, len(self._left_out()))
+        return WidthChoice(bandwidth, mismatch, path.error, path.evaluations, searched, len(self._left_out()))
 
     def _refuse_one_row(self) -> None:
         if self.rows.count < 2:
@@ -369,10 +383,10 @@ class WidthSearch:
         if self.bandwidth is not None or not d:
             return None
         spread = SampleSpread(self.rows.numbers, self.weight, self.names).deviations
-        return np.asarray(spread * canonical(self.kernel, d) * searched ** (-1 / (d + 4)))
+        return np.asarray(spread * canonical_factor(self.kernel, d) * searched ** (-1 / (d + 4)))
 
 
-def own_order(rows: MixedRows, values: Array, weight: Array) -> Array:
+def sort_rows(rows: MixedRows, values: Array, weight: Array) -> Array:
     """Return a sorted order of the rows, which does not depend on the order in which they are given."""
     first = np.argsort(rows.numbers[:, 0]) if rows.numbers.shape[1] else np.zeros(0, dtype=np.intp)
     ordered = rows.numbers[first, :1]
@@ -382,6 +396,6 @@ def own_order(rows: MixedRows, values: Array, weight: Array) -> Array:
     return np.lexsort((weight, *values.T, *codes, *rows.numbers.T))
 
 
-def _some(n: int, most: int) -> Array:
+def _sample_rows(n: int, most: int) -> Array:
     """Return the indices of n rows, or of a sample of `most` of them."""
     return np.arange(n) if n <= most else np.sort(np.random.default_rng(0).choice(n, most, replace=False))

@@ -145,8 +145,12 @@ def _profile(kernel, s, lift):  # type: ignore[no-untyped-def]
 
 # Selection of the blocks of points that matter to a group of nearby queries, by the distance of bounding boxes.
 
-#: kinds of distance: Σu², Σ|u|, or the greatest u²
-SQUARES, ABSOLUTES, GREATEST = 0, 1, 2
+#: kinds of distance: Σu²
+SQUARES = 0
+#: Σ|u|
+ABSOLUTES = 1
+#: the greatest u²
+GREATEST = 2
 
 
 class Shape(NamedTuple):
@@ -240,7 +244,7 @@ def _near_endless(shape, boxes, low, high, known, slack, chosen):  # type: ignor
 
 
 @jit
-def near_blocks(shape, boxes, queries, slack, lifts, chosen):  # type: ignore[no-untyped-def]
+def select_blocks(shape, boxes, queries, slack, lifts, chosen):  # type: ignore[no-untyped-def]
     """Write the blocks that matter to the queries into `chosen` in order, and return their number.
 
     Negative lifts (a column) are replaced; other lifts are the exponents of the nearest points.
@@ -639,7 +643,7 @@ def add_moments(kernel, distance, points, spread, sides, chosen, queries, own, l
 
 
 @jit
-def nearest(shape, distance, points, spread, boxes, spreads, queries, own, exponents):  # type: ignore[no-untyped-def]
+def find_nearest(shape, distance, points, spread, boxes, spreads, queries, own, exponents):  # type: ignore[no-untyped-def]
     """Compute −log₂ k of the nearest point of each query, for a kernel of unbounded support."""
     fours, rows, best = _in_fours(queries), np.empty((QUERIES, SIZE)), np.empty(QUERIES)
     low, high = np.empty(queries.shape[1]), np.empty(queries.shape[1])

@@ -1,4 +1,7 @@
-"""Normal class-conditional densities with diagonal covariances: columns are independent given the class."""
+"""Normal class-conditional densities: `GaussianClasses` with full covariances, `IndependentClasses` with diagonal ones.
+
+Full covariances are arranged so that rows are scored by products of BLAS.
+"""
 
 from __future__ import annotations
 
@@ -26,25 +29,23 @@ from mercer.families.gaussian import LOG_2PI, GaussianParameters
 from mercer.families.multivariate import cholesky
 from mercer.optim.em import EMLabels
 from mercer.stats import ColumnMoments, ScatterMoments
-from mercer.stats.base import as_block, ratio
-from mercer.stats.patterns import rows_by_pattern
-
-# Normal class-conditional densities with full covariances, arranged so that rows are scored by products of BLAS.
+from mercer.stats.base import as_block, divide
+from mercer.stats.patterns import group_rows_by_pattern
 
 #: bytes of one tile of rows, or of its products: of the order of an L2 cache
 TILE = 1 << 20
-#: up to so many linear scores are summed while a row is read; for more a product of BLAS pays for copying the row
+#: linear scores up to which a loop over rows is faster than a copy of the rows and a product of BLAS
 FEW_SCORES = 4
-#: rows whose centre is no further from zero than so many deviations need no centring: it would save three digits of 16
+#: standard deviations between zero and the centre of rows up to which they need no centring, which saves three digits
 NEAR_ZERO = 1e3
-#: two covariances share axes, to all digits that matter, while their variances along them are within this factor
+#: ratio of variances along shared axes of two covariances up to which the axes are accurate
 SAFE_RATIO = 1e6
 
 
 @stored(centre=floats("d"), weights=floats("ds"), intercept=floats("s"))
 @dataclass(frozen=True)
 class LinearScores:
-    """(x − centre) · weights + intercept. Differences from a centre amid the data keep digits that x itself has not."""
+    """Scores (x − centre) · weights + intercept; differences from the centre keep digits of columns far from zero."""
 
     centre: Array  # (columns,)
     weights: Array  # (columns, scores)
@@ -52,16 +53,16 @@ class LinearScores:
 
     @classmethod
     def of(cls, centre: Array, away: Array, whitening: Array) -> Self:
-        """What differs between log N(x; c + u, Σ) of classes with one Σ: (x − c)ᵀΣ⁻¹u − ½uᵀΣ⁻¹u, c the centre.
+        """Return the part of log N(x; c + u, Σ) that differs between classes: (x − c)ᵀΣ⁻¹u − ½uᵀΣ⁻¹u, c the centre.
 
-        Σ⁻¹ = W Wᵀ is given by its factor: for columns of 1e-155 the product would overflow, though weights do not.
+        Σ⁻¹ = W Wᵀ is given by its factor: for columns of 1e-155 the product would overflow, but not the weights.
         """
-        white = away @ whitening
-        return cls(centre, whitening @ white.T, -0.5 * np.einsum("kr,kr->k", white, white))
+        whitened = away @ whitening
+        return cls(centre, whitening @ whitened.T, -0.5 * np.einsum("kr,kr->k", whitened, whitened))
 
     @classmethod
-    def onto(cls, directions: Array, centre: Array) -> Self:
-        """The coordinates of x − centre along the columns of `directions`."""
+    def along(cls, directions: Array, centre: Array) -> Self:
+        """Return the coordinates of x − centre along the columns of `directions`."""
         return cls(centre, directions, np.zeros(directions.shape[1]))
 
     def __call__(self, block: Array) -> Array:
@@ -72,10 +73,11 @@ class LinearScores:
                 block, self.centre, np.ascontiguousarray(self.weights.T), self.intercept
             )
             return scores
-        return over_tiles(block, self.centre, self.weights, len(self.intercept), self._add_intercept)
 
-    def _add_intercept(self, product: Array, out: Array) -> None:
-        np.add(product, self.intercept, out=out)
+        def finish(product: Array, out: Array) -> None:
+            np.add(product, self.intercept, out=out)
+
+        return multiply_by_tiles(block, self.centre, self.weights, len(self.intercept), finish)
 
 
 @stored(directions=floats("dr"), inverse_deviation=floats("kr"))
@@ -89,23 +91,23 @@ class SharedAxes(NamedTuple):
 @stored(centre=floats("d"), away=floats("kd"), covariance=floats("k? d d"), seen=flags("k"))
 @dataclass(frozen=True)
 class GaussianClasses:
-    """N(mean, covariance) for each class; one covariance for each, or a single one that all classes share.
+    """N(mean, covariance) for each class, with one covariance for each or a single one for all.
 
-    Means are kept as `centre + away`, a point amid the classes and small differences, which have digits that the means
-    of columns far from zero have not.
+    Means are stored as `centre + away`, a point amid the classes and small differences from it, which keep digits of
+    columns far from zero.
     """
 
     centre: Array  # (columns,)
     away: Array  # (classes, columns)
     covariance: Array  # (classes or 1, columns, columns)
-    seen: Array  # (classes,): a class without a row cannot produce any
+    seen: Array  # (classes,): whether a class has rows; one without rows has density 0
     words: EMLabels
-    #: scores of complete rows where the covariance is shared, if they are not to follow from its inverse
+    #: scores of complete rows where the covariance is shared, if they do not follow from its inverse
     discriminants: LinearScores | None = None
 
     @classmethod
     def of(cls, moments: ScatterMoments, share: Array, covariance: Array, words: EMLabels) -> Self:
-        """Classes with the means of `moments`, of which each makes up a `share` of the centre: none if never seen."""
+        """Return classes with the means of `moments`, whose average weighted by `share` is the centre."""
         centre = share @ moments.mean
         seen = moments.weight > 0
         with np.errstate(over="ignore", invalid="ignore"):
@@ -119,12 +121,12 @@ class GaussianClasses:
 
     @property
     def shared(self) -> bool:
-        """Whether scores are linear: what is quadratic in x is then the same in all classes."""
+        """Whether all classes share the covariance, so that scores are linear: terms quadratic in x are the same."""
         return len(self.covariance) == 1
 
     @cached_property
     def whitening(self) -> Array:
-        """W with Σ⁻¹ = W Wᵀ, so that (x − μ) W is standard normal; zero for a class never seen."""
+        """W with Σ⁻¹ = W Wᵀ, so that (x − μ) W is standard normal; zero for a class without rows."""
         result = np.zeros_like(self.covariance)
         for c, covariance in enumerate(self.covariance):
             if self.shared or self.seen[c]:
@@ -141,7 +143,7 @@ class GaussianClasses:
 
     @cached_property
     def log_determinant(self) -> Array:
-        """log|Σ|; 0 for a class never seen."""
+        """log|Σ|; 0 for a class without rows."""
         diagonal = np.einsum("kii->ki", self.whitening)
         return np.asarray(-2 * np.log(np.where(diagonal > 0, diagonal, 1.0)).sum(axis=1))
 
@@ -151,24 +153,24 @@ class GaussianClasses:
         return self.discriminants or LinearScores.of(self.centre, self.away, self.whitening[0])
 
     def score(self, X: Any) -> Array:
-        """log p(x|y), missing values integrated out; where the covariance is shared, up to `base`."""
+        """Return log p(x|y), missing values integrated out; where the covariance is shared, without `base`."""
         block = as_block(X)
-        return self.completed(self.linear(block) if self.shared else self._quadratic(block), block)
+        return self.complete_scores(self.linear(block) if self.shared else self._quadratic(block), block)
 
-    def completed(self, scores: Array, block: Array) -> Array:
-        """Scores of complete rows, with those of rows with gaps (where they are NaN) put in."""
+    def complete_scores(self, scores: Array, block: Array) -> Array:
+        """Replace the scores of rows with gaps, where those of complete rows are NaN, and of classes without rows."""
         if (gaps := namespace(scores).isnan(scores).any(axis=1)).any():
             scores[gaps] = like(self._marginal(to_numpy(block[gaps])), scores)
         scores[:, ~self.seen] = -np.inf
         return scores
 
     def base(self, X: Any) -> Array:
-        """What log p(x|y) has in common for all classes and `score` leaves out: nothing for a row with gaps."""
+        """Return the part of log p(x|y) that is common to all classes and left out by `score`; 0 for rows with gaps."""
         block = as_block(X)
         if not self.shared:
             return np.zeros(len(block))
-        nowhere, xp = np.zeros((1, block.shape[1])), namespace(block)
-        common = self._squares_about(nowhere, block)[:, 0]
+        shift, xp = np.zeros((1, block.shape[1])), namespace(block)
+        common = self._squares_about(shift, block)[:, 0]
         return xp.where(xp.isnan(common), 0.0, common)  # type: ignore[no-any-return]
 
     def _quadratic(self, block: Array) -> Array:
@@ -178,7 +180,7 @@ class GaussianClasses:
 
     @cached_property
     def shared_axes(self) -> SharedAxes | None:
-        """For two classes: axes along which both covariances are diagonal, so that one product serves both."""
+        """For two classes, axes along which both covariances are diagonal, so that one product is enough; else None."""
         if len(self.covariance) != 2 or not self.seen.all():
             return None
         first = self.whitening[0]
@@ -196,13 +198,13 @@ class GaussianClasses:
         def finish(product: Array, out: Array) -> None:
             out[:] = score_loops.gaussian_columns(product, shift, axes.inverse_deviation, constant)
 
-        return over_tiles(block, centre, axes.directions, len(shift), finish)
+        return multiply_by_tiles(block, centre, axes.directions, len(shift), finish)
 
     def _constants(self, d: int) -> Array:
         return np.asarray(-0.5 * (d * LOG_2PI + self.log_determinant))
 
     def _squares_about(self, shift: Array, block: Array) -> Array:
-        """−½‖(x − centre) W − shift‖² with the constants of the densities, for every W."""
+        """Return −½‖(x − centre) W − shift‖² plus the constants of the densities, for every W."""
         constant = self._constants(shift.shape[1])
         if is_tensor(block):
             return tensor_loops.quadratic_scores(block, self.centre, self.whitening, shift, constant)  # type: ignore[no-any-return]
@@ -210,7 +212,7 @@ class GaussianClasses:
         def finish(product: Array, out: Array) -> None:
             score_loops.quadratic_scores(product, shift, constant, out)
 
-        return over_tiles(block, self.centre, np.concatenate(self.whitening, axis=1), len(shift), finish)
+        return multiply_by_tiles(block, self.centre, np.concatenate(self.whitening, axis=1), len(shift), finish)
 
     def _marginal(self, rows: Array) -> Array:
         covariance = self.covariance if self.shared else self.covariance[self.seen]
@@ -219,21 +221,21 @@ class GaussianClasses:
         try:
             scores[:, self.seen] = MultivariateGaussian().log_density((rows - self.centre)[:, None, :], parameters)
         except SingularCovarianceError:
-            _ = self.whitening  # its error names class and columns
+            _ = self.whitening  # raises an error that names class and columns
             raise
         return scores
 
-    def filled(self, rows: Array, posterior: Array) -> Array:
-        """Rows with what is missing replaced by its expectation, where the covariance is shared: (rows, columns)."""
+    def impute(self, rows: Array, posterior: Array) -> Array:
+        """Replace missing values by their expectations given the rest of the row, for a shared covariance."""
         mean, covariance = posterior @ self.mean, self.covariance[0]
         result = np.where(np.isnan(rows), mean, rows)
-        for seen, members in rows_by_pattern(~np.isnan(rows)):
-            regression = np.linalg.lstsq(covariance[np.ix_(seen, seen)], covariance[np.ix_(seen, ~seen)])[0]
-            result[np.ix_(members, ~seen)] += (rows - mean)[np.ix_(members, seen)] @ regression
+        for known, members in group_rows_by_pattern(~np.isnan(rows)):
+            regression = np.linalg.lstsq(covariance[np.ix_(known, known)], covariance[np.ix_(known, ~known)])[0]
+            result[np.ix_(members, ~known)] += (rows - mean)[np.ix_(members, known)] @ regression
         return result
 
     def sample(self, codes: Array, rng: np.random.Generator) -> Array:
-        """One row for each class code. A singular covariance can be sampled from, though it has no density."""
+        """Draw one row for each class code, also from a singular covariance, which has no density."""
         rows = rng.standard_normal((len(codes), len(self.centre)))
         for c, covariance in enumerate(self.covariance):
             drawn = slice(None) if self.shared else codes == c
@@ -241,15 +243,20 @@ class GaussianClasses:
         return np.asarray(self.mean[codes] + rows)
 
     def linear_piece(self) -> LinearPiece:
-        """The features and weights with which complete rows are a softmax of a linear function."""
+        """Return the features and weights of complete rows in the linear form."""
         names = self.words.columns
         if self.shared:
             return LinearPiece.of_centred_columns(names, self.centre, self.linear.weights.T, self.linear.intercept)
         return LinearPiece.of_covariances(names, self.centre, self.away, self.precision, self.log_determinant)
 
 
-def over_tiles(block: Array, centre: Array, factor: Array, width: int, finish: Callable[[Array, Array], None]) -> Array:
-    """`finish((X − centre) @ factor, out)` for tiles of rows: (rows, width). Rows with no centre need not be copied."""
+def multiply_by_tiles(
+    block: Array, centre: Array, factor: Array, width: int, finish: Callable[[Array, Array], None]
+) -> Array:
+    """Call `finish((X − centre) @ factor, out)` for tiles of rows, and return out: (rows, width).
+
+    An empty centre means 0; rows are then not copied.
+    """
     n, d = block.shape
     factor = np.ascontiguousarray(factor)
     rows = max(64, min(n, TILE // (8 * max(factor.shape))))
@@ -265,7 +272,7 @@ def over_tiles(block: Array, centre: Array, factor: Array, width: int, finish: C
 
 
 def _root(covariance: Array) -> Array:
-    """A matrix R with RᵀR = Σ."""
+    """Return a matrix R with RᵀR = Σ."""
     eigenvalues, vectors = np.linalg.eigh(covariance)
     return np.asarray(np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T)
 
@@ -277,8 +284,8 @@ class IndependentClasses:
 
     mean: Array
     variance: Array
-    seen: Array  # (classes,): a class without a row cannot produce any
-    observed: Array  # (columns,): a column that was never observed says nothing
+    seen: Array  # (classes,): whether a class has rows; one without rows has density 0
+    observed: Array  # (columns,): whether a column has values; one without values adds 0 to scores
     gaps: Array  # (columns,): whether a value was missing
     words: EMLabels
 
@@ -286,32 +293,33 @@ class IndependentClasses:
     def of(
         cls, moments: ColumnMoments, rows: Array, structure: Structure, shrinkage: AnyShrinkage | None, words: EMLabels
     ) -> Self:
-        """Maximum likelihood in closed form, missing values integrated out, from moments of classes of so many rows.
+        """Return the maximum likelihood fit, missing values integrated out, from moments of classes of `rows` rows.
 
-        What a class has never observed of a column it takes from all classes together.
+        A class without values of a column gets the parameters of all classes together.
         """
-        together = moments.pooled()
+        together = moments.pool()
         observed = together.rows[0] > 0
         classes, columns = structure.shared, structure.shape == "spherical"
         variance = _variance(moments, classes=classes, columns=columns)
         variance = np.where(np.isnan(variance), _variance(together, classes=False, columns=columns), variance)
-        return cls(
+        result = cls(
             np.where(moments.rows > 0, moments.mean, together.mean),
-            _shrunk(variance, observed, shrinkage),
+            _shrink_variances(variance, observed, shrinkage),
             rows > 0,
             observed,
             together.rows[0] < rows.sum(),
             words,
-        )._checked()
+        )
+        result._refuse_zero_variance()
+        return result
 
-    def _checked(self) -> Self:
-        """Refuse a variance of zero, by class and column."""
+    def _refuse_zero_variance(self) -> None:
+        """Raise an error that names class and columns if a variance is zero."""
         variance = np.broadcast_to(np.where(self.observed, self.variance, 1.0), self.mean.shape)
         flat = self.seen & (variance <= 0).any(axis=1)
         if flat.any():
             owner = self.words.owner if len(self.variance) == 1 else self.words.groups[int(np.argmax(flat))]
             raise singular_class(variance[np.argmax(flat)], owner, self.words.columns)
-        return self
 
     @cached_property
     def _scores(self) -> GaussianScores:
@@ -319,37 +327,37 @@ class IndependentClasses:
         return GaussianScores.of(GaussianParameters(self.mean, variance), self.observed)
 
     def score(self, X: Any) -> Array:
-        """log p(x|y), missing values integrated out."""
+        """Return log p(x|y), missing values integrated out."""
         scores = self._scores(X)
         scores[:, ~self.seen] = -np.inf
         return scores
 
     def base(self, X: Any) -> Array:
-        """Nothing: `score` leaves nothing out."""
+        """Return zeros: `score` leaves nothing out."""
         return np.zeros(X.shape[0])
 
     def sample(self, codes: Array, rng: np.random.Generator) -> Array:
-        """One row for each class code; NaN in columns that were never observed."""
+        """Draw one row for each class code; NaN in columns without values."""
         deviation = np.sqrt(np.broadcast_to(np.where(self.observed, self.variance, np.nan), self.mean.shape))
         return np.asarray(self.mean[codes] + deviation[codes] * rng.standard_normal((len(codes), self.mean.shape[1])))
 
     def linear_piece(self) -> LinearPiece:
-        """The features and weights with which rows are a softmax of a linear function."""
+        """Return the features and weights of rows in the linear form."""
         if len(self.variance) == 1:
             return LinearPiece.of_shared_variance(self.words.columns, self._scores)
         return LinearPiece.of_gaussian(self.words.columns, self._scores, gaps=self.gaps)
 
 
 def _variance(moments: ColumnMoments, *, classes: bool, columns: bool) -> Array:
-    """Variances pooled over the classes, the columns, or both; NaN where nothing was observed."""
+    """Return variances pooled over the classes, the columns, or both; NaN where nothing was observed."""
     axes = tuple(axis for axis, pool in enumerate((classes, columns)) if pool)
     scatter, weight = (a.sum(axis=axes, keepdims=True) for a in (moments.scatter, moments.weight))
-    return np.where(weight > 0, ratio(scatter, weight), np.nan)
+    return np.where(weight > 0, divide(scatter, weight), np.nan)
 
 
-def _shrunk(variance: Array, observed: Array, shrinkage: AnyShrinkage | None) -> Array:
-    """A fixed shrinkage evens out the variances; the others pull correlations towards zero, where they are already."""
+def _shrink_variances(variance: Array, observed: Array, shrinkage: AnyShrinkage | None) -> Array:
+    """Shrink variances towards their mean; only a fixed shrinkage does so, the others act on correlations, here 0."""
     if not isinstance(shrinkage, FixedShrinkage) or variance.shape[1] == 1:
         return variance
-    evened = variance[:, observed].mean(axis=1, keepdims=True)
-    return np.asarray((1 - shrinkage.amount) * variance + shrinkage.amount * evened)
+    average = variance[:, observed].mean(axis=1, keepdims=True)
+    return np.asarray((1 - shrinkage.amount) * variance + shrinkage.amount * average)

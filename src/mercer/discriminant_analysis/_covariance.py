@@ -1,4 +1,4 @@
-"""Covariances found by another estimator, which has to see the rows themselves."""
+"""Covariances of classes: structures, shrinkage, principal axes, errors for singular ones, and other estimators."""
 
 from __future__ import annotations
 
@@ -17,31 +17,29 @@ from mercer.families.multivariate import cholesky, collinear_columns
 from mercer.optim.em import EMShrinkage
 from mercer.stats import FourthMoments, ScatterMoments, Statistic
 
-# The principal axes of a covariance, whatever the units of its columns.
-
-#: smallest part of the largest variance of a column at which an eigenvalue solver, whose errors are parts of the
-#: largest, leaves the smallest half of its digits
-UNEVEN = 1e-8
+#: ratio of the smallest to the largest variance of a column down to which an eigenvalue solver, whose errors are
+#: relative to the largest, leaves the smallest half of its digits
+LEAST_VARIANCE_RATIO = 1e-8
 
 
 def principal_axes(covariance: Array) -> tuple[Array, Array]:
-    """Variances along the principal axes, descending, and the axes in columns.
+    """Return the variances along the principal axes, descending, and the axes in columns, for columns in any units.
 
-    Beside columns of much larger numbers a small one has digits of its own: Jacobi rotations of the Cholesky factor
-    find every variance to a small part of itself (Drmač and Veselić, 2008).
+    Where the variances of columns differ much, Jacobi rotations of the Cholesky factor compute every variance with
+    small relative error (Drmač and Veselić, 2008).
     """
     variance = np.diagonal(covariance)
-    if variance.min() < UNEVEN * variance.max():
+    if variance.min() < LEAST_VARIANCE_RATIO * variance.max():
         try:
             return _by_rotations(cholesky(covariance).T)
         except SingularCovarianceError:
-            pass  # there is a variance of 0, to rounding
+            pass  # a variance is 0, up to rounding
     variances, axes = np.linalg.eigh(covariance)
     return np.maximum(variances[::-1], 0.0), axes[:, ::-1]
 
 
 def _by_rotations(factor: Array) -> tuple[Array, Array]:
-    """Squared singular values and right vectors of a triangle B D, however uneven the diagonal D is."""
+    """Return squared singular values and right vectors of a triangle B D, for a diagonal D of any range."""
     columns_scaled, left_unwanted, right_wanted, whole_range = 0, 3, 0, 0  # LAPACK's "C", "N", "V", "N"
     deviations, _, axes, work, *_ = lapack.dgejsv(
         factor, joba=columns_scaled, jobu=left_unwanted, jobv=right_wanted, jobr=whole_range
@@ -49,27 +47,27 @@ def _by_rotations(factor: Array) -> tuple[Array, Array]:
     return np.square(deviations * (work[0] / work[1])), axes
 
 
-# The error for a class whose covariance has no inverse.
-
-#: how many columns a message names
-MOST_NAMES = 10
+#: columns that a message lists
+MOST_COLUMNS_LISTED = 10
 
 
-# Not in mercer._errors, where NumPy would have to be imported: the command line answers before that is done.
+# not in mercer._errors, which must not import NumPy, so that the command line starts fast
 class SingularClassError(SingularCovarianceError, np.linalg.LinAlgError):
     """A `SingularCovarianceError` that code written against scikit-learn catches as NumPy's `LinAlgError`."""
 
 
 def singular_class(covariance: Array, owner: str, names: Sequence[str]) -> SingularClassError:
-    """What to raise about a singular covariance: whose it is, which columns are to blame, and what helps."""
-    return SingularClassError(f"the covariance of {owner} is singular: {to_blame(covariance, names)}")
+    """Return the error for the singular covariance of `owner`, with its collinear columns and a remedy."""
+    return SingularClassError(f"the covariance of {owner} is singular: {describe_singularity(covariance, names)}")
 
 
-def to_blame(covariance: Array, names: Sequence[str]) -> str:
-    """Which columns make a covariance (or, of independent columns, variances) singular, and what helps."""
+def describe_singularity(covariance: Array, names: Sequence[str]) -> str:
+    """Describe which columns make a covariance, or variances of independent columns, singular, and a remedy."""
     full = covariance.ndim == 2
     columns = collinear_columns(covariance) if full else np.flatnonzero(covariance <= 0).tolist()
-    listed = ", ".join(repr(names[j]) for j in columns[:MOST_NAMES]) + (", …" if len(columns) > MOST_NAMES else "")
+    listed = ", ".join(repr(names[j]) for j in columns[:MOST_COLUMNS_LISTED]) + (
+        ", …" if len(columns) > MOST_COLUMNS_LISTED else ""
+    )
     state = "collinear or constant" if full else "constant"
     what = f"columns {listed} are {state} there" if columns else "its columns are nearly collinear"
     if not covariance.any():
@@ -77,19 +75,16 @@ def to_blame(covariance: Array, names: Sequence[str]) -> str:
     return f"{what}; leave columns out, or use shrinkage, e.g. shrinkage=0.1."
 
 
-# Covariance structures, and shrinkage towards a diagonal target.
-
-
 @stored()
 @dataclass(frozen=True)
 class Structure:
-    """What covariances may look like, and whether the classes share one."""
+    """The shape of covariances, and whether the classes share one."""
 
     shape: str  # "full", "diagonal" or "spherical"
     shared: bool
 
 
-#: by what the parameter `covariance` is called
+#: structures by the values of the parameter `covariance`
 STRUCTURES = {
     "full": Structure("full", shared=False),
     "diagonal": Structure("diagonal", shared=False),
@@ -103,7 +98,7 @@ STRUCTURES = {
 @stored()
 @dataclass(frozen=True)
 class FixedShrinkage:
-    """(1 − δ) Σ + δ tr(Σ)/d · I."""
+    """Shrinkage to (1 − δ) Σ + δ tr(Σ)/d · I."""
 
     amount: float
 
@@ -115,20 +110,20 @@ class FixedShrinkage:
 @stored()
 @dataclass(frozen=True)
 class StandardisedShrinkage:
-    """(1 − δ) R + δ tr(R)/d · I for the standardised columns, so that units do not matter; R has their correlations."""
+    """Shrinkage to (1 − δ) R + δ tr(R)/d · I for standardised columns with correlations R; units do not matter."""
 
     amount: float
 
     def __call__(self, covariance: Array, weight: float) -> EMShrinkage:
         variance = np.diagonal(covariance)
-        # a constant column is constant in any unit; all others have variance 1
+        # standardised columns have variance 1, except constant ones
         return EMShrinkage(self.amount, np.where(variance > 0, variance, 1.0) * np.mean(variance > 0))
 
 
 @stored()
 @dataclass(frozen=True)
 class OracleShrinkage:
-    """δ by the oracle approximating formula (Chen, Wiesel, Eldar and Hero 2010, eq. 23), for standardised columns."""
+    """Shrinkage of standardised columns by the oracle approximating formula (Chen et al. 2010, eq. 23)."""
 
     def __call__(self, covariance: Array, weight: float) -> EMShrinkage:
         return StandardisedShrinkage(_oracle_amount(covariance, weight))(covariance, weight)
@@ -148,42 +143,42 @@ AnyShrinkage = FixedShrinkage | StandardisedShrinkage | OracleShrinkage
 
 
 def fixed_shrinkage(amount: float) -> FixedShrinkage | None:
-    """None for an amount of 0, which leaves covariances as they are."""
+    """Return the shrinkage by an amount; None for 0, which does not change covariances."""
     return FixedShrinkage(float(amount)) if amount else None
 
 
 def class_covariances(
     moments: ScatterMoments, shrinkage: AnyShrinkage | None, fourth: FourthMoments | None = None
 ) -> Array:
-    """The covariance of each class, shrunk; by Ledoit and Wolf's amounts where fourth moments are given."""
+    """Return the shrunk covariance of each class; by Ledoit and Wolf's amounts where fourth moments are given."""
     covariances = moments.covariance
     if fourth is not None:
         each: list[AnyShrinkage | None] = [StandardisedShrinkage(float(amount)) for amount in fourth.ledoit_wolf()]
     else:
         each = [shrinkage] * len(covariances)
     parts = zip(covariances, moments.weight.tolist(), each, strict=True)
-    return np.stack([shrunk(covariance, weight, how) for covariance, weight, how in parts])
+    return np.stack([shrink(covariance, weight, how) for covariance, weight, how in parts])
 
 
 def shared_covariance(
     moments: ScatterMoments, shrinkage: AnyShrinkage | None, fourth: FourthMoments | None = None
 ) -> Array:
-    """The covariance about the means of the classes, shrunk likewise."""
+    """Return the covariance within the classes, shrunk as by `class_covariances`."""
     weight = float(moments.weight.sum())
     if fourth is not None:
         shrinkage = StandardisedShrinkage(fourth.ledoit_wolf_within())
-    return shrunk(moments.within() / weight, weight, shrinkage)
+    return shrink(moments.within() / weight, weight, shrinkage)
 
 
-def shrunk(covariance: Array, weight: float, shrinkage: AnyShrinkage | None) -> Array:
-    """`covariance`, estimated from so much weight, pulled as `shrinkage` says."""
-    return covariance if shrinkage is None else shrinkage(covariance, weight).applied(covariance)
+def shrink(covariance: Array, weight: float, shrinkage: AnyShrinkage | None) -> Array:
+    """Return a covariance, estimated from rows of this weight, after `shrinkage`."""
+    return covariance if shrinkage is None else shrinkage(covariance, weight).apply(covariance)
 
 
 @stored(classes=floats("kdd"), total=floats("dd"))
 @dataclass(frozen=True)
 class DelegatedCovariances(Statistic):
-    """The covariance of each class, and of all rows together: final, since no rows can be added or taken out."""
+    """The covariances of each class and of all rows by another estimator; rows can be neither added nor removed."""
 
     classes: Array  # (classes, columns, columns)
     total: Array  # (columns, columns)
@@ -192,9 +187,9 @@ class DelegatedCovariances(Statistic):
 
     @classmethod
     def of(cls, estimator: Any, X: Array, codes: Array, n_classes: int) -> Self:
-        """By an estimator with `fit` and `covariance_`, which is copied first."""
-        classes = [_covariance(estimator, X[codes == c]) for c in range(n_classes)]
-        return cls(np.stack(classes), _covariance(estimator, X))
+        """Return the covariances by copies of an estimator with `fit` and `covariance_`."""
+        classes = [_fit_covariance(estimator, X[codes == c]) for c in range(n_classes)]
+        return cls(np.stack(classes), _fit_covariance(estimator, X))
 
     @property
     def groups(self) -> int:
@@ -205,7 +200,7 @@ class DelegatedCovariances(Statistic):
 
     def update(self, x: Any, groups: Array, weight: Array | None = None) -> NoReturn:
         raise DataError(
-            "a covariance_estimator sees the rows themselves, so that nothing can be learnt or forgotten afterwards, "
+            "a covariance_estimator needs the rows themselves, so that nothing can be learnt or forgotten afterwards, "
             "nor models be merged; fit on all rows at once, or use shrinkage instead."
         )
 
@@ -216,7 +211,7 @@ class DelegatedCovariances(Statistic):
         self.update(None, np.zeros(0))
 
 
-def _covariance(estimator: Any, rows: Array) -> Array:
+def _fit_covariance(estimator: Any, rows: Array) -> Array:
     fitted = copy.deepcopy(estimator)
     fitted.fit(rows)
     if not hasattr(fitted, "covariance_"):

@@ -21,7 +21,7 @@ from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.base.generative import GenerativeClassifier, TensorClassifier
 from mercer.base.linear_form import LinearPiece
-from mercer.base.posterior import log, add_log_prior
+from mercer.base.posterior import add_log_prior, log
 from mercer.base.sources import fits_sources
 from mercer.base.validation import column_names, find_first, restore_on_failure
 from mercer.data.labels import encode_labels
@@ -218,8 +218,9 @@ class DiscriminantClassifier(TensorClassifier, GenerativeClassifier):
         if (beyond := fourth.beyond_range()).any():
             column = column_names(self)[int(np.argwhere(beyond)[0, 1])]
             raise DegenerateDataError(
-                f"the numbers of column {column!r} are so large, or so small, that their fourth powers overflow or underflow float64, "
-                "and Ledoit and Wolf's shrinkage adds these up; divide the column by its standard deviation."
+                f"the numbers of column {column!r} are so large, or so small, that their fourth powers overflow or "
+                "underflow float64, and Ledoit and Wolf's shrinkage adds these up; divide the column by its standard "
+                "deviation."
             )
 
     def _labels(self) -> EMLabels:

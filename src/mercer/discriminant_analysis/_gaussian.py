@@ -35,26 +35,28 @@ def _half_of(model: GaussianDiscriminant) -> Half:
     return "monomials" if model.covariance == "full" else "squares"
 
 
-#: how far covariances are drawn to a multiple of the identity in a comparison, safest first
+#: shrinkages that a comparison tries, safest first
 SHRINKAGES = (0.1, 0.0, 0.01, 0.5)
 #: columns up to which a comparison has full covariances
-MOST_COLUMNS, MOST_COLUMNS_WITH_GAPS = 300, 100
+MOST_COLUMNS = 300
+#: columns up to which a comparison has full covariances where values are missing
+MOST_COLUMNS_WITH_GAPS = 100
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
     """Yield a normal distribution for each class, with one covariance for all or one for each.
 
-    Covariances are drawn to a multiple of the identity: else a column that is constant in a class has no variance
-    there, and a row in which it is not is impossible. A full covariance takes time in the cube of the columns, and with
-    missing values in every one of many steps: up to `MOST_COLUMNS` and `MOST_COLUMNS_WITH_GAPS` columns. Beyond, one
-    variance for each column stands in for it.
+    Covariances are shrunk to a multiple of the identity: else a column that is constant in a class has no variance
+    there, and rows in which it differs are impossible. A full covariance takes time in the cube of the columns, with
+    missing values in every step of EM: there is one up to `MOST_COLUMNS` and `MOST_COLUMNS_WITH_GAPS` columns. Tables
+    with more columns also have a model with one variance for each column.
     """
     if not question.is_numeric:
         return
     most = MOST_COLUMNS_WITH_GAPS if question.has_gaps else MOST_COLUMNS
     covariances = [("shared diagonal", 55, inf)] if question.columns > most else []
     for covariance, place, most_columns in [*covariances, ("shared full", 56, most), ("full", 57, most)]:
-        if question.has_gaps:  # every fit is one of many steps
+        if question.has_gaps:  # every fit takes many steps of EM
             model, search = GaussianDiscriminant(covariance, shrinkage=SHRINKAGES[0]), None
         else:
             model, search = GaussianDiscriminant(covariance), ("shrinkage", SHRINKAGES)
@@ -80,24 +82,24 @@ class GaussianDiscriminant(DiscriminantClassifier):
     """Classes with normal densities: quadratic, linear and naive discriminant analysis in one.
 
     Rows may be torch tensors, also on a GPU: they are summarised and scored on their device, and predictions are
-    tensors there. The model itself stays in main memory, and takes arrays as well.
+    tensors there. The fitted attributes are in main memory, and the model takes arrays as well.
 
     Parameters
     ----------
     covariance : {"full", "diagonal", "spherical", "shared full", "shared diagonal", "shared spherical"}, default="full"
-        What the covariance of a class may look like, and whether all classes have the same one. "full" is quadratic
+        The shape of covariances, and whether all classes share one. "full" is quadratic
         discriminant analysis, "shared full" linear, "diagonal" Gaussian naive Bayes.
     shrinkage : None, float in [0, 1], "oas" or "ledoit-wolf", default=None
-        A number δ turns a covariance Σ into (1 − δ) Σ + δ tr(Σ)/d · I. "oas" and "ledoit-wolf" find δ themselves, on
-        standardised columns, so that a change of units does not change the classifier; they act on correlations, of
-        which diagonal and spherical covariances have none. "ledoit-wolf" needs complete rows.
+        A number δ turns a covariance Σ into (1 − δ) Σ + δ tr(Σ)/d · I. "oas" and "ledoit-wolf" estimate δ on
+        standardised columns, so that a change of units does not change the classifier; they act on correlations, which
+        diagonal and spherical covariances do not have. "ledoit-wolf" needs complete rows.
     priors : array-like of shape (n_classes,), default=None
         Class priors; estimated from the data if not given.
     tol : float, default=1e-8
         Where values are missing and covariances are full: the norm of the gradient of the log likelihood per unit
         weight, measured by the Fisher information of complete rows, at which EM has converged.
     max_iter : int, default=1000
-        Steps of EM after which to give up.
+        Maximum number of steps of EM.
 
     Attributes
     ----------
@@ -113,11 +115,11 @@ class GaussianDiscriminant(DiscriminantClassifier):
     n_iter_ : int
         Steps of EM; 1 where there is a closed form.
     statistic_ : ByClass
-        The sufficient statistics the model was computed from.
+        The sufficient statistics from which the parameters are computed.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that the parameters are optimal.
     plan_ : Plan
-        Which path the fit took.
+        The path that the fit took.
 
     Examples
     --------
@@ -183,34 +185,31 @@ class GaussianDiscriminant(DiscriminantClassifier):
     def _refuse_to_fit(self) -> None:
         self._refuse_one_class(", or learn them with partial_fit, which may start with one")
 
-    def _solved(self) -> tuple[Solution, Any]:
+    def _solve_moments(self) -> tuple[Solution, Any]:
         if self._structure.shape == "full":
-            return super()._solved()
-        return self._in_closed_form(self.statistic_.parts[0]), None
+            return super()._solve_moments()
+        return self._closed_form_solution(self.statistic_.parts[0]), None
 
     def _estimate(self, moments: Any) -> None:
-        rows, words = self.statistic_.rows, self._words()
+        rows, labels = self.statistic_.rows, self._labels()
         if isinstance(moments, ColumnMoments):
-            self._densities = IndependentClasses.of(moments, rows, self._structure, self._shrinkage(), words)
+            self._densities = IndependentClasses.of(moments, rows, self._structure, self._shrinkage(), labels)
         else:
             share = moments.weight / moments.weight.sum()
-            self._densities = GaussianClasses.of(moments, share, self._covariances(moments), words)
-            _ = self._densities.whitening  # a singular covariance is refused now, not when predicting
+            self._densities = GaussianClasses.of(moments, share, self._covariances(moments), labels)
+            _ = self._densities.whitening  # raises for a singular covariance now, not when predicting
 
     def _covariances(self, moments: ScatterMoments) -> Array:
         if self._structure.shared:
             return shared_covariance(moments, self._shrinkage(), self._fourth())[None]
         return class_covariances(moments, self._shrinkage(), self._fourth())
 
-    def _settle(self) -> None:
+    def _update_parameters(self) -> None:
         self.class_prior_ = self.priors_ = self._priors
         self.means_ = self._densities.mean
-        self.covariance_ = self._published_covariance()
-
-    def _published_covariance(self) -> Array:
         if isinstance(self._densities, GaussianClasses):
             covariance = self._densities.covariance
         else:
             covariance = self._densities.variance
             covariance = covariance[:, 0] if self._structure.shape == "spherical" else covariance
-        return covariance[0] if self._structure.shared else covariance
+        self.covariance_ = covariance[0] if self._structure.shared else covariance

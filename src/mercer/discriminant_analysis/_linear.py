@@ -20,7 +20,7 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import traits
 from mercer.base.fitted_fields import FITTED_CLASSES, FITTED_GAUSSIANS
-from mercer.base.generative import checked_priors
+from mercer.base.generative import check_priors
 from mercer.base.sources import maps_sources
 from mercer.base.validation import column_names, publish, refuse_too_wide
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
@@ -29,14 +29,14 @@ from mercer.discriminant_analysis._covariance import class_covariances, singular
 from mercer.discriminant_analysis._discriminant import DropInDiscriminant
 from mercer.families.multivariate import collinear_columns
 from mercer.stats import ScatterMoments
-from mercer.stats.base import as_block, ratio
+from mercer.stats.base import as_block, divide
 
-# Fisher's discriminant directions: where the means of the classes lie farthest apart, measured by their covariance.
+# Fisher's discriminant directions, in which the means of the classes are farthest apart, relative to the covariance.
 
-#: entries of a direction that differ by less are equal but for rounding
-AS_LARGE = 1 - 1e-8
-#: means that are closer, in standard deviations within the classes, are equal but for rounding
-NO_DISTANCE = 1e-13
+#: ratio of two entries of a direction from which they are equal up to rounding
+EQUAL_ENTRIES = 1 - 1e-8
+#: distance of means, in standard deviations within the classes, up to which they are equal up to rounding
+LEAST_DISTANCE = 1e-13
 
 
 @stored(scalings=floats("dr"), explained=floats("."))
@@ -48,29 +48,29 @@ class Directions(NamedTuple):
 
 
 def whitening_by_rank(within: Array) -> Array:
-    """W with W Wᵀ the pseudo-inverse of a covariance: directions of no variance, but for rounding, are left out.
+    """Return W with W Wᵀ the pseudo-inverse of a covariance, without directions whose variance is 0 up to rounding.
 
-    Where none is, units of columns do not matter to the inverse, and are taken off so that they cost no digits.
+    A covariance of full rank is scaled to unit variances first, so that different units of columns cost no digits.
     """
-    axes, variance, kept = _axes_by_rank(within)
-    if kept.all():
+    axes, variance, has_variance = _axes_by_rank(within)
+    if has_variance.all():
         unit = np.sqrt(np.diagonal(within))[:, None]
         scaled, squares, full = _axes_by_rank(within / unit / unit.T)
         if full.all():
             return np.asarray(scaled / unit / np.sqrt(squares))
-    return np.asarray(axes[:, kept] / np.sqrt(variance[kept]))
+    return np.asarray(axes[:, has_variance] / np.sqrt(variance[has_variance]))
 
 
 def _axes_by_rank(covariance: Array) -> tuple[Array, Array, Array]:
-    """Its axes, their variances, and which of these are more than rounding."""
+    """Return the axes of a covariance, their variances, and a mask of variances that are more than rounding."""
     variance, axes = np.linalg.eigh(covariance)
     return axes, variance, variance > len(variance) * np.finfo(float).eps * variance[-1]
 
 
 def directions_by_rank(within: Array, away: Array, share: Array, tolerance: float) -> Directions:
-    """Directions of full variance only, within the classes and between their means: what an SVD of the rows leaves.
+    """Return the directions with variance within the classes and between their means, as an SVD of the rows gives.
 
-    `away` are the means, about any point; `share` is what each class has in their mean.
+    `away` are the means relative to any point, `share` the weights of the classes in the overall mean.
 
     The columns are scaled to unit variance first, so that singular values of the data, which are the square roots of
     the eigenvalues taken here, compare with an absolute tolerance.
@@ -84,24 +84,23 @@ def directions_by_rank(within: Array, away: Array, share: Array, tolerance: floa
     whitening = vectors[:, kept] / deviation[:, None] / np.sqrt(squares[kept])
     between = np.sqrt(share)[:, None] * (away - share @ away) @ whitening
     _, spread, axes = np.linalg.svd(between, full_matrices=False)
-    rank = int(np.sum(spread > np.maximum(tolerance * spread[:1], NO_DISTANCE)))
-    return Directions(with_fixed_signs(whitening @ axes.T[:, :rank]), ratio(spread**2, np.sum(spread**2)))
+    rank = int(np.sum(spread > np.maximum(tolerance * spread[:1], LEAST_DISTANCE)))
+    return Directions(fix_signs(whitening @ axes.T[:, :rank]), divide(spread**2, np.sum(spread**2)))
 
 
 def directions_by_ratio(within: Array, between: Array) -> Directions:
-    """All directions, by the ratio of the variances; `LinAlgError` if the one within is not positive definite."""
+    """Return all directions by the ratio of variances; raise `LinAlgError` if `within` is not positive definite."""
     ratios, vectors = scipy.linalg.eigh(between, within)
-    # below 0 where given priors make the covariance within the classes larger than that of all rows
+    # negative where given priors make the covariance within the classes larger than that of all rows
     total = np.sum(ratios)
     explained = ratios / total if total != 0 else np.zeros_like(ratios)
-    return Directions(with_fixed_signs(vectors[:, ::-1]), np.sort(explained)[::-1])
+    return Directions(fix_signs(vectors[:, ::-1]), np.sort(explained)[::-1])
 
 
-def with_fixed_signs(vectors: Array) -> Array:
-    """Columns turned so that the largest entry of each, of equal ones the first, is positive: rounding must not decide
-    where they point."""
+def fix_signs(vectors: Array) -> Array:
+    """Flip columns so that the largest entry of each (the first of equal ones) is positive, whatever the rounding."""
     size = np.abs(vectors)
-    as_large = size >= AS_LARGE * size.max(axis=0, initial=0.0)
+    as_large = size >= EQUAL_ENTRIES * size.max(axis=0, initial=0.0)
     largest = np.take_along_axis(vectors, as_large.argmax(axis=0)[None], axis=0)
     return np.where(largest < 0, -vectors, vectors)
 
@@ -134,7 +133,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     """Linear discriminant analysis; scikit-learn's with weights, merging, forgetting, sampling and missing values.
 
     Rows may be torch tensors, also on a GPU: they are summarised and scored on their device, and predictions are
-    tensors there. The model itself stays in main memory, and takes arrays as well.
+    tensors there. The fitted attributes are in main memory, and the model takes arrays as well.
 
     Parameters
     ----------
@@ -147,13 +146,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     priors : array-like of shape (n_classes,), default=None
         Class priors; estimated from the data if not given.
     n_components : int, default=None
-        How many directions `transform` projects on; min(n_classes − 1, n_features) if not given.
+        Number of directions on which `transform` projects; min(n_classes − 1, n_features) if not given.
     store_covariance : bool, default=False
-        Whether to keep the covariance in `covariance_` with "svd" too.
+        Whether to store the covariance in `covariance_` with "svd" too.
     tol : float, default=1e-4
         Directions in which standardised columns deviate less are left out. Only for "svd".
     covariance_estimator : estimator, default=None
-        Estimates the covariance of each class instead, from its rows. Not for "svd".
+        Estimator of the covariance of each class from its rows. Not for "svd".
 
     Attributes
     ----------
@@ -164,23 +163,23 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     means_ : ndarray of shape (n_classes, n_features)
         Class means.
     coef_, intercept_ : ndarray of shape (n_classes, n_features) and (n_classes,)
-        Weights of the decision function; of two classes only their difference: (1, n_features) and (1,).
+        Weights of the decision function; for two classes their difference: (1, n_features) and (1,).
     covariance_ : ndarray of shape (n_features, n_features)
         Covariance within the classes, weighted by the priors; with "svd" only if `store_covariance`.
     scalings_ : ndarray of shape (n_features, n_directions)
         Fisher's directions; not with "lsqr".
     explained_variance_ratio_ : ndarray of shape (n_components,)
-        How much of the variance between the classes each direction explains; not with "lsqr".
+        The share of the variance between the classes that each direction explains; not with "lsqr".
     xbar_ : ndarray of shape (n_features,)
         Mean of all classes; only with "svd".
     n_iter_ : int
         Steps of EM; 1 where nothing is missing.
     statistic_ : ByClass
-        The sufficient statistics the model was computed from.
+        The sufficient statistics from which the parameters are computed.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that the parameters are optimal.
     plan_ : Plan
-        Which path the fit took.
+        The path that the fit took.
 
     Examples
     --------
@@ -217,8 +216,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.tol = tol
         self.covariance_estimator = covariance_estimator
 
-    # Learning.
-
     def _validate_params(self) -> None:
         super()._validate_params()
         if self.solver == "svd" and self.shrinkage is not None:
@@ -251,39 +248,39 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return super()._class_priors()
         if np.less(self.priors, 0).any():
             raise PriorError(f"priors must be non-negative. They are {self.priors}.")
-        priors = checked_priors(self.priors, self.classes_, normalised=False)
+        priors = check_priors(self.priors, self.classes_, normalised=False)
         if abs(priors.sum() - 1.0) > 1e-5:
             warn("The priors do not sum to 1. Renormalizing", UserWarning)
             priors = priors / priors.sum()
         return priors
 
     def _shares(self) -> Array:
-        """The priors of the classes of which a row has been seen; their weights, where none of these has a prior."""
+        """Return the priors of the classes with rows, normalised; their weights, where all of these priors are 0."""
         shares = np.where(self.statistic_.rows > 0, self._priors, 0.0)
         shares = shares if shares.any() else self.statistic_.weight
         return np.asarray(shares / shares.sum())
 
     def _estimate(self, moments: ScatterMoments) -> None:
         self._moments = moments
-        # class by class: a product by BLAS may round equal entries apart, and with them axes that are alike
+        # a loop over classes, because a product by BLAS may round equal entries differently, and so change equal axes
         parts = zip(self._shares(), self._class_covariances(moments), strict=True)
         self._weighted_covariance = sum(share * covariance for share, covariance in parts)
         pooled = moments.within() / moments.weight.sum()
         self._within = pooled if self.solver == "svd" else self._weighted_covariance
 
     def _total_covariance(self, moments: ScatterMoments) -> Array:
-        """The covariance of all rows together, estimated as that of each class is."""
+        """Return the covariance of all rows together, estimated as that of each class."""
         if (delegated := self._delegated()) is not None:
             return delegated.total
-        together, fourth = moments.pooled(), self._fourth()
+        together, fourth = moments.pool(), self._fourth()
         refuse_too_wide(np.diagonal(together.scatter[0]), column_names(self))
         if fourth is not None:
-            fourth = fourth.pooled()
+            fourth = fourth.pool()
             self._refuse_beyond_range(fourth)
         return np.asarray(class_covariances(together, self._shrinkage(), fourth)[0])
 
-    def _settle(self) -> None:
-        classes = GaussianClasses.of(self._moments, self._shares(), self._within[None], self._words())
+    def _update_parameters(self) -> None:
+        classes = GaussianClasses.of(self._moments, self._shares(), self._within[None], self._labels())
         whitening = self._discriminating_whitening(classes)
         means, centre = classes.mean, classes.centre
         self._densities = replace(classes, discriminants=LinearScores.of(centre, classes.away, whitening))
@@ -301,7 +298,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             publish(self, covariance_=self._weighted_covariance)
 
     def _discriminating_whitening(self, classes: GaussianClasses) -> Array:
-        """W with Σ⁻¹ = W Wᵀ, as far as the solver's directions reach; they are published on the way."""
+        """Return W with Σ⁻¹ = W Wᵀ along the directions of the solver, and publish these."""
         self._max_components = self._n_features_out = self._components()
         if self.solver == "lsqr":
             return whitening_by_rank(self._within)
@@ -311,17 +308,17 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             directions = self._all_directions(self._within)
         explained = directions.explained[: self._max_components]
         publish(self, scalings_=directions.scalings, explained_variance_ratio_=explained)
-        # columns without spread leave fewer directions than there are classes to tell apart
+        # columns without spread leave fewer directions
         self._max_components = self._n_features_out = min(self._max_components, directions.scalings.shape[1])
         return directions.scalings
 
     def _all_directions(self, within: Array) -> Directions:
-        # eigenvalues tell: rounding may leave a singular covariance a Cholesky factor
+        # decided by eigenvalues, since by rounding a singular covariance may have a Cholesky factor
         if not collinear_columns(within):
             with suppress(np.linalg.LinAlgError):
                 return directions_by_ratio(within, self._total_covariance(self._moments) - within)
-        words = self._words()
-        raise singular_class(within, words.owner, words.columns)
+        labels = self._labels()
+        raise singular_class(within, labels.owner, labels.columns)
 
     def _components(self) -> int:
         most = min(len(self.classes_) - 1, self.n_features_in_)
@@ -332,10 +329,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
         return most if self.n_components is None else self.n_components
 
-    # Predicting.
-
     def decision_function(self, X: Any) -> Array:
-        """`X @ coef_.T + intercept_`: log p(y|x) up to what all classes have in common.
+        """Return `X @ coef_.T + intercept_`, which is log p(y|x) up to a term common to all classes.
 
         Parameters
         ----------
@@ -350,23 +345,23 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         classes = self._fitted_classes()
         if len(classes) == 2:
             return self._over_blocks(X, lambda joint: joint[:, 1] - joint[:, 0], None)
-        base = None if self.solver == "svd" else self._surplus
+        base = None if self.solver == "svd" else self._common_offset
         return self._over_blocks(X, lambda joint: joint, len(classes), base=base)
 
-    def _surplus(self, block: tuple[Any, ...]) -> Array:
-        """What `decision_function` has more than the scores about the centre: the same for all classes."""
+    def _common_offset(self, block: tuple[Any, ...]) -> Array:
+        """Return `decision_function` minus the scores about the centre, which is the same for all classes."""
         rows, xp = as_block(block[0]), namespace(block[0])
-        more = (self._decision(rows) - self._densities.linear(rows))[:, :1]
-        return xp.where(xp.isnan(more), 0.0, more)  # type: ignore[no-any-return]
+        offset = (self._decision(rows) - self._densities.linear(rows))[:, :1]
+        return xp.where(xp.isnan(offset), 0.0, offset)  # type: ignore[no-any-return]
 
     @maps_sources
     def transform(self, X: Any) -> Array:
-        """Project rows on Fisher's directions, where the classes lie farthest apart.
+        """Project rows on Fisher's directions, in which the classes are farthest apart.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to project; what is missing is taken to be what the model expects given the rest of the row.
+            Rows to project; missing values are replaced by their expectations given the rest of the row.
 
         Returns
         -------
@@ -377,20 +372,20 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             raise NotImplementedError("transform not implemented for 'lsqr' solver (use 'svd' or 'eigen').")
         self._fitted_classes()
         if is_tensor(X):
-            return self._over_chunks(X, self._projected)  # type: ignore[no-any-return]
+            return self._over_chunks(X, self._project_block)  # type: ignore[no-any-return]
         X = self._check_X(X, reset=False)
         blocks = row_blocks(X.shape[0], rows_per_block(self.n_features_in_, COPIED_BLOCK))
-        projected: Array = np.concatenate(ordered_map(lambda rows: self._projected(X, rows), blocks))
+        projected: Array = np.concatenate(ordered_map(lambda rows: self._project_block(X, rows), blocks))
         return projected.astype(np.float32) if X.dtype == np.float32 else projected
 
-    def _projected(self, X: Any, rows: slice) -> Array:
+    def _project_block(self, X: Any, rows: slice) -> Array:
         block = as_block(X[rows])
-        project = LinearScores.onto(self.scalings_[:, : self._max_components], self._origin)
-        with np.errstate(invalid="ignore"):  # what spoils a product is looked for below
+        project = LinearScores.along(self.scalings_[:, : self._max_components], self._origin)
+        with np.errstate(invalid="ignore"):  # the cause is found below
             projected = project(block)
         if (gaps := ~namespace(projected).isfinite(projected).all(axis=1)).any():
-            self._blame(X, rows)
-            lacking = to_numpy(block[gaps])
-            posterior = self._posterior(self._joint((lacking,)))
-            projected[gaps] = like(project(self._densities.filled(lacking, posterior)), projected)
+            self._raise_for_rows(X, rows)
+            incomplete = to_numpy(block[gaps])
+            posterior = self._posterior(self._joint((incomplete,)))
+            projected[gaps] = like(project(self._densities.impute(incomplete, posterior)), projected)
         return projected

@@ -13,12 +13,12 @@ from mercer._stored import each_of, floats, sequence, stored
 from mercer._typing import Array
 from mercer.base import traits
 from mercer.base.fitted_fields import FITTED_CLASSES, FITTED_GAUSSIANS
-from mercer.base.generative import checked_priors
+from mercer.base.generative import check_priors
 from mercer.base.validation import publish
 from mercer.discriminant_analysis._classes import GaussianClasses
-from mercer.discriminant_analysis._covariance import SingularClassError, principal_axes, to_blame
+from mercer.discriminant_analysis._covariance import SingularClassError, describe_singularity, principal_axes
 from mercer.discriminant_analysis._discriminant import DropInDiscriminant
-from mercer.discriminant_analysis._linear import with_fixed_signs
+from mercer.discriminant_analysis._linear import fix_signs
 from mercer.families.gaussian import LOG_2PI
 from mercer.stats import ScatterMoments
 
@@ -43,7 +43,7 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
     """Quadratic discriminant analysis; scikit-learn's with weights, merging, forgetting, sampling and missing values.
 
     Rows may be torch tensors, also on a GPU: they are summarised and scored on their device, and predictions are
-    tensors there. The model itself stays in main memory, and takes arrays as well.
+    tensors there. The fitted attributes are in main memory, and the model takes arrays as well.
 
     Parameters
     ----------
@@ -56,13 +56,13 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
     priors : array-like of shape (n_classes,), default=None
         Class priors; estimated from the data if not given.
     reg_param : float, default=0.0
-        Turns the principal variances s of each class into (1 − reg_param) s + reg_param. Only for "svd".
+        Replaces the principal variances s of each class by (1 − reg_param) s + reg_param. Only for "svd".
     store_covariance : bool, default=False
-        Whether to keep the covariances in `covariance_`.
+        Whether to store the covariances in `covariance_`.
     tol : float, default=1e-4
         A class is rank-deficient if one of its principal variances is not above this.
     covariance_estimator : estimator, default=None
-        Estimates the covariance of each class instead, from its rows. Only for "eigen".
+        Estimator of the covariance of each class from its rows. Only for "eigen".
 
     Attributes
     ----------
@@ -81,11 +81,11 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
     n_iter_ : int
         Steps of EM; 1 where nothing is missing.
     statistic_ : ByClass
-        The sufficient statistics the model was computed from.
+        The sufficient statistics from which the parameters are computed.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that the parameters are optimal.
     plan_ : Plan
-        Which path the fit took.
+        The path that the fit took.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
     def _class_priors(self) -> Array:
         if self.priors is None:
             return super()._class_priors()
-        return checked_priors(self.priors, self.classes_, normalised=False).copy()
+        return check_priors(self.priors, self.classes_, normalised=False).copy()
 
     def _estimate(self, moments: ScatterMoments) -> None:
         rows = self.statistic_.rows
@@ -151,16 +151,16 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
             )
         covariances = self._class_covariances(moments)
         self._axes = [self._principal_axes(c, covariance) for c, covariance in enumerate(covariances)]
-        if self.solver == "svd":  # not from the axes, on which a small column is lost in the rounding of a large one
+        if self.solver == "svd":  # not from the axes, where rounding of a large column would swamp a small one
             covariances = (1 - self.reg_param) * covariances + self.reg_param * np.eye(self.n_features_in_)
         share = moments.weight / moments.weight.sum()
-        self._densities = GaussianClasses.of(moments, share, covariances, self._words())
-        _ = self._densities.whitening  # a singular covariance is refused now, not when predicting
+        self._densities = GaussianClasses.of(moments, share, covariances, self._labels())
+        _ = self._densities.whitening  # raises for a singular covariance now, not when predicting
 
     def _principal_axes(self, c: int, covariance: Array) -> tuple[Array, Array]:
-        """Variances along the principal axes, descending and regularised, and the axes."""
+        """Return the variances along the principal axes, descending and regularised, and the axes."""
         scaling, rotation = principal_axes(covariance)
-        rotation = with_fixed_signs(rotation)
+        rotation = fix_signs(rotation)
         if self.solver == "svd":
             scaling = (1 - self.reg_param) * scaling + self.reg_param
         if self.statistic_.rows[c]:
@@ -169,7 +169,7 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
 
     def _refuse_low_rank(self, c: int, covariance: Array, scaling: Array) -> None:
         rows, d, label = self.statistic_.rows[c], len(scaling), self.classes_[c]
-        # an SVD of fewer rows than columns has no more singular values than rows, however they are regularised
+        # an SVD of fewer rows than columns has as many singular values as rows, also with regularisation
         too_few = self.solver == "svd" and rows < d
         if not too_few and (scaling > self.tol).all():
             return
@@ -183,10 +183,10 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
         parameter = "shrinkage" if self.solver == "eigen" else "reg_param"
         raise SingularClassError(
             f"{sentence} Increase the value of `{parameter}` to reduce the collinearity: "
-            f"{to_blame(covariance, self._words().columns)}"
+            f"{describe_singularity(covariance, self._labels().columns)}"
         )
 
-    def _settle(self) -> None:
+    def _update_parameters(self) -> None:
         publish(self, means_=self._densities.mean)
         self.class_prior_ = self.priors_ = self._priors
         self.scalings_ = [scaling for scaling, _ in self._axes]
@@ -195,7 +195,7 @@ class QuadraticDiscriminantAnalysis(DropInDiscriminant):
             self.covariance_ = list(self._densities.covariance)
 
     def decision_function(self, X: Any) -> Array:
-        """log p(x, y) without the constant −d/2 log 2π; of two classes, the difference.
+        """Return log p(x, y) without the constant −d/2 log 2π; for two classes, the difference.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Where a reduction over a source runs."""
+"""Reductions over rows in memory or of a source, and the engines on which they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes on a Dask cluster: pieces are summarised by whoever can read them, and the summaries merged where they lie."""
+"""Passes on a Dask cluster: pieces are summarised by the workers, and the summaries are merged there."""
 
 from __future__ import annotations
 
@@ -18,35 +18,39 @@ from mercer._warn import distinct, kept_warnings, warn
 from mercer.data.sources.base import Chunk, Piece
 from mercer.data.sources.collections import Collection, Partition, current_client
 from mercer.data.sources.memory import HeldPiece
-from mercer.engines.passes import Fold, Pass, PassPart, joined
-from mercer.report.wording import counted
+from mercer.engines.passes import Fold, Pass, PassPart, join_parts
+from mercer.report.wording import format_count
 
-#: seconds after which a scheduler counts as out of reach, and a cluster as one without workers
-REACHED, MANNED = 10.0, 60.0
-#: summaries that one task merges, and tasks whose summary comes here as one: what a checkpoint is made of
-FAN_IN, STRETCH = 8, 64
-#: pieces from which on a task reads two of them, from twice as many on three: tens of thousands are few tasks still
-ONE_EACH = 1024
-#: tasks for each thread of the cluster that wait or run: enough that none is idle while the next are sent
-AHEAD = 3
-#: bytes from which on what all tasks need is sent once, and not with each of them
-LARGE = 1 << 16
-#: times that Dask tries a task again that failed: a file system may be back by then
+#: seconds to wait for an answer of the scheduler
+CONNECT_TIMEOUT = 10.0
+#: seconds to wait for the first worker of a cluster
+WORKER_TIMEOUT = 60.0
+#: summaries that one task merges
+FAN_IN = 8
+#: tasks whose merged summary is fetched, and stored in a checkpoint
+STRETCH = 64
+#: a task reads one more piece for each multiple of this number, which bounds the number of tasks
+SINGLE_PIECES = 1024
+#: tasks per thread of the cluster that wait or run, so that no thread is idle while the next are sent
+TASKS_PER_THREAD = 3
+#: size in bytes from which the functions of a fold are sent once, and not with each task
+LARGE_FOLD = 1 << 16
+#: number of times that Dask repeats a failed task, e.g. after a failure of the file system
 RETRIES = 2
 
 
 @contextmanager
-def connected(where: Any) -> Iterator[Dask]:
-    """The engine on the cluster that is meant; what is opened for it is closed after."""
+def connect(where: Any) -> Iterator[Dask]:
+    """Yield the engine for a client, an address or "dask"; clients and clusters opened here are closed at the end."""
     if isinstance(where, str) and where != "dask" and "://" not in where:
-        raise EngineError(_NONE_SUCH.format(where))
+        raise EngineError(_UNKNOWN_ENGINE.format(where))
     distributed = _distributed()
     if isinstance(where, distributed.Client):
         yield Dask(where)
     elif not isinstance(where, str):
-        raise EngineError(_NONE_SUCH.format(where))
+        raise EngineError(_UNKNOWN_ENGINE.format(where))
     elif where != "dask":
-        with _client_of(where) as client:
+        with _open_client(where) as client:
             yield Dask(client)
     elif (current := current_client()) is not None:
         yield Dask(current)
@@ -56,8 +60,8 @@ def connected(where: Any) -> Iterator[Dask]:
             yield Dask(client)
 
 
-_NONE_SUCH = (
-    'Fits cannot run on {!r}: say "threads", "dask", the address of a Dask scheduler ("tcp://host:8786") or give a '
+_UNKNOWN_ENGINE = (
+    'Fits cannot run on {!r}: give "threads", "dask", the address of a Dask scheduler ("tcp://host:8786") or a '
     "dask.distributed.Client."
 )
 
@@ -66,105 +70,106 @@ def _distributed() -> Any:
     return require("distributed", purpose="To spread fits over a cluster", extra="dask")
 
 
-def _client_of(address: str) -> Any:
+def _open_client(address: str) -> Any:
     try:
-        return _distributed().Client(address, timeout=REACHED)
+        return _distributed().Client(address, timeout=CONNECT_TIMEOUT)
     except (OSError, ValueError) as error:
         raise EngineError(
-            f"No Dask scheduler answers at {address!r} ({error}): see that one runs there and that this machine may "
-            "reach it, or leave the engine out to fit here."
+            f"No Dask scheduler answers at {address!r} ({error}): check that one runs there and that this machine can "
+            "reach it, or omit the engine to fit on this machine."
         ) from None
 
 
 class Dask:
-    """Pieces are spread over the workers of a cluster as tasks; merging is a tree of tasks in the order of the pieces.
+    """A cluster: pieces are tasks for its workers, and merging is a tree of tasks in the order of the pieces.
 
-    What is merged with what depends on the pieces alone, so that the result is the same to the last bit for any number
-    of workers. Scheduling, retries and transport are Dask's: data stay where they are, except for those that only this
-    process can read, which travel with their task.
+    The tree depends on the pieces only, so that the result is identical for any number of workers. Dask does the
+    scheduling, retries and transport. Data stay where they are, except for those that only this process can read, which
+    are sent with their task.
     """
 
     def __init__(self, client: Any) -> None:
         if client.asynchronous:
-            raise EngineError("Fits wait for their passes: give a Client that was made without asynchronous=True.")
+            raise EngineError("Fits wait for their passes: give a Client created without asynchronous=True.")
         self._client = client
 
     @property
     def described(self) -> str:
-        """See `Engine.described`; workers may come and go."""
-        return f"a Dask cluster of {counted(sum(self._client.nthreads().values()), 'thread')}"
+        """See `Engine.described`; the number of threads may change."""
+        return f"a Dask cluster of {format_count(sum(self._client.nthreads().values()), 'thread')}"
 
-    def fold(self, going: Pass) -> None:
+    def fold(self, current: Pass) -> None:
         """See `Engine.fold`."""
         import dask
 
-        # rows that travel are meant to
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}), going.pieces() as pieces:
-            _SpreadPieces(self._client, going).make(pieces)
+        # large task graphs are intended: they contain rows of this process
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}), current.pieces() as pieces:
+            _PassTasks(self._client, current).run(pieces)
 
 
-class _SpreadPieces:
+class _PassTasks:
     """The tasks of one pass."""
 
-    def __init__(self, client: Any, going: Pass) -> None:
-        self._client, self._going = client, going
-        # the dashboard shows what stands before the first dash
-        self._leaf, self._node = (f"mercer_{what}_{going.number}-{uuid.uuid4().hex[:8]}" for what in ("pass", "merge"))
+    def __init__(self, client: Any, current: Pass) -> None:
+        self._client, self._pass = client, current
+        # the dashboard shows the part before the first dash
+        self._leaf, self._node = (
+            f"mercer_{what}_{current.number}-{uuid.uuid4().hex[:8]}" for what in ("pass", "merge")
+        )
         self._numbers = itertools.count()
-        self._fold = self._sent(going.fold)
-        #: pieces of each task that is not done, or not seen to be
+        self._fold = self._send_fold(current.fold)
+        #: number of pieces of each task whose end was not yet processed
         self._pieces: dict[Any, int] = {}
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        #: tasks of the stretch that is not full, and what full ones are merged to
+        #: tasks of the current stretch
         self._stretch: list[Any] = []
+        #: merged results of full stretches
         self._stretches: deque[Any] = deque()
-        self._ahead = 0
-        #: types and sentences of warnings that were passed on
+        self._most_tasks = 0
+        #: types and messages of warnings that were issued
         self._warned: set[tuple[type[Warning], str]] = set()
 
-    def make(self, pieces: Iterator[Piece]) -> None:
+    def run(self, pieces: Iterator[Piece]) -> None:
         try:
-            for leaf, count in self._leaves(pieces):
+            for leaf, count in self._submit_leaves(pieces):
                 self._pieces[leaf] = count
                 leaf.add_done_callback(self._done.put)
                 self._stretch.append(leaf)
-                if len(self._stretch) == 1:  # now and then: workers come and go
-                    self._ahead = AHEAD * self._threads()
+                if len(self._stretch) == 1:  # updated regularly, because workers come and go
+                    self._most_tasks = TASKS_PER_THREAD * self._threads()
                 if len(self._stretch) == STRETCH:
                     self._end_stretch()
-                self._wait(until=self._ahead)
+                self._wait(until=self._most_tasks)
             self._end_stretch()
             self._wait(until=0)
             while self._stretches:
                 self._add()
         except BaseException:
-            with suppress(Exception):  # of a cluster that is gone
+            with suppress(Exception):  # the cluster may be gone
                 self._client.cancel([*self._pieces, *self._stretch, *self._stretches])
             raise
 
-    # Tasks.
-
-    def _leaves(self, pieces: Iterator[Piece]) -> Iterator[tuple[Any, int]]:
-        """A task for a piece or several, and how many they are."""
-        if isinstance(self._going.source, Collection):
+    def _submit_leaves(self, pieces: Iterator[Piece]) -> Iterator[tuple[Any, int]]:
+        """Yield tasks and the number of pieces of each."""
+        if isinstance(self._pass.source, Collection):
             import dask
 
-            # one graph, so that what several partitions are made of is made once, and each is let go when it was read
-            summary = dask.delayed(_of_partition, pure=False)
+            # a single graph, so that shared inputs of partitions are computed once and released after use
+            summary = dask.delayed(_summarise_partition, pure=False)
             tasks = [
                 summary(self._fold, piece.place, piece.target, *piece.parts, dask_key_name=self._key(self._leaf))
                 for piece in cast(Iterator[Partition], pieces)
             ]
             yield from zip(self._client.compute(tasks, retries=RETRIES), itertools.repeat(1))
         else:
-            for group in _groups(pieces, self._going.total.pieces):
-                yield self._submit(self._leaf, _of_pieces, self._fold, group), len(group)
+            for group in _groups(pieces, self._pass.total.pieces):
+                yield self._submit(self._leaf, _summarise_pieces, self._fold, group), len(group)
 
     def _end_stretch(self) -> None:
         nodes, self._stretch = self._stretch, []
         while len(nodes) > 1:
             nodes = [
-                self._submit(self._node, _merged, self._going.fold.merge, *batch) if len(batch) > 1 else batch[0]
+                self._submit(self._node, _merge_reports, self._pass.fold.merge, *batch) if len(batch) > 1 else batch[0]
                 for batch in (nodes[start : start + FAN_IN] for start in range(0, len(nodes), FAN_IN))
             ]
         self._stretches.extend(nodes)
@@ -175,46 +180,44 @@ class _SpreadPieces:
     def _key(self, name: str) -> tuple[str, int]:
         return name, next(self._numbers)
 
-    def _sent(self, fold: Fold[Any]) -> Any:
-        """What all tasks need: a task of its own if it is large, which Dask makes again if a worker is lost with it."""
+    def _send_fold(self, fold: Fold[Any]) -> Any:
+        """Return the fold, or a task that returns it if it is large; Dask repeats it if its worker is lost."""
         from distributed.protocol import pickle
 
         packed = pickle.dumps(fold)
-        return fold if len(packed) < LARGE else self._submit(f"{self._leaf}-needs", pickle.loads, packed)
-
-    # Results.
+        return fold if len(packed) < LARGE_FOLD else self._submit(f"{self._leaf}-needs", pickle.loads, packed)
 
     def _threads(self) -> int:
-        """How many tasks the cluster runs at once; a cluster that grows with its tasks may have to begin first."""
+        """Return the number of threads of the cluster, after waiting for its first worker."""
         try:
-            self._client.nthreads() or self._client.wait_for_workers(1, timeout=MANNED)
+            self._client.nthreads() or self._client.wait_for_workers(1, timeout=WORKER_TIMEOUT)
         except TimeoutError:
             raise EngineError(
-                f"The Dask cluster has had no workers for {MANNED:.0f} seconds: start some, or leave the engine out to "
-                "fit here."
+                f"The Dask cluster has had no workers for {WORKER_TIMEOUT:.0f} seconds: start some, or omit the engine "
+                "to fit on this machine."
             ) from None
         return sum(self._client.nthreads().values())
 
     def _wait(self, until: int) -> None:
-        """Until no more tasks than that are to be done."""
+        """Wait until at most this number of tasks is unfinished, and add finished stretches."""
         while len(self._pieces) > until:
             leaf = self._next()
             if leaf.status != "finished":
                 self._result(leaf)
-            self._going.tell(self._pieces.pop(leaf))
+            self._pass.report_progress(self._pieces.pop(leaf))
             while self._stretches and self._stretches[0].done():
                 self._add()
 
     def _next(self) -> Any:
         while True:
             try:
-                return self._done.get(timeout=MANNED)
+                return self._done.get(timeout=WORKER_TIMEOUT)
             except queue.Empty:
-                self._threads()  # or there are none left
+                self._threads()  # raises an error if there are no workers left
 
     def _add(self) -> None:
         report = self._result(self._stretches[0])
-        self._going.add(report.part)
+        self._pass.add(report.part)
         for each in report.warnings:
             if (sentence := (type(each), str(each))) not in self._warned:
                 self._warned.add(sentence)
@@ -229,43 +232,40 @@ class _SpreadPieces:
             return report
         except KilledWorker as error:
             raise EngineError(
-                f"A part of {self._going.source.described} was given up after {error.allowed_failures + 1} workers had "
-                "died over it, mostly for want of memory: give each more of that, or fewer threads."
+                f"A part of {self._pass.source.described} was given up after {error.allowed_failures + 1} workers "
+                "died of it, usually for lack of memory: give each more memory, or fewer threads."
             ) from error
         except CancelledError as error:
             raise EngineError(f"The Dask cluster has given up a pass before its end: {error}") from error
 
 
 def _groups(pieces: Iterator[Piece], number: int) -> Iterator[list[Piece]]:
-    """Pieces that one task reads, by their number alone; rows that travel with their task travel alone."""
+    """Yield the pieces of each task, which depend on their number only; rows sent with a task are one piece."""
     for first in pieces:
-        more = 0 if isinstance(first, HeldPiece) else number // ONE_EACH
+        more = 0 if isinstance(first, HeldPiece) else number // SINGLE_PIECES
         group = [first, *itertools.islice(pieces, more)]
         number += len(group)
         yield group
 
 
-# What runs on workers.
-
-
 class Report(NamedTuple):
-    """What came of some pieces, and the warnings on the way, which are for the process that waits."""
+    """The result of some pieces, and the warnings, which the waiting process issues."""
 
     part: PassPart
     warnings: tuple[Warning, ...]
 
 
-def _of_pieces(fold: Fold[Any], pieces: list[Piece]) -> Report:
-    with bounded(1), kept_warnings() as kept:  # as many tasks as a worker has threads run beside this one
-        part = joined(fold.merge, *ordered_stream(fold.of_piece, pieces))
+def _summarise_pieces(fold: Fold[Any], pieces: list[Piece]) -> Report:
+    with bounded(1), kept_warnings() as kept:  # other tasks run on the other threads of the worker
+        part = join_parts(fold.merge, *ordered_stream(fold.summarise_piece, pieces))
     return Report(part, distinct(kept))
 
 
-def _of_partition(fold: Fold[Any], place: str, target: str | None, *parts: Any) -> Report:
-    return _of_pieces(fold, [Partition(Chunk(*parts), place, target)])
+def _summarise_partition(fold: Fold[Any], place: str, target: str | None, *parts: Any) -> Report:
+    return _summarise_pieces(fold, [Partition(Chunk(*parts), place, target)])
 
 
-def _merged(merge: Any, *reports: Report) -> Report:
+def _merge_reports(merge: Any, *reports: Report) -> Report:
     with bounded(1), kept_warnings() as kept:
-        part = joined(merge, *(report.part for report in reports))
+        part = join_parts(merge, *(report.part for report in reports))
     return Report(part, distinct([*itertools.chain(*(report.warnings for report in reports)), *kept]))

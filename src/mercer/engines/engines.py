@@ -1,4 +1,4 @@
-"""Passes on the threads of this process."""
+"""Engines, on which passes over a source run: the threads of this process, or a cluster."""
 
 from __future__ import annotations
 
@@ -9,24 +9,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mercer._threads import bounded, ordered_stream
 from mercer.data.sources.base import Source
-from mercer.engines.passes import Pass
 
 if TYPE_CHECKING:
     from mercer.engines.passes import Pass
 
 
-# Which engine a pass runs on: the threads of this process, unless `mercer.engine` or the data say otherwise.
-
-
 class Engine(Protocol):
-    """Where passes run."""
+    """Interface of engines."""
 
     @property
     def described(self) -> str | None:
-        """In words, if that is not this process."""
+        """Description for users; None if it is this process."""
 
-    def fold(self, going: Pass) -> None:
-        """Add every piece that is left to a pass, in their order, and tell it of each."""
+    def fold(self, current: Pass) -> None:
+        """Add the remaining pieces of a pass in their order, and report the progress after each."""
 
 
 _engine: ContextVar[Engine | None] = ContextVar("mercer_engine", default=None)
@@ -34,17 +30,17 @@ _engine: ContextVar[Engine | None] = ContextVar("mercer_engine", default=None)
 
 @contextmanager
 def engine(where: Any = None, *, threads: int | None = None) -> Iterator[None]:
-    """Say where fits run inside the `with` block.
+    """Choose the engine on which fits run inside the `with` block.
 
     Parameters
     ----------
     where : "threads", "dask", a dask.distributed.Client or the address of a scheduler, default=None
-        "dask" is the cluster of the current client; where there is none, one of processes on this machine, which is
+        "dask" is the cluster of the current client; if there is none, a cluster of processes on this machine, which is
         closed at the end of the block (a script that starts one needs ``if __name__ == "__main__":``, as every program
-        that starts processes). An address is written "tcp://host:8786". Only what streams is spread over a cluster:
-        fits of a `Source` or of a Dask collection. None changes nothing.
+        that starts processes). An address has the form "tcp://host:8786". Only streaming fits run on a cluster: those
+        of a `Source` or of a Dask collection. None changes nothing.
     threads : int, default=None
-        Most threads that this process uses, and most processes that "dask" starts. None changes nothing.
+        Largest number of threads of this process, and of processes that "dask" starts. None changes nothing.
 
     Raises
     ------
@@ -57,10 +53,10 @@ def engine(where: Any = None, *, threads: int | None = None) -> Iterator[None]:
     >>> with mercer.engine(threads=1):
     ...     pass
 
-    `mercer.engine("tcp://scheduler:8786")`, or one with a `Client` of one's own, spreads passes over a cluster, whose
-    dashboard shows how far each of them is.
+    `mercer.engine("tcp://scheduler:8786")`, or an engine with a `Client`, spreads passes over a cluster, whose
+    dashboard shows the progress of each.
     """
-    with bounded(threads) if threads is not None else nullcontext(), _made(where) as chosen:
+    with bounded(threads) if threads is not None else nullcontext(), _make_engine(where) as chosen:
         token = _engine.set(chosen)
         try:
             yield
@@ -69,8 +65,7 @@ def engine(where: Any = None, *, threads: int | None = None) -> Iterator[None]:
 
 
 def engine_for(source: Source) -> Engine:
-    """The engine asked for, or the one that the data live on."""
-
+    """Return the chosen engine, or the one on which the data lie."""
     if (chosen := _engine.get()) is not None:
         return chosen
     if (client := getattr(source, "client", None)) is not None:
@@ -81,31 +76,29 @@ def engine_for(source: Source) -> Engine:
 
 
 @contextmanager
-def _made(where: Any) -> Iterator[Engine | None]:
-
+def _make_engine(where: Any) -> Iterator[Engine | None]:
     if where is None:
         yield _engine.get()
     elif isinstance(where, str) and where == "threads":
         yield Threads()
     else:
-        from mercer.engines.dask import connected
+        from mercer.engines.dask import connect
 
-        with connected(where) as cluster:
+        with connect(where) as cluster:
             yield cluster
 
 
 class Threads:
-    """Pieces are read and summarised on several threads, and merged in their order as they come.
+    """The threads of this process: pieces are read and summarised in parallel, and merged in their order.
 
-    The next pieces are asked for while others are worked on; no more of them than there are threads, and two, are in
-    memory at once.
+    The next pieces are read while others are summarised; at most two more of them than threads are in memory at once.
     """
 
-    described = None
+    described: str | None = None
 
-    def fold(self, going: Pass) -> None:
+    def fold(self, current: Pass) -> None:
         """See `Engine.fold`."""
-        with going.pieces() as pieces:
-            for part in ordered_stream(going.fold.of_piece, pieces):
-                going.add(part)
-                going.tell()
+        with current.pieces() as pieces:
+            for part in ordered_stream(current.fold.summarise_piece, pieces):
+                current.add(part)
+                current.report_progress()

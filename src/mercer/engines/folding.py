@@ -1,4 +1,4 @@
-"""A pass over a source: every chunk summarised, the summaries merged. All that streams is made of these."""
+"""A fold: one pass over a source, in which chunks are summarised and merged. All streaming fits consist of folds."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ S = TypeVar("S")
 
 
 def fold(summarise: Callable[[Chunk], S], source: Source, merge: Callable[[S, S], S]) -> S:
-    """`summarise(chunk)` of all chunks of a source, merged in their order: one pass over the data.
+    """Merge `summarise(chunk)` of all chunks of a source in their order, in one pass over the data.
 
-    Where it runs (threads, a Dask cluster) is chosen by `mercer.engine`; results differ by rounding alone. `summarise`
+    The engine (threads, a Dask cluster) is chosen by `mercer.engine`; results differ by rounding only. `summarise`
     and `merge` must be functions that can be pickled (of a module, or `functools.partial` of one).
 
     Parameters
@@ -24,19 +24,19 @@ def fold(summarise: Callable[[Chunk], S], source: Source, merge: Callable[[S, S]
     summarise : callable
         Takes a `Chunk`.
     source : Source
-        What to read.
+        The source to be read.
     merge : callable
         Takes the summaries of earlier and of later rows.
 
     Returns
     -------
     summary : object
-        Of all rows.
+        Summary of all rows.
 
     Raises
     ------
     EmptyDataError
-        If there is no row.
+        If there are no rows.
 
     Examples
     --------
@@ -49,13 +49,13 @@ def fold(summarise: Callable[[Chunk], S], source: Source, merge: Callable[[S, S]
     """
     run = current_run()
     number, run.passes = run.passes, run.passes + 1
-    going = Pass(Fold(summarise, merge), source, run, number)
-    if not going.finished:
-        engine = engine_for(going.source)
-        engine.fold(going)
+    current = Pass(Fold(summarise, merge), source, run, number)
+    if not current.is_finished:
+        engine = engine_for(current.source)
+        engine.fold(current)
         run.cluster = engine.described
-        if going.total.result is None:
+        if current.total.result is None:
             raise EmptyDataError(f"There are no rows in {source.described}.")
-        going.finish()
-    summary: S = going.total.result
+        current.finish()
+    summary: S = current.total.result
     return summary

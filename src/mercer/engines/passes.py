@@ -1,4 +1,4 @@
-"""A pass that goes on: what is done to every chunk, what came of the pieces so far, and who is told of it."""
+"""Passes over a source, the runs to which they belong, and the journal that keeps their results."""
 
 from __future__ import annotations
 
@@ -12,44 +12,42 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from mercer.data.sources.base import Chunk, Mapped, Piece, Source
 
-# What goes on around the passes of a fit: how many there were, what was skipped, who is told, what is kept.
-
-#: called after every piece with the number of the pass, and of its pieces that are done
-Told = Callable[[int, int], None]
+#: called after every piece with the number of the pass and the number of its finished pieces
+PieceCallback = Callable[[int, int], None]
 
 
 class Journal(Protocol):
-    """Keeps the results of passes, so that a fit that was killed finds them again: see `mercer.files.checkpoints`.
+    """Stores the results of passes, so that an interrupted fit can be resumed: see `mercer.files.checkpoints`.
 
-    A result is a tuple of what the pass came to, the rows read, the names of what was skipped, and the pieces done.
+    A result is a tuple of the summary, the rows read, the names of skipped parts, and the number of finished pieces.
     """
 
     def enter(self, model: Any, source: Any) -> None:
-        """Whose passes follow."""
+        """Announce the model and the source of the following passes."""
 
-    def finished(self, number: int, source: Any) -> Any:
-        """The result of that pass over these rows, if it was done before; else None."""
+    def find_result(self, number: int, source: Any) -> Any:
+        """Return the result of a pass over this source if it was finished before, and None otherwise."""
 
-    def begun(self, number: int, source: Any) -> Any:
-        """The result of its first pieces, if some were done before; else None."""
+    def find_partial_result(self, number: int, source: Any) -> Any:
+        """Return the result of the first pieces of a pass if some were finished before, and None otherwise."""
 
     def keep(self, number: int, source: Any, result: Any, *, finished: bool) -> None:
-        """The result of a pass so far."""
+        """Store the result of a pass so far."""
 
 
 @dataclass
 class Run:
     """The passes of one fit."""
 
-    told: Told | None = None
+    on_piece: PieceCallback | None = None
     journal: Journal | None = None
     passes: int = 0
-    #: of the last pass
+    #: finished pieces of the last pass
     pieces: int = 0
     rows: int = 0
-    #: where it ran, if not in this process
+    #: description of the engine, if not this process
     cluster: str | None = None
-    #: what could not be read and was left out, by name: by every pass again
+    #: names of the parts that could not be read, listed again by every pass
     skipped: list[str] = field(default_factory=list)
 
 
@@ -57,13 +55,13 @@ _current: ContextVar[Run | None] = ContextVar("mercer_run", default=None)
 
 
 def current_run() -> Run:
-    """The fit that is going on; a new one that nobody looks at where none is."""
+    """Return the active run, or a detached one."""
     return _current.get() or Run()
 
 
 @contextmanager
-def running(run: Run) -> Iterator[Run]:
-    """Passes inside belong to `run`."""
+def enter_run(run: Run) -> Iterator[Run]:
+    """Assign the passes inside the `with` block to `run`."""
     token = _current.set(run)
     try:
         yield run
@@ -72,10 +70,10 @@ def running(run: Run) -> Iterator[Run]:
 
 
 @contextmanager
-def own_or_outer_run() -> Iterator[Run]:
-    """The run that was begun around this fit, by whoever wants to be told or to keep its passes, or a new one."""
+def ensure_run() -> Iterator[Run]:
+    """Enter a new run, unless there is an active one around this fit, which is then used."""
     outer = _current.get()
-    with nullcontext(outer) if outer is not None else running(Run()) as run:
+    with nullcontext(outer) if outer is not None else enter_run(Run()) as run:
         yield run
 
 
@@ -83,22 +81,22 @@ S = TypeVar("S")
 
 
 class PassPart(NamedTuple):
-    """What came of some pieces that follow one another."""
+    """The result of consecutive pieces."""
 
-    #: None where all of them were skipped
+    #: merged summary; None if all pieces were skipped
     result: Any
-    #: that were read
+    #: number of rows read
     rows: int
     skipped: list[str]
     pieces: int = 1
 
 
-def joined(merge: Callable[[Any, Any], Any], *parts: PassPart) -> PassPart:
-    """What came of earlier and later pieces together."""
-    return functools.reduce(functools.partial(_both, merge), parts)
+def join_parts(merge: Callable[[Any, Any], Any], *parts: PassPart) -> PassPart:
+    """Join the results of consecutive pieces."""
+    return functools.reduce(functools.partial(_join_two, merge), parts)
 
 
-def _both(merge: Callable[[Any, Any], Any], before: PassPart, more: PassPart) -> PassPart:
+def _join_two(merge: Callable[[Any, Any], Any], before: PassPart, more: PassPart) -> PassPart:
     if before.result is None or more.result is None:
         result = more.result if before.result is None else before.result
     else:
@@ -108,28 +106,28 @@ def _both(merge: Callable[[Any, Any], Any], before: PassPart, more: PassPart) ->
 
 @dataclass(frozen=True)
 class Fold(Generic[S]):
-    """What is done on the way; the functions can be pickled, and change nothing."""
+    """The functions of a pass, which can be pickled and have no side effects."""
 
     summarise: Callable[[Chunk], S]
     merge: Callable[[S, S], S]
-    #: what a chunk goes through before it is summarised
+    #: applied to a chunk before it is summarised
     maps: tuple[Callable[[Chunk], Chunk], ...] = ()
 
-    def of_piece(self, piece: Piece) -> PassPart:
-        """One piece, chunk by chunk."""
+    def summarise_piece(self, piece: Piece) -> PassPart:
+        """Summarise a piece chunk by chunk."""
         result: S | None = None
         rows, skipped = 0, list[str]()
         for chunk in piece.chunks(skipped):
             rows += chunk.n_rows
-            summary = self.summarise(functools.reduce(lambda made, function: function(made), self.maps, chunk))
+            summary = self.summarise(functools.reduce(lambda chunk, function: function(chunk), self.maps, chunk))
             result = summary if result is None else self.merge(result, summary)
         return PassPart(result, rows, skipped)
 
 
 class Pass:
-    """One pass of a run, for the engine that makes it.
+    """One pass of a run, which an engine executes.
 
-    The functions of a mapped source are taken out of it: an engine that sends pieces elsewhere sends them once.
+    The functions of a mapped source become part of the fold, so that a cluster receives them once.
     """
 
     def __init__(self, fold: Fold[Any], source: Source, run: Run, number: int) -> None:
@@ -139,18 +137,18 @@ class Pass:
             source = source.source
         self.fold, self.source, self.number = Fold(fold.summarise, fold.merge, (*maps, *fold.maps)), source, number
         self._run = run
-        kept = None if run.journal is None else run.journal.finished(number, source)
-        self.finished = kept is not None
-        if run.journal is not None and not self.finished:
-            kept = run.journal.begun(number, source)
-        #: what came of the first pieces
+        kept = None if run.journal is None else run.journal.find_result(number, source)
+        self.is_finished = kept is not None
+        if run.journal is not None and not self.is_finished:
+            kept = run.journal.find_partial_result(number, source)
+        #: result of the finished pieces
         self.total = PassPart(None, 0, [], 0) if kept is None else PassPart(*kept)
         run.pieces, run.rows = self.total.pieces, self.total.rows
         run.skipped.extend(self.total.skipped)
 
     @contextmanager
     def pieces(self) -> Iterator[Iterator[Piece]]:
-        """Those that are not done; what they are read from is closed at the end, and when the pass fails."""
+        """Iterate over the remaining pieces; their source is closed at the end, also if the pass fails."""
         pieces = iter(self.source.pieces())
         try:
             yield itertools.islice(pieces, self.total.pieces, None)
@@ -159,23 +157,23 @@ class Pass:
                 pieces.close()
 
     def add(self, part: PassPart) -> None:
-        """What came of the pieces after those of `total`."""
-        self.total = joined(self.fold.merge, self.total, part)
+        """Add the result of the pieces that follow those of `total`."""
+        self.total = join_parts(self.fold.merge, self.total, part)
         self._run.rows = self.total.rows
         self._run.skipped.extend(part.skipped)
         self._keep()
 
-    def tell(self, pieces: int = 1) -> None:
-        """So many more pieces are done, in any order."""
+    def report_progress(self, pieces: int = 1) -> None:
+        """Report that more pieces are finished, in any order."""
         self._run.pieces += pieces
-        if self._run.told is not None:
-            self._run.told(self.number, self._run.pieces)
+        if self._run.on_piece is not None:
+            self._run.on_piece(self.number, self._run.pieces)
 
     def finish(self) -> None:
-        """All pieces are added."""
-        self.finished = True
+        """Mark the pass as finished and store its result."""
+        self.is_finished = True
         self._keep()
 
     def _keep(self) -> None:
         if self._run.journal is not None:
-            self._run.journal.keep(self.number, self.source, tuple(self.total), finished=self.finished)
+            self._run.journal.keep(self.number, self.source, tuple(self.total), finished=self.is_finished)

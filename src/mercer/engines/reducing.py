@@ -1,4 +1,4 @@
-"""Add up a statistic over rows: those in memory on threads of this process, those of a source wherever it is read."""
+"""Reductions of a statistic over rows: in memory on threads, on a device, or of a source on an engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mercer.engines.folding import fold
 
 
 class Mergeable(Protocol):
-    """What can be reduced: a summary that starts empty, takes a batch of rows, and adds up."""
+    """A summary that can be reduced: it starts empty, is updated with batches of rows, and can be merged."""
 
     def empty(self) -> Self: ...
 
@@ -24,7 +24,7 @@ class Mergeable(Protocol):
 
 
 class BatchSource(Protocol):
-    """Rows that can be read block by block, as often as needed; a batch is what the statistic's `update` takes."""
+    """Rows that can be read repeatedly block by block; a batch holds the arguments of the statistic's `update`."""
 
     def blocks(self) -> list[slice]: ...
 
@@ -35,13 +35,13 @@ S = TypeVar("S", bound=Mergeable)
 
 
 def reduce(statistic: S, source: BatchSource | Streamed) -> S:
-    """`statistic` with every row of `source` added; the same to the last bit for any number of threads.
+    """Add every row of `source` to `statistic`; the result is identical for any number of threads.
 
-    Blocks are merged as they come, in their order: only a few of them are in memory beside the result.
+    Blocks are merged in their order as they arrive, so that only a few of them are in memory besides the result.
     """
     empty = statistic.empty()
     if isinstance(source, Streamed):
-        return statistic.merge(fold(functools.partial(_updated, empty, source.prepare), source.source, _merged))
+        return statistic.merge(fold(functools.partial(_summarise_chunk, empty, source.prepare), source.source, _merge))
 
     def summarise(rows: slice) -> S:
         statistic: S = empty.update(*source.batch(rows))
@@ -50,10 +50,10 @@ def reduce(statistic: S, source: BatchSource | Streamed) -> S:
     return functools.reduce(lambda a, b: a.merge(b), ordered_stream(summarise, source.blocks()), statistic)
 
 
-def _updated(empty: S, prepare: Callable[[Chunk], tuple[Any, ...]], chunk: Chunk) -> S:
+def _summarise_chunk(empty: S, prepare: Callable[[Chunk], tuple[Any, ...]], chunk: Chunk) -> S:
     statistic: S = empty.update(*prepare(chunk))
     return statistic
 
 
-def _merged(mine: S, theirs: S) -> S:
+def _merge(mine: S, theirs: S) -> S:
     return mine.merge(theirs)

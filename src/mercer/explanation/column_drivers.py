@@ -15,7 +15,7 @@ from mercer.data.dates import days_of_labels
 from mercer.explanation._background import read_formats
 from mercer.explanation._shapley import LEAST_PAIRS, MOST_PLAYERS
 from mercer.explanation.explanation import Explanation, explain_exactly, explain_rows
-from mercer.report.wording import join_words, shorten, format_value
+from mercer.report.wording import format_value, join_words, shorten
 
 #: rank correlation of values and contributions from which a column has one direction, and the share of rows that a
 #: level has at least where it is named

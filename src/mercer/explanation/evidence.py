@@ -25,7 +25,7 @@ from mercer.matrices import Encoded
 from mercer.naive_bayes import GaussianNB, NaiveBayes
 from mercer.naive_bayes.parts import NumbersPart
 from mercer.preprocessing import TableFeatures
-from mercer.report.wording import shorten, format_value
+from mercer.report.wording import format_value, shorten
 
 # What each column says by itself in models that describe columns one by one.
 

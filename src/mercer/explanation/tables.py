@@ -15,7 +15,15 @@ from mercer._suggest import listed
 from mercer.application.reading import columns_of, reader_of
 from mercer.application.shown import AMOUNTS
 from mercer.base import resolve, traits_of
-from mercer.base.pipelines import columns_of_fit, feature_names, inside, last_step, nested_models, schema_of
+from mercer.base.pipelines import (
+    columns_of_fit,
+    feature_names,
+    inside,
+    last_step,
+    nested_models,
+    predicting_step,
+    schema_of,
+)
 from mercer.base.validation import column_names
 from mercer.data import Kind, Schema
 from mercer.explanation import coefficients
@@ -24,7 +32,7 @@ from mercer.explanation.evidence import PREDICTION, row_texts
 from mercer.explanation.explanation import EXACT, Explanation
 from mercer.files import card_of
 from mercer.report import Field, Grid
-from mercer.report.wording import format_number, format_plain, shorten, format_value
+from mercer.report.wording import format_number, format_plain, format_value, shorten
 
 # A fitted model in a few lines.
 
@@ -98,7 +106,10 @@ def _of_tables(tables: dict[Any, Any], classes: list[str], named: Collection[str
         parameters = list(by_class.values())
         if set(parameters[0]) == {"mean", "variance"} and np.ndim(parameters[0]["mean"]) == 0:
             numbers.append(
-                (str(name), *(f"{format_number(p['mean'])} ± {format_number(np.sqrt(p['variance']), 3)}" for p in parameters))
+                (
+                    str(name),
+                    *(f"{format_number(p['mean'])} ± {format_number(np.sqrt(p['variance']), 3)}" for p in parameters),
+                )
             )
         elif all(np.ndim(value) == 0 for value in parameters[0].values()):
             (levels if str(name) in named else others).extend(_of_levels(str(name), parameters))
@@ -164,7 +175,7 @@ def learnt(model: Any, most: int | None = None) -> list[Grid]:
     """
     whole = model
     model = _innermost(model)
-    last = coefficients.predicting_step(model)
+    last = predicting_step(model)
     if grids := likelihood_grids(model):
         return [replace(grid, rows=grid.rows[:most]) for grid in grids]
     if hasattr(last, "coef_") and (hasattr(last, "intercept_") or hasattr(last, "thresholds_")):

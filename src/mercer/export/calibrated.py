@@ -1,4 +1,4 @@
-"""Calibrated classifiers: what a model says of the classes, sent through a temperature, sigmoids or steps."""
+"""Calibrated classifiers: the scores of a model, transformed by a temperature, sigmoids or steps."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ LINEAR_AND_QUADRATIC = (LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysi
 
 
 def calibrated(model: Any, inside: Said) -> Said:
-    """What `Calibrated` makes of its model's scores."""
+    """Return the formula of `Calibrated` from that of its model."""
     if len(model.classes_) == 1:
         return inside
     if hasattr(model, "temperature_"):
         scores = _logs(inside) if inside.probabilities else _decisions(inside)
         return Said.of_scores(inside.classes, [SumOf(((1 / model.temperature_, score),)) for score in scores])
-    scores = [named(score) for score in _against_the_rest(model.model_, inside)]
+    scores = [named(score) for score in _one_vs_rest_scores(model.model_, inside)]
     if hasattr(model, "slopes_"):
         lines = zip(scores, model.slopes_.tolist(), model.intercepts_.tolist(), strict=True)
         shares = [softmax([ZERO, SumOf(((slope, score),), intercept)])[1] for score, slope, intercept in lines]
     else:
         shares = [
-            _interpolated(score, steps[0].tolist(), steps[1].tolist())
+            _interpolate(score, steps[0].tolist(), steps[1].tolist())
             for score, steps in zip(scores, model.steps_, strict=True)
         ]
-    return Said(classes=inside.classes, probabilities=_normalised([named(p) for p in shares], model.shares_.tolist()))
+    return Said(classes=inside.classes, probabilities=_normalize([named(p) for p in shares], model.shares_.tolist()))
 
 
 def _logs(inside: Said) -> list[Expression]:
-    """Log probabilities, none below that of the smallest number, as the model takes them."""
+    """Return log probabilities, bounded below as in the model."""
     if not inside.logs:
         raise ExportError(
             "A calibrated GLM whose link is not the logit cannot be exported. Fit it with the canonical link, or leave "
@@ -64,14 +64,14 @@ def _logs(inside: Said) -> list[Expression]:
 
 
 def _decisions(inside: Said) -> list[Expression]:
-    """Scores of the classes; for two minus and plus half of the one there is."""
+    """Return the scores of the classes; for two classes, minus and plus half of the only score."""
     if len(inside.scores) > 2:
         return list(inside.scores)
     return [SumOf(((0.5, score),)) for score in inside.scores]
 
 
-def _against_the_rest(model: Any, inside: Said) -> list[Expression]:
-    """A score for every class against all others; of two classes for the second alone."""
+def _one_vs_rest_scores(model: Any, inside: Said) -> list[Expression]:
+    """Return a score for every class against all others; for two classes, only that of the second."""
     model = part_of(model, -1)
     if not inside.probabilities:
         return list(inside.scores) if len(inside.scores) > 2 else [inside.scores[1]]
@@ -88,29 +88,29 @@ def _against_the_rest(model: Any, inside: Said) -> list[Expression]:
 
 
 def _odds(logs: Sequence[Expression], k: int) -> Expression:
-    """log p − log Σ of the others."""
+    """Return log p_k − log Σ_{j≠k} p_j."""
     top, total = _log_total([log for j, log in enumerate(logs) if j != k])
     return SumOf(((1.0, logs[k]), (-1.0, top), (-1.0, total)))
 
 
 def _log_total(logs: Sequence[Expression]) -> tuple[Expression, Expression]:
-    """log Σ e^log in two parts: the greatest, and what the others add to it."""
+    """Return log Σ e^log as two terms: the greatest, and the logarithm of the relative sum."""
     top = named(Greatest(tuple(logs)))
     return top, named(Logarithm(SumOf(tuple((1.0, Exp(SumOf(((1.0, log), (-1.0, top))))) for log in logs))))
 
 
-def _interpolated(x: Expression, places: Sequence[float], values: Sequence[float]) -> Expression:
-    """Straight lines between points, level beyond the first and the last."""
+def _interpolate(x: Expression, places: Sequence[float], values: Sequence[float]) -> Expression:
+    """Return the linear interpolation between points, constant beyond the first and the last."""
     result: Expression = NumberValue(values[-1])
     for j in range(len(places) - 2, -1, -1):
         slope = (values[j + 1] - values[j]) / (places[j + 1] - places[j])
         line = SumOf(((slope, SumOf(((1.0, x),), -places[j])),), values[j])
         result = Conditional(Above(NumberValue(places[j + 1]), x), line, result)
-    # no comparison holds of what is unknown, which would have the last value
+    # comparisons with an unknown value are false, which would give the last value
     return Conditional(Lacks(x), UNKNOWN, Conditional(Above(NumberValue(places[0]), x), NumberValue(values[0]), result))
 
 
-def _normalised(shares: Sequence[Expression], otherwise: Sequence[float]) -> list[Expression]:
+def _normalize(shares: Sequence[Expression], otherwise: Sequence[float]) -> list[Expression]:
     if len(shares) == 1:
         return [named(SumOf(((-1.0, shares[0]),), 1.0)), shares[0]]
     total = named(SumOf(tuple((1.0, share) for share in shares)))

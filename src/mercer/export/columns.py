@@ -1,4 +1,4 @@
-"""The columns that a model reads, as every language can hold them."""
+"""The columns that a model reads, as inputs of a formula."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mercer.export.labels import kind_of_labels
 
 
 def columns_read(reader: Any) -> list[ColumnValue]:
-    """What the part of a model that reads the table gets of each row."""
+    """Return the columns that the first step of a model reads."""
     if getattr(reader, "_formula", None) is not None:
         raise ExportError(
             "TableFeatures with a formula cannot be exported. Write the features as columns of the table, e.g. in SQL, "
@@ -32,7 +32,7 @@ def columns_read(reader: Any) -> list[ColumnValue]:
 
 
 def _gaps(column: Described, form: Format | None) -> tuple[str, ...]:
-    """Words for missing values that are not levels of the column."""
+    """Return the words for missing values that are not levels of the column."""
     if form is not None:
         return tuple(sorted(GAPS))
     return tuple(word for word in MISSING_WORDS if word not in (column.levels or ()))
@@ -46,6 +46,6 @@ def _kind(column: Described) -> ColumnKind:
             return "date"
         case Kind.TEXT:
             return "text"
-        case Kind.CONSTANT if column.stored is not None:  # of which only gaps are read
+        case Kind.CONSTANT if column.stored is not None:  # only whether its values are missing is read
             return "boolean" if column.stored is Kind.BOOLEAN else "number" if column.stored.numeric else "text"
     return "number"

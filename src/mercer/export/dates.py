@@ -1,4 +1,4 @@
-"""Features of dates: days since the first, weekday, month and hour, from the days since 1970."""
+"""Features of dates, computed from the days since 1970: days since the first date, weekday, month and hour."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DAYS_TO_MARCH_0 = 719_468
 
 
 def hour_waves(treatment: DateTreatment, days: Expression) -> Iterator[Expression]:
-    """Sine and cosine of the hour, to six digits as the model rounds it; 0 where the date is missing."""
+    """Yield sine and cosine of the hour, rounded to six digits as in the model; 0 for a missing date."""
     if not treatment.hourly:
         return
     of_day = SumOf(((24.0, days), (-24.0, named(Floor(days)))))
@@ -24,7 +24,7 @@ def hour_waves(treatment: DateTreatment, days: Expression) -> Iterator[Expressio
 
 
 def calendar_levels(treatment: DateTreatment, days: Expression) -> Iterator[list[Expression]]:
-    """One feature for each weekday, then one for each month, where they vary; all are 0 for a missing date."""
+    """Yield the features of weekdays, then those of months, if they vary; all are 0 for a missing date."""
     for codes, number in ((treatment.weekdays, _weekday), (treatment.months, _month)):
         if codes:
             place = named(number(days))
@@ -32,12 +32,12 @@ def calendar_levels(treatment: DateTreatment, days: Expression) -> Iterator[list
 
 
 def _weekday(days: Expression) -> Expression:
-    """0 for Monday; 1970 began on a Thursday."""
+    """Return the weekday, 0 for Monday; 1970 began on a Thursday."""
     return _remainder(minus(named(Floor(days)), -3.0), 7.0)
 
 
 def _month(days: Expression) -> Expression:
-    """0 for January, by the Gregorian calendar (Neri and Schneider, 2023): of centuries, years and months in turn."""
+    """Return the month, 0 for January, of the Gregorian calendar (Neri and Schneider, 2023): century, year, month."""
     day = minus(Floor(days), -float(DAYS_TO_MARCH_0))
     of_century = named(SumOf(((4.0, day),), 3.0))
     century_day = _whole(_remainder(of_century, 146_097.0), 4.0)
@@ -48,7 +48,7 @@ def _month(days: Expression) -> Expression:
 
 
 def _whole(value: Expression, divisor: float) -> Expression:
-    """How often a divisor is in a whole number; half a step is added, so that no rounding can be too low."""
+    """Return the integer quotient; half a step is added, so that rounding never gives a smaller integer."""
     return Floor(SumOf(((1 / divisor, value),), 0.5 / divisor))
 
 

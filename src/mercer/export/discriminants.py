@@ -17,10 +17,10 @@ from mercer.export.naive_bayes import bayes, normal_columns
 
 
 def discriminant(model: Any, inputs: Sequence[Expression]) -> Said:
-    """p(y|x) from the densities of the classes.
+    """Return p(y|x) from the densities of the classes.
 
-    Where missing values are too many to be integrated out, and the rows of the fit had none, the predictions are those
-    of complete rows, and unknown where a value is missing.
+    If missing values are too many to be integrated out, and the rows of the fit had none, the predictions are those
+    of complete rows, and unknown for rows with missing values.
     """
     model._refuse_unusable()
     densities, incomplete = model._densities, ""
@@ -41,7 +41,7 @@ def discriminant(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def _covariance(densities: Any) -> Array:
-    """Covariances of the classes, with ones for a class never seen, which has none."""
+    """Return the covariances of the classes, with ones for a class that did not occur."""
     covariance: Array = densities.covariance
     if densities.shared:
         return covariance

@@ -85,7 +85,7 @@ class Quotient(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Exp(Expression):
-    """e to this power, 0 where that is too small for a number."""
+    """The exponential, 0 if it underflows."""
 
     power: Expression
 
@@ -104,7 +104,7 @@ class Arctangent(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Floor(Expression):
-    """The largest whole number that is not above `of`."""
+    """The largest integer that is not above `of`."""
 
     of: Expression
 
@@ -116,7 +116,7 @@ class Sine(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Greatest(Expression):
-    """The greatest of some numbers that are all known or all unknown."""
+    """The greatest of several numbers, which are all known or all unknown."""
 
     of: tuple[Expression, ...]
 
@@ -130,7 +130,7 @@ class Lacks:
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """Whether the left is greater than the right; not so if either is NaN."""
+    """Whether the left is greater than the right; false if either is NaN."""
 
     left: Expression
     right: Expression
@@ -150,14 +150,14 @@ class Conditional(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Named(Expression):
-    """A value that is needed more than once."""
+    """A value that is used more than once."""
 
     value: Expression
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextTerms:
-    """The terms of a column of text that are features, and what a count of each is worth.
+    """The terms of a column of text that are features, with their factors.
 
     Tokens are the matches of `pattern`, in lower case where `lowercase`; terms are runs of `grams[0]` to `grams[1]` of
     them, without `stop_words`. A feature is its count (1 if `binary`, 1 + log count if `sublinear`) times its factor,
@@ -178,7 +178,7 @@ class TextTerms:
 
 @dataclass(frozen=True, slots=True)
 class Term(Expression):
-    """The feature of one term; `weighted` makes one `TermSum` of those of a column."""
+    """The feature of one term; `weighted` combines the terms of a column into one `TermSum`."""
 
     of: TextTerms
     index: int
@@ -186,7 +186,7 @@ class Term(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermSum(Expression):
-    """Σ weight · feature over the terms of a text; 0 where the text is missing."""
+    """Σ weight · feature over the terms of a text; 0 if the text is missing."""
 
     of: TextTerms
     weights: Array
@@ -194,7 +194,7 @@ class TermSum(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelPoints:
-    """Rows z of a fit, of shape (points, inputs), and what a row x is compared with them by.
+    """Rows z of a fit, of shape (points, inputs), with the kernel that compares a row x with them.
 
     "rbf": e^(−γ‖x − z‖²). "polynomial": (γ x·z + c)^degree. "nearest": e^(−γ(‖x − z‖² − the least of these)), which is
     1 for the nearest point, however far it is away.
@@ -227,22 +227,22 @@ ZERO, ONE, UNKNOWN = NumberValue(0.0), NumberValue(1.0), NumberValue(math.nan)
 
 
 def named(value: Expression) -> Expression:
-    """A name for what is worth one."""
+    """Return a named value, unless a name is not worthwhile."""
     return value if isinstance(value, NumberValue | ColumnValue | Named) else Named(value)
 
 
 def minus(left: Expression, right: float) -> Expression:
-    """left − right."""
+    """Return left − right."""
     return left if right == 0 else SumOf(((1.0, left),), -right)
 
 
 def filled(of: Expression, gap: Expression, value: Expression) -> Expression:
-    """`value`, which depends on `of`, with `gap` in its place where `of` is missing."""
+    """Return `value`, which depends on `of`, or `gap` if `of` is missing."""
     return Conditional(Lacks(of), gap, value) if may_lack(of) else value
 
 
 def within(ends: tuple[float, float] | None, value: Expression) -> Expression:
-    """Return a value, or the nearest of two ends beyond which it lies; the value itself where there are no ends."""
+    """Return a value clipped to an interval, or the value itself if there is no interval."""
     if ends is None:
         return value
     low, high = map(NumberValue, map(float, ends))
@@ -250,9 +250,9 @@ def within(ends: tuple[float, float] | None, value: Expression) -> Expression:
 
 
 def weighted(weights: Iterable[float], terms: Iterable[Expression], constant: float = 0.0) -> Expression:
-    """constant + Σ weight · term, with all that depends on one column's value in one table.
+    """Return constant + Σ weight · term, with all lookups of one column combined into one table.
 
-    A term of weight 0 adds nothing, but where it is unknown so is the sum: of such terms what that depends on is left.
+    A term of weight 0 adds nothing, but if it is unknown, so is the sum: the values on which it depends are kept.
     """
     tables: dict[Expression, Lookup] = {}
     texts: dict[TextTerms, Array] = {}
@@ -261,8 +261,8 @@ def weighted(weights: Iterable[float], terms: Iterable[Expression], constant: fl
         if isinstance(term, NumberValue):
             constant += weight * term.value
         elif isinstance(term, Lookup):
-            scaled = _scaled(term, weight)
-            tables[term.of] = _together(tables[term.of], scaled) if term.of in tables else scaled
+            scaled = _scale(term, weight)
+            tables[term.of] = _add_tables(tables[term.of], scaled) if term.of in tables else scaled
         elif isinstance(term, Term):
             texts.setdefault(term.of, np.zeros(len(term.of.terms)))[term.index] += weight
         elif isinstance(term, SumOf):
@@ -275,7 +275,7 @@ def weighted(weights: Iterable[float], terms: Iterable[Expression], constant: fl
 
 
 def _worth_writing(pairs: Sequence[tuple[float, Expression]]) -> list[tuple[float, Expression]]:
-    """Terms that add something, then what those of weight 0 depend on and no other does."""
+    """Return the terms of nonzero weight, then the values on which only terms of weight 0 depend."""
     written = [(weight, term) for weight, term in pairs if weight]
     if silent := list(gates(term for weight, term in pairs if not weight)):
         known = set(gates(term for _, term in written))
@@ -284,7 +284,7 @@ def _worth_writing(pairs: Sequence[tuple[float, Expression]]) -> list[tuple[floa
 
 
 def softmax(scores: Sequence[Expression]) -> list[Expression]:
-    """Probabilities in proportion to e^score, of which the greatest is taken away first."""
+    """Return probabilities in proportion to e^score, after subtracting the greatest score."""
     top = named(Greatest(tuple(scores)))
     shares = [named(Exp(SumOf(((1.0, score), (-1.0, top))))) for score in scores]
     total = named(SumOf(tuple((1.0, share) for share in shares)))
@@ -292,7 +292,7 @@ def softmax(scores: Sequence[Expression]) -> list[Expression]:
 
 
 def may_lack(expression: Expression, known: frozenset[Expression] = frozenset()) -> bool:
-    """Whether a number may be missing, of a row in which `known` ones are not."""
+    """Return whether a value may be missing in a row in which the `known` values are not."""
     if expression in known:
         return False
     match expression:
@@ -314,7 +314,7 @@ def may_lack(expression: Expression, known: frozenset[Expression] = frozenset())
 
 
 def gates(expressions: Iterable[Expression]) -> Iterator[Expression]:
-    """The values of which each has to be known for all of the expressions to be."""
+    """Return the values that must all be known for the expressions to be known."""
     # NaN where a part is
     arithmetic = (Named, SumOf, ProductOf, Quotient, Exp, Arctangent, Floor, Sine, PointSum, Nearest)
     reached = walk(expressions, through=arithmetic)
@@ -322,7 +322,7 @@ def gates(expressions: Iterable[Expression]) -> Iterator[Expression]:
 
 
 def parts(expression: Expression) -> Iterator[Expression]:
-    """The expressions that one is made of."""
+    """Yield the direct parts of an expression."""
     match expression:
         case Lookup(of) | Logarithm(of) | Arctangent(of) | Exp(of) | Named(of) | Floor(of) | Sine(of):
             yield of
@@ -345,7 +345,7 @@ def parts(expression: Expression) -> Iterator[Expression]:
 def walk(
     expressions: Iterable[Expression], through: tuple[type[Expression], ...] = (Expression,)
 ) -> Iterator[Expression]:
-    """The expressions and all that they are made of, each once; of those of other kinds than `through` no parts."""
+    """Yield expressions and all their parts, each once; only expressions of the kinds `through` are taken apart."""
     seen: set[int] = set()
     waiting = list(reversed(list(expressions)))
     while waiting:
@@ -358,7 +358,7 @@ def walk(
 
 
 def numbers_in(expressions: Iterable[Expression]) -> Iterator[float]:
-    """All numbers that expressions are written with; of arrays the least and the largest."""
+    """Yield all numbers in expressions; for arrays, the least and the largest."""
     for part in walk(expressions):
         match part:
             case NumberValue(value):
@@ -378,13 +378,13 @@ def _ends(*arrays: Array) -> Iterator[float]:
         yield from (float(array.min()), float(array.max()))
 
 
-def _scaled(lookup: Lookup, weight: float) -> Lookup:
+def _scale(lookup: Lookup, weight: float) -> Lookup:
     table = tuple((label, weight * value) for label, value in lookup.table)
     return Lookup(lookup.of, table, weight * lookup.missing, weight * lookup.other)
 
 
-def _together(one: Lookup, two: Lookup) -> Lookup:
-    """The sum of two tables of one column."""
+def _add_tables(one: Lookup, two: Lookup) -> Lookup:
+    """Return the sum of two tables of one column."""
     first, second = ({_key(label): (label, value) for label, value in each.table} for each in (one, two))
     table = tuple(
         (
@@ -397,5 +397,5 @@ def _together(one: Lookup, two: Lookup) -> Lookup:
 
 
 def _key(label: Label) -> tuple[bool, Label]:
-    """Labels that are equal are the same, except that no text is a number."""
+    """Return a key that is equal for equal labels, but differs between texts and numbers."""
     return isinstance(label, str), label

@@ -1,4 +1,4 @@
-"""log p(x|y) of one column for every class, up to what all classes have in common."""
+"""log p(x|y) of one column for every class, up to a constant that all classes share."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ from mercer.families import (
     Poisson,
 )
 
-#: trials up to which every count of a binomial has its own number
-MOST_TRIALS = 200
-#: the argument of Γ is raised by so much before Stirling's series, which then is right to 1e-9
-RAISED = 7
+#: trials of a binomial up to which every count has its own entry in a table
+MAX_TABLE_TRIALS = 200
+#: shift of the argument of Γ before Stirling's series, which then has an error of 1e-9
+GAMMA_SHIFT = 7
 
 
 def log_densities(name: str, family: Family, x: Expression, parameters: Parameters) -> list[Expression]:
-    """One expression for each class; 0 where x is missing, NaN where the model refuses it."""
+    """Return one expression for each class; 0 if x is missing, NaN if x is outside of the support."""
     scores = _scores(name, family, x, parameters)
     return [filled(x, ZERO, score) for score in scores]
 
 
 def _scores(name: str, family: Family, x: Expression, parameters: Parameters) -> list[Expression]:
     match family:
-        case Bernoulli() | Binomial() if family.n_trials <= MOST_TRIALS:
+        case Bernoulli() | Binomial() if family.n_trials <= MAX_TABLE_TRIALS:
             return _by_value(family, x, parameters)
         case Histogram():
             return _by_bin(family, x, parameters)
@@ -84,7 +84,7 @@ def _scores(name: str, family: Family, x: Expression, parameters: Parameters) ->
 
 
 def _linear(name: str, family: Family, x: Expression, parameters: Parameters) -> tuple[list[Expression], Array, Array]:
-    """Features of x, and for each class their weights and a constant: T, η and −A."""
+    """Return features of x, and for each class their weights and a constant: T, η and −A."""
     if isinstance(family, InverseGaussian):
         return _inverse_gaussian(x, *parameters)
     sufficient = _sufficient(name, family, x)
@@ -93,7 +93,7 @@ def _linear(name: str, family: Family, x: Expression, parameters: Parameters) ->
 
 
 def _inverse_gaussian(x: Expression, mean: Array, shape: Array) -> tuple[list[Expression], Array, Array]:
-    """½ log λ − λ(x − μ)²/2μ²x, with x in a unit near the means, whose squares may be no numbers."""
+    """Return ½ log λ − λ(x − μ)²/2μ²x, with x in a unit near the means, whose squares might overflow."""
     unit = float(np.exp2(np.round(np.log2(mean).mean())))
     u = named(Conditional(Above(x, ZERO), SumOf(((1 / unit, x),)), UNKNOWN))
     ratio, strength = mean / unit, shape / mean
@@ -164,9 +164,9 @@ def _log_gamma(z: Expression) -> Expression:
     """log Γ(z) for z > 0, by Stirling's series of z + 7 and the products that lead there."""
     z = named(z)
     product: Expression = z
-    for step in range(1, RAISED):
+    for step in range(1, GAMMA_SHIFT):
         product = ProductOf(product, minus(z, -float(step)))
-    high = named(minus(z, -float(RAISED)))
+    high = named(minus(z, -float(GAMMA_SHIFT)))
     inverse = named(Quotient(ONE, high))
     square = named(ProductOf(inverse, inverse))
     series = ProductOf(inverse, SumOf(((1.0, ProductOf(square, SumOf(((1 / 1260, square),), -1 / 360))),), 1 / 12))

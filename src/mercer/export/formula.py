@@ -1,4 +1,4 @@
-"""A model as expressions of the columns of a table: what every language is given to write down."""
+"""Formulas: models as expressions of the columns of a table, which every language writes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from mercer.export.expression import (
     walk,
 )
 
-#: nearly the least number there is: what is below is −∞
+#: nearly the least number of float64, which stands for −∞
 OVERFLOWN = -1.7e308
 
 
 @dataclass(frozen=True)
 class Said:
-    """What a model says of its features, whatever columns these are made of.
+    """The output of a model as expressions of its features.
 
     A classifier has `probabilities` of its `classes`, or only `scores` of them; a regression has `predictions`.
     """
@@ -36,23 +36,23 @@ class Said:
     classes: Sequence[Label] = ()
     probabilities: Sequence[Expression] = ()
     scores: Sequence[Expression] = ()
-    #: logarithms of the probabilities, up to a number that all classes have in common
+    #: logarithms of the probabilities, up to a constant that all classes share
     logs: Sequence[Expression] = ()
-    #: whether of two classes that are as good the second is predicted
+    #: whether the second of two equally good classes is predicted
     second_wins: bool = False
-    #: the votes for the classes, where these decide and not the probabilities
+    #: the votes for the classes, if these decide instead of the probabilities
     votes: Sequence[Expression] = ()
-    #: why rows with missing values, which the model predicts, have no prediction here; "" where they have one
+    #: why rows with missing values have no prediction here although the model has one; "" if they have one
     incomplete: str = ""
 
     @property
     def of_classes(self) -> Sequence[Expression]:
-        """Probabilities of the classes, or their scores."""
+        """The probabilities of the classes, or their scores."""
         return self.probabilities or self.scores
 
     @property
     def decisive(self) -> Sequence[Expression]:
-        """The class with the greatest of these is predicted."""
+        """The values of which the greatest decides the class."""
         return self.votes or self.of_classes
 
     @property
@@ -61,13 +61,13 @@ class Said:
 
     @classmethod
     def of_scores(cls, classes: Sequence[Label], scores: Sequence[Expression]) -> Said:
-        """Probabilities that are the softmax of scores."""
+        """Return the output with probabilities that are the softmax of scores."""
         logs = [named(score) for score in scores]
         return cls(classes=classes, probabilities=softmax(logs), logs=logs)
 
     @classmethod
     def of_joint(cls, classes: Sequence[Label], joint: Sequence[Expression], log_prior: Sequence[float]) -> Said:
-        """Bayes' rule. Rows that no class can produce carry no evidence: their posterior is the prior."""
+        """Return the posterior by Bayes' rule; for rows that are impossible in every class it is the prior."""
         scores = [named(score) for score in joint]
         impossible = _impossible_below(joint)
         if impossible is None:
@@ -81,17 +81,17 @@ class Said:
 
 @dataclass(frozen=True, kw_only=True)
 class Formula:
-    """What a model says of a row of a table."""
+    """The output of a model as expressions of the columns of a table."""
 
     model: str
     columns: Sequence[ColumnValue]
     said: Said
-    #: the number of columns of the fit, where these had no names
+    #: the number of columns of the fit, if these had no names
     width: int | None = None
 
     @property
     def remark(self) -> str:
-        """What the export does not predict and the model does, in a sentence; "" where there is nothing."""
+        """A sentence about rows that the model predicts and the export does not; "" if there are none."""
         if not self.said.incomplete:
             return ""
         reason = self.said.incomplete
@@ -99,7 +99,7 @@ class Formula:
 
 
 def _impossible_below(joint: Sequence[Expression]) -> float | None:
-    """Scores below it are those of what cannot be; None where there are none.
+    """Return the score below which rows are impossible, or None if no row is.
 
     There are if a logarithm of 0 is among the numbers, or a product, since that of large numbers is −∞.
     """

@@ -30,15 +30,15 @@ from mercer.export.expression import (
 )
 from mercer.families.multivariate import cholesky
 
-#: columns that may be missing, up to which what is known of the others is written out: the work grows by its cube
+#: maximum columns with missing values that are integrated out, because the size of the formula grows with its cube
 MOST_GAPS = 12
-#: squared distance of a class from the centre of all, in its own deviations, up to which squares are written about that
-#: centre; what cancels then leaves 10 digits
+#: squared distance of a class from the centre of all classes, in its own deviations, up to which squares are written
+#: about that centre; cancellation then leaves 10 digits
 NEAR = 1e6
 
 
 def independent(inputs: Sequence[Expression], mean: Array, precision: Array, constants: Array) -> list[Expression]:
-    """Σ_j log N(x_j; μ_kj, 1/precision_kj) of each class, with `constants` of shape (classes, columns)."""
+    """Return Σ_j log N(x_j; μ_kj, 1/precision_kj) for each class; `constants` has shape (classes, columns)."""
     about = mean.mean(axis=0)
     away = mean - about
     if len(mean) > 1 and np.max(precision * np.square(away), initial=0.0) > NEAR:
@@ -48,7 +48,7 @@ def independent(inputs: Sequence[Expression], mean: Array, precision: Array, con
     weights: list[Array] = []
     intercept = np.zeros(len(mean))
     for j, x in enumerate(inputs):
-        if not precision[:, j].any():  # it says nothing
+        if not precision[:, j].any():  # the column has no effect
             continue
         z = named(filled(x, ZERO, minus(x, float(about[j]))))
         features += [z, named(ProductOf(z, z))]
@@ -69,8 +69,8 @@ def _scores(features: Sequence[Expression], weights: Array, intercept: Array) ->
 
 
 def linear(inputs: Sequence[Expression], centre: Array, weights: Array, intercept: Array) -> list[Expression]:
-    """(x − centre) · weights + intercept; `weights` of shape (columns, classes)."""
-    # tables of levels stay as they are, so that those of one column become one
+    """Return (x − centre) · weights + intercept; `weights` has shape (columns, classes)."""
+    # tables of levels stay unchanged, so that those of one column are combined
     shift = np.array([0.0 if isinstance(x, Lookup) else c for x, c in zip(inputs, centre.tolist(), strict=True)])
     centred = [x if isinstance(x, Lookup) else named(minus(x, c)) for x, c in zip(inputs, shift.tolist(), strict=True)]
     return _scores(centred, weights.T, intercept - (centre - shift) @ weights)
@@ -79,7 +79,7 @@ def linear(inputs: Sequence[Expression], centre: Array, weights: Array, intercep
 def quadratic(
     inputs: Sequence[Expression], centre: Array, away: Array, precision: Array, constants: Array
 ) -> list[Expression]:
-    """−½ (x − c − u_k)ᵀ P_k (x − c − u_k) + constants_k."""
+    """Return −½ (x − c − u_k)ᵀ P_k (x − c − u_k) + constants_k."""
     if np.max(np.einsum("ki,kij,kj->k", away, precision, away)) > NEAR:  # each class about its own mean
         none = np.zeros_like(away[:1])
         each = zip(away, precision[:, None], constants[:, None], strict=True)
@@ -96,7 +96,7 @@ def quadratic(
 def with_gaps(
     inputs: Sequence[Expression], complete: list[Expression], centre: Array, away: Array, covariance: Array
 ) -> list[Expression]:
-    """Scores of complete rows, and the densities of what is there of all others, where there are densities."""
+    """Return scores of complete rows and, if there are densities, those of the present values of other rows."""
     lacking = [x for x in inputs if may_lack(x)]
     if not lacking or any(map(_singular, covariance)):
         return complete
@@ -106,7 +106,7 @@ def with_gaps(
 
 
 def too_many_gaps(inputs: Sequence[Expression], covariance: Array) -> str:
-    """Return why rows with missing values cannot be written, as a sentence; "" where they can be, or are refused."""
+    """Return why rows with missing values cannot be exported, as a sentence; "" if they can be, or are invalid."""
     lacking = sum(map(may_lack, inputs))
     if lacking <= MOST_GAPS or any(map(_singular, covariance)):
         return ""
@@ -117,7 +117,7 @@ def too_many_gaps(inputs: Sequence[Expression], covariance: Array) -> str:
 
 
 def _singular(covariance: Array) -> bool:
-    """Whether it has no density: complete rows may be told apart without one, but the model refuses those with gaps."""
+    """Return whether a class has no density, so that complete rows have scores, but others are invalid."""
     try:
         cholesky(covariance)
     except SingularCovarianceError:
@@ -126,7 +126,7 @@ def _singular(covariance: Array) -> bool:
 
 
 def _marginal(inputs: Sequence[Expression], centre: Array, away: Array, covariance: Array) -> list[Expression]:
-    """log N of the columns that are there: the chain rule, one column after the other, skipping those that are missing.
+    """Return log N of the present columns by the chain rule, one column after the other, without the missing ones.
 
     Columns that are never missing come first, so that what follows from them is numbers; the rest is written out.
     """
@@ -139,14 +139,14 @@ def _marginal(inputs: Sequence[Expression], centre: Array, away: Array, covarian
 
 
 class ChainLink(NamedTuple):
-    """One column given those before it: its variance, and what its residual says about those after it."""
+    """One column given those before it: its variance, and the effect of its residual on those after it."""
 
     variance: Expression
     slopes: list[Expression]
 
 
 def _chain(covariance: Array, z: list[Expression]) -> list[ChainLink]:
-    """Each column given those before it that are there."""
+    """Return each column given the present columns before it."""
     C: list[list[Expression]] = [[NumberValue(value) for value in row] for row in covariance.tolist()]
     links = []
     for j, x in enumerate(z):
@@ -160,7 +160,7 @@ def _chain(covariance: Array, z: list[Expression]) -> list[ChainLink]:
 
 
 def _log_density(chain: list[ChainLink], z: list[Expression], shift: Sequence[float]) -> Expression:
-    """−½ Σ (residual²/variance + log variance) over the columns that are there."""
+    """Return −½ Σ (residual²/variance + log variance) over the present columns."""
     residuals = [minus(x, u) for x, u in zip(z, shift, strict=True)]
     terms: list[Expression] = []
     for j, (variance, slopes) in enumerate(chain):
@@ -172,7 +172,7 @@ def _log_density(chain: list[ChainLink], z: list[Expression], shift: Sequence[fl
 
 
 def _less(value: Expression, slope: Expression, by: Expression) -> Expression:
-    """value − slope · by."""
+    """Return value − slope · by."""
     match value, slope, by:
         case NumberValue(v), NumberValue(s), NumberValue(b):
             return NumberValue(v - s * b)

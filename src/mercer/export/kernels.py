@@ -1,4 +1,4 @@
-"""Models that compare a row with those of the fit: Σ αᵢ k(x, xᵢ), and means weighted by kernels."""
+"""Models that compare a row with the rows of the fit: Σ αᵢ k(x, xᵢ), and means weighted by kernels."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from mercer.export.labels import plain_labels
 from mercer.export.links import inverse
 from mercer.kernel_approximation.function import KernelFunction
 from mercer.kernels import RBF, Kernel, Linear, Polynomial
-from mercer.svm.one_against_one import own_pairs
+from mercer.svm.one_against_one import pairs_with_signs
 
 
 def expansion(
     model: Any, kernel: Any, rows: Any, alpha: Array, intercept: Array, inputs: Sequence[Expression]
 ) -> list[Expression]:
-    """Σ αᵢ k(x, xᵢ) + b for each column of α."""
+    """Return Σ αᵢ k(x, xᵢ) + b for each column of α."""
     points = np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=float)
     used = alpha.any(axis=1)
     points, alpha = points[used], alpha[used]
@@ -54,7 +54,7 @@ def expansion(
             named(weighted(row, inputs, b))
             for row, b in zip((alpha.T @ points).tolist(), intercept.tolist(), strict=True)
         ]
-    if not len(points):  # a sum over no points would be unknown; a point of weight 0 adds nothing
+    if not len(points):  # an empty sum would be unknown; a point of weight 0 adds nothing
         points, alpha = np.zeros((1, len(inputs))), np.zeros((1, alpha.shape[1]))
     compared = _compared(model, kernel, tuple(named(x) for x in inputs), points)
     return [
@@ -103,7 +103,7 @@ def kernel_ridge(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def kernelized(model: Any, inputs: Sequence[Expression]) -> Said:
-    """Ridge, logistic and other regressions with a kernel."""
+    """Return the formula of ridge, logistic and other regressions with a kernel."""
     values = of_function(model, model._function, inputs)
     if hasattr(model, "classes_"):
         return Said.of_scores(plain_labels(model), [ZERO, *values] if len(values) == 1 else values)
@@ -112,7 +112,7 @@ def kernelized(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def kernel_perceptron(model: Any, inputs: Sequence[Expression]) -> Said:
-    """Scores without probabilities."""
+    """Return scores without probabilities."""
     scores = of_function(model, model._function, inputs)
     if len(scores) == 1:
         scores = [named(SumOf(((-1.0, scores[0]),))), *scores]
@@ -136,7 +136,7 @@ def svr(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def svc(model: Any, inputs: Sequence[Expression]) -> Said:
-    """Softmax of τ times each class's smallest margin; the class with most votes is predicted."""
+    """Return the softmax of τ times each class's smallest margin; the class with most votes is predicted."""
     labels, decisions = plain_labels(model), _decisions(model, inputs)
     scale = model._scale()
     if len(labels) == 2:
@@ -145,7 +145,7 @@ def svc(model: Any, inputs: Sequence[Expression]) -> Said:
         return replace(Said.of_scores(labels, scores), second_wins=True)
     if model.break_ties:
         raise ExportError("SVC(break_ties=True) of several classes cannot be exported. Fit with break_ties=False.")
-    own, signs = own_pairs(len(labels))
+    own, signs = pairs_with_signs(len(labels))
     margins, votes = [], []
     for k, (pairs, of_class) in enumerate(zip(own.tolist(), signs.tolist(), strict=True)):
         against = [SumOf(((-sign, decisions[p]),)) for p, sign in zip(pairs, of_class, strict=True)]
@@ -154,10 +154,10 @@ def svc(model: Any, inputs: Sequence[Expression]) -> Said:
             Conditional(Above(decisions[p], ZERO), ONE if sign > 0 else ZERO, ZERO if sign > 0 else ONE)
             for p, sign in zip(pairs, of_class, strict=True)
         ]
-        # an unknown decision does not vote; of classes with as many votes the first wins
+        # an unknown decision does not vote; the first of several classes with equal votes is predicted
         unknown = tuple((0.0, decisions[p]) for p in pairs)
         votes.append(named(SumOf((*((1.0, win) for win in wins), *unknown), -k / (2 * len(labels)))))
-    # where votes go round in circles no class beats every other; the one that is chosen is then as probable as any
+    # if votes are cyclic, no class beats all others, and the predicted class is as probable as any
     top, most = named(Greatest(tuple(margins))), named(Greatest(tuple(votes)))
     scores = [
         SumOf(((scale, Conditional(Above(most, vote), margin, top)),))
@@ -167,7 +167,7 @@ def svc(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def kernel_bayes(model: Any, inputs: Sequence[Expression]) -> Said:
-    """Bayes' rule with a sum of Gaussians around the rows of each class."""
+    """Return the posterior from a sum of Gaussians around the rows of each class."""
     known = [x for x, says in zip(inputs, model.informative_.tolist(), strict=True) if says]
     prior = finite(model._log_prior()).tolist()
     joint: list[Expression] = []
@@ -184,10 +184,12 @@ def kernel_bayes(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def nadaraya_watson(model: Any, inputs: Sequence[Expression]) -> Said:
-    """The mean of the values of the fit, or of the votes of its rows, weighted by Gaussians around them."""
+    """Return the mean of the targets of the fit, or the shares of its classes, weighted by Gaussians."""
     fit = model._fit
     if model._columns.categories:
-        raise ExportError(f"{type(model).__name__} of categories cannot be exported. Fit it to numbers alone.")
+        raise ExportError(
+            f"{type(model).__name__} of categories cannot be exported. Fit it to columns of numbers only."
+        )
     _check_smoother(model, fit.kernel, fit._sums.factors)
     near = _in_bandwidths(fit.bandwidth, inputs, fit.numbers(), fit.centre)
     weight = fit.weight / fit.weight.max()
@@ -217,7 +219,7 @@ def _check_smoother(model: Any, kernel: Any, factors: Any) -> None:
 
 
 def _in_bandwidths(bandwidth: Any, inputs: Sequence[Expression], rows: Array, centre: Array) -> KernelPoints:
-    """Rows and inputs about a centre, in units of the bandwidth."""
+    """Return rows and inputs relative to a centre, in units of the bandwidth."""
     root = np.asarray(bandwidth.root, dtype=float)
     scale = np.linalg.inv(root) if root.ndim == 2 else np.diag(1 / np.broadcast_to(root, len(inputs)))
     centred = [named(minus(x, c)) for x, c in zip(inputs, centre.tolist(), strict=True)]

@@ -1,4 +1,4 @@
-"""Values that have names: classes and levels of categories, as every language can write them."""
+"""Labels of classes and of levels of categories, in forms that every language can write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mercer.export.expression import ColumnKind, Label
 
 
 def plain_labels(model: Any) -> list[Label]:
-    """The classes of a model."""
+    """Return the classes of a model."""
     labels = model.classes_.tolist()
     for label in labels:
         if not isinstance(label, str | bool | int | float):
@@ -27,7 +27,7 @@ def plain_labels(model: Any) -> list[Label]:
 
 
 def kind_of_labels(column: str, labels: Iterable[Any]) -> ColumnKind:
-    """What a column holds whose values are these."""
+    """Return the kind of a column with these values."""
     kinds = {_kind(column, label) for label in labels}
     if len(kinds) > 1 and kinds != {"number", "boolean"}:
         raise ExportError(

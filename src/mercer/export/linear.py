@@ -29,7 +29,7 @@ from mercer.families.links import Logit
 
 
 def sums(coef: Any, intercept: Any, inputs: Sequence[Expression]) -> list[Expression]:
-    """One sum of weighted inputs for each row of `coef`."""
+    """Return a weighted sum of inputs for each row of `coef`."""
     dense = coef.toarray() if hasattr(coef, "toarray") else coef
     weights = np.atleast_2d(np.asarray(dense, dtype=np.float64))
     constants = np.broadcast_to(np.ravel(np.asarray(intercept, dtype=float)), (len(weights),))
@@ -40,12 +40,12 @@ def sums(coef: Any, intercept: Any, inputs: Sequence[Expression]) -> list[Expres
 
 
 def regression(model: Any, inputs: Sequence[Expression]) -> Said:
-    """Least squares, whatever the penalty."""
+    """Return the formula of least squares with any penalty."""
     return Said(predictions=sums(model.coef_, model.intercept_, inputs))
 
 
 def glm_regression(model: Any, inputs: Sequence[Expression]) -> Said:
-    """scikit-learn's GLM regressors."""
+    """Return the formula of scikit-learn's GLM regressors."""
     (eta,) = sums(model.coef_, model.intercept_, inputs)
     return Said(predictions=[inverse(model._response().link, eta)])
 
@@ -56,7 +56,7 @@ def logistic(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def boundary(model: Any, inputs: Sequence[Expression]) -> Said:
-    """Scores without probabilities."""
+    """Return scores without probabilities."""
     scores = sums(model.coef_, model.intercept_, inputs)
     if len(scores) == 1:
         scores = [named(SumOf(((-1.0, scores[0]),))), *scores]
@@ -64,7 +64,7 @@ def boundary(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def threshold(model: Any, inputs: Sequence[Expression]) -> Said:
-    """The learning rules: with probabilities if their losses have them, each class against all others."""
+    """Return the formula of one-versus-rest classifiers, with probabilities if their losses have them."""
     shares_there = hasattr(model, "predict_proba")
     if len(model.classes_) == 2:
         return replace((logistic if shares_there else boundary)(model, inputs), second_wins=True)
@@ -76,7 +76,7 @@ def threshold(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def ordinal(model: Any, inputs: Sequence[Expression]) -> Said:
-    """Proportional odds: p_k = σ(θ_k − η) σ(η − θ_{k−1}) (1 − e^(θ_{k−1} − θ_k)), without differences of shares."""
+    """Return the formula of proportional odds: p_k = σ(θ_k − η) σ(η − θ_{k−1}) (1 − e^(θ_{k−1} − θ_k))."""
     (eta,) = sums(model.coef_, 0.0, inputs)
     thresholds = model.thresholds_
     above, below = zip(*(softmax([ZERO, SumOf(((-1.0, eta),), float(edge))]) for edge in thresholds), strict=True)
@@ -91,7 +91,7 @@ def glm(model: Any, inputs: Sequence[Expression]) -> Said:
     else:
         etas = of_function(model, model._function, inputs)
     if not hasattr(model, "classes_"):
-        # a binomial's mean is a share of so many trials
+        # the mean of a binomial is a share of its trials
         mean = SumOf(((float(model._kind.response.whole), inverse(model.link_, etas[0])),))
         return Said(predictions=[mean])
     labels = plain_labels(model)
@@ -102,7 +102,7 @@ def glm(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def _coded(model: Any, inputs: Sequence[Expression]) -> list[Expression]:
-    """Columns of categories as one input for each coefficient; levels never seen, and gaps, are refused."""
+    """Return an input for each coefficient of categories; new levels and missing values give no prediction."""
     coded: list[Expression] = []
     for j, each in enumerate(inputs):
         category = model._terms.categories.get(j)
@@ -117,7 +117,7 @@ def _coded(model: Any, inputs: Sequence[Expression]) -> list[Expression]:
 
 
 def baseline_classes(model: Any, inputs: Sequence[Expression]) -> Said:
-    """scikit-learn's `DummyClassifier`: the shares of the classes, whatever the row is."""
+    """Return the formula of scikit-learn's `DummyClassifier`: the shares of the classes."""
     if model.strategy not in ("prior", "most_frequent"):
         raise ExportError(
             f"DummyClassifier(strategy={model.strategy!r}) cannot be exported: it draws at random. Fit with "
@@ -130,5 +130,5 @@ def baseline_classes(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def baseline_mean(model: Any, inputs: Sequence[Expression]) -> Said:
-    """scikit-learn's `DummyRegressor`: one number, whatever the row is."""
+    """Return the formula of scikit-learn's `DummyRegressor`, a constant."""
     return Said(predictions=[NumberValue(value) for value in np.ravel(model.constant_).tolist()])

@@ -1,4 +1,4 @@
-"""The mean of a response from its linear predictor."""
+"""Inverse links: the mean of a response from its linear predictor."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from mercer.families import Link
 from mercer.families.links import Cauchit, ComplementaryLogLog, Identity, Logit, LogOdds, Power, Probit
 from mercer.families.links import Log as LogLink
 
-#: of erfc(x) = e^(−x²) t (a₁ + a₂t + …), t = 1/(1 + px): Abramowitz and Stegun 7.1.26, right to 1.5e-7
+#: coefficients of erfc(x) = e^(−x²) t (a₁ + a₂t + …), t = 1/(1 + px): Abramowitz and Stegun 7.1.26, error 1.5e-7
 ERFC_P = 0.3275911
 ERFC = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 
 
 def inverse(link: Link, eta: Expression) -> Expression:
-    """The mean at η."""
+    """Return the mean at η."""
     eta = named(eta)
     match link:
         case Identity():
@@ -67,12 +67,12 @@ def _power(eta: Expression, exponent: float) -> Expression:
 
 
 def _share(rate: Expression) -> Expression:
-    """1 − e^(−rate)."""
+    """Return 1 − e^(−rate)."""
     return SumOf(((-1.0, Exp(SumOf(((-1.0, rate),)))),), 1.0)
 
 
 def _normal_share(eta: Expression) -> Expression:
-    """Φ(η), for which not every language has a function."""
+    """Return Φ(η), for which not every language has a function."""
     size = named(Conditional(Above(ZERO, eta), SumOf(((-math.sqrt(0.5), eta),)), SumOf(((math.sqrt(0.5), eta),))))
     t = named(Quotient(ONE, SumOf(((ERFC_P, size),), 1.0)))
     polynomial: Expression = NumberValue(ERFC[-1])

@@ -1,4 +1,4 @@
-"""From a fitted model to its formula: which part of it is written by whom."""
+"""Conversion of a fitted model, step by step, to its formula."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def lower(model: Any, *, missing: bool | None = None) -> Formula:
         columns = [texts.DOCUMENTS]
     elif hasattr(first, "n_features_in_"):
         columns = columns_read(first)
-    else:  # what is built around a model raises an error here
+    else:  # wrappers of models raise an error here
         (_features if hasattr(first, "transform") else _model)(first)
         columns = []
     if missing is False:
         columns = [replace(column, complete=column.kind == "number") for column in columns]
-    with np.errstate(over="ignore", invalid="ignore"):  # what is infinite is refused below
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite values raise an error below
         said = _said(model, columns)
     if missing and said.incomplete:
         raise ExportError(
@@ -52,7 +52,7 @@ def lower(model: Any, *, missing: bool | None = None) -> Formula:
         )
     if any(isinstance(part, Term) for part in walk(said.outputs)):
         raise ExportError(
-            f"{type(last).__name__} cannot be exported: the words of a text enter it in other ways than as a weighted "
+            f"{type(last).__name__} cannot be exported: it uses the words of a text otherwise than in a weighted "
             "sum. A linear model or MultinomialNB of the words can be; or keep this one in a file with mercer.save."
         )
     if any(map(math.isinf, numbers_in(said.outputs))):
@@ -65,7 +65,7 @@ def lower(model: Any, *, missing: bool | None = None) -> Formula:
     unnamed = not has_names and all(column.kind == "number" for column in columns)
     return Formula(
         model=type(last).__name__,
-        # one column at least, which tells how many rows there are
+        # at least one column, which has the number of rows
         columns=[column for column in columns if column in read] or columns[:1],
         said=said,
         width=first.n_features_in_ if unnamed else None,
@@ -73,7 +73,7 @@ def lower(model: Any, *, missing: bool | None = None) -> Formula:
 
 
 def check_kinds(model: Any) -> None:
-    """Raise an `ExportError` where a part of a model is of a kind that no export can express, however it is fitted."""
+    """Raise an `ExportError` if a part of a model is of a kind that cannot be exported, independently of its fit."""
     if isinstance(model, Pipeline):
         for step in steps_of(model)[:-1]:
             _features(step)
@@ -85,7 +85,7 @@ def check_kinds(model: Any) -> None:
 
 
 def _inside(model: Any) -> Any:
-    """Return the fitted model that another is built around, or None; that of a search is the one it chose."""
+    """Return the fitted model inside another one, or None; for a search, it is the best model."""
     if isinstance(model, Calibrated):
         return model.model_
     if isinstance(model, TransformedTargetRegressor):
@@ -94,7 +94,7 @@ def _inside(model: Any) -> Any:
 
 
 def _said(model: Any, inputs: Sequence[Expression]) -> Said:
-    """What a model says of its inputs, whatever it is built around."""
+    """Return the output of a model, including wrappers, as expressions of its inputs."""
     if isinstance(model, Pipeline):
         for step in steps_of(model)[:-1]:
             inputs = _features(step)(step, inputs)
@@ -123,8 +123,7 @@ def _model(model: Any) -> Lowering:
         return resolve(own.export)
     if inside := next((name for name in ("model_", "model") if hasattr(model, name)), None):
         raise ExportError(
-            f"{type(model).__name__} cannot be exported. Export the model that it is built around, its `{inside}`; or "
-            "fit without it."
+            f"{type(model).__name__} cannot be exported. Export the model inside it, its `{inside}`; or fit without it."
         )
     raise ExportError(
         f"{type(model).__name__} cannot be exported: it is neither a formula of a few columns nor a sum over the rows "

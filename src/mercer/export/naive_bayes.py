@@ -1,4 +1,4 @@
-"""Naive Bayes: the sum of what every column says."""
+"""Naive Bayes: the sum of the log densities of all columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from mercer.naive_bayes.parts import (
 
 
 def bayes(model: Any, columns: Sequence[list[Expression]]) -> Said:
-    """p(y|x) from what columns add to the score of every class."""
+    """Return p(y|x) from the contributions of columns to the score of every class."""
     prior = finite(model._log_prior()).tolist()
     joint = [
         weighted([1.0] * len(of_class), of_class, constant)
@@ -81,7 +81,7 @@ def _log_absent(model: Any) -> Array:
 
 
 def _shares(x: Expression, present: Array, absent: Array) -> list[Expression]:
-    """x · present + (1 − x) · absent, for values between 0 and 1."""
+    """Return x · present + (1 − x) · absent, for values between 0 and 1."""
     _refuse_infinite([*present, *absent], "BernoulliNB")
     return [filled(x, ZERO, weighted([p - a], [x], a)) for p, a in zip(present.tolist(), absent.tolist(), strict=True)]
 
@@ -114,7 +114,7 @@ def categorical_nb(model: Any, inputs: Sequence[Expression]) -> Said:
 
 
 def mixed(model: Any, inputs: Sequence[Expression]) -> Said:
-    """`NaiveBayes`: each part by its family."""
+    """Return the formula of `NaiveBayes`, part by part."""
     parts = []
     for conditional in model._conditionals:
         columns = [inputs[j] for j in conditional.part.columns]
@@ -158,7 +158,7 @@ def _numbers(conditional: NumbersConditional, x: list[Expression]) -> list[Expre
 
 
 def _counts(conditional: CountsConditional, x: list[Expression]) -> list[Expression]:
-    """Σ x log p; 0 for a row of which nothing is known."""
+    """Return Σ x log p; 0 for a row whose values are all missing."""
     scores = [weighted(row, x) for row in finite(log(conditional.parameters.probabilities)).tolist()]
     if not any(map(may_lack, x)):
         return scores

@@ -1,4 +1,4 @@
-"""Whether a model can be exported, found out without writing it down."""
+"""Obstacles to the export of a model, determined without writing it."""
 
 from __future__ import annotations
 
@@ -88,5 +88,5 @@ def remark_on(model: Any) -> str:
 
 
 def _reason(error: ExportError) -> str:
-    """The first sentence of an error; what follows is the remedy."""
+    """Return the first sentence of an error; the remedy follows it."""
     return re.split(r"(?<=\.) (?=[A-Z])", str(error), maxsplit=1)[0]

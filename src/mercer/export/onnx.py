@@ -45,26 +45,26 @@ from mercer.export.lower import lower
 from mercer.export.order import named_values
 from mercer.text.analysis import shortest_word
 
-#: of the operators; the first in which strings can be split, which is how spaces around them are left out
+#: version of the operators, the first that can split strings, which also removes spaces around them
 OPSET = 20
-#: the domain of the operator that splits text into words, which onnxruntime has
+#: domain of onnxruntime's operator that splits text into words
 MICROSOFT = "com.microsoft"
-#: lower case of letters beyond ASCII needs a locale of UTF-8; this one needs no language to be installed
+#: locale for the lower case of letters beyond ASCII, which needs no installed language
 LOCALE = "C.UTF-8"
-#: stands for no word behind the last word of a text
+#: padding behind the last word of a text
 NO_WORD = "\x01"
-#: of the file, as old as the operators allow
+#: version of the file format, the oldest that the operators allow
 IR_VERSION = 9
-#: what may be lost beside 1 in single precision
+#: relative precision of single precision
 SINGLE = 2.0**-23
-#: terms from which a sum is a product of matrices
+#: terms from which a sum is computed as a product of matrices
 MANY_TERMS = 3
-#: stands behind the last word of a string
+#: padding behind the last word of a string
 END = "\x1f"
 
 
 def to_onnx(model: Any, *, missing: bool | None = None) -> bytes:
-    """A fitted model as an ONNX graph in double precision, for onnxruntime and others.
+    """Return a fitted model as an ONNX graph in double precision, for onnxruntime and others.
 
     A model of named columns has an input of shape (rows, 1) for each: doubles for numbers and booleans, NaN where they
     are missing; strings for text, blank where it is missing; for dates the days since 1970, with fractions, as doubles.
@@ -150,12 +150,12 @@ def _words(label: Any) -> list[str]:
 
 
 def _spaced(label: Any, width: int) -> str:
-    """The words of a label with one space between them, filled up to a number of words."""
+    """Return the words of a label with one space between them, padded to a number of words."""
     return " ".join([*_words(label), *[END] * width][:width])
 
 
 class _ONNXGraph:
-    """Nodes in the order in which they are computed; every value has the shape (rows, 1)."""
+    """A graph with nodes in the order of computation; every value has the shape (rows, 1)."""
 
     def __init__(self, formula: Formula, onnx: Any) -> None:
         self.formula, self.onnx = formula, onnx
@@ -225,7 +225,7 @@ class _ONNXGraph:
         return self.constant(np.array(classes, dtype=float)), types.DOUBLE
 
     def _row_by_row(self, expression: Expression) -> str:
-        """A value that is the same in all rows, such as the score of the first of two classes, once for each row."""
+        """Return a value with one entry per row, also if it is the same in all rows."""
         first = self.formula.columns[0]
         shape = self.node("Shape", [self.memo[first]])
         return self.node("Expand", [self.write(expression), shape])
@@ -240,7 +240,7 @@ class _ONNXGraph:
     # Expressions.
 
     def write(self, expression: Expression) -> str:
-        """The name of a value, for which nodes are made where there is none yet."""
+        """Return the name of a value, after adding its nodes if they do not exist yet."""
         if expression not in self.memo:
             self.memo[expression] = self._written(expression)
         return self.memo[expression]
@@ -279,7 +279,7 @@ class _ONNXGraph:
                 return self.node("Where", [self._condition(condition), self.write(then), self.write(otherwise)])
             case Lookup():
                 return self._lookup(expression)
-        raise TypeError(f"{expression!r} is no expression")
+        raise TypeError(f"{expression!r} is not an expression")
 
     def _condition(self, condition: Condition) -> str:
         match condition:
@@ -289,7 +289,7 @@ class _ONNXGraph:
                 return self.node("Greater", [self.write(left), self.write(right)])
 
     def _sum(self, terms: Sequence[tuple[float, Expression]], constant: float) -> str:
-        # numbers have one row, and would not fit beside values of many
+        # constants have one row, and could not be concatenated with values of many rows
         constant += sum(weight * term.value for weight, term in terms if isinstance(term, NumberValue))
         terms = [(weight, term) for weight, term in terms if not isinstance(term, NumberValue)]
         if not terms:
@@ -307,8 +307,8 @@ class _ONNXGraph:
         scaled = [value if weight == 1 else self._times(value, [weight]) for weight, value in terms]
         return scaled[0] if len(scaled) == 1 else self.node("Sum", scaled)
 
-    # onnxruntime leaves out what adds 0, multiplies by 1 or divides by 1, and compares in single precision to find it:
-    # Add of 1e-46 and Mul by 1 + 1e-8 would do nothing. It leaves Sum and MatMul alone.
+    # onnxruntime removes operations that add 0, multiply by 1 or divide by 1, and compares in single precision:
+    # Add of 1e-46 and Mul by 1 + 1e-8 would have no effect. Sum and MatMul are not removed.
 
     def _times(self, value: str, weights: Sequence[float] | Array) -> str:
         return self.node("MatMul", [value, self.constant(np.array(weights)[:, None])])
@@ -324,13 +324,13 @@ class _ONNXGraph:
         return self.node("Where", [positive, self.node("Log", [value]), self.constant(np.array([[math.nan]]))])
 
     def _arctangent(self, of: Expression) -> str:
-        # onnxruntime has it in single precision only: 1e-7
+        # onnxruntime has this operator in single precision only, with an error of 1e-7
         types = self.onnx.TensorProto
         single = self.node("Cast", [self.write(of)], to=types.FLOAT)
         return self.node("Cast", [self.node("Atan", [single])], to=types.DOUBLE)
 
     def _lookup(self, lookup: Lookup) -> str:
-        """Numbers by the position of a value among the labels: 0 for others, and one beyond the last where missing."""
+        """Return the position of a value among the labels: 0 for other values, and one beyond the last if missing."""
         value = self.write(lookup.of)
         labels = tuple(label for label, _ in lookup.table)
         key = (value, labels)
@@ -344,17 +344,17 @@ class _ONNXGraph:
         return self._place(value, np.array([labels], dtype=float), self.node("IsNaN", [value]))
 
     def _place_of_text(self, column: Any, labels: tuple[Any, ...]) -> str:
-        """The place of a string among the labels, without the spaces around it."""
+        """Return the position of a string among the labels, ignoring spaces around it."""
         width = self._width(column)
         known = np.array([[_spaced(each, width) for each in labels]], dtype=object)
         return self._place(self._spaced(column, width), known, self._absent(column))
 
     def _width(self, column: ColumnValue) -> int:
-        """Words of a string that are compared: one more than any level has."""
+        """Return the number of words to compare: one more than any level has."""
         return 1 + max(len(_words(each)) for each in (*self.levels[column], *column.gaps))
 
     def _absent(self, column: ColumnValue) -> str:
-        """Whether a string is blank, or a word for a missing value."""
+        """Return whether a string is blank, or a word for a missing value."""
         width = self._width(column)
         gaps = np.array([[_spaced(word, width) for word in column.gaps]], dtype=object)
         places = np.ones((len(column.gaps), 1), dtype=np.int64)
@@ -370,11 +370,11 @@ class _ONNXGraph:
         return self.node("Where", [missing, beyond, self.node("MatMul", [self._same(value, known), places])])
 
     def _same(self, value: str, known: Any) -> str:
-        """1 where a value is the label of the column, else 0."""
+        """Return 1 if a value is the label of the column, else 0."""
         return self.node("Cast", [self.node("Equal", [value, self.constant(known)])], to=self.onnx.TensorProto.INT64)
 
     def _spaced(self, column: Any, width: int) -> str:
-        """The first words of a string with one space between them, as `_spaced` writes labels."""
+        """Return the first words of a string with one space between them, as `_spaced` writes labels."""
         key = (column, "words")
         if key not in self.memo:
             space = self.constant(np.array([[" "]], dtype=object))
@@ -392,13 +392,13 @@ class _ONNXGraph:
     # Sums over points and terms: products of matrices.
 
     def _once(self, group: Any, make: Callable[[Any], Any]) -> Any:
-        """Nodes that all sums over a group share; they are made once."""
+        """Return the nodes that all sums over a group share, which are added once."""
         if group not in self.memo:
             self.memo[group] = make(group)
         return self.memo[group]
 
     def _compared(self, points: KernelPoints) -> tuple[str, str]:
-        """k(x, z), of shape (rows, points), and the largest exponent of each row."""
+        """Return k(x, z), of shape (rows, points), and the largest exponent of each row."""
         x = self.node("Concat", [self._row_by_row(each) for each in points.inputs], axis=1)
         if points.kernel == "polynomial":
             products = self.node("MatMul", [x, self.constant(points.gamma * points.points.T)])
@@ -409,7 +409,7 @@ class _ONNXGraph:
             if not points.degree:
                 power = self.node("Exp", [self.node("Sub", [base, base])])
             return power, ""
-        # −γ‖x − z‖² from products, about the mean of the points, so that they keep their digits
+        # −γ‖x − z‖² from products, relative to the mean of the points, which avoids cancellation
         centre = points.points.mean(axis=0)
         z, gamma = points.points - centre, points.gamma
         x = self.node("Sum", [x, self.constant(-centre[None, :])])
@@ -426,7 +426,7 @@ class _ONNXGraph:
         return self.node("Exp", [self.node("Sub", [exponent, top])]), top
 
     def _term_features(self, terms: TextTerms) -> str:
-        """Features of the terms, of shape (rows, terms)."""
+        """Return the features of the terms, of shape (rows, terms)."""
         blank = self.constant(np.array([[""]], dtype=object))
         text = self.node("Where", [self._absent(terms.column), blank, self.write(terms.column)])
         text = self.node("Reshape", [text, self.constant(np.array([-1]))])
@@ -498,7 +498,7 @@ class _ONNXGraph:
         return self._free(f"v{len(self.nodes) + len(self.tensors)}")
 
     def _free(self, name: str) -> str:
-        """A name that no column and no other value has."""
+        """Return a name that no column and no other value has."""
         while name in self.taken:
             name += "_"
         self.taken.add(name)

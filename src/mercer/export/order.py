@@ -1,4 +1,4 @@
-"""Values in the order in which they can be computed."""
+"""The order of named values, and groups of sums that are computed together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ E = TypeVar("E", bound=Expression)
 
 
 def named_values(outputs: Iterable[Expression]) -> list[Named]:
-    """Every named value that the outputs need, after those that it needs itself."""
+    """Return all named values of the outputs, each after the values on which it depends."""
     done: dict[Named, None] = {}
     waiting: list[Expression] = list(reversed(list(outputs)))
     opened: set[Named] = set()
@@ -34,7 +34,7 @@ def named_values(outputs: Iterable[Expression]) -> list[Named]:
 
 
 def written_in(expression: Expression, kind: type[E]) -> Iterator[E]:
-    """The parts of a kind that are written in an expression itself, not in what it names."""
+    """Yield the parts of a kind in an expression itself, not in its named values."""
     if isinstance(expression, kind):
         yield expression
     elif not isinstance(expression, Named):
@@ -42,14 +42,14 @@ def written_in(expression: Expression, kind: type[E]) -> Iterator[E]:
             yield from written_in(part, kind)
 
 
-#: what sums over points, or over terms of a text, have in common
+#: the part that sums over the same points, or over terms of the same text, share
 Group = KernelPoints | TextTerms
-#: characters of a number with all its digits
+#: characters of a number with all digits
 DIGITS = 22
 
 
 def groups_of(values: Iterable[Named]) -> dict[Group, list[Named]]:
-    """Sums over the same points or terms, which are computed together."""
+    """Return the sums over the same points or terms, which are computed together."""
     groups: dict[Group, list[Named]] = {}
     for value in values:
         if (group := group_of(value)) is not None:
@@ -58,17 +58,17 @@ def groups_of(values: Iterable[Named]) -> dict[Group, list[Named]]:
 
 
 def group_of(value: Named) -> Group | None:
-    """The points or terms that a named value is a sum over, if it is one."""
+    """Return the points or terms of a sum, or None for other values."""
     return value.value.of if isinstance(value.value, TermSum | PointSum | Nearest) else None
 
 
 def weights_of(members: Iterable[Named]) -> list[Array]:
-    """The weights of those members of a group that have some."""
+    """Return the weights of the members of a group that have weights."""
     return [member.value.weights for member in members if isinstance(member.value, TermSum | PointSum)]
 
 
 def check_size(model: str, language: str, outputs: Iterable[Expression], most: int = 20_000_000) -> None:
-    """Raise an `ExportError` for points and terms that would be more than `most` characters."""
+    """Raise an `ExportError` for points and terms of more than `most` characters."""
     size, rows = 0, 0
     for group, members in groups_of(named_values(outputs)).items():
         columns = len(weights_of(members)) + (group.points.shape[1] if isinstance(group, KernelPoints) else 2)
@@ -76,7 +76,7 @@ def check_size(model: str, language: str, outputs: Iterable[Expression], most: i
         size, rows = size + DIGITS * columns * count, rows + count
     if size > most:
         raise ExportError(
-            f"{model} cannot be exported to {language}: the {rows:,} rows or words that it compares with would be "
+            f"{model} cannot be exported to {language}: its {rows:,} rows or words would be "
             f"about {size / 1e6:,.0f} MB of text, and at most {most / 1e6:.0f} MB are written. Export it to ONNX, or "
             "fit it to fewer rows."
         )

@@ -1,4 +1,4 @@
-"""What SQL and Python write alike: names, sums, products, and quotients by a number."""
+"""The base of the printers of SQL and Python: names, sums, products and quotients."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from mercer.export.expression import (
 )
 from mercer.export.formula import Formula
 
-#: terms of a sum in one pair of brackets: languages limit how deep an expression may be
-IN_BRACKETS = 100
+#: terms of a sum in one pair of parentheses, because languages limit the depth of expressions
+MAX_TERMS = 100
 
 
 class Printer(ABC):
-    """Expressions of a formula as text."""
+    """A printer of the expressions of a formula."""
 
     def __init__(self, formula: Formula) -> None:
         self.formula = formula
@@ -34,11 +34,11 @@ class Printer(ABC):
 
     @abstractmethod
     def number(self, value: float) -> str:
-        """A number, which has a minus where it is negative."""
+        """Return a number as text, with a minus sign if it is negative."""
 
     @abstractmethod
     def special(self, expression: Expression) -> str:
-        """What every language writes in its own way."""
+        """Return an expression that depends on the language."""
 
     @abstractmethod
     def lacks(self, written: str) -> str: ...
@@ -60,7 +60,7 @@ class Printer(ABC):
         return self.special(expression)
 
     def factor(self, expression: Expression) -> str:
-        """In brackets, unless it holds together."""
+        """Return an expression in parentheses if it needs them as a factor."""
         written = self.write(expression)
         plain = isinstance(expression, Named | ColumnValue) or (
             written[0].isdigit() and isinstance(expression, NumberValue)
@@ -78,10 +78,10 @@ class Printer(ABC):
         written = [self._term(weight, term) for weight, term in terms]
         if constant or not written:
             written.append(self.number(constant))
-        while len(written) > IN_BRACKETS:
-            starts = range(0, len(written), IN_BRACKETS)
-            written = [f"({_joined(written[start : start + IN_BRACKETS])})" for start in starts]
-        return _joined(written)
+        while len(written) > MAX_TERMS:
+            starts = range(0, len(written), MAX_TERMS)
+            written = [f"({_join(written[start : start + MAX_TERMS])})" for start in starts]
+        return _join(written)
 
     def _term(self, weight: float, term: Expression) -> str:
         if abs(weight) == 1:
@@ -89,14 +89,14 @@ class Printer(ABC):
         return f"{self.number(weight)} * {self.factor(term)}"
 
 
-def _joined(terms: Sequence[str]) -> str:
-    """Terms with plus and minus between them."""
+def _join(terms: Sequence[str]) -> str:
+    """Return terms joined by plus and minus signs."""
     first, *others = terms
     return first + "".join(f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in others)
 
 
 def choices(expression: Conditional) -> tuple[list[tuple[Condition, Expression]], Expression]:
-    """The cases of a choice among several, and what is left otherwise."""
+    """Return the cases of nested conditionals, and the value of the last alternative."""
     cases, otherwise = [(expression.condition, expression.then)], expression.otherwise
     while isinstance(otherwise, Conditional):
         cases.append((otherwise.condition, otherwise.then))

@@ -196,7 +196,7 @@ def predict(row):
 
 
 def to_python(model: Any, *, missing: bool | None = None) -> str:
-    """A fitted model as the source of a Python module with `predict(row)` and, for a classifier, `predict_proba(row)`.
+    """Return a fitted model as a Python module with `predict(row)` and, for a classifier, `predict_proba(row)`.
 
     The module needs no packages. A row is a dict from names of columns to values; None and NaN are missing values. A
     date is a datetime, a date or a string such as 2024-05-31 or 2024-05-31T17:00, by its own clock. A row that the
@@ -234,12 +234,12 @@ def to_python(model: Any, *, missing: bool | None = None) -> str:
 
 
 def check_formula(formula: Formula) -> None:
-    """Raise an `ExportError` for a formula that would be too long a text."""
+    """Raise an `ExportError` for a formula whose text would be too long."""
     check_size(formula.model, "Python", formula.said.outputs)
 
 
 class _Module(Printer):
-    """Statements of one function."""
+    """A writer of the statements of a module."""
 
     def __init__(self, formula: Formula) -> None:
         super().__init__(formula)
@@ -256,7 +256,7 @@ class _Module(Printer):
             if (group := group_of(value)) is not None:
                 body.append(f"    g{j} = {self._sums(group, groups[group])}")
                 places = iter(range(len(groups[group])))
-                # the exponent of the nearest is behind the sums
+                # the exponent of the nearest point follows the sums
                 self.names |= {
                     each: f"g{j}[{-1 if isinstance(each.value, Nearest) else next(places)}]" for each in groups[group]
                 }
@@ -300,7 +300,7 @@ class _Module(Printer):
         return f'{first}\n\n{self.formula.remark}\nTheir probabilities are NaN and their class is None.\n"""'
 
     def _sums(self, group: Group, members: list[Named]) -> str:
-        """A call that gives the sums of all members over their points or terms."""
+        """Return a call that computes the sums of all members over their points or terms."""
         weights = weights_of(members)
         if isinstance(group, TextTerms):
             numbers = np.column_stack([group.factors, *weights]).tolist()
@@ -326,7 +326,7 @@ class _Module(Printer):
         if not said.classes:
             return [PREDICT]
         ask, of = (PROBABILITIES, "probability") if said.probabilities else (SCORES, "score")
-        # the first of those that are as good
+        # the first of several equally good classes
         order = "(1, 0)" if said.second_wins else "range(len(CLASSES))"
         votes = "[len(CLASSES) :]" if said.votes else ""
         return [ask, PREDICT_CLASS.format(of="number of votes" if votes else of, order=order, votes=votes)]
@@ -375,7 +375,7 @@ class _Module(Printer):
             case Lookup(of, table, missing, other):
                 values = f"{self.write(of)}, {self._table(table)}"
                 return f"_look_up({values}, {self.number(missing)}, {self.number(other)})"
-        raise TypeError(f"{expression!r} is no expression")
+        raise TypeError(f"{expression!r} is not an expression")
 
     def _choice(self, expression: Conditional) -> str:
         cases, otherwise = choices(expression)
@@ -386,5 +386,5 @@ class _Module(Printer):
         return self._constant("{" + ", ".join(f"{label!r}: {self.number(value)}" for label, value in table) + "}")
 
     def _constant(self, written: str) -> str:
-        """The name of a table, which is made once."""
+        """Return the name of a table, after adding it if it does not exist yet."""
         return self.tables.setdefault(written, f"_T{len(self.tables) + 1}")

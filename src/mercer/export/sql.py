@@ -42,9 +42,9 @@ from mercer.text.analysis import shortest_word
 
 Dialect = Literal["standard", "duckdb", "postgresql", "sqlite"]
 
-#: e to a smaller power is 0, and some databases refuse to say so
+#: the least exponent: e to a smaller power is 0, for which some databases raise an error
 SMALLEST_POWER = "-700e0"
-#: numbers are smaller than this, but for infinity
+#: bound of finite numbers
 LARGEST = "1e308"
 
 
@@ -57,7 +57,7 @@ def to_sql(
     materialized: bool | None = None,
     dialect: Dialect = "standard",
 ) -> str:
-    """A fitted model as a SELECT in standard SQL, which gives the model's predictions for the rows of a table.
+    """Return a fitted model as a SELECT in standard SQL, which predicts the rows of a table.
 
     Nothing of the model is needed to run it but a database. NULL, NaN and infinity are missing values; a row that
     the model would refuse has NULL for a prediction.
@@ -111,13 +111,13 @@ def to_sql(
         raise ExportError("There is no table to read from. Give its name, or (schema, table).")
     _check_dialect(formula, dialect, *tables, *kept)
     if materialized is None:
-        # a stage with text is read twice, and its rows have to have the same numbers
+        # a stage with text is read twice, and its rows must have the same numbers
         materialized = _has_text(formula) or dialect in ("postgresql", "sqlite")
     return _Statement(formula, tables, kept, "AS MATERIALIZED" if materialized else "AS", dialect).text()
 
 
 def least_dialect(model: Any) -> Dialect:
-    """Return "standard" where all databases can run the SQL of a fitted model, else one that can.
+    """Return "standard" if all databases can run the SQL of a fitted model, else the name of one that can.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def _has_text(formula: Formula) -> bool:
 
 
 def _check_dialect(formula: Formula, dialect: Dialect, *names: str) -> None:
-    """Raise an `ExportError` for a formula that needs a database of another kind."""
+    """Raise an `ExportError` for a formula that needs another dialect."""
     if _has_text(formula) and dialect not in ("duckdb", "postgresql"):
         raise ExportError(
             f"{formula.model} reads text, which neither standard SQL nor SQLite can split into words. Export it for "
@@ -183,7 +183,7 @@ def _with_backslash(formula: Formula, *names: str) -> str | None:
 
 
 class _Statement(Printer):
-    """Stages, each of which computes what needs nothing but the stages before it."""
+    """A writer of stages, each of which depends only on the stages before it."""
 
     def __init__(
         self,
@@ -198,9 +198,9 @@ class _Statement(Printer):
         self.values = named_values(formula.said.outputs)
         self.names = {value: f"v{j}" for j, value in enumerate(self.values, 1)}
         self.groups = groups_of(self.values)
-        # a stage with the name of the table would read itself
+        # a stage with the name of the table would refer to itself
         self.prefix = "s_" if table and re.fullmatch(r"[dsp]\d+", table[-1], re.IGNORECASE) else "s"
-        #: whether rows are numbered: where they are joined with points or terms, they have no order of their own
+        #: whether rows are numbered, because joins with points or terms do not keep their order
         self.numbered = bool(self.groups)
 
     def text(self) -> str:
@@ -235,7 +235,7 @@ class _Statement(Printer):
         return f"{self.prefix}{number}"
 
     def _stages(self) -> list[list[Named]]:
-        """Values that can be computed together: plain ones of one level, or the sums of one group."""
+        """Yield values that can be computed together: plain values of one level, or the sums of one group."""
         level: dict[Named, int] = {}
         for value in self.values:
             level[value] = 1 + max((level[need] for need in written_in(value.value, Named)), default=0)
@@ -247,7 +247,7 @@ class _Statement(Printer):
     # Sums over points and terms, which are tables of their own.
 
     def _table(self, group: Group, members: Sequence[Named]) -> str:
-        """Weights w1, w2, … of the points or terms, and coordinates x1, x2, …, or the term and its factor."""
+        """Return a table of points or terms: weights w1, w2, … with coordinates x1, x2, …, or a term and its factor."""
         weights = weights_of(members)
         names = [f"w{j}" for j in range(1, len(weights) + 1)]
         if isinstance(group, KernelPoints):
@@ -267,7 +267,7 @@ class _Statement(Printer):
         return f"{self.prefix.replace('s', 'p')}{list(self.groups).index(group) + 1}"
 
     def _point_sums(self, before: int, group: KernelPoints, members: Sequence[Named], carried: Sequence[str]) -> str:
-        """Each row beside each point, in steps from exponents or products to k, and then the sums by row."""
+        """Join rows with points, compute k from exponents or products, and sum by row."""
         inputs = [f"s.{written}" if written.isidentifier() else written for written in map(self.write, group.inputs)]
         pairs = list(zip(inputs, (f"p.x{j}" for j in range(1, len(inputs) + 1)), strict=True))
         weights = [f"w{j}" for j in range(1, len(weights_of(members)) + 1)]
@@ -301,7 +301,7 @@ class _Statement(Printer):
         return self._sum([(1.0, SQLText(term)) for term in terms], 0.0)
 
     def _term_sums(self, before: int, group: TextTerms, members: Sequence[Named], carried: Sequence[str]) -> str:
-        """The words of all rows beside their weights, the sums by row, and 0 for a row without such words."""
+        """Join the words of all rows with their weights, and sum by row, with 0 for a row without such words."""
         column = self.columns[group.column.name]
         text = f"LOWER({column})" if group.lowercase else column
         words = {
@@ -332,7 +332,7 @@ class _Statement(Printer):
         return [*rows, *kept, *read] or ["1 AS one"]
 
     def _dated(self) -> list[str]:
-        """The same columns, dates as days since 1970."""
+        """Return the same columns, with dates as days since 1970."""
         days = []
         for column in self.formula.columns:
             short = self.columns[column.name]
@@ -340,7 +340,7 @@ class _Statement(Printer):
         return [*["r"] * self.numbered, *(f"k{j}" for j in range(1, len(self.keep) + 1)), *days]
 
     def _carried(self, later: list[list[Named]], before: list[list[Named]]) -> list[str]:
-        """What was there before this stage and is still needed after it."""
+        """Return the values of earlier stages that are needed after this one."""
         to_come = [*(value.value for stage in later for value in stage), *self.formula.said.outputs]
         wanted = {value for expression in to_come for value in written_in(expression, Named)}
         columns = {column.name for expression in to_come for column in written_in(expression, ColumnValue)}
@@ -364,7 +364,7 @@ class _Statement(Printer):
             decisive = [self.write(each) for each in said.decisive]
             word = "probability" if said.probabilities else "score"
             names = [f"{word}_{label}" for label in said.classes]
-            order = (1, 0) if said.second_wins else range(len(scores))  # the first of those that are as good
+            order = (1, 0) if said.second_wins else range(len(scores))  # the first of several equally good classes
             best = _greatest([decisive[k] for k in order], [literal(said.classes[k], self.dialect) for k in order])
             pairs = [(best, "prediction")]
             pairs += zip(scores, _distinct(names), strict=True)
@@ -409,7 +409,7 @@ class _Statement(Printer):
                 return f"CASE {' '.join(whens)} ELSE {self.write(otherwise)} END"
             case Lookup():
                 return self._lookup(expression)
-        raise TypeError(f"{expression!r} is no expression")
+        raise TypeError(f"{expression!r} is not an expression")
 
     def _lookup(self, lookup: Lookup) -> str:
         of = self.factor(lookup.of)
@@ -424,13 +424,13 @@ class _Statement(Printer):
 
 @dataclass(frozen=True)
 class SQLText(Expression):
-    """A term of a sum that is text already."""
+    """A term of a sum as text."""
 
     text: str
 
 
 def _bare(columns: Sequence[str]) -> list[str]:
-    """Names without the table that they are of."""
+    """Return names without their table."""
     return [column.rpartition(".")[2] for column in columns]
 
 
@@ -444,7 +444,7 @@ def _check_terms(terms: TextTerms) -> None:
 
 
 def _read(column: ColumnValue, dialect: Dialect) -> str:
-    """Expression by which a stage reads a column of the table."""
+    """Return the expression with which a stage reads a column of the table."""
     name = _of_table(column.name)
     gaps = ", ".join(literal(word, dialect) for word in column.gaps)
     if column.kind == "date":
@@ -456,12 +456,12 @@ def _read(column: ColumnValue, dialect: Dialect) -> str:
     number = f"CAST({name} AS DOUBLE PRECISION)"
     if isinstance(column.format, NumberFormat):
         number = _spelled_number(name, gaps, column.format, dialect)
-    # databases take NaN for a number that equals itself and is above all others
+    # in databases, NaN equals itself and is greater than all other numbers
     return f"CASE WHEN ABS({number}) < {LARGEST} THEN {number} END"
 
 
 def _spelled_number(name: str, gaps: str, form: NumberFormat, dialect: Dialect) -> str:
-    """A number that is written with units or separators in a column of text; one of numbers is read as it is."""
+    """Return a number from a column of text with units or separators; a column of numbers is read as it is."""
     text = f"TRIM(CAST({name} AS VARCHAR(80)))"
     digits = text
     for mark in dict.fromkeys([form.unit, "." if form.decimal == "," else ",", *THOUSANDS, "(", ")"]):
@@ -469,7 +469,7 @@ def _spelled_number(name: str, gaps: str, form: NumberFormat, dialect: Dialect) 
     digits = f"REPLACE(REPLACE({digits}, ',', '.'), '\u2212', '-')"
     sign = f"CASE WHEN {text} LIKE '(%' THEN -1e0 ELSE 1e0 END"
     spelled = f"CASE WHEN {text} NOT IN ({gaps}) THEN {sign} * CAST({digits} AS DOUBLE PRECISION) END"
-    if form.decimal == ".":  # which numbers have, too
+    if form.decimal == ".":  # as in numbers
         return spelled
     kind = f"CAST(PG_TYPEOF({name}) AS VARCHAR(40))" if dialect == "postgresql" else f"TYPEOF({name})"
     texts = "'VARCHAR', 'text', 'character varying', 'character'"
@@ -477,7 +477,7 @@ def _spelled_number(name: str, gaps: str, form: NumberFormat, dialect: Dialect) 
 
 
 def _days(text: str, column: ColumnValue, dialect: Dialect) -> str:
-    """Days since 1970 of a date, a timestamp or a text: all are read as text, which all databases can do.
+    """Return the days since 1970 of a date, a timestamp or a text, read as text, which works in all databases.
 
     A text is written as ISO 8601 does, or by two digits each of day and month in the order of the column. Any other is
     an error of the database; SQLite, which has none, gives NULL.
@@ -488,7 +488,7 @@ def _days(text: str, column: ColumnValue, dialect: Dialect) -> str:
         return f"CAST(SUBSTR({text}, {start}, {length}) AS INTEGER)"
 
     def days(y: int, m: int, d: int) -> str:
-        # years begin in March, so that leap days are last
+        # years begin in March, so that leap days are at their end
         year = f"({part(y, 4)} - CASE WHEN {part(m, 2)} > 2 THEN 0 ELSE 1 END)"
         month = f"({part(m, 2)} + CASE WHEN {part(m, 2)} > 2 THEN -3 ELSE 9 END)"
         leap_days = f"FLOOR({year} / 4e0) - FLOOR({year} / 100e0) + FLOOR({year} / 400e0)"
@@ -508,7 +508,7 @@ def _days(text: str, column: ColumnValue, dialect: Dialect) -> str:
 
 
 def _of_table(name: str) -> str:
-    """A column, which has to be there: a bare name could be that of another value (DuckDB) or a text (SQLite)."""
+    """Return a qualified column: a bare name could be that of another value (DuckDB) or a text (SQLite)."""
     return f"t.{identifier(name)}"
 
 
@@ -517,7 +517,7 @@ def _listed(items: Sequence[str]) -> str:
 
 
 def _greatest(values: Sequence[str], results: Sequence[str]) -> str:
-    """The result that belongs to the greatest value; NULL where they are."""
+    """Return the result that belongs to the greatest value; NULL if the values are NULL."""
     cases = []
     for k, value in enumerate(values):
         others = [f"{value} >= {other}" for j, other in enumerate(values) if j != k] or [f"{value} IS NOT NULL"]
@@ -526,7 +526,7 @@ def _greatest(values: Sequence[str], results: Sequence[str]) -> str:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Names that differ in more than upper and lower case."""
+    """Return names that do not differ in upper and lower case only."""
     times: Counter[str] = Counter()
     result = []
     for name in names:
@@ -537,14 +537,14 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def identifier(name: str) -> str:
-    """A name in quotes, whatever is in it."""
+    """Return a name in quotes."""
     if not name or "\0" in name:
         raise ExportError(f"{name!r} cannot be the name of a column or table in SQL. Rename it and fit again.")
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(label: Label, dialect: Dialect = "standard") -> str:
-    """Write a value in SQL; for PostgreSQL so that a backslash is one, whatever `standard_conforming_strings` is."""
+    """Return a value in SQL; for PostgreSQL, backslashes do not depend on `standard_conforming_strings`."""
     match label:
         case bool():
             return "TRUE" if label else "FALSE"
@@ -559,7 +559,7 @@ def literal(label: Label, dialect: Dialect = "standard") -> str:
 
 
 def number(value: float) -> str:
-    """With an exponent, which makes it a double and no decimal."""
+    """Return a number with an exponent, which makes it a double instead of a decimal."""
     if math.isnan(value):
         return "NULL"
     written = repr(float(value))

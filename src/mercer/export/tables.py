@@ -38,7 +38,7 @@ from mercer.preprocessing.treatments import (
 
 
 def table_features(features: Any, inputs: Sequence[Expression]) -> list[Expression]:
-    """The features in their order: numbers first, then levels."""
+    """Return the features in their order: numbers first, then levels."""
     by_slot: list[tuple[int, list[Expression]]] = []
     for name, x in zip(features._used, inputs, strict=True):
         by_slot += _slots_of(features._treatments[name], x, strict=features.unseen == "error")
@@ -46,14 +46,14 @@ def table_features(features: Any, inputs: Sequence[Expression]) -> list[Expressi
 
 
 def _slots_of(treatment: Treatment, x: Expression, *, strict: bool) -> list[tuple[int, list[Expression]]]:
-    """Runs of features, each with its place in the order of all."""
+    """Yield runs of features, each with its position in the order of all."""
     match treatment:
         case DateTreatment():
             days = _features_of(treatment.days, minus(x, treatment.first), strict=strict)
             numbers = [*days, *hour_waves(treatment, x)]
             return [(NUMBERS, numbers), *((LEVELS, levels) for levels in calendar_levels(treatment, x))]
         case TextTreatment():
-            indicator: list[Expression] = [Lookup(x, (), 1.0, 0.0)] if treatment.gaps.told else []
+            indicator: list[Expression] = [Lookup(x, (), 1.0, 0.0)] if treatment.gaps.has_indicator else []
             return [(NUMBERS, indicator), (WORDS, term_features(treatment.vectorizer, x))]
     (slot,) = treatment.slots()
     return [(slot.order, list(_features_of(treatment, x, strict=strict)))]
@@ -65,12 +65,12 @@ def _features_of(treatment: Treatment, x: Expression, *, strict: bool) -> Iterat
             value = Quotient(minus(x, mean), NumberValue(deviation)) if scaled else x
             gap = NumberValue(0.0 if scaled else mean)
             yield named(filled(x, gap, value) if gaps.missing == "indicator" else value)
-            if gaps.told:
+            if gaps.has_indicator:
                 yield named(filled(x, ONE, ZERO))
         case BinaryTreatment(_, (first, second), share, gaps):
             gap_value = share if gaps.missing == "indicator" else math.nan
             yield Lookup(x, ((first, 0.0), (second, 1.0)), gap_value, math.nan if strict else gap_value)
-            if gaps.told:
+            if gaps.has_indicator:
                 yield Lookup(x, ((first, 0.0), (second, 0.0)), 1.0, 1.0)
         case MissingOnlyTreatment():
             yield Lookup(x, (), 1.0, 0.0)
@@ -79,7 +79,7 @@ def _features_of(treatment: Treatment, x: Expression, *, strict: bool) -> Iterat
 
 
 def _levels(treatment: CategoryTreatment, x: Expression, *, strict: bool) -> Iterator[Expression]:
-    """One table for each feature: 1 for its own levels."""
+    """Return a table for each feature, with 1 for its own levels."""
     levels = treatment.levels
     x = within(treatment.ends, x)
     pool = len(levels.kept) + levels.own_missing
@@ -93,7 +93,7 @@ def _levels(treatment: CategoryTreatment, x: Expression, *, strict: bool) -> Ite
 
 
 def monomials(features: Any, inputs: Sequence[Expression]) -> list[Expression]:
-    """Products of columns."""
+    """Return products of columns."""
     if features.scaled:
         raise ExportError("MonomialFeatures(scaled=True) cannot be exported; fit with scaled=False.")
     return [_monomial(powers, inputs) for powers in features.powers().tolist()]
@@ -110,14 +110,14 @@ def _monomial(powers: Sequence[int], inputs: Sequence[Expression]) -> Expression
 
 
 def scaled(scaler: Any, inputs: Sequence[Expression]) -> list[Expression]:
-    """scikit-learn's `StandardScaler`."""
+    """Return the features of scikit-learn's `StandardScaler`."""
     means = [0.0] * len(inputs) if scaler.mean_ is None or not scaler.with_mean else scaler.mean_.tolist()
     scales = [1.0] * len(inputs) if scaler.scale_ is None else scaler.scale_.tolist()
     return [named(SumOf(((1 / scale, minus(x, mean)),))) for x, mean, scale in zip(inputs, means, scales, strict=True)]
 
 
 def imputed(imputer: Any, inputs: Sequence[Expression]) -> list[Expression]:
-    """scikit-learn's `SimpleImputer`: a number in place of each that is missing."""
+    """Return the features of scikit-learn's `SimpleImputer`, with a number for each missing value."""
     if imputer.add_indicator or not (isinstance(imputer.missing_values, float) and math.isnan(imputer.missing_values)):
         raise ExportError(
             "SimpleImputer with an indicator, or for other values than NaN, cannot be exported. Fit with "

@@ -13,7 +13,7 @@ from mercer.export.formula import Said
 
 
 def back_transformed(model: Any, inside: Said) -> Said:
-    """Predictions of scikit-learn's `TransformedTargetRegressor`, transformed back."""
+    """Return the predictions of scikit-learn's `TransformedTargetRegressor`, transformed back."""
     transformer = model.transformer_
     if isinstance(transformer, StandardScaler):
         count = len(inside.predictions)

@@ -13,17 +13,17 @@ from mercer.export.expression import ColumnValue, Expression, Term, TextTerms
 from mercer.text import TfidfVectorizer
 from mercer.text.vectorizer import TOKEN_PATTERN
 
-#: what a vectorizer reads that is not behind `TableFeatures`
+#: the column that a vectorizer reads without `TableFeatures`
 DOCUMENTS = ColumnValue("text", "text")
 
 
 def documents(vectorizer: Any, inputs: Sequence[Expression]) -> list[Expression]:
-    """The terms of documents that are not a column of a table."""
+    """Return the features of documents that are not a column of a table."""
     return term_features(vectorizer, inputs[0])
 
 
 def term_features(vectorizer: Any, column: Expression) -> list[Expression]:
-    """The feature of each term."""
+    """Return the feature of each term."""
     name = type(vectorizer).__name__
     own = declared_traits(type(vectorizer))
     if own is None or own.export is None:
@@ -51,7 +51,7 @@ def term_features(vectorizer: Any, column: Expression) -> list[Expression]:
 
 
 def _check_options(vectorizer: Any, name: str) -> None:
-    """Raise an error for what only Python functions, or files, can do."""
+    """Raise an error for options that need Python functions or files."""
     usual = {"input": "content", "analyzer": "word", "weighting": "sklearn"}
     options = ("input", "analyzer", "weighting", "strip_accents", "preprocessor", "tokenizer")
     changed = [option for option in options if getattr(vectorizer, option, usual.get(option)) != usual.get(option)]

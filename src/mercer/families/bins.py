@@ -17,7 +17,7 @@ from mercer._stored import floats, stored
 from mercer._suggest import did_you_mean
 from mercer._typing import Array
 from mercer.families.quartiles import quartile_distance
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 
 # How many bins of equal width a histogram should have: the rules by their authors' names.
 #
@@ -451,7 +451,7 @@ def bins_per_column(bins: Any, columns: int) -> list[Any]:
         return [bins]
     if len(entries) != columns or (numbers and not all(isinstance(entry, Integral) for entry in entries)):
         raise BinsError(
-            f"bins has {len(entries)} entries for {counted(columns, 'column')}; give one rule, number, Width or "
+            f"bins has {len(entries)} entries for {format_count(columns, 'column')}; give one rule, number, Width or "
             "sequence of edges per column, e.g. bins=[10, [0.0, 0.5, 2.0]]."
         )
     return entries

@@ -1,7 +1,7 @@
-"""Arrays as safetensors has them, little-endian and in the order of C: which type is stored as which, and back.
+"""Conversion of arrays to and from those of safetensors, which are little-endian and in C order.
 
-Types that safetensors lacks are stored as others and named beside: `U` as code points, `S` as bytes, dates and spans of
-time as integers, complex numbers as pairs.
+Types that safetensors lacks are stored as other types, with their names: `U` as code points, `S` as bytes, dates and
+durations as integers, complex numbers as pairs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from mercer._errors import ModelFileError
 from mercer._typing import Array
 
-#: types of safetensors, by what NumPy calls them
+#: types of safetensors with their names in NumPy
 STORED = {
     "BOOL": "|b1",
     "U8": "|u1",
@@ -33,27 +33,27 @@ _CODES = {name: code for code, name in STORED.items()}
 _STRINGS = re.compile(r"<U[1-9]\d{0,8}|\|S[1-9]\d{0,8}")
 _TIMES = re.compile(r"<[Mm]8(\[\d{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?")
 _COMPLEX = {"<c8": "<f4", "<c16": "<f8"}
-#: code points end here
+#: the last code point of Unicode
 LAST_CHARACTER = 0x10FFFF
 
 
 def is_storable(dtype: np.dtype[Any]) -> bool:
-    """Whether arrays of this type can be written."""
+    """Return whether arrays of this type can be written."""
     return is_known(little(dtype).str)
 
 
 def is_known(name: str) -> bool:
-    """Whether a type of this name is one that arrays in files have."""
+    """Return whether arrays in files can have a type of this name."""
     return _stored_as(name) is not None
 
 
 def little(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type with its bytes in the order of files."""
+    """Return the little-endian type, as in files."""
     return dtype.newbyteorder("<")
 
 
 def stored(values: Array) -> tuple[Array, dict[str, Any]]:
-    """The array as it is written, copied only where it has to be, and what a reader has to know of it."""
+    """Return the array as it is written, copied only if necessary, and a description for reading it."""
     about: dict[str, Any] = {"dtype": little(values.dtype).str}
     if values.ndim > 1 and values.flags.f_contiguous and not values.flags.c_contiguous:
         values, about["order"] = values.T, "F"
@@ -70,12 +70,12 @@ def stored(values: Array) -> tuple[Array, dict[str, Any]]:
 
 
 def code_of(values: Array) -> str:
-    """What safetensors calls the type."""
+    """Return the name of the type in safetensors."""
     return _CODES[values.dtype.str]
 
 
 def restored(plain: Array, about: dict[str, Any]) -> Array:
-    """The array again, of its own type, order and writability; made without a copy."""
+    """Return the array with its original type, order and writability, without a copy."""
     name = about["dtype"]
     kind = _stored_as(name) if isinstance(name, str) else None
     if kind != plain.dtype.str:
@@ -93,15 +93,15 @@ def _retyped(plain: Array, dtype: np.dtype[Any]) -> Array:
     width = dtype.itemsize // plain.dtype.itemsize
     if width > 1 or dtype.kind in "US":
         if plain.ndim == 0 or plain.shape[-1] != width:
-            raise ModelFileError(f"The file has an array of {dtype.str!r} whose parts do not fit; it is damaged.")
+            raise ModelFileError(f"The file has an array of {dtype.str!r} with parts of a wrong size; it is damaged.")
         return plain.reshape(-1).view(dtype).reshape(plain.shape[:-1])
     return plain.view(dtype)
 
 
 def _check_values(values: Array, plain: Array) -> None:
-    """Bytes that are no truth value, and numbers that are no character: NumPy would trust them."""
+    """Raise `ModelFileError` for invalid truth values and characters, which NumPy would accept."""
     if values.dtype.kind == "b" and plain.size and plain.view(np.uint8).max() > 1:
-        raise ModelFileError("The file has truth values that are neither; it is damaged.")
+        raise ModelFileError("The file has truth values that are neither true nor false; it is damaged.")
     if values.dtype.kind == "U" and plain.size and plain.max() > LAST_CHARACTER:
         raise ModelFileError("The file has characters that do not exist; it is damaged.")
 

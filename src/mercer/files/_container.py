@@ -1,7 +1,7 @@
-"""The file itself: the layout of safetensors, with the model described in its metadata and a checksum over all of it.
+"""The container: the layout of safetensors, with the description of the model in its metadata and a checksum.
 
-8 bytes with the length of the header, the header in JSON, then arrays one after the other without a gap. It is read in
-one pass, into memory that is never more than the file is long, and checked on the way.
+A file has 8 bytes with the length of the header, the header in JSON, and the arrays without gaps. It is read and
+checked in one pass, and takes at most as much memory as the file has bytes.
 """
 
 from __future__ import annotations
@@ -24,19 +24,21 @@ from mercer._typing import Array
 from mercer.files._arrays import STORED, code_of
 
 FORMAT, VERSION = "mercer", 1
-#: bytes of the longest header, as in safetensors
-LONGEST_HEADER = 100_000_000
-#: the most arrays, and the most axes of each
-MOST_ARRAYS, MOST_AXES = 1_000_000, 32
-#: stands where the checksum will be, while it is computed
+#: maximum bytes of a header, as in safetensors
+MAX_HEADER_BYTES = 100_000_000
+#: maximum number of arrays
+MAX_ARRAYS = 1_000_000
+#: maximum number of axes of an array
+MAX_AXES = 32
+#: the placeholder of the checksum while it is computed
 NO_DIGEST = "0" * 64
 METADATA = "__metadata__"
-#: arrays are hashed and written in pieces
-PIECE = 1 << 22
+#: bytes of the pieces in which arrays are hashed and written
+PIECE_BYTES = 1 << 22
 
 
 class Header(NamedTuple):
-    """What a file says about itself before its arrays."""
+    """The header of a file: its metadata and the descriptions of its arrays."""
 
     metadata: dict[str, str]
     arrays: dict[str, Any]
@@ -45,13 +47,13 @@ class Header(NamedTuple):
 
 
 def written(metadata: dict[str, str], arrays: dict[str, Array]) -> Iterator[bytes]:
-    """The bytes of a file, piece by piece; arrays are not copied."""
+    """Yield the bytes of a file, piece by piece, without copying arrays."""
     digest = hashlib.sha256()
     unsigned = _header(metadata | {"sha256": NO_DIGEST}, arrays)
-    if len(unsigned) > LONGEST_HEADER:
+    if len(unsigned) > MAX_HEADER_BYTES:
         raise UnsavableError(
-            f"The model has {len(unsigned):,} bytes that are not in arrays, and a header holds {LONGEST_HEADER:,}; "
-            "let long lists and dicts (a vocabulary) be learnt instead of giving them."
+            f"The model has {len(unsigned):,} bytes outside of arrays, but the limit is {MAX_HEADER_BYTES:,}; leave "
+            "out long lists and dicts among its parameters, such as a vocabulary, which a fit can learn."
         )
     length = len(unsigned).to_bytes(8, "little")
     for piece in (length, unsigned, *_pieces(arrays)):
@@ -78,8 +80,8 @@ def _header(metadata: dict[str, str], arrays: dict[str, Array]) -> bytes:
 def _pieces(arrays: dict[str, Array]) -> Iterator[Any]:
     for values in arrays.values():
         octets = _octets(values)
-        for start in range(0, len(octets), PIECE):
-            yield octets[start : start + PIECE]
+        for start in range(0, len(octets), PIECE_BYTES):
+            yield octets[start : start + PIECE_BYTES]
 
 
 def _octets(values: Array) -> memoryview:
@@ -87,7 +89,7 @@ def _octets(values: Array) -> memoryview:
 
 
 def opened(path: str | Path) -> BinaryIO:
-    """The file of that name, if it is a plain one that may be read."""
+    """Open a file, or raise an error if it is not a plain, readable file."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
@@ -97,18 +99,18 @@ def opened(path: str | Path) -> BinaryIO:
         ) from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise ModelFileError(f"{str(path)!r} is no file but a folder or device; name a file that `save` wrote.")
+        raise ModelFileError(f"{str(path)!r} is not a file but a folder or device; name a file that `save` wrote.")
     return os.fdopen(handle, "rb")
 
 
 def read_header(file: BinaryIO) -> Header:
-    """What the file says about itself, checked as far as can be without its arrays."""
+    """Return the header of a file, checked as far as possible without the arrays."""
     size = os.fstat(file.fileno()).st_size
     first = file.read(8)
     length = int.from_bytes(first, "little")
-    if len(first) < 8 or not 2 <= length <= min(LONGEST_HEADER, size - 8):
+    if len(first) < 8 or not 2 <= length <= min(MAX_HEADER_BYTES, size - 8):
         raise ModelFileError(
-            "This is not a model file: it does not begin as one. Name a file that `save` or `mercer fit` wrote."
+            "This is not a model file: it does not begin like one. Name a file that `save` or `mercer fit` wrote."
         )
     raw = file.read(length)
     if len(raw) < length:
@@ -116,17 +118,17 @@ def read_header(file: BinaryIO) -> Header:
     arrays = _parsed(raw)
     metadata = arrays.pop(METADATA, None)
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
-        raise ModelFileError("This is no file of mercer, though it looks like safetensors. Name one that `save` wrote.")
+        raise ModelFileError("This is a file of safetensors, but not one of mercer. Name a file that `save` wrote.")
     _check_version(metadata)
-    if len(arrays) > MOST_ARRAYS:
+    if len(arrays) > MAX_ARRAYS:
         _refuse_damaged(f"it has {len(arrays):,} arrays")
     if sum(_checked_sizes(arrays)) != size - 8 - length:
-        _refuse_damaged("it is cut off, or longer than it says")
+        _refuse_damaged("it is cut off, or longer than its header says")
     return Header(metadata, arrays, raw, size)
 
 
 def read_arrays(file: BinaryIO, header: Header) -> dict[str, Array]:
-    """All arrays of the file, whose checksum is right."""
+    """Return all arrays of the file, after verifying its checksum."""
     refuse_beyond_memory(header.size, "the model file", "load it on a larger machine")
     digest = hashlib.sha256(len(header.raw).to_bytes(8, "little"))
     claimed = header.metadata.get("sha256", "")
@@ -143,11 +145,11 @@ def read_arrays(file: BinaryIO, header: Header) -> dict[str, Array]:
 def _read_array(file: BinaryIO, about: dict[str, Any], digest: Any) -> Array:
     try:
         values = np.empty(tuple(about["shape"]), dtype=STORED[about["dtype"]])
-    except ValueError:  # nothing of an immense size, (2⁶¹, 0)
-        _refuse_damaged("an array has sizes that none can have")
+    except ValueError:  # an empty array with an immense axis, (2⁶¹, 0)
+        _refuse_damaged("an array has impossible sizes")
     octets = _octets(values)
-    for start in range(0, len(octets), PIECE):
-        piece = octets[start : start + PIECE]
+    for start in range(0, len(octets), PIECE_BYTES):
+        piece = octets[start : start + PIECE_BYTES]
         if _read_into(file, piece) < len(piece):
             _refuse_damaged("it is cut off")
         digest.update(piece)
@@ -159,19 +161,19 @@ def _read_into(file: BinaryIO, piece: memoryview) -> int:
 
 
 def read_json(text: str) -> Any:
-    """JSON without the freedoms that Python takes: no name comes twice, and NaN is no number."""
+    """Parse JSON strictly, unlike Python: duplicate names and NaN are errors."""
     return json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    if len(found) != len(pairs):  # readers would differ in which one they believe
-        _refuse_damaged("a name in it comes twice")
+    if len(found) != len(pairs):  # readers would differ in which one they use
+        _refuse_damaged("a name occurs twice in it")
     return found
 
 
 def _no_constant(name: str) -> NoReturn:
-    _refuse_damaged(f"{name} in it is no JSON")
+    _refuse_damaged(f"{name} in it is not valid JSON")
 
 
 def _parsed(raw: bytes) -> dict[str, Any]:
@@ -182,7 +184,7 @@ def _parsed(raw: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise ModelFileError("This is not a model file, or a damaged one: its header is not JSON.") from None
     if not isinstance(found, dict):
-        _refuse_damaged("its header is no object")
+        _refuse_damaged("its header is not an object")
     return found
 
 
@@ -200,27 +202,27 @@ def _check_version(metadata: dict[str, Any]) -> None:
 
 
 def writer(metadata: dict[str, str]) -> str:
-    """The version of mercer that a file says it is from, as it may stand in a message."""
-    told = metadata.get("mercer", "")
-    return told if re.fullmatch(r"[\w.+-]{1,40}", told, re.ASCII) else "of unknown version"
+    """Return the version of mercer that wrote a file, in a form that is safe in a message."""
+    version = metadata.get("mercer", "")
+    return version if re.fullmatch(r"[\w.+-]{1,40}", version, re.ASCII) else "of unknown version"
 
 
 def _checked_sizes(arrays: dict[str, Any]) -> Iterator[int]:
-    """Bytes of each array, which lie one after the other."""
+    """Yield the bytes of each array, after checking that arrays have no gaps."""
     place = 0
     for about in arrays.values():
         if not isinstance(about, dict) or set(about) != {"dtype", "shape", "data_offsets"}:
             _refuse_damaged("an array is not described")
         shape, offsets = about["shape"], about["data_offsets"]
         if about["dtype"] not in STORED if isinstance(about["dtype"], str) else True:
-            _refuse_damaged("an array has a type that is not known")
-        if not (_are_sizes(shape) and len(shape) <= MOST_AXES and _are_sizes(offsets) and len(offsets) == 2):
+            _refuse_damaged("an array has an unknown type")
+        if not (_are_sizes(shape) and len(shape) <= MAX_AXES and _are_sizes(offsets) and len(offsets) == 2):
             _refuse_damaged("an array has no sizes")
-        taken = prod(shape) * np.dtype(STORED[about["dtype"]]).itemsize
-        if offsets != [place, place + taken]:
-            _refuse_damaged("arrays do not lie one after the other")
-        place += taken
-        yield taken
+        n_bytes = prod(shape) * np.dtype(STORED[about["dtype"]]).itemsize
+        if offsets != [place, place + n_bytes]:
+            _refuse_damaged("its arrays have gaps or overlap")
+        place += n_bytes
+        yield n_bytes
 
 
 def _are_sizes(numbers: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Verification of objects in model files: each consists of what its class declares with `stored`.
+"""Verification of objects in model files against the declarations of their classes with `stored`.
 
 Estimators are also verified by scikit-learn's conventions, and classes of scikit-learn by `base.scikit_learn`.
 """
@@ -32,14 +32,14 @@ ESTIMATOR: dict[str, Check] = {
     "feature_names_in_": values("d"),
     "classes_": either(values("k"), sequence(".", values("_k"))),
 }
-#: columns of an estimator none of whose parts has as many: a name for each of more would take minutes and all memory
-MOST_BARE_COLUMNS = 1 << 24
+#: maximum columns of an estimator without a part of that size: names for more would take minutes and all memory
+MAX_BARE_COLUMNS = 1 << 24
 
 
 class Verifier:
-    """Verifies the objects of a file one by one, the parts of an object before the object itself.
+    """Verification of the objects of a file one by one, the parts of an object before the object itself.
 
-    The lengths of the axes of verified objects are kept, since declarations compare them with those of their parts.
+    The lengths of the axes of verified objects are kept, because declarations compare them with those of parts.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Verifier:
         """Verify the parts of an object before it is built, and return the lengths of its axes."""
         declared = known_declaration(cls)
         sizes = declared.verify(state, self._sizes_of)
-        if issubclass(cls, BaseEstimator) and sizes.get("d", 0) > MOST_BARE_COLUMNS:
+        if issubclass(cls, BaseEstimator) and sizes.get("d", 0) > MAX_BARE_COLUMNS:
             others = {name: part for name, part in state.items() if name != "n_features_in_"}
             if "d" not in declared.verify(others, self._sizes_of):
                 raise ContradictionError("is larger than all other parts", "n_features_in_")
@@ -61,8 +61,8 @@ class Verifier:
     def verify_object(self, thing: Any, sizes: Sizes, *, made: bool = False) -> None:
         """Verify an object as a whole, and keep the lengths of its axes for the objects that it is a part of.
 
-        An object that was `made` from a file is verified by its `__post_init__` and by the constructor's rules for
-        steps, too.
+        An object that was `made` from a file is also verified by its `__post_init__` and by the constructor's rules
+        for steps.
         """
         cls: Any = type(thing)
         try:
@@ -71,7 +71,7 @@ class Verifier:
             if hasattr(cls, "_parameter_constraints"):
                 thing._validate_params()
             if hasattr(cls, "__sklearn_tags__"):
-                thing.__sklearn_tags__()  # calls those of inner models, on which all methods rely
+                thing.__sklearn_tags__()  # includes the tags of inner models, on which all methods rely
             if made and hasattr(cls, "_validate_steps"):
                 thing._validate_steps()
             consistent = all(check(thing) for check in known_declaration(cls).consistent)
@@ -92,6 +92,6 @@ def known_declaration(cls: Any) -> Declaration:
 
 
 def _validates_itself(cls: type) -> bool:
-    """Whether a class has a `__post_init__` that checks the fields and takes no other arguments."""
+    """Return whether a class has a `__post_init__` that checks the fields and takes no other arguments."""
     post_init = getattr(cls, "__post_init__", None)
     return dataclasses.is_dataclass(cls) and post_init is not None and len(inspect.signature(post_init).parameters) == 1

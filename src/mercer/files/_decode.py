@@ -1,6 +1,6 @@
-"""From plain records and arrays back to objects: no name of a file is ever imported, and none of its values called.
+"""Decoding of plain records and arrays to objects, without importing names or calling values of a file.
 
-Objects are made by `__new__` and their parts are set: `_names` finds their classes, `_state` the parts they may have.
+Objects are made by `__new__`, and their parts are set. `_names` finds their classes, `_state` their possible parts.
 """
 
 from __future__ import annotations
@@ -21,39 +21,41 @@ from mercer._errors import ModelFileError
 from mercer._stored import ContradictionError, declaration_of, mark_loaded
 from mercer._typing import Array
 from mercer.data.stored_frames import LIBRARIES, frame_of_bytes
-from mercer.data.texts import SURROGATES, offsets_hold
+from mercer.data.texts import SURROGATES, are_valid_offsets
 from mercer.families import Family
 from mercer.files import _state
 from mercer.files._arrays import is_known, restored
 from mercer.files._declarations import Verifier
-from mercer.files._encode import BIT_GENERATORS, DEEPEST, SHORT, SPARSE
+from mercer.files._encode import BIT_GENERATORS, MAX_DEPTH, SCALAR_TYPES, SPARSE
 from mercer.files._names import class_named, constant_named, enum_named, shown, type_named
 from mercer.files._rules import refuse_unsafe
 
-#: levels of one file: some leaves are a level of JSON and were none of what was saved
-MOST_LEVELS = DEEPEST + 4
-#: values of one model beyond the characters of its description, each counted as often as it is referred to: twenty
-#: objects that hold the one before twice are a million to code that prints, compares or hashes the last one
-MORE_VALUES = 1_000_000
-#: keys of a dict, or members of a set, that may have the same hash: each is compared with all of them
-MOST_ALIKE = 64
-#: numbers that the states of random numbers may have where they point into a table
+#: maximum levels of a file: some leaves are a level of JSON, but were not one of the saved object
+MAX_LEVELS = MAX_DEPTH + 4
+#: maximum values of a model beyond the characters of its description, each counted as often as it occurs: a chain of
+#: twenty objects that contain the previous one twice has a million values for printing, comparing and hashing
+MAX_EXTRA_VALUES = 1_000_000
+#: maximum keys of a dict, or members of a set, with the same hash, because each is compared with all others
+MAX_COLLISIONS = 64
+#: maximum positions in the tables of states of random numbers
 POSITIONS = {"pos": 624, "buffer_pos": 4}
 
 
 class Extent(NamedTuple):
-    """How many values an object has, with those of what it refers to, and in how many levels."""
+    """The number of values of an object, including those to which it refers, and the number of their levels."""
 
     values: int
     levels: int
 
 
 class Decoder:
-    """Builds what a file describes, one object after the other."""
+    """A builder of the objects of a file, one after the other.
+
+    The number of values is bounded by `size`, the number of characters of the description.
+    """
 
     def __init__(self, arrays: dict[str, Array], size: int) -> None:
-        """`size` is the number of characters of the description, which bounds how many values it may have."""
-        self._arrays, self._most_values = arrays, size + MORE_VALUES
+        self._arrays, self._most_values = arrays, size + MAX_EXTRA_VALUES
         self._objects: list[Any] = []
         self._extents: list[Extent] = []
         self._made: dict[str, Array] = {}
@@ -61,9 +63,9 @@ class Decoder:
         self._level = self._deepest = self._count = 0
 
     def build(self, described: Any) -> Any:
-        """The model of a description {"objects": […], "model": value}."""
+        """Return the model of a description {"objects": […], "model": value}."""
         if not isinstance(described, dict) or set(described) != {"objects", "model"}:
-            raise damaged("it describes no model")
+            raise damaged("it does not describe a model")
         for record in described["objects"]:
             self._count, self._deepest = 1, 0
             self._objects.append(self._object(record))
@@ -72,7 +74,7 @@ class Decoder:
         return self.value(described["model"])
 
     def value(self, described: Any) -> Any:
-        """What a piece of JSON stands for."""
+        """Return the value of a piece of JSON."""
         self._count += 1
         if described is None or type(described) in (bool, int, float, str):
             return described
@@ -87,8 +89,8 @@ class Decoder:
 
     def _reach(self, level: int) -> None:
         self._deepest = max(self._deepest, level)
-        if self._deepest > MOST_LEVELS or self._count > self._most_values:
-            raise damaged("values lie in each other beyond measure")
+        if self._deepest > MAX_LEVELS or self._count > self._most_values:
+            raise damaged("its values are nested too deeply")
 
     def _tagged(self, described: dict[str, Any]) -> Any:
         tag = next(iter(described), None)
@@ -110,9 +112,9 @@ class Decoder:
             thing = cls._make(state[name] for name in cls._fields) if _state.is_record(cls) else _made(cls, state)
             self._verifier.verify_object(thing, sizes, made=True)
             mark_loaded(thing)
-        except ContradictionError as refusal:
-            place = f"{refusal.path} of a {cls.__name__}" if refusal.path else f"a {cls.__name__} in it"
-            raise damaged(f"{place} {refusal.why}") from None
+        except ContradictionError as error:
+            place = f"{error.path} of a {cls.__name__}" if error.path else f"a {cls.__name__} in it"
+            raise damaged(f"{place} {error.why}") from None
         for part, regrow in declaration_of(cls).regrow.items():
             if part not in state:
                 regrow(thing)
@@ -124,10 +126,10 @@ class Decoder:
         return described if name == _state.REQUESTS else self.value(described)
 
     def earlier(self, described: dict[str, Any]) -> Any:
-        """An object that stands before this one."""
+        """Return an object that precedes this one."""
         number = described["object"]
         if type(number) is not int or not 0 <= number < len(self._objects):
-            raise damaged("an object refers to one that is not before it")
+            raise damaged("an object refers to one that does not precede it")
         self._count += self._extents[number].values
         self._reach(self._level + self._extents[number].levels)
         return self._objects[number]
@@ -135,67 +137,67 @@ class Decoder:
     # Arrays.
 
     def array(self, described: dict[str, Any]) -> Array:
-        """An array, the same for all who refer to it."""
+        """Return an array, the same one for all references."""
         name = described["array"]
         if name not in self._made:
             self._made[name] = restored(self._arrays.pop(name), described)
         return self._made[name]
 
     def strings(self, described: dict[str, Any]) -> Array:
-        """An array of Python strings."""
+        """Return an array of Python strings."""
         data, offsets = (self._taken(described["strings"][part]) for part in ("data", "offsets"))
-        if not offsets_hold(data, offsets):
-            raise damaged("strings lie outside of their bytes")
+        if not are_valid_offsets(data, offsets):
+            raise damaged("strings exceed their bytes")
         octets, places = data.tobytes(), offsets.tolist()
         found = [octets[i:j].decode("utf-8", SURROGATES) for i, j in pairwise(places)]
         return _things(found, described["shape"])
 
     def frame(self, described: dict[str, Any]) -> Any:
-        """A data frame."""
+        """Return a data frame."""
         if described["frame"] not in LIBRARIES:
-            raise damaged("it has a frame of no known library")
+            raise damaged("it has a frame of an unknown library")
         return frame_of_bytes(self._taken(described["bytes"]["array"]), described["frame"])
 
     def _taken(self, name: str) -> Array:
-        """What is read once and becomes something larger: a second reference would make that of a few bytes."""
+        """Return an array that is read only once, because a few bytes with many references could become large."""
         if name not in self._arrays:
-            raise damaged("bytes that it means to read again are not there")
+            raise damaged("it reads bytes that do not exist or are read already")
         return self._arrays.pop(name)
 
     def sparse(self, described: dict[str, Any]) -> Any:
-        """A sparse matrix whose indices lie inside."""
+        """Return a sparse matrix, after checking its indices."""
         name, shape = described["sparse"], described["shape"]
         if name not in SPARSE or len(shape) != 2 or not all(type(n) is int and n >= 0 for n in shape):
-            raise damaged("it has a sparse matrix of no known kind")
+            raise damaged("it has a sparse matrix of an unknown kind")
         parts = tuple(self.array(described[part]) for part in ("data", "indices", "indptr"))
         if not _indices_hold(*parts, lines=shape[name.startswith("csc")], width=shape[name.startswith("csr")]):
-            raise damaged("a sparse matrix points outside of what it has")
+            raise damaged("a sparse matrix has indices out of bounds")
         return getattr(sp, name)(parts, shape=tuple(shape), copy=False)
 
     def scalar(self, described: dict[str, Any]) -> Any:
-        """A number of NumPy."""
+        """Return a scalar of NumPy."""
         value = self.value(described["scalar"])
         if "dtype" not in described:
             return value[()]
         name = described["dtype"]
         if name == "str" and isinstance(value, str):
             return np.str_(value)
-        if name not in SHORT or type(value) not in (bool, int, float):
-            raise damaged("it has a number of no known type")
+        if name not in SCALAR_TYPES or type(value) not in (bool, int, float):
+            raise damaged("it has a number of an unknown type")
         return np.dtype(name).type(value)
 
     # Random numbers.
 
     def random_bits(self, described: Any) -> Any:
-        """A source of random bits in the state it was in."""
+        """Return a bit generator in its saved state, and this state."""
         state = self.value(described)
         if state["bit_generator"] not in BIT_GENERATORS:
-            raise damaged("it has random numbers of no known kind")
+            raise damaged("it has random numbers of an unknown kind")
         for place in (state, state["state"]):
             for name, most in POSITIONS.items():
                 if not 0 <= place.get(name, 0) <= most:
-                    raise damaged("random numbers continue beyond their table")
-        if _stands_still(state):
+                    raise damaged("random numbers have a position outside of their table")
+        if _may_be_constant(state):
             raise damaged("its random numbers would always be the same")
         bits = getattr(np.random, state["bit_generator"])(0)
         bits.state = state
@@ -203,12 +205,12 @@ class Decoder:
 
 
 def damaged(why: str) -> ModelFileError:
-    """The error of a file that cannot be what `save` wrote."""
+    """Return the error of a file that `save` cannot have written."""
     return ModelFileError(f"The model file is damaged or was tampered with: {why}.")
 
 
-def _stands_still(state: dict[str, Any]) -> bool:
-    """Whether random bits may repeat themselves for ever, so that whoever waits for others never ends."""
+def _may_be_constant(state: dict[str, Any]) -> bool:
+    """Return whether random bits may be constant, so that rejection sampling would never end."""
     match state["bit_generator"]:
         case "MT19937":
             return not np.any(state["state"]["key"])
@@ -222,11 +224,11 @@ def _made(cls: Any, state: dict[str, Any]) -> Any:
     thing = cls.__new__(cls)
     requests = state.pop(_state.REQUESTS, None)
     if isinstance(thing, BaseEstimator):
-        thing.__setstate__(state)  # warns where a part of scikit-learn was saved by another version of it
+        thing.__setstate__(state)  # warns if a part of scikit-learn was saved by another version
     else:
         vars(thing).update(state)
     if requests is not None:
-        vars(thing)[_state.REQUESTS] = _asked(thing, requests["requests"])
+        vars(thing)[_state.REQUESTS] = _metadata_request(thing, requests["requests"])
     refuse_unsafe(thing, _refuse_part)
     return thing
 
@@ -235,31 +237,31 @@ def _refuse_part(part: str, what: str, remedy: str) -> None:
     raise damaged(f"{part} is {what}")
 
 
-def _asked(estimator: Any, requests: dict[str, dict[str, Any]]) -> Any:
-    """Which metadata scikit-learn is to pass on."""
+def _metadata_request(estimator: Any, requests: dict[str, dict[str, Any]]) -> Any:
+    """Return the metadata requests of an estimator as scikit-learn's object."""
     from sklearn.utils._metadata_requests import SIMPLE_METHODS, MetadataRequest
 
-    asked = MetadataRequest(owner=estimator)
-    for method, wanted in requests.items():
+    result = MetadataRequest(owner=estimator)
+    for method, aliases in requests.items():
         if method not in SIMPLE_METHODS:
-            raise damaged("it passes metadata on to an unknown method")
-        for name, alias in wanted.items():
-            getattr(asked, method).add_request(param=name, alias=alias)
-    return asked
+            raise damaged("it routes metadata to an unknown method")
+        for name, alias in aliases.items():
+            getattr(result, method).add_request(param=name, alias=alias)
+    return result
 
 
 def _things(values: list[Any], shape: list[int]) -> Array:
     if not all(type(n) is int and n >= 0 for n in shape) or prod(shape) != len(values):
-        raise damaged("an array does not have as many values as it says")
+        raise damaged("an array has another number of values than its shape")
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array.reshape(shape)
 
 
 def _indices_hold(data: Array, indices: Array, indptr: Array, *, lines: int, width: int) -> bool:
-    """Whether each line of a sparse matrix lies inside its values, and each index inside the lines.
+    """Return whether all pointers and indices of a sparse matrix are in bounds.
 
-    SciPy's own check does not look at the indices of a matrix whose last pointer is 0 or less.
+    SciPy's own check omits the indices of a matrix whose last pointer is 0 or less.
     """
     if not (data.ndim == indices.ndim == indptr.ndim == 1 and indices.dtype.kind == indptr.dtype.kind == "i"):
         return False
@@ -277,16 +279,16 @@ def _dict(decoder: Decoder, described: dict[str, Any]) -> dict[Any, Any]:
 
 
 def _hashable(decoder: Decoder, described: list[Any]) -> list[Any]:
-    """Values with different hashes: many with the same one take a time that is quadratic in their number."""
+    """Return hashable values; many with the same hash, which take quadratic time, are an error."""
     found = [decoder.value(part) for part in described]
-    if len(found) > MOST_ALIKE and max(Counter(map(hash, found)).values()) > MOST_ALIKE:
-        raise damaged(f"more than {MOST_ALIKE} of its keys have the same hash")
+    if len(found) > MAX_COLLISIONS and max(Counter(map(hash, found)).values()) > MAX_COLLISIONS:
+        raise damaged(f"more than {MAX_COLLISIONS} of its keys have the same hash")
     return found
 
 
 def _range(numbers: list[Any]) -> range:
     found = range(*numbers)
-    if any(abs(end) >= 1 << 62 for end in (found.start, found.stop, found.step)) or len(found) > MORE_VALUES:
+    if any(abs(end) >= 1 << 62 for end in (found.start, found.stop, found.step)) or len(found) > MAX_EXTRA_VALUES:
         raise damaged("a range in it is too long")
     return found
 
@@ -299,19 +301,19 @@ def _enum(described: dict[str, Any]) -> Any:
 def _transform(decoder: Decoder, described: dict[str, Any]) -> Any:
     family = decoder.value(described["transform_of"])
     if not isinstance(family, Family):
-        raise damaged("what transforms values is no family")
+        raise damaged("a transformation belongs to something other than a family")
     return family.transform
 
 
 def _float(described: dict[str, Any]) -> float:
     if described["float"] not in ("nan", "inf", "-inf"):
-        raise damaged("it has a number that is none")
+        raise damaged("it has an invalid number")
     return float(described["float"])
 
 
 def _dtype(name: Any) -> np.dtype[Any]:
     if not isinstance(name, str) or not is_known(name):
-        raise damaged("it has a type of no known kind")
+        raise damaged("it has an unknown type")
     return np.dtype(name)
 
 
@@ -327,7 +329,7 @@ def _random_state(decoder: Decoder, described: dict[str, Any]) -> np.random.Rand
     return random
 
 
-#: what the first key of an object in JSON says it is
+#: decoders by the first key of a JSON object
 _TAGS: dict[Any, Callable[[Decoder, dict[str, Any]], Any]] = {
     "object": Decoder.earlier,
     "array": Decoder.array,

@@ -1,8 +1,8 @@
-"""From objects to plain records and arrays: what a file holds.
+"""Encoding of objects as plain records and arrays.
 
-Values are written as JSON has them; everything else is an object with one key, its tag, and
-docs/guides/model-file-format.md lists them. Objects stand in one list, each after all that it refers to,
-so that reading needs no recursion from object to object and there is no way to write a cycle.
+JSON values are written as they are; everything else is a JSON object whose first key is its tag (see
+docs/guides/model-file-format.md). Objects are in one list, each after all objects to which it refers, so that reading
+needs no recursion between objects and cycles are impossible.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from mercer.files._declarations import Verifier
 from mercer.files._names import name_of_class, name_of_type
 from mercer.files._rules import refuse_unsafe
 
-#: lists in lists, objects in dicts, …
-DEEPEST = 100
-#: scalars of NumPy that JSON spells without loss
-SHORT = ("|b1", "<i4", "<i8", "<f4", "<f8")
-#: kinds of random numbers, and of sparse matrices
+#: maximum nesting of lists, dicts and objects
+MAX_DEPTH = 100
+#: scalar types of NumPy that JSON represents without loss
+SCALAR_TYPES = ("|b1", "<i4", "<i8", "<f4", "<f8")
+#: bit generators of NumPy
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+#: kinds of sparse matrices
 SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
 
 
 class Encoder:
-    """Collects objects and arrays; each is written once, however often it is referred to."""
+    """A collection of objects and arrays, each of which is written once however often it occurs."""
 
     def __init__(self) -> None:
         self.objects: list[dict[str, Any]] = []
@@ -51,10 +52,10 @@ class Encoder:
         self._open: set[int] = set()
         self._places: dict[int, Any] = {}
         self._verifier = Verifier()
-        self._kept: list[Any] = []  # an id is that of one thing only while the thing is there
+        self._kept: list[Any] = []  # references that keep ids unique
 
     def value(self, value: Any) -> Any:
-        """A value as JSON."""
+        """Return a value as JSON."""
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -99,25 +100,25 @@ class Encoder:
         return self._added({"class": name, "state": state})
 
     def _without_regrown(self, thing: Any) -> dict[str, Any]:
-        """Return the parts of an object without those that are made again when it is loaded."""
+        """Return the parts of an object without those that are made again on loading."""
         cls: Any = type(thing)
         regrown = declaration_of(cls).regrow
         parts = _state.state_of(thing)
         return {name: part for name, part in parts.items() if name not in regrown or name_of_class(type(part))}
 
     def _verify(self, thing: Any, parts: dict[str, Any]) -> None:
-        """Refuse what would be refused when it is loaded."""
+        """Raise an error if loading the object would raise one."""
         try:
             self._verifier.verify_object(thing, self._verifier.verify_state(type(thing), parts))
-        except ContradictionError as refusal:
-            place = "".join(self._path) + (f".{refusal.path}" if refusal.path else "")
+        except ContradictionError as error:
+            place = "".join(self._path) + (f".{error.path}" if error.path else "")
             raise UnsavableError(
-                f"{place} {refusal.why}, so that no model file of it could be loaded. Fit the model again, or set this "
-                "attribute to what a fit makes of it."
+                f"{place} {error.why}, so that a model file with it could not be loaded. Fit the model again, or set "
+                "this attribute to the value that a fit gives it."
             ) from None
 
     def _listed(self, value: Any) -> Any:
-        """A value that others may refer to as well."""
+        """Add a value to which others may refer, too."""
         return self._added({"value": value})
 
     def _added(self, record: dict[str, Any]) -> Any:
@@ -125,7 +126,7 @@ class Encoder:
         return {"object": len(self.objects) - 1}
 
     def _shared(self, thing: Any, encode: Callable[[], Any]) -> Any:
-        """Written once; what contains itself is refused."""
+        """Encode an object once, and raise an error if it contains itself."""
         if id(thing) not in self._places:
             with self._entered(thing):
                 self._places[id(thing)] = encode()
@@ -135,9 +136,9 @@ class Encoder:
     @contextmanager
     def _entered(self, thing: Any) -> Iterator[None]:
         if id(thing) in self._open:
-            self.refuse("an object that contains itself", "break the circle")
-        if len(self._open) >= DEEPEST:
-            self.refuse(f"something inside {DEEPEST} others", "make it flatter")
+            self.refuse("an object that contains itself", "remove the cycle")
+        if len(self._open) >= MAX_DEPTH:
+            self.refuse(f"nested more than {MAX_DEPTH} levels deep", "make it flatter")
         self._open.add(id(thing))
         try:
             yield
@@ -147,7 +148,7 @@ class Encoder:
     # Arrays.
 
     def array(self, values: Array) -> Any:
-        """An array, written once for all who refer to it."""
+        """Return a reference to an array, which is written once."""
         return self._shared(values, lambda: self._array(np.asarray(values)))
 
     def _array(self, values: Array) -> Any:
@@ -164,7 +165,7 @@ class Encoder:
         return name
 
     def _things(self, values: Array) -> Any:
-        """An array of Python objects: strings as bytes with offsets, others as a list."""
+        """Return an array of Python objects: strings as bytes with offsets, others as a list."""
         things = values.reshape(-1).tolist()
         if things and all(type(thing) is str for thing in things):
             texts = Texts.of(things)
@@ -173,14 +174,14 @@ class Encoder:
         return {"things": self._list(things), "shape": list(values.shape)}
 
     def _scalar(self, value: np.generic) -> Any:
-        if type(value) is np.str_ or value.dtype.str in SHORT:
+        if type(value) is np.str_ or value.dtype.str in SCALAR_TYPES:
             return {"scalar": self.value(value.item()), "dtype": "str" if type(value) is np.str_ else value.dtype.str}
         return {"scalar": self.array(np.asarray(value))}
 
     def _sparse(self, matrix: Any) -> Any:
         name = type(matrix).__name__
         if name not in SPARSE:
-            self.refuse(f"a sparse matrix of the kind {name}", "give .tocsr() of it")
+            self.refuse(f"a sparse matrix of the kind {name}", "convert it with .tocsr()")
         parts = {part: self.array(getattr(matrix, part)) for part in ("data", "indices", "indptr")}
         return {"sparse": name, "shape": list(matrix.shape), **parts}
 
@@ -234,32 +235,28 @@ class Encoder:
             return self.refuse(what, remedy)
 
     def refuse(self, what: str, remedy: str) -> Any:
-        """Say what cannot be written, and where it is."""
-        raise UnsavableError(f"{''.join(self._path)} is {what}, which no model file holds; {remedy}.")
+        """Raise an error that names the part that cannot be written."""
+        raise UnsavableError(f"{''.join(self._path)} is {what}, which model files cannot contain; {remedy}.")
 
     def _refuse_other(self, value: Any) -> Any:
         if callable(value) and not isinstance(value, type) and hasattr(value, "__name__"):
-            remedy = "files never hold code: use a named option in its place, or set it to None before saving"
+            remedy = "because files contain no code, use a named option instead, or set it to None before saving"
             return self.refuse(f"the function {value.__name__}", remedy)
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
-        return self.refuse(f"of the class {kind}", "save what is of mercer, numbers, strings and arrays of them")
+        return self.refuse(f"of the class {kind}", "save objects of mercer, numbers, strings and arrays of them")
 
 
 def _requests(request: Any) -> Any:
-    """Which metadata scikit-learn is to pass on, method by method."""
-    asked = {method: dict(getattr(request, method).requests) for method in _methods(request)}
-    return {"requests": {method: wanted for method, wanted in asked.items() if wanted}}
-
-
-def _methods(request: Any) -> list[str]:
-    return [name for name, value in vars(request).items() if hasattr(value, "requests")]
+    """Return scikit-learn's metadata requests, method by method."""
+    methods = {name: dict(value.requests) for name, value in vars(request).items() if hasattr(value, "requests")}
+    return {"requests": {method: requests for method, requests in methods.items() if requests}}
 
 
 def _packed(values: bytes) -> str:
     return base64.b64encode(values).decode("ascii")
 
 
-#: how values of a type, and not of one derived from it, are written
+#: encoders of values of exactly these types, not of derived ones
 _SIMPLE: dict[type, Callable[[Encoder, Any], Any]] = {
     list: lambda encoder, value: encoder._list(value),
     tuple: lambda encoder, value: {"tuple": encoder._list(value)},

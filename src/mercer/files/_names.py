@@ -1,7 +1,7 @@
-"""What a model file may name: classes that declare their fields, enumerations, types and constants, and nothing else.
+"""Names in model files: classes that declare their fields, enumerations, types and constants, and nothing else.
 
-The name of a class is its tag (`mercer._tags`), which does not depend on the module it is in. Nothing is imported for
-a name that is not declared.
+The name of a class is its tag (`mercer._tags`), which does not depend on its module. Nothing is imported for a name
+that is not declared.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mercer import _tags as tags
 from mercer._errors import ModelFileError
 from mercer.base import scikit_learn
 
-#: types that are values themselves: what `dtype=` is given, and the kinds of sparse matrices
+#: types that are values: those of `dtype=`, and the kinds of sparse matrices
 TYPES: dict[str, str] = {
     "builtins": "bool int float complex str object",
     "numpy": "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 "
@@ -22,30 +22,30 @@ TYPES: dict[str, str] = {
     "scipy.sparse": "csr_array csr_matrix csc_array csc_matrix",
 }
 _TYPE_NAMES = frozenset(f"{module}.{name}" for module, found in TYPES.items() for name in found.split())
-#: where types are found that name another module
+#: public modules of types that are defined in private ones
 _PUBLIC = {"scipy.sparse._csr": "scipy.sparse", "scipy.sparse._csc": "scipy.sparse"}
 
 
 def class_named(name: Any) -> type:
-    """Return the class that a file names; one that declares no fields is refused, and nothing is imported for it."""
+    """Return the class with this name, or raise an error, without any import, if it declares no fields."""
     found = _class(name)
     return _refuse("class", name) if found is None or issubclass(found, Enum) else found
 
 
 def enum_named(name: Any) -> type[Enum]:
-    """Return the enumeration that a file names."""
+    """Return the enumeration with this name."""
     found = _class(name)
     return found if found is not None and issubclass(found, Enum) else _refuse("enum", name)
 
 
 def constant_named(name: Any) -> Any:
-    """Return the value that a file names, of which there is one."""
+    """Return the constant with this name."""
     found = tags.constant_of(name) if isinstance(name, str) else None
     return _refuse("constant", name) if found is None else found
 
 
 def type_named(name: Any) -> type:
-    """Return the type that a file names as a value: of Python, NumPy or SciPy."""
+    """Return the type of Python, NumPy or SciPy with this name."""
     if not isinstance(name, str) or name not in _TYPE_NAMES:
         _refuse("type", name)
     module, _, attribute = name.rpartition(".")
@@ -54,7 +54,7 @@ def type_named(name: Any) -> type:
 
 
 def name_of_class(cls: type) -> str | None:
-    """Return the name of a class or an enumeration in files; None where it declares no fields itself."""
+    """Return the name of a class or an enumeration in files; None if the class itself declares no fields."""
     if (tag := tags.tag_of(cls)) is not None:
         return tag
     if cls.__module__.partition(".")[0] != "sklearn":
@@ -64,14 +64,14 @@ def name_of_class(cls: type) -> str | None:
 
 
 def name_of_type(thing: type) -> str | None:
-    """Return the name of a type that is a value itself; None of others."""
+    """Return the name of a type that is a value; None for other types."""
     name = f"{_PUBLIC.get(thing.__module__, thing.__module__)}.{thing.__qualname__}"
     name = {"numpy.bool": "numpy.bool_"}.get(name, name)
     return name if name in _TYPE_NAMES else None
 
 
 def shown(name: Any) -> str:
-    """Return a name of a file for a message, cut where it is long."""
+    """Return a name for a message, truncated if it is long."""
     text = repr(name)
     return text if len(text) <= 80 else f"{text[:80]}…"
 
@@ -85,6 +85,6 @@ def _class(name: Any) -> type | None:
 
 def _refuse(kind: str, name: Any) -> Any:
     raise ModelFileError(
-        f"The file names {shown(name)}, which is not a {kind} that model files may hold: it was tampered with, written "
-        "by a newer mercer, or with a class of another package that is not imported here. Nothing of it was loaded."
+        f"The file names {shown(name)}, which is not a {kind} allowed in model files: it was tampered with, written by "
+        "a newer mercer, or with a class of another package that is not imported here. Nothing was loaded."
     )

@@ -1,4 +1,4 @@
-"""What an object consists of, and which names its parts may have: the same rule for saving and loading."""
+"""The parts of an object and their possible names, by the same rules for saving and loading."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sklearn.base import BaseEstimator
 
 from mercer.base import scikit_learn
 
-#: how scikit-learn keeps which metadata a user asked to be passed on; it refers back to its estimator
+#: scikit-learn's attribute for metadata routing, which refers back to its estimator
 REQUESTS = "_metadata_request"
 
 
 def state_of(thing: Any) -> dict[str, Any]:
-    """The parts of an object by name, without what it can compute again."""
+    """Return the parts of an object by name, without cached properties."""
     cls: Any = type(thing)
     if is_record(cls):
         return dict(zip(cls._fields, thing, strict=True))
-    if dataclasses.is_dataclass(cls) and _own(cls, "__reduce__"):  # a value that says what it was made of
+    if dataclasses.is_dataclass(cls) and _own(cls, "__reduce__"):  # a value that defines its arguments
         names = (field.name for field in dataclasses.fields(cls) if field.init)
         return dict(zip(names, thing.__reduce__()[1], strict=True))
     state: dict[str, Any] = dict(thing.__getstate__() or {})
@@ -30,15 +30,15 @@ def state_of(thing: Any) -> dict[str, Any]:
 
 
 def is_record(cls: type) -> bool:
-    """Whether it is a named tuple."""
+    """Return whether a class is a named tuple."""
     return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
 def may_have(cls: type, name: Any) -> bool:
-    """Whether an object of this class may have a part of that name.
+    """Return whether an object of this class may have a part of that name.
 
-    Fields where they are declared; else any attribute but the special ones and those that would stand in for what the
-    class says: a method, a property, a table of its rules. Nones, Trues and Falses of a class may differ.
+    If the class declares its fields, only these are allowed. Otherwise all names are allowed except special ones and
+    those of attributes of the class, such as methods and properties, unless these are None, True or False.
     """
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
         return False
@@ -52,12 +52,12 @@ def may_have(cls: type, name: Any) -> bool:
 
 
 def completed(cls: type, state: dict[str, Any]) -> dict[str, Any]:
-    """The parts, with defaults for those that a class has got since a file was written."""
+    """Return the parts, with defaults for parameters that are newer than the file."""
     return {**{name: value for name, value in _defaults(cls).items() if name not in state}, **state}
 
 
 def lacking(cls: Any, names: set[str]) -> set[str]:
-    """Parts that an object of this class cannot do without."""
+    """Return the required parts of an object of this class that are not among the names."""
     if is_record(cls):
         return set(cls._fields) - names
     if issubclass(cls, BaseEstimator):
@@ -81,7 +81,7 @@ def _defaults(cls: Any) -> dict[str, Any]:
 
 @cache
 def cached_names(cls: Any) -> frozenset[str]:
-    """Attributes that are computed when they are first asked for."""
+    """Return the names of cached properties."""
     return frozenset(
         name for base in cls.__mro__ for name, value in vars(base).items() if isinstance(value, cached_property)
     )
@@ -92,5 +92,5 @@ def _field_names(cls: Any) -> set[str]:
 
 
 def _own(cls: Any, method: str) -> bool:
-    """Whether the class, and not Python or scikit-learn for all of theirs, defines the method."""
+    """Return whether the class defines the method, rather than `object` or `BaseEstimator`."""
     return next(base for base in cls.__mro__ if method in vars(base)) not in (object, BaseEstimator)

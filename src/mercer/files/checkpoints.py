@@ -1,11 +1,10 @@
-"""Fits that survive being killed: the results of their passes are kept on disk.
+"""Checkpoints: fits that can be resumed after the process was killed, because the results of passes are on disk.
 
-A fit is a sequence of passes over the data, and what is done between two passes follows from their results alone. So
-the results are all that has to be kept: a fit that was killed is simply begun again, finds the results of the passes
-it had finished, reads on in the middle of the one it had not, and comes to the same answer, to the last bit. No solver
-knows of it.
+A fit is a sequence of passes over the data, and the computations between two passes depend on their results only. It is
+therefore sufficient to store these results: a killed fit is started again, reads the results of its finished passes,
+continues in the middle of the unfinished one, and gives the same result to the last bit. No solver is involved.
 
-A folder belongs to one process at a time, and every file of a pass carries whose it is: the fits so far and the data.
+A folder belongs to one process at a time. Every file of a pass has the identity of the fits so far and of the data.
 """
 
 from __future__ import annotations
@@ -29,24 +28,33 @@ from mercer._atomic import write_atomically
 from mercer._errors import CheckpointError, CheckpointWarning, UnsavableError, WriteError
 from mercer._warn import warn
 from mercer.data.sources.base import Mapped, Source
-from mercer.engines.passes import Run, running
+from mercer.engines.passes import Run, enter_run
 from mercer.files import load, save
 from mercer.files.model_files import fingerprint
 
-# A lock on a folder, held by one process at a time; the system takes it back when the process dies.
-
-#: the byte that is locked on Windows, where one that is locked cannot be read: far behind those that name the owner
-LOCKED = 1 << 30
+#: the byte to lock on Windows, where locked bytes cannot be read: far behind the name of the owner
+LOCKED_BYTE = 1 << 30
+#: default seconds between two writes in the middle of a pass
+WRITE_INTERVAL = 30.0
+#: the file that marks a folder as a checkpoint
+LEDGER = "checkpoint.json"
+#: the file of the lock
+LOCK = "checkpoint.lock"
+#: names of files of a checkpoint, including unfinished ones (see `write_atomically`)
+OWN = re.compile(
+    r"(pass-\d{4,}(-begun)?\.mercer|checkpoint\.(json|lock))"
+    r"|\.(pass-\d{4,}(-begun)?\.mercer|checkpoint\.json)\.[0-9a-f]{8}\.part"
+)
 
 
 class FolderInUseError(Exception):
-    """Another owner has the lock: its argument names who."""
+    """An error whose argument names the owner of the lock."""
 
 
 class FolderLock:
-    """An exclusive lock, as a file in the folder that names its owner.
+    """An exclusive lock, as a file in the folder that names its owner; the system releases it when the process ends.
 
-    File systems that have no locks are used without: what is read there has to prove itself.
+    On file systems without locks the folder is used without one, and only the identities in the files are checked.
     """
 
     def __init__(self, file: Path) -> None:
@@ -56,7 +64,7 @@ class FolderLock:
             number = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
             try:
                 _lock(number)
-                if _is_at(number, file):  # else the owner before has removed it meanwhile
+                if _is_at(number, file):  # else the previous owner has removed it meanwhile
                     self._number = number
             except BlockingIOError:
                 raise FolderInUseError(_owner(number)) from None
@@ -68,15 +76,15 @@ class FolderLock:
 
     @property
     def is_held(self) -> bool:
-        """Whether the folder is still there, and still this owner's."""
+        """Whether the folder still exists and belongs to this owner."""
         return self._number >= 0 and _is_at(self._number, self._file)
 
     def release(self, *, remove: bool = False) -> None:
-        """Give the lock back; with `remove`, its file goes first."""
+        """Release the lock; with `remove`, its file is removed first."""
         number, self._number = self._number, -1
         if number < 0:
             return
-        if remove and sys.platform != "win32":  # there an open file stays
+        if remove and sys.platform != "win32":  # where open files cannot be removed
             self._file.unlink(missing_ok=True)
         os.close(number)
         if remove and sys.platform == "win32":
@@ -85,11 +93,11 @@ class FolderLock:
 
 
 def _lock(number: int) -> None:
-    """Lock an open file; BlockingIOError where another one has it."""
+    """Lock an open file, or raise BlockingIOError if another process has the lock."""
     if sys.platform == "win32":
         import msvcrt
 
-        os.lseek(number, LOCKED, os.SEEK_SET)
+        os.lseek(number, LOCKED_BYTE, os.SEEK_SET)
         try:
             msvcrt.locking(number, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -115,7 +123,7 @@ def _is_at(number: int, file: Path) -> bool:
 
 
 def _owner(number: int) -> str:
-    """Name the owner by what it wrote."""
+    """Return the name of the owner, from the file of the lock."""
     process, _, host = os.read(number, 300).decode("utf-8", "replace").partition(" ")
     if not host:
         return "another process"
@@ -124,28 +132,15 @@ def _owner(number: int) -> str:
     return "another fit of this process" if process == str(os.getpid()) else f"process {process}"
 
 
-#: seconds between two writes of a pass that goes on
-EVERY = 30.0
-#: what tells a folder of ours from any other
-LEDGER = "checkpoint.json"
-#: who uses the folder
-LOCK = "checkpoint.lock"
-#: files that are ours; those that were never finished among them (see `write_atomically`)
-OWN = re.compile(
-    r"(pass-\d{4,}(-begun)?\.mercer|checkpoint\.(json|lock))"
-    r"|\.(pass-\d{4,}(-begun)?\.mercer|checkpoint\.json)\.[0-9a-f]{8}\.part"
-)
-
-
 class Checkpoint:
-    """The journal of a fit in a folder: a file for each pass, and a ledger of whose passes they are.
+    """The checkpoint of fits in a folder: a file for each pass, and a ledger with the fits.
 
-    It belongs to this process until it is closed.
+    The folder belongs to this process until the checkpoint is closed.
     """
 
-    def __init__(self, folder: str | Path, *, every: float = EVERY) -> None:
+    def __init__(self, folder: str | Path, *, every: float = WRITE_INTERVAL) -> None:
         self._folder, self._every, self._written = Path(folder).expanduser(), every, time.monotonic()
-        self._lock = self._locked()
+        self._lock = self._lock_folder()
         try:
             self._known = self._read_ledger()
         except BaseException:
@@ -153,10 +148,10 @@ class Checkpoint:
             raise
         self._entered = 0
         self._warned = False
-        #: whether the ledger could not be written: whose passes would follow is then not known to anyone
-        self._lost = False
-        #: of the rows of a source: a stream can be asked once
-        self._rows: WeakKeyDictionary[Source, str] = WeakKeyDictionary()
+        #: whether the ledger could not be written, so that later passes could not be identified
+        self._is_lost = False
+        #: digests of sources, because a stream can be read only once
+        self._digests: WeakKeyDictionary[Source, str] = WeakKeyDictionary()
 
     def __enter__(self) -> Self:
         return self
@@ -165,41 +160,41 @@ class Checkpoint:
         self.close()
 
     def close(self) -> None:
-        """Let others use the folder; what was kept stays."""
+        """Release the folder, and keep its files."""
         self._lock.release()
 
-    def _locked(self) -> FolderLock:
-        """Make the folder if there is none, and take it."""
+    def _lock_folder(self) -> FolderLock:
+        """Create the folder if it does not exist, and lock it."""
         try:
             self._folder.mkdir(exist_ok=True)
-            # what is not ours is not touched, so that nothing of it is lost
+            # folders with other files are not used, so that nothing in them is lost
             if not (self._folder / LEDGER).exists() and not all(_is_own(file) for file in self._folder.iterdir()):
                 raise CheckpointError(
-                    f"{str(self._folder)!r} is there and holds no checkpoint; name a new or an empty folder for one."
+                    f"{str(self._folder)!r} exists and is not a checkpoint; name a new or an empty folder."
                 )
             return FolderLock(self._folder / LOCK)
         except FolderInUseError as owner:
             raise CheckpointError(
-                f"The checkpoint in {str(self._folder)!r} is in use by {owner}. Wait until that is done, or name "
+                f"The checkpoint in {str(self._folder)!r} is in use by {owner}. Wait until it has finished, or name "
                 "another folder."
             ) from None
         except FileExistsError:
             raise CheckpointError(
-                f"{str(self._folder)!r} is a file, and no folder for a checkpoint; name another place."
+                f"{str(self._folder)!r} is a file, not a folder for a checkpoint; name a folder."
             ) from None
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise WriteError(f"The folder {str(self._folder)!r} cannot be made for a checkpoint: {reason}.") from None
+            raise WriteError(f"The folder {str(self._folder)!r} of a checkpoint cannot be created: {reason}.") from None
 
-    # Whose passes.
+    # The ledger of fits.
 
     def enter(self, model: Any, source: Source) -> None:
-        """The passes that follow are those of this model; refused if another one was fitted here before."""
+        """Begin the passes of a model, or raise an error if the checkpoint is that of another fit."""
         from mercer import __version__
 
         rows, features = _rows_and_features(source)
         now = {
-            # another one may cut data into other pieces, or make other passes
+            # another version may read other pieces, or make other passes
             "version": __version__,
             "model": type(model).__name__,
             "parameters": _parameters(model),
@@ -207,31 +202,31 @@ class Checkpoint:
             "features": _digest(features),
         }
         if self._entered < len(self._known):
-            self._refuse_another(self._known[self._entered], now, source)
+            self._check_same_fit(self._known[self._entered], now, source)
         else:
             self._known.append(now)
             try:
                 self._write_ledger(self._known)
             except WriteError as error:
-                self._lost = True
+                self._is_lost = True
                 self._warn(error)
         self._entered += 1
 
-    def _refuse_another(self, before: dict[str, str], now: dict[str, str], source: Source) -> None:
-        differs = [what for what in now if before.get(what) != now[what]]
-        if not differs:
+    def _check_same_fit(self, before: dict[str, str], now: dict[str, str], source: Source) -> None:
+        differing = [name for name in now if before.get(name) != now[name]]
+        if not differing:
             return
-        said = {
+        reasons = {
             "version": f"by another version of mercer than {now['version']}",
             "model": f"of a {before.get('model')}, not of a {now['model']}",
             "parameters": f"of a {now['model']} with other parameters",
             "data": f"to other data than {source.described}, or these have changed since",
-            "features": f"to other features of {source.described}: give what makes them the same parameters, and a "
+            "features": f"to other features of {source.described}: give the feature maps the same parameters, and a "
             "random_state",
         }
         raise CheckpointError(
-            f"The checkpoint in {str(self._folder)!r} is that of a fit {said[differs[0]]}. Name another folder, or "
-            "delete this one to begin anew."
+            f"The checkpoint in {str(self._folder)!r} is that of a fit {reasons[differing[0]]}. Name another folder, "
+            "or delete this one to begin again."
         )
 
     def _read_ledger(self) -> list[dict[str, str]]:
@@ -240,11 +235,11 @@ class Checkpoint:
             self._write_ledger([])
         try:
             fits = json.loads(ledger.read_text())["fits"]
-            return [{str(what): str(digest) for what, digest in fit.items()} for fit in fits]
+            return [{str(name): str(digest) for name, digest in fit.items()} for fit in fits]
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise CheckpointError(
                 f"The ledger of the checkpoint in {str(self._folder)!r} cannot be read; delete the folder to begin "
-                "anew."
+                "again."
             ) from None
 
     def _write_ledger(self, fits: list[dict[str, str]]) -> None:
@@ -252,35 +247,35 @@ class Checkpoint:
 
     # Results of passes.
 
-    def finished(self, number: int, source: Source) -> Any:
-        """The result of that pass over these rows, if it was done before; else None."""
-        return self._kept(self._file(number), source)
+    def find_result(self, number: int, source: Source) -> Any:
+        """Return the result of a pass over these rows, or None if it is not stored."""
+        return self._load(self._file(number), source)
 
-    def begun(self, number: int, source: Source) -> Any:
-        """The result of its first pieces, if some were done before; else None."""
-        return self._kept(self._file(number, part=True), source)
+    def find_partial_result(self, number: int, source: Source) -> Any:
+        """Return the result of the first pieces of a pass, or None if it is not stored."""
+        return self._load(self._file(number, part=True), source)
 
-    def _kept(self, file: Path, source: Source) -> Any:
-        """What a file holds; None where it is that of other passes, to be written over."""
-        kept = load(file) if file.exists() else None
-        return kept["result"] if isinstance(kept, dict) and kept.get("of") == self._identity(source) else None
+    def _load(self, file: Path, source: Source) -> Any:
+        """Return the result in a file; None if it is that of another pass, which will be overwritten."""
+        stored = load(file) if file.exists() else None
+        return stored["result"] if isinstance(stored, dict) and stored.get("of") == self._identity(source) else None
 
     def _identity(self, source: Source) -> str:
-        """Of a pass: the models, parameters, data and features of the fits so far, and the rows that it reads."""
+        """Return a digest of all fits so far (models, parameters, data and features) and of the rows of a pass."""
         rows, _ = _rows_and_features(source)
         return _digest(json.dumps([self._known[: self._entered], self._data(rows)], sort_keys=True))
 
     def _data(self, rows: Source) -> str:
-        if rows not in self._rows:
-            self._rows[rows] = _digest(rows.identity)
-        return self._rows[rows]
+        if rows not in self._digests:
+            self._digests[rows] = _digest(rows.identity)
+        return self._digests[rows]
 
     def keep(self, number: int, source: Source, result: Any, *, finished: bool) -> None:
-        """Write the result of a pass: at its end, and now and then on the way.
+        """Write the result of a pass, at its end and at intervals before.
 
-        A disk that is full is no reason to lose the fit: it goes on, the last checkpoint stays, and a warning says so.
+        If the disk is full, the fit continues with a warning, and the last checkpoint stays.
         """
-        if self._lost or (not finished and time.monotonic() - self._written < self._every):
+        if self._is_lost or (not finished and time.monotonic() - self._written < self._every):
             return
         if not self._lock.is_held:
             self._warn(WriteError(f"The folder {str(self._folder)!r} was removed or taken by another process."))
@@ -297,14 +292,14 @@ class Checkpoint:
     def _warn(self, error: Exception) -> None:
         if not self._warned:
             self._warned = True
-            warn(CheckpointWarning(f"The fit goes on without new checkpoints, and the last one stays: {error}"))
+            warn(CheckpointWarning(f"The fit continues without new checkpoints, and the last one stays: {error}"))
 
     def _file(self, number: int, *, part: bool = False) -> Path:
         return self._folder / f"pass-{number:04d}{'-begun' if part else ''}.mercer"
 
     def remove(self) -> None:
-        """Remove what was kept, once the fit is done, and the folder if it holds nothing else."""
-        if not self._lock.is_held:  # the folder is gone, or another's
+        """Remove the files of the checkpoint, and the folder if it has no others."""
+        if not self._lock.is_held:  # the folder is removed, or belongs to another process
             self.close()
             return
         with suppress(OSError):
@@ -316,12 +311,12 @@ class Checkpoint:
 
 
 @contextmanager
-def checkpointed(path: str | Path, *, every: float = EVERY) -> Iterator[None]:
-    """Keep on disk the passes of all fits inside the `with` block, so that they survive being killed.
+def checkpointed(path: str | Path, *, every: float = WRITE_INTERVAL) -> Iterator[None]:
+    """Store the passes of all fits inside the `with` block, so that the fits can be resumed after a crash.
 
-    Run the same fits again after a crash, and they continue where they were. When all are done, the files of the
-    checkpoint are removed, and the folder unless it holds others. Another process that is given the same folder
-    meanwhile gets a `CheckpointError`.
+    If the same fits are run again after a crash, they continue where they stopped. When all fits are done, the files
+    of the checkpoint are removed, and the folder too unless it has others. If another process uses the same folder
+    meanwhile, it raises a `CheckpointError`.
 
     Parameters
     ----------
@@ -340,7 +335,7 @@ def checkpointed(path: str | Path, *, every: float = EVERY) -> Iterator[None]:
     ...     model = mercer.GaussianNB().fit(source)
     """
     with Checkpoint(path, every=every) as journal:
-        with running(Run(journal=journal)):
+        with enter_run(Run(journal=journal)):
             yield
         journal.remove()
 
@@ -354,32 +349,32 @@ def _parameters(model: Any) -> str:
         return fingerprint(model)
     except UnsavableError as failure:
         raise CheckpointError(
-            f"Nobody could tell the checkpoint of this {type(model).__name__} from that of another: {failure}"
+            f"The checkpoint of this {type(model).__name__} could not be identified: {failure}"
         ) from None
 
 
 def _rows_and_features(source: Source) -> tuple[Source, str]:
-    """What is read, and what is done to it: the same rows through other features are other data."""
-    done = []
+    """Return the source of the rows and a description of all functions that are applied to them."""
+    functions = []
     while isinstance(source, Mapped):
-        done.append(_what(source.function))
+        functions.append(_describe(source.function))
         source = source.source
-    return source, "; ".join(done)
+    return source, "; ".join(functions)
 
 
-def _what(function: Any) -> str:
-    """A function by its name, and by what it was given beforehand where files can hold that."""
+def _describe(function: Any) -> str:
+    """Return the name of a function, with its partial arguments as far as they can be stored."""
     if not isinstance(function, functools.partial):
         return f"{function.__module__}.{getattr(function, '__qualname__', type(function).__name__)}"
     given = [_without_plan(each) for each in (*function.args, *function.keywords.values())]
     try:
-        return f"{_what(function.func)} {list(function.keywords)} {fingerprint(given)}"
+        return f"{_describe(function.func)} {list(function.keywords)} {fingerprint(given)}"
     except UnsavableError:
-        return f"{_what(function.func)} {[type(each).__name__ for each in given]}"
+        return f"{_describe(function.func)} {[type(each).__name__ for each in given]}"
 
 
 def _without_plan(thing: Any) -> Any:
-    """A model without what was noted of its fit: how many threads there were changes nothing."""
+    """Return a model without its plan, because the number of threads does not matter."""
     if not hasattr(thing, "plan_"):
         return thing
     thing = copy.copy(thing)

@@ -1,8 +1,8 @@
-"""Model cards: a record of what a model was fitted to, how good it is, and where its limits are.
+"""Model cards: records of the data of a fit, and of the scores and limits of the model.
 
-`save` writes a card into the file of a model as JSON, and `describe` reads it without loading the model. A card holds
-summaries of columns (quantiles, or the most frequent levels) and never a row; of free text it holds nothing but the
-share of missing values.
+`save` writes a card into the file of a model as JSON, and `describe` reads it without loading the model. A card has
+summaries of columns (quantiles, or the most frequent levels) and never a row; for free text it has only the share of
+missing values.
 """
 
 from __future__ import annotations
@@ -21,24 +21,28 @@ from mercer.data.dates import days_of_labels
 from mercer.data.frame_like import frame_like
 from mercer.data.schema import Column
 from mercer.report import Field, Grid
-from mercer.report.wording import counted, in_full, plainly, share_of, shortened, with_unit
+from mercer.report.wording import add_unit, format_count, format_number, format_plain, format_share, shorten
 
 Value = str | int | float | bool | None
 
-#: levels of a column that a card names; the share of all others is the rest
-MOST_LEVELS = 50
-#: columns that a card summarises
-MOST_COLUMNS = 10_000
-#: steps between the quantiles of a column: 5 % each; 25 % each in tables with more columns than `WIDE`
-STEPS, STEPS_OF_WIDE, WIDE = 20, 4, 1_000
-#: different values from which on numbers are summarised by quantiles
-FEW_VALUES = 20
+#: maximum levels of a column in a card; the others have the rest of the shares
+MAX_LEVELS = 50
+#: maximum columns in a card
+MAX_COLUMNS = 10_000
+#: steps between the quantiles of a column, of 5 % each
+QUANTILE_STEPS = 20
+#: steps between the quantiles of a column of a wide table, of 25 % each
+WIDE_QUANTILE_STEPS = 4
+#: tables with more columns are wide
+WIDE = 1_000
+#: numbers with more distinct values are summarized by quantiles
+MAX_NUMERIC_LEVELS = 20
 NOT_MEASURED = "not measured"
 
 
 @dataclass(frozen=True)
 class Score:
-    """A measure of held-out predictions: its mean, its 95% interval, what the baseline reaches, and its unit."""
+    """A measure of held-out predictions: its mean, 95% interval, unit, and the value of the baseline."""
 
     name: str
     mean: float
@@ -49,7 +53,7 @@ class Score:
 
     def __str__(self) -> str:
         mean, low, high, baseline = (
-            None if value is None else with_unit(plainly(value, ".4g"), self.unit)
+            None if value is None else add_unit(format_plain(value, ".4g"), self.unit)
             for value in (self.mean, self.low, self.high, self.baseline)
         )
         interval = "" if low is None or high is None else f" (95% interval {low} to {high})"
@@ -63,19 +67,19 @@ class ColumnSummary:
     Attributes
     ----------
     name, kind : str
-        As in `Schema`.
+        Name and kind as in `Schema`.
     missing : float
         Share of rows without a value.
     typical : str, int, float, bool or None
-        The median, or the most frequent level; of dates the median as ISO 8601.
+        The median, or the most frequent level; for dates the median as ISO 8601.
     unit : str
-        How its numbers are written: "$", "%"; "" without one.
+        Unit of numbers: "$", "%"; "" without one.
     quantiles : tuple or None
-        Of numbers and dates: values at equal steps of probability, from the lowest to the highest.
+        For numbers and dates, the values at equal steps of probability, from the lowest to the highest.
     levels : tuple of (value, share) or None
-        The most frequent values and their shares of the rows that have one; None where quantiles say it.
+        The most frequent values with their shares of the non-missing rows; None if there are quantiles.
     distinct : int or None
-        How many different values there are, where `levels` are given.
+        The number of distinct values, if there are `levels`.
     used : bool
         Whether the model reads the column.
     """
@@ -91,9 +95,9 @@ class ColumnSummary:
     used: bool = True
 
     def described(self) -> str:
-        """The values in a few words."""
+        """Return a short description of the values."""
         if self.levels is not None:
-            shown = ", ".join(f"{shortened(value)} {share_of(share)}" for value, share in self.levels[:4])
+            shown = ", ".join(f"{shorten(value)} {format_share(share)}" for value, share in self.levels[:4])
             more = (self.distinct or 0) - 4
             return f"{shown} and {more:,} more" if more > 0 else shown
         if self.quantiles:
@@ -102,13 +106,13 @@ class ColumnSummary:
         return ""
 
     def written(self, value: Value) -> str:
-        """A value of this column with its unit."""
+        """Return a value of this column with its unit."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             return "" if value is None else str(value)
-        return with_unit(in_full(value), self.unit)
+        return add_unit(format_number(value), self.unit)
 
     def sample(self, n: int, random: np.random.Generator) -> Array:
-        """Draw values that are distributed as those of the column, missing ones included."""
+        """Draw values from the distribution of the column, including missing values."""
         absent = random.random(n) < self.missing
         drawn = self._draw(n, random)
         if drawn.dtype.kind in "fi" and absent.any():
@@ -141,29 +145,29 @@ class ModelCard:
     Attributes
     ----------
     target, task, question : str
-        The column that is predicted; what it is taken for (classification, regression, …); both in words.
+        The predicted column, the kind of task (classification, regression, …), and both in a question.
     model : str
         Name of the model.
     source : str
-        Name of the file or data set, without its folder; "" where it is not known.
+        Name of the file or data set, without its folder; "" if it is unknown.
     rows : int or None
-        Rows that the model was fitted to.
+        Number of rows of the fit.
     date : str
-        When it was fitted, ISO 8601 in UTC.
+        Date of the fit, ISO 8601 in UTC.
     data_hash : str
-        SHA-256 of the values it was fitted to; "" where it was not computed.
+        SHA-256 of the values of the fit; "" if it was not computed.
     scores : tuple of Score
-        Of predictions for rows that the model had not seen; empty where they were not measured.
+        Scores of held-out predictions; empty if they were not measured.
     measured : str
-        How the scores were measured.
+        The method by which the scores were measured.
     columns : tuple of ColumnSummary
         The columns of the training data.
     outcome : ColumnSummary or None
         The target.
     limits : tuple of str
-        Sentences: problems that checks found, columns that are left out, what happens outside the training data.
+        Sentences about problems, columns that are left out, and predictions outside the training data.
     versions : tuple of (str, str)
-        Packages that the numbers depend on.
+        Packages on which the numbers depend, with their versions.
     """
 
     target: str
@@ -182,11 +186,11 @@ class ModelCard:
     versions: tuple[tuple[str, str], ...] = ()
 
     def column(self, name: str) -> ColumnSummary | None:
-        """The summary of a column; None where there is none of that name."""
+        """Return the summary of a column; None if there is no column of that name."""
         return next((column for column in self.columns if column.name == name), None)
 
     def typical(self) -> dict[str, Value]:
-        """A typical row: the median or the most frequent value of each column that the model reads."""
+        """Return a typical row: the median or the most frequent value of each column that the model reads."""
         return {column.name: column.typical for column in self.columns if column.used}
 
     def sample(self, n: int, random_state: int | None = 0) -> Any:
@@ -200,12 +204,12 @@ class ModelCard:
         return frame_like([column.name for column in used], [column.sample(n, random) for column in used], "pyarrow")
 
     def to_dict(self) -> dict[str, Any]:
-        """The card as JSON has it."""
+        """Return the card as a JSON object."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Self:
-        """The card that `to_dict` wrote; what a newer version added to it is left out."""
+        """Return the card of a JSON object; members of newer versions are ignored."""
         known = {name: found[name] for name in cls.__dataclass_fields__ if name in found}
         known["scores"] = tuple(_record(Score, each) for each in found.get("scores", ()))
         known["columns"] = tuple(_summary(each) for each in found.get("columns", ()))
@@ -217,10 +221,10 @@ class ModelCard:
         return cls(**known)
 
     def facts(self) -> Iterator[tuple[str, str]]:
-        """Names and values of what is not a table."""
+        """Yield names and values of all facts except the columns."""
         yield "Question", self.question
         yield "Model", self.model
-        rows = "" if self.rows is None else counted(self.rows, "row")
+        rows = "" if self.rows is None else format_count(self.rows, "row")
         yield "Training data", " of ".join(filter(None, (rows, self.source))) or "not known"
         yield "Fitted", self.date.replace("T", " ").removesuffix("+00:00") + " UTC" if self.date else "not known"
         yield "Data hash", f"sha256 {self.data_hash}" if self.data_hash else "not computed"
@@ -236,13 +240,13 @@ class ModelCard:
             yield "Versions", ", ".join(f"{name} {version}" for name, version in self.versions)
 
     def grid(self) -> Grid:
-        """The columns as a table."""
+        """Return the columns as a table."""
         rows = tuple(
             (
-                shortened(column.name, 40),
+                shorten(column.name, 40),
                 column.kind if column.used else f"{column.kind}, not used",
                 f"{column.missing:.1%}" if column.missing else "",
-                shortened(column.written(column.typical)),
+                shorten(column.written(column.typical)),
                 column.described(),
             )
             for column in self.columns
@@ -251,7 +255,7 @@ class ModelCard:
         return Grid("", fields, rows)
 
     def text(self) -> str:
-        """The card as plain text."""
+        """Return the card as plain text."""
         width = max(len(name) for name, _ in self.facts())
         lines = [f"Model card: predict `{self.target}`" if self.target else "Model card", ""]
         lines += [f"{name.ljust(width)}  {value}" for name, value in self.facts()]
@@ -262,7 +266,7 @@ class ModelCard:
         return "\n".join(lines)
 
     def markdown(self) -> str:
-        """The card as Markdown."""
+        """Return the card as Markdown."""
         lines = [f"# Model card: predict `{self.target}`" if self.target else "# Model card", ""]
         lines += [f"- **{name}:** {value}" for name, value in self.facts()]
         if self.limits:
@@ -278,11 +282,11 @@ class ModelCard:
 def summarize_columns(
     table: Table, schema: Schema | None = None, used: set[str] | None = None
 ) -> tuple[ColumnSummary, ...]:
-    """Summarise the columns of a table; `used` are the names of those that the model reads, by default all."""
+    """Return summaries of the columns of a table; `used` has the columns that the model reads, by default all."""
     found = Schema.infer(table) if schema is None else schema
-    table = table.with_formats(found.formats)  # strings that spell numbers or dates are summarised as these
-    steps = STEPS if table.n_columns <= WIDE else STEPS_OF_WIDE
-    columns = list(found)[:MOST_COLUMNS]
+    table = table.with_formats(found.formats)  # strings with numbers or dates are summarized as these
+    steps = QUANTILE_STEPS if table.n_columns <= WIDE else WIDE_QUANTILE_STEPS
+    columns = list(found)[:MAX_COLUMNS]
     return tuple(
         _summarize(table, position, column, steps, used is None or column.name in used)
         for position, column in enumerate(columns)
@@ -290,7 +294,7 @@ def summarize_columns(
 
 
 def hash_of_data(table: Table, y: Any) -> str:
-    """SHA-256 of the names and values of all columns and of the target; the same for every library and file format."""
+    """Return the SHA-256 of names and values of all columns and the target, the same for all libraries and formats."""
     digest = hashlib.sha256()
     for position, name in enumerate(table.names):
         digest.update(f"{name}\n".encode("utf-8", "surrogatepass"))
@@ -306,7 +310,7 @@ def hash_of_data(table: Table, y: Any) -> str:
 
 
 def _hash_labels(digest: Any, labels: Array, codes: Array) -> None:
-    """Add strings to a digest, whichever code each of them has; code -1 is a missing value."""
+    """Add strings to a digest, independently of their codes; code -1 is a missing value."""
     words = [str(label) for label in labels.tolist()]
     present = sorted({words[code] for code in np.unique(codes).tolist() if code >= 0})
     places = {word: place for place, word in enumerate(present)}
@@ -332,7 +336,7 @@ def _summarize(table: Table, position: int, column: Column, steps: int, used: bo
         values = table.numbers([position])[:, 0]
         present = np.sort(values[np.isfinite(values)])
         distinct = present[np.flatnonzero(np.diff(present, prepend=np.nan) != 0)] if present.size else present
-        if distinct.size > FEW_VALUES and column.levels is None:
+        if distinct.size > MAX_NUMERIC_LEVELS and column.levels is None:
             numbers = tuple(_number(value) for value in _quantiles(present, steps))
             missing = 1 - present.size / max(len(values), 1)
             median = numbers[len(numbers) // 2]
@@ -343,7 +347,7 @@ def _summarize(table: Table, position: int, column: Column, steps: int, used: bo
     labels = np.asarray(coded.labels).tolist()
     order = sorted((j for j in np.flatnonzero(counts).tolist() if _plain(labels[j])), key=lambda j: -counts[j])
     total = max(int(counts.sum()), 1)
-    levels = tuple((_level(labels[j]), float(counts[j] / total)) for j in order[:MOST_LEVELS])
+    levels = tuple((_level(labels[j]), float(counts[j] / total)) for j in order[:MAX_LEVELS])
     missing = float((codes < 0).mean()) if codes.size else 0.0
     amount = stored.numeric and kind in (Kind.NUMBER, Kind.INTEGER, Kind.COUNT)
     typical = _weighted_median(levels) if amount and levels else levels[0][0] if levels else None
@@ -351,7 +355,7 @@ def _summarize(table: Table, position: int, column: Column, steps: int, used: bo
 
 
 def _quantiles(values: Array, steps: int) -> list[float]:
-    """Values at equal steps of probability, each of which occurs."""
+    """Return values at equal steps of probability, each of which occurs in the data."""
     if not values.size:
         return []
     return [float(values[round(j * (values.size - 1) / steps)]) for j in range(steps + 1)]
@@ -365,7 +369,7 @@ def _weighted_median(levels: tuple[tuple[Any, float], ...]) -> Value:
 
 
 def _date(days: float) -> str:
-    """Days since 1970 as ISO 8601, with a time where there is one."""
+    """Return days since 1970 as ISO 8601, with a time of day unless it is midnight."""
     written = str(np.datetime64(round(days * 86_400), "s"))
     return written.removesuffix("T00:00:00")
 
@@ -383,7 +387,7 @@ def _plain(label: Any) -> bool:
 
 
 def _as_array(values: list[Any]) -> Array:
-    """Numbers as numbers, anything else as objects."""
+    """Return an array of numbers or truth values, or of objects for any other values."""
     if values and all(isinstance(value, bool) for value in values):
         return np.array(values, dtype=bool)
     if values and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):

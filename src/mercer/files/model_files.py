@@ -1,4 +1,4 @@
-"""Models in files that hold no code: `save`, `load`, and `describe`, which reads a file without building the model."""
+"""Model files without code: `save`, `load`, and `describe`, which reads a file without building the model."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from mercer.files._decode import Decoder, damaged
 from mercer.files._encode import Encoder
 from mercer.files.model_card import ModelCard
 
-#: what a description of nonsense may raise in those who read it
-NONSENSE = (
+#: errors that an invalid description may cause
+DECODING_ERRORS = (
     ArithmeticError,
     AttributeError,
     DataError,
@@ -39,56 +39,60 @@ NONSENSE = (
     TypeError,
     ValueError,
 )
-#: columns that are named in a description
-MOST_COLUMNS = 10_000
-#: cards of models in memory; they do not change what a model is, and go when it goes
+#: maximum number of columns or classes that are listed in a description
+MAX_LISTED = 10_000
+#: cards of models in memory, which are removed with their models
 _CARDS: WeakKeyDictionary[Any, ModelCard] = WeakKeyDictionary()
 
 
 class ModelFile(NamedTuple):
-    """What a model file says about itself."""
+    """The description of a model file."""
 
-    #: the class of the model, and for a pipeline those of its steps
+    #: class of the model
     model: str
+    #: classes of the steps of a pipeline
     steps: tuple[str, ...]
-    #: names of the columns it was fitted on, where they had any, and how many there are
+    #: names of the columns of the fit; None if they had no names
     columns: tuple[str, ...] | None
+    #: number of columns of the fit
     n_columns: int | None
-    #: what a classifier tells apart, as text
+    #: classes of a classifier as text
     classes: tuple[str, ...] | None
-    #: version of the format, and of mercer when it was written
+    #: version of the format
     version: int
+    #: version of mercer that wrote the file
     mercer: str
-    #: bytes and arrays of the file; 0 of a model in memory
+    #: bytes of the file; 0 for a model in memory
     size: int
+    #: arrays of the file; 0 for a model in memory
     n_arrays: int
-    #: what the model was fitted to, how good it is, and its limits; None where no card was saved
+    #: the model card; None if no card was saved
     card: ModelCard | None = None
 
 
 def save(model: Any, path: str | Path, *, card: ModelCard | None = None) -> None:
-    """Write a model to a file that holds no code.
+    """Write a model to a file that contains no code.
 
-    The file is whole or, if anything fails, as it was before. Its format is documented and has a version: newer
-    versions of mercer keep reading it.
+    The file is complete or, if anything fails, as it was before. Its format is documented and has a version, which
+    newer versions of mercer continue to read.
 
     Parameters
     ----------
     model : estimator
-        One of mercer, or a pipeline of these with scikit-learn's Pipeline, FeatureUnion or ColumnTransformer; fitted or
-        not. A `Schema`, a kernel, a family do as well. Of a `Comparison`, the recommended model is written with its
-        card.
+        A fitted or unfitted estimator of mercer, or a combination of these by scikit-learn's Pipeline, FeatureUnion or
+        ColumnTransformer. A `Schema`, a kernel or a family is also possible. For a `Comparison`, the recommended model
+        is written with its card.
     path : str or Path
-        Where; by custom it ends in `.mercer`.
+        The file, by convention with the suffix `.mercer`.
     card : ModelCard, default=None
-        What the model was fitted to, how good it is and where its limits are; `describe` returns it.
+        The data of the fit, scores and limits of the model; `describe` returns it.
 
     Raises
     ------
     UnsavableError
-        Where the model holds a function, or an object of another library. The message names the place.
+        If the model contains a function, or an object of another library. The message names it.
     WriteError
-        Where the file cannot be written.
+        If the file cannot be written.
 
     Examples
     --------
@@ -120,7 +124,7 @@ def save(model: Any, path: str | Path, *, card: ModelCard | None = None) -> None
 
 
 def load(path: str | Path) -> Any:
-    """Read a model that `save` wrote. No code of the file is run, for there is none.
+    """Read a model that `save` wrote, without running any code from the file.
 
     Parameters
     ----------
@@ -130,12 +134,12 @@ def load(path: str | Path) -> Any:
     Returns
     -------
     model : estimator
-        It predicts as the one that was saved.
+        A model with the same predictions as the saved one.
 
     Raises
     ------
     ModelFileError
-        Where it is not a model file, or one that is damaged, cut off, tampered with, or of a newer version.
+        If the file is not a model file, or is damaged, cut off, tampered with, or of a newer version.
 
     Examples
     --------
@@ -150,7 +154,7 @@ def load(path: str | Path) -> Any:
     with opened(path) as file:
         try:
             header = read_header(file)
-            model = _built(header, read_arrays(file, header))
+            model = _build(header, read_arrays(file, header))
             if (card := _card(header)) is not None:
                 attach_card(model, card)
             return model
@@ -158,27 +162,27 @@ def load(path: str | Path) -> Any:
             raise type(error)(f"{str(path)!r}: {error}") from error.__cause__
 
 
-def _built(header: Header, arrays: dict[str, Any]) -> Any:
+def _build(header: Header, arrays: dict[str, Any]) -> Any:
     from mercer import __version__
 
     try:
         return Decoder(arrays, len(header.metadata["model"])).build(read_json(header.metadata["model"]))
-    except NONSENSE as error:
-        known = isinstance(error, ModelFileError)
-        told = str(error if known else damaged("its description does not fit together"))
-        if (by := writer(header.metadata)) != __version__:  # which may have more classes and parts than this one
-            told += f" It was written by mercer {by}, and this is {__version__}; the newer of them may read it."
-        raise ModelFileError(told) from (error.__cause__ if known else error)
+    except DECODING_ERRORS as error:
+        is_explained = isinstance(error, ModelFileError)
+        message = str(error if is_explained else damaged("its description is inconsistent"))
+        if (by := writer(header.metadata)) != __version__:  # which may have more classes and parts
+            message += f" It was written by mercer {by}, and this is {__version__}; the newer version may read it."
+        raise ModelFileError(message) from (error.__cause__ if is_explained else error)
 
 
 def attach_card(model: Any, card: ModelCard) -> None:
-    """Let `card_of` find the card of a model in memory; the model itself is not changed."""
-    with suppress(TypeError):  # what cannot be hashed or referred to weakly: a tuple, a dict
+    """Store the card of a model in memory for `card_of`, without changing the model."""
+    with suppress(TypeError):  # objects without hash or weak references, such as tuples and dicts
         _CARDS[model] = card
 
 
 def card_of(model: Any) -> ModelCard | None:
-    """The card of a model that was loaded from a file with one, or that a comparison has fitted; else None."""
+    """Return the card of a model that was loaded from a file with a card, or fitted by a comparison, or None."""
     try:
         return _CARDS.get(model)
     except TypeError:
@@ -186,17 +190,17 @@ def card_of(model: Any) -> ModelCard | None:
 
 
 def describe(model: Any) -> ModelFile:
-    """Return what a model file says about itself, without building the model or reading its arrays.
+    """Return the description of a model file, without building the model or reading its arrays.
 
     Parameters
     ----------
     model : str, Path or estimator
-        The file, whose checksum is verified by `load`, not here; or a model in memory.
+        A file, whose checksum is verified by `load`, not here; or a model in memory.
 
     Returns
     -------
     found : ModelFile
-        Its `card` is the model card, where one was saved.
+        The description; its `card` is the model card, if one was saved.
 
     Examples
     --------
@@ -209,20 +213,20 @@ def describe(model: Any) -> ModelFile:
     ('Ridge', 1, 1)
     """
     if not isinstance(model, str | Path):
-        return _described_in_memory(model)
+        return _describe_in_memory(model)
     path = model
     with opened(path) as file:
         try:
             header = read_header(file)
-            return _described(read_json(header.metadata["about"]), header)
+            return _make_description(read_json(header.metadata["about"]), header)
         except ModelFileError as error:
             raise type(error)(f"{str(path)!r}: {error}") from error.__cause__
-        except NONSENSE as error:
-            raise ModelFileError(f"{str(path)!r}: {damaged('it does not say what it holds')}") from error
+        except DECODING_ERRORS as error:
+            raise ModelFileError(f"{str(path)!r}: {damaged('its description is inconsistent')}") from error
 
 
 def fingerprint(thing: Any) -> str:
-    """The same text for two things that `save` would write alike, and another for others."""
+    """Return a digest that is the same for two objects if and only if `save` writes them identically."""
     encoder = Encoder()
     described = json.dumps([encoder.value(thing), encoder.objects], sort_keys=True)
     total = hashlib.sha256(described.encode())
@@ -233,7 +237,7 @@ def fingerprint(thing: Any) -> str:
 
 
 def _about(model: Any) -> dict[str, Any]:
-    """What may be asked of a file before it is loaded."""
+    """Return the description that can be read without loading the model."""
     names, classes = (_listed(model, name) for name in ("feature_names_in_", "classes_"))
     steps = [type(step).__name__ for _, step in getattr(model, "steps", ())]
     return {
@@ -250,7 +254,7 @@ def _listed(model: Any, name: str) -> list[str] | None:
         values = getattr(model, name)
     except (MercerError, AttributeError, IndexError, ValueError):
         return None
-    return [str(value) for value in values] if hasattr(values, "__len__") and len(values) <= MOST_COLUMNS else None
+    return [str(value) for value in values] if hasattr(values, "__len__") and len(values) <= MAX_LISTED else None
 
 
 def _count(model: Any) -> int | None:
@@ -260,7 +264,7 @@ def _count(model: Any) -> int | None:
         return None
 
 
-def _described(about: dict[str, Any], header: Header) -> ModelFile:
+def _make_description(about: dict[str, Any], header: Header) -> ModelFile:
     columns, classes = (
         None if about[name] is None else tuple(map(str, about[name])) for name in ("columns", "classes")
     )
@@ -278,14 +282,14 @@ def _described(about: dict[str, Any], header: Header) -> ModelFile:
     )
 
 
-def _described_in_memory(model: Any) -> ModelFile:
+def _describe_in_memory(model: Any) -> ModelFile:
     from mercer import __version__
 
     card = card_of(model)
     if hasattr(model, "model_and_card"):
         model, card = model.model_and_card()
     header = Header({"version": str(VERSION), "mercer": __version__}, {}, b"", 0)
-    return _described(_about(model), header)._replace(card=card)
+    return _make_description(_about(model), header)._replace(card=card)
 
 
 def _card(header: Header) -> ModelCard | None:
@@ -293,12 +297,12 @@ def _card(header: Header) -> ModelCard | None:
         return None
     try:
         return ModelCard.from_dict(read_json(header.metadata["card"]))
-    except NONSENSE as error:
-        raise damaged("its model card does not fit together") from error
+    except DECODING_ERRORS as error:
+        raise damaged("its model card is inconsistent") from error
 
 
 def _finite(value: Any) -> Any:
-    """The same without numbers that JSON does not have."""
+    """Return a value in which None replaces NaN and infinities, which JSON does not have."""
     if isinstance(value, dict):
         return {name: _finite(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What a fitted model tells of its coefficients: standard errors, tests, intervals."""
+"""Inference about the coefficients of a fitted model: standard errors, tests, intervals."""
 
 from mercer.base.prediction_interval import PredictionInterval
 from mercer.inference._criteria import Criteria

@@ -1,10 +1,10 @@
-"""How far the coefficients may be off: their covariance from the model, or from how the rows themselves scatter.
+"""Covariance of the coefficients, from the model or robust (from the scatter of the rows).
 
     model     φ I⁻¹                          I = Xᵀ diag(h) X, the expected information
     robust    A⁻¹ (Σ s sᵀ) A⁻¹               s = the slope of the loss of a row (HC0–HC3) or of a cluster of rows
 
 where A is the observed information. HC1 multiplies by n/(n − p); HC2 and HC3 divide each s sᵀ by (1 − leverage) and
-its square (MacKinnon and White 1985; `leverage` says what that is for classes); clusters multiply by
+its square (MacKinnon and White 1985; see `corrected_slopes` for classes); clusters multiply by
 G/(G − 1) · (n − 1)/(n − p). A penalised fit has the posterior covariance φ (I + λ)⁻¹ instead.
 """
 
@@ -25,18 +25,31 @@ from mercer.data.coding import code_array
 from mercer.inference._fitted import FittedModel, squared_lengths
 from mercer.optim.scaling import inverse_root
 
-# The inverse of the information, by a root of it that keeps its digits.
-
-#: an information with a smaller pivot, parameters scaled to unit curvature, has lost too many digits to rounding for
-#: its inverse: the R factor of the design keeps twice as many
+#: kinds of covariance
+KINDS = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
+#: power of 1/(1 − leverage) by which each residual is multiplied
+LEVERAGE_POWER = {"HC2": 0.5, "HC3": 1.0}
+#: leverage above which a row has no residual of its own
+MOST_LEVERAGE = 1 - 1e-10
+#: smallest pivot of the information, for parameters scaled to unit curvature, of an accurate inverse: below, the R
+#: factor of the design is used, which keeps twice as many digits
 ILL_CONDITIONED = 1e-6
-#: an eigenvalue of a scaled p × p information below p times this, or its root of a scaled design, is zero to rounding
+#: eigenvalue of a scaled p × p information, divided by p, below which it is zero up to rounding
 FLAT = 1e-15
+#: relative change of η below which it is rounding
+ROUNDING = 1e-13
+#: ratio of the part of a coefficient that is not determined to the rest, above which it counts as not determined
+DETERMINED = 1e-7
+#: operation, for the error message, for which HC1 and clusters need more observations than coefficients
+CORRECT = "correct the robust errors of"
+
+
+# The inverse of the information.
 
 
 @dataclass(frozen=True, eq=False)
 class Bread:
-    """`root` rootᵀ is the inverse of the information of the free parameters; `flat` spans what it says nothing of."""
+    """Inverse of the information of the free parameters, as `root` rootᵀ; `flat` spans its null space."""
 
     root: Array
     flat: Array
@@ -50,8 +63,8 @@ class Bread:
         return np.asarray(self.root @ self.root.T)
 
 
-def bread_of(fitted: FittedModel, *, observed: bool = False) -> Bread:
-    """The inverse information at the estimate, the prior's part in it."""
+def compute_bread(fitted: FittedModel, *, observed: bool = False) -> Bread:
+    """Return the inverse of the information at the estimate, including that of the prior."""
     information = fitted.information(observed=observed)
     scale = inverse_root(np.diagonal(information))
     with blas_for(len(scale)):
@@ -65,7 +78,7 @@ def bread_of(fitted: FittedModel, *, observed: bool = False) -> Bread:
 
 
 def _root(information: Array) -> Array | None:
-    """L⁻ᵀ of L Lᵀ; None where that would lose digits."""
+    """Return L⁻ᵀ of information = L Lᵀ; None if it is ill-conditioned."""
     try:
         factor = np.linalg.cholesky(information)
     except np.linalg.LinAlgError:
@@ -76,7 +89,7 @@ def _root(information: Array) -> Array | None:
 
 
 def _r_factor(fitted: FittedModel) -> Array:
-    """R of √h X with √λ below it, block by block: the information is RᵀR, but never formed."""
+    """Return the R factor of √h X with √λ below it, block by block; the information is RᵀR, which is not formed."""
     design, y, eta, weight = fitted.observations.design, fitted.observations.y, fitted.eta, fitted.weight
 
     def of_block(block: slice) -> Array:
@@ -103,39 +116,33 @@ def _from_r_factor(factor: Array) -> Bread:
 
 
 def _split(values: Array, vectors: Array, scale: Array, least: float) -> Bread:
-    """From square roots of the eigenvalues of a scaled information."""
+    """Return the inverse, given square roots of the eigenvalues of the scaled information."""
     kept = values > least
     return Bread(scale[:, None] * vectors[:, kept] / values[kept], scale[:, None] * vectors[:, ~kept])
 
 
-# How much each row has to say in its own fit, and slopes with that taken off.
-#
-# With A = xᵀ I⁻¹ x of a row and h its curvature, h A is its leverage: a fit to the other rows would have left a
-# residual 1/(1 − h A) times as large. A row with a predictor for each class has matrices in their place, A_kl = x_kᵀ
-# I⁻¹ x_l and the curvature W = diag(p) − p pᵀ, and slopes (1 − W A)⁻¹ e for HC3, (1 − W A)^(−½) e for HC2 (the cluster
-# of one row's predictors, Bell and McCaffrey 2002).
-#
-# A row of leverage 1 (the only one of its level, say) goes through its own response: its slope is 0 but for rounding
-# and the tolerance of the fit, which 1/(1 − 1) would blow up. It counts as 0.
-
-#: the largest leverage that leaves a row a residual of its own
-MOST_LEVERAGE = 1 - 1e-10
+# Slopes corrected by leverages.
 
 
 def corrected_slopes(fitted: FittedModel, bread: Bread, power: float) -> Array:
-    """∂loss/∂η of each row times (1 − leverage)^−power, of shape (rows, predictors)."""
-    # a frequency is so many rows, each of which has the leverage of one
+    """Return ∂loss/∂η of each row times (1 − leverage)^−power, of shape (rows, predictors).
+
+    With A = xᵀ I⁻¹ x of a row and its curvature h, the leverage is h A: a fit to the other rows would leave a residual
+    1/(1 − h A) times as large. With a predictor for each class these are matrices, A_kl = x_kᵀ I⁻¹ x_l and the
+    curvature W = diag(p) − p pᵀ, and the slopes are (1 − W A)⁻¹ e for HC3, (1 − W A)^(−½) e for HC2 (the predictors of
+    one row are a cluster, Bell and McCaffrey 2002).
+
+    A row of leverage 1, such as the only row of a level, is fitted exactly. Its slope is 0 up to rounding and the
+    tolerance of the fit, which division by 1 − 1 would amplify; it is set to 0.
+    """
+    # a frequency w means w rows, each of which has the leverage of one row
     each = fitted.each if fitted.frequency else fitted.weight
     if fitted.rows.predictors > 1:
         return _of_classes(fitted, bread, power, each)
     h = each * fitted.rows.curvatures(fitted.observations.y, fitted.eta)(0, 0)
     leverage = h * squared_lengths(fitted.observations.design, fitted.free @ bread.root)
-    return np.asarray(fitted.slopes / (_left(leverage) ** power)[:, None])
-
-
-def _left(leverage: Array) -> Array:
-    """1 − leverage; infinity, by which nothing is left of a slope, where there is no residual."""
-    return np.where(leverage <= MOST_LEVERAGE, 1 - leverage, np.inf)
+    rest = np.where(leverage <= MOST_LEVERAGE, 1 - leverage, np.inf)
+    return np.asarray(fitted.slopes / (rest**power)[:, None])
 
 
 def _of_classes(fitted: FittedModel, bread: Bread, power: float, each: Array) -> Array:
@@ -154,9 +161,9 @@ def _of_classes(fitted: FittedModel, bread: Bread, power: float, each: Array) ->
 
 
 def _corrected(W: Array, A: Array, slopes: Array, power: float) -> Array:
-    """(1 − W A)^−power e of each row.
+    """Return (1 − W A)^−power e of each row.
 
-    That is e + W A^½ g(M) A^½ e for M = A^½ W A^½ and g(z) = ((1 − z)^−power − 1) / z: nothing is inverted.
+    It is e + W A^½ g(M) A^½ e for M = A^½ W A^½ and g(z) = ((1 − z)^−power − 1) / z, without an inverse.
     """
     sizes, axes = np.linalg.eigh(A)
     root = (axes * np.sqrt(np.maximum(sizes, 0.0))[:, None, :]) @ axes.swapaxes(1, 2)
@@ -166,47 +173,40 @@ def _corrected(W: Array, A: Array, slopes: Array, power: float) -> Array:
 
 
 def _growth(leverage: Array, power: float) -> Array:
-    """g of leverages from 0 to 1; −1, by which nothing is left of a slope, where there is no residual."""
+    """Return g of leverages from 0 to 1; −1 above the largest leverage, which makes the slope 0."""
     z = np.clip(leverage, 0.0, MOST_LEVERAGE)
     growth = np.divide(np.expm1(-power * np.log1p(-z)), z, out=np.full_like(z, power), where=z > 0)
     return np.where(leverage <= MOST_LEVERAGE, growth, -1.0)
 
 
-KINDS = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
-#: the power of 1/(1 − leverage) that each residual is multiplied by
-LEVERAGE_POWER = {"HC2": 0.5, "HC3": 1.0}
-#: what HC1 and clusters need more observations than coefficients for
-CORRECT = "correct the robust errors of"
-#: a move of η by less than this portion is rounding
-ROUNDING = 1e-13
-#: a coefficient whose determined part is smaller than this is not determined
-DETERMINED = 1e-7
+# The covariance.
 
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """Covariance of the coefficients as the user has them; NaN for those that the data do not determine."""
+    """Covariance of the user's coefficients; NaN for those that the data do not determine."""
 
     matrix: Array
     kind: str
-    #: of the parameters θ of the fit: a square root of their covariance
+    #: square root of the covariance of the parameters θ of the fit
     spread: Array
     dispersion: float
-    #: degrees of freedom of Student's t; None where the dispersion is known and the normal serves
+    #: degrees of freedom of Student's t; None for the normal, if the dispersion is known
     freedom: float | None
-    #: parameters that the data determine: the rank, or less where a prior helps
+    #: effective number of parameters: the rank, or less with a prior
     effective: float
+    #: whether the data determine each coefficient
     determined: Array
-    #: what the information says of the free parameters, and of which directions it says nothing
+    #: inverse of the information
     bread: Bread
-    #: how far the coefficients are from the optimum for these data, at most, in standard errors
+    #: upper bound of the distance of the coefficients from the optimum for these data, in standard errors
     distance: float
 
 
-def covariance_of(fitted: FittedModel, kind: str = "model", clusters: Any = None) -> Covariance:
-    """The covariance of one kind."""
+def compute_covariance(fitted: FittedModel, kind: str = "model", clusters: Any = None) -> Covariance:
+    """Return the covariance of one of `KINDS`."""
     _refuse_unfit(fitted, kind, clusters)
-    bread = bread_of(fitted)
+    bread = compute_bread(fitted)
     effective = _effective(fitted, bread)
     dispersion = dispersion_of(fitted, effective)
     freedom = None if fitted.rows.known_dispersion is not None else fitted.n - effective
@@ -225,44 +225,44 @@ def covariance_of(fitted: FittedModel, kind: str = "model", clusters: Any = None
 
 
 def _distance(fitted: FittedModel, bread: Bread, errors: Array) -> float:
-    """By a Newton step."""
+    """Return the length of the Newton step, as the largest move of a coefficient in standard errors."""
     root = fitted.free @ bread.root
     pull = root.T @ fitted.score_at(fitted.theta)
     if np.linalg.norm(pull) <= ROUNDING * np.linalg.norm(np.sqrt(fitted.weight)[:, None] * fitted.eta):
-        return 0.0  # what rounding leaves of an exact fit
+        return 0.0  # rounding of an exact fit
     step = fitted.to_user @ (root @ pull)
-    known = errors > 0  # neither zero nor unknown
+    known = errors > 0  # neither zero nor NaN
     return float(np.max(np.abs(step[known]) / errors[known], initial=0.0))
 
 
 def dispersion_of(fitted: FittedModel, effective: float) -> float:
-    """φ: known, or Pearson's χ² per degree of freedom."""
+    """Return φ: known, or Pearson's χ² per degree of freedom."""
     if (known := fitted.rows.known_dispersion) is not None:
         return known
-    left = _left_over(fitted, effective, "estimate the dispersion of")
-    return float(fitted.weight @ fitted.rows.pearson(fitted.observations.y, fitted.eta)) / left
+    freedom = _residual_freedom(fitted, effective, "estimate the dispersion of")
+    return float(fitted.weight @ fitted.rows.pearson(fitted.observations.y, fitted.eta)) / freedom
 
 
-def _left_over(fitted: FittedModel, used: float, wanted: str) -> float:
-    """Observations less coefficients, for what needs some."""
+def _residual_freedom(fitted: FittedModel, used: float, purpose: str) -> float:
+    """Return the number of observations minus that of coefficients, or raise an error if none is left."""
     if fitted.n <= used:
         raise InferenceError(
-            f"n = {fitted.n:g} leaves nothing to {wanted} {used:g} coefficients by; give more rows, or leave columns "
+            f"n = {fitted.n:g} leaves nothing to {purpose} {used:g} coefficients by; give more rows, or leave columns "
             "out."
         )
     return fitted.n - used
 
 
 def _effective(fitted: FittedModel, bread: Bread) -> float:
-    """tr I (I + λ)⁻¹: how many parameters are estimated."""
-    if not fitted.penalised:
+    """Return the effective number of parameters, tr I (I + λ)⁻¹."""
+    if not fitted.is_penalised:
         return float(bread.rank)
     prior = (fitted.free.T * fitted.strengths.l2) @ fitted.free
     return bread.rank - float(np.einsum("ij,ji->", prior, bread.inverse))
 
 
 def _determined(fitted: FittedModel, bread: Bread) -> Array:
-    """Which coefficients have no part in what the information says nothing of."""
+    """Return which coefficients have no part in the null space of the information."""
     lost = np.linalg.norm(fitted.to_user @ (fitted.free @ bread.flat), axis=1)
     kept = np.linalg.norm(fitted.to_user @ (fitted.free @ bread.root), axis=1)
     return np.asarray(lost <= DETERMINED * np.where(kept > 0, kept, 1.0))
@@ -271,24 +271,24 @@ def _determined(fitted: FittedModel, bread: Bread) -> Array:
 def _robust(fitted: FittedModel, bread: Bread, kind: str) -> Array:
     factor = fitted.weight * fitted.each if fitted.frequency else np.square(fitted.weight)
     slopes = corrected_slopes(fitted, bread, LEVERAGE_POWER[kind]) if kind in LEVERAGE_POWER else fitted.slopes
-    correction = fitted.n / _left_over(fitted, bread.rank, CORRECT) if kind == "HC1" else 1.0
+    correction = fitted.n / _residual_freedom(fitted, bread.rank, CORRECT) if kind == "HC1" else 1.0
     return _sandwich(fitted, bread, correction * fitted.scores_squared(factor, slopes))
 
 
 def _sandwich(fitted: FittedModel, bread: Bread, meat: Array) -> Array:
-    """A square root of A⁻¹ meat A⁻¹."""
-    inverse = _observed(fitted, bread).inverse
+    """Return a square root of A⁻¹ meat A⁻¹."""
+    inverse = _observed_bread(fitted, bread).inverse
     scale = np.sqrt(np.diagonal(meat))
     scale = np.where(scale > 0, scale, 1.0)
     values, vectors = np.linalg.eigh(meat / scale / scale[:, None])
     return np.asarray(inverse @ (scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))))
 
 
-def _observed(fitted: FittedModel, bread: Bread) -> Bread:
-    """By the observed information; by the expected one where that is not even positive."""
+def _observed_bread(fitted: FittedModel, bread: Bread) -> Bread:
+    """Return the inverse of the observed information, or of the expected one if the observed is not positive."""
     if fitted.rows.canonical:
         return bread
-    observed = bread_of(fitted, observed=True)
+    observed = compute_bread(fitted, observed=True)
     return observed if observed.rank == bread.rank else bread
 
 
@@ -296,14 +296,14 @@ def _clustered(fitted: FittedModel, bread: Bread, codes: Array, freedom: float |
     n_clusters = _n_clusters(codes, fitted)
     meat = sum((np.outer(s, s) if s.ndim == 1 else s.T @ s for s in _cluster_sums(fitted, codes)), start=np.zeros(()))
     meat = fitted.free.T @ meat @ fitted.free
-    correction = n_clusters / (n_clusters - 1) * (fitted.n - 1) / _left_over(fitted, bread.rank, CORRECT)
+    correction = n_clusters / (n_clusters - 1) * (fitted.n - 1) / _residual_freedom(fitted, bread.rank, CORRECT)
     return _sandwich(fitted, bread, correction * meat), None if freedom is None else n_clusters - 1.0
 
 
 def _cluster_sums(fitted: FittedModel, codes: Array) -> Iterator[Array]:
-    """Sums of the slopes of the rows of each cluster, some clusters at a time.
+    """Yield sums of the slopes of the rows of each cluster, several clusters at a time.
 
-    Rows are read in the order of their clusters, a block at a time; the last cluster of a block may go on in the next.
+    Rows are read in the order of their clusters, block by block; the last cluster of a block may continue in the next.
     """
     order = np.argsort(codes, kind="stable")
     slopes = fitted.weight[:, None] * fitted.rows.slopes(fitted.observations.y, fitted.eta)
@@ -327,12 +327,12 @@ def _cluster_sums(fitted: FittedModel, codes: Array) -> Iterator[Array]:
 
 
 def _n_clusters(codes: Array, fitted: FittedModel) -> int:
-    """How many there are; one whose rows all have the weight 0 does not count."""
+    """Return the number of clusters that have a row of positive weight."""
     return len(np.unique(codes[fitted.weight > 0]))
 
 
 def _cluster_codes(clusters: Any, fitted: FittedModel) -> Array:
-    """A number from 0 upwards for each row."""
+    """Return the codes of the clusters, from 0 upwards, for each row."""
     labels, n_rows = np.asarray(clusters), len(fitted.observations)
     if labels.shape != (n_rows,):
         raise DataError(f"clusters has the shape {labels.shape}, but X has {n_rows} rows; give one label for each row.")
@@ -343,9 +343,7 @@ def _cluster_codes(clusters: Any, fitted: FittedModel) -> Array:
         row = int(np.argmax(missing))
         raise NonFiniteError(f"clusters has no label for row {row}; drop the rows without one, or make them a cluster.")
     if _n_clusters(codes, fitted) < 2:
-        raise InferenceError(
-            "all rows are in one cluster, which tells nothing of how clusters differ; give two or more."
-        )
+        raise InferenceError("all rows are in one cluster, which does not show how clusters differ; give two or more.")
     return codes
 
 
@@ -354,7 +352,7 @@ def _refuse_unfit(fitted: FittedModel, kind: str, clusters: Any) -> None:
         raise InferenceError(f"there is no covariance {kind!r}; give one of {', '.join(KINDS)}.")
     if (kind == "cluster") != (clusters is not None):
         raise InferenceError('covariance="cluster" and `clusters`, the label of each row, belong together; give both.')
-    if kind != "model" and fitted.penalised:
+    if kind != "model" and fitted.is_penalised:
         raise InferenceError(
             f"covariance={kind!r} is of an unpenalised estimate; after an L2 penalty there is the posterior's, "
             'covariance="model".'

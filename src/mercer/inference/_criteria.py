@@ -1,4 +1,4 @@
-"""How well a model fits as a whole: deviance, log likelihood, information criteria, shares of what is explained."""
+"""Figures of a whole fit: deviance, log likelihood, information criteria, explained shares, tests of all columns."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mercer.base.diagnosis import INTERCEPT
 from mercer.families.penalties import Strengths
 from mercer.inference._covariance import Covariance
 from mercer.inference._fitted import FittedModel, MeanRows
-from mercer.inference._hypotheses import hypothesis_of, wald_test
-from mercer.linear_model.glm_figures import log_likelihood, null_deviance, profiled
+from mercer.inference._hypotheses import parse_hypothesis, wald_test
+from mercer.linear_model.glm_figures import has_profiled_variance, log_likelihood, null_deviance
 from mercer.linear_model.glm_solve import SolverLimits, solve_with_r
 from mercer.linear_model.glm_target import saturated_counts
 from mercer.matrices import DenseDesign
@@ -27,8 +27,8 @@ class Criteria(NamedTuple):
 
     After an L2 penalty the test of all columns does not exist. With a robust covariance that test is Wald's.
 
-    The null model has nothing but the intercept (if there is one) and the offset. For the normal with the identity
-    link the log likelihoods are at the most likely variance; the criteria count coefficients, not the dispersion.
+    The null model has only the intercept (if there is one) and the offset. For the normal with the identity link the
+    log likelihoods are at the maximum likelihood variance; the criteria count coefficients, not the dispersion.
     """
 
     observations: float
@@ -48,23 +48,23 @@ class Criteria(NamedTuple):
     r2_mcfadden: float
     #: 1 − (null likelihood / likelihood)^(2/n) (Cox and Snell)
     r2_cox_snell: float
-    #: parameters beside the intercept
+    #: parameters without the intercept
     model_freedom: float
-    #: of a linear regression, as are the next two: the share of the variance about the mean that is explained
+    #: share of the variance about the mean that is explained; this and the next two are for linear regressions
     r2: float
-    #: the same of variances that are estimated without bias
+    #: the same for unbiased estimates of the variances
     r2_adjusted: float
     #: standard deviation of the residuals: √dispersion
     residual_standard_error: float
-    #: all columns against none of them, where the dispersion is estimated: F with both degrees of freedom
+    #: test of all columns against none, if the dispersion is estimated: F with both degrees of freedom
     f_statistic: float
     f_p_value: float
-    #: the same where it is known: the likelihood ratio, χ² with `model_freedom`
+    #: the same if the dispersion is known: the likelihood ratio, χ² with `model_freedom`
     chi2_statistic: float
     chi2_p_value: float
 
 
-def criteria_of(fitted: FittedModel, covariance: Covariance) -> Criteria:
+def compute_criteria(fitted: FittedModel, covariance: Covariance) -> Criteria:
     n, phi = fitted.n, covariance.dispersion
     k = covariance.effective + fitted.family_parameters
     deviance = 2 * float(fitted.weight @ fitted.rows.losses(fitted.observations.y, fitted.eta))
@@ -74,7 +74,7 @@ def criteria_of(fitted: FittedModel, covariance: Covariance) -> Criteria:
     discrete = not isinstance(fitted.rows, MeanRows) or fitted.rows.family.discrete
     intercepts = (fitted.rows.predictors - (fitted.rows.predictors > 1)) * _has_intercept(fitted)
     left, model_freedom = n - covariance.effective, covariance.effective - intercepts
-    least_squares = isinstance(fitted.rows, MeanRows) and profiled(fitted.rows.response)
+    least_squares = isinstance(fitted.rows, MeanRows) and has_profiled_variance(fitted.rows.response)
     f_test, chi2_test = _tests(fitted, covariance, (null - deviance, 2 * (likelihood - null_likelihood)), model_freedom)
     with np.errstate(divide="ignore", invalid="ignore"):
         return Criteria(
@@ -108,16 +108,16 @@ NO_TEST = (np.nan, np.nan)
 def _tests(
     fitted: FittedModel, covariance: Covariance, gains: tuple[float, float], freedom: float
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """F and χ² of all columns against none, each with its p-value; one of them, or none, exists.
+    """Return F and χ² of all columns against none, each with its p-value; at most one of them exists.
 
-    `gains` are what the columns take off the deviance, and off −2 log likelihood.
+    `gains` are the decreases of the deviance and of −2 log likelihood by the columns.
     """
-    if fitted.penalised or fitted.firth or freedom <= 0:
+    if fitted.is_penalised or fitted.firth or freedom <= 0:
         return NO_TEST, NO_TEST
     if covariance.kind != "model":
         slopes = [name for name in fitted.names if name.split(": ")[-1] != INTERCEPT]
         try:
-            found = wald_test(fitted, covariance, hypothesis_of(fitted.names, slopes))
+            found = wald_test(fitted, covariance, parse_hypothesis(fitted.names, slopes))
         except InferenceError:  # coefficients that depend on each other
             return NO_TEST, NO_TEST
         test = (found.statistic, found.p_value)
@@ -144,7 +144,7 @@ def _null_deviance(fitted: FittedModel) -> float:
 
 
 def _null_of_family(fitted: FittedModel) -> float:
-    """With the parameters of the family that are most likely without the columns."""
+    """Return the null log likelihood, with the parameters of the family estimated without the columns."""
     problem = fitted.problem
     if problem.observations.design.coordinates.intercept:
         constant = replace(problem.observations, design=DenseDesign.of(np.empty((len(problem.observations), 0))))
@@ -162,7 +162,7 @@ def _log_likelihood(fitted: FittedModel, deviance: float, dispersion: float) -> 
     if fitted.trials is not None:
         return saturated_counts(fitted.observations.y, fitted.trials, fitted.own_weight) - deviance / 2
     response = fitted.rows.response
-    if profiled(response):
+    if has_profiled_variance(response):
         dispersion = deviance / fitted.n
     kind = "frequency" if fitted.frequency else "precision"
     return log_likelihood(fitted.observations, response, deviance, dispersion, kind)

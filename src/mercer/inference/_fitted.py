@@ -1,4 +1,7 @@
-"""A fitted model at the data it was fitted to, as inference needs it: linear in everything but the loss of a row."""
+"""A fitted model with its data, as inference needs it: linear predictors, and the loss of each row.
+
+A row has one linear predictor (`MeanRows`), or one for each class (`ClassRows`): `eta` has shape (rows, predictors).
+"""
 
 from __future__ import annotations
 
@@ -15,24 +18,20 @@ from mercer._typing import Array
 from mercer.families import Family, NegativeBinomial
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.linear_model.glm_figures import saturated
-from mercer.linear_model.glm_solve import NO_DISPERSION, best_theta
+from mercer.linear_model.glm_figures import saturated_log_likelihood
+from mercer.linear_model.glm_solve import LARGEST_R, estimate_theta
 from mercer.matrices import Design, Observations
 from mercer.optim import firth
 from mercer.optim.problem import Problem, Slope
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 
-# What each row tells of its linear predictors: loss, slopes and curvatures.
-#
-# A row has one linear predictor, or one for each class: `eta` has shape (rows, predictors) here.
-
-#: from two predictors to the second derivative of the loss of each row by them
+#: function of two predictors: the second derivative of the loss of each row by them
 Curvatures = Callable[[int, int], Array]
 
 
 @dataclass(frozen=True)
 class MeanRows:
-    """A response whose mean depends on one predictor, through a link."""
+    """Response whose mean depends on one predictor, through a link."""
 
     response: Response
 
@@ -48,15 +47,15 @@ class MeanRows:
 
     @property
     def canonical(self) -> bool:
-        """Whether the observed curvature is the expected one."""
+        """Whether the observed curvature equals the expected one."""
         return self.response.link == self.family.response_link
 
     def slopes(self, y: Array, eta: Array) -> Array:
-        """∂loss/∂η, of shape (rows, predictors)."""
+        """Return ∂loss/∂η, of shape (rows, predictors)."""
         return self.response.slopes(y, eta[:, 0]).first[:, None]
 
     def curvatures(self, y: Array, eta: Array, *, observed: bool = False) -> Curvatures:
-        """∂²loss/∂η² of each row: as observed, or what is expected of it."""
+        """Return ∂²loss/∂η² of each row: as observed, or its expectation."""
         if observed and not self.canonical:
             second = self.response.curvature(y, eta[:, 0])
         else:
@@ -64,19 +63,19 @@ class MeanRows:
         return lambda a, b: second
 
     def losses(self, y: Array, eta: Array) -> Array:
-        """Half the unit deviance of each row."""
+        """Return half the unit deviance of each row."""
         return self.response.losses(y, eta[:, 0])
 
     def pearson(self, y: Array, eta: Array) -> Array:
-        """(y − μ)²/V(μ) of each row; a fit at the edge of the support has neither distance nor variance."""
+        """Return (y − μ)²/V(μ) of each row; 0 for y = μ, where V(μ) may be 0 too."""
         mean = self.response.mean(eta[:, 0])
-        away = np.square(y - mean)
-        return np.asarray(np.divide(away, self.family.unit_variance(mean), out=np.zeros(len(y)), where=away > 0))
+        squares = np.square(y - mean)
+        return np.asarray(np.divide(squares, self.family.unit_variance(mean), out=np.zeros(len(y)), where=squares > 0))
 
 
 @dataclass(frozen=True)
 class ClassRows:
-    """One of K classes, of probabilities softmax(η): the response is the code of the class."""
+    """Response that is one of K classes, with probabilities softmax(η); y has the codes of the classes."""
 
     predictors: int
 
@@ -84,13 +83,13 @@ class ClassRows:
     canonical: ClassVar[bool] = True
 
     def slopes(self, y: Array, eta: Array) -> Array:
-        """p − indicators of the class."""
+        """Return p − indicator of the class."""
         slopes = softmax(eta, axis=1)
         slopes[np.arange(len(y)), y.astype(np.intp)] -= 1.0
         return np.asarray(slopes)
 
     def curvatures(self, y: Array, eta: Array, *, observed: bool = False) -> Curvatures:
-        """p_a (1[a = b] − p_b), with 1 − p_a as the sum of the others, which keeps its digits."""
+        """Return p_a (1[a = b] − p_b), with 1 − p_a as the sum of the other probabilities, which does not cancel."""
         p = softmax(eta, axis=1)
         return lambda a, b: np.asarray(p[:, a] * (np.delete(p, a, axis=1).sum(axis=1) if a == b else -p[:, b]))
 
@@ -98,7 +97,7 @@ class ClassRows:
         return np.asarray(-log_softmax(eta, axis=1)[np.arange(len(y)), y.astype(np.intp)])
 
     def pearson(self, y: Array, eta: Array) -> Array:
-        """Σ over classes of (indicator − p)²/p = 1/p − 1."""
+        """Return Σ over classes of (indicator − p)²/p = 1/p − 1."""
         return np.expm1(self.losses(y, eta))
 
 
@@ -107,10 +106,10 @@ FittedRows = MeanRows | ClassRows
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """Coefficients, and what they are coefficients of.
+    """Coefficients, with the data and the model that they belong to.
 
     The parameters θ are the working coefficients of each predictor in turn. Some of their directions may not be free
-    (the coefficients of classes sum to zero): θ = `free` γ. What the user sees is `to_user` θ.
+    (the coefficients of classes sum to zero): θ = `free` γ. The user's coefficients are `to_user` θ.
     """
 
     observations: Observations
@@ -121,69 +120,72 @@ class FittedModel:
     names: tuple[str, ...]
     #: normal priors of the parameters, as penalties
     strengths: Strengths
-    #: what the model is called
+    #: name of the model
     title: str = ""
-    #: whether a weight of 2 stands for two equal rows, or for one of half the variance
+    #: whether a weight of 2 means two equal rows, or one row of half the variance
     frequency: bool = True
     #: whether the estimate is Firth's
     firth: bool = False
-    #: parameters of the family that were estimated by maximum likelihood too
+    #: number of parameters of the family that were estimated by maximum likelihood
     family_parameters: int = 0
-    #: where responses are shares of successes, the number of trials that each is of
+    #: numbers of trials of the rows, if responses are shares of successes
     trials: Array | None = None
 
     @property
     def shown_predictors(self) -> int:
-        """How many linear predictors the user sees coefficients of: all, or all but that of a reference class."""
+        """Number of linear predictors in the user's coefficients: all, or all but that of a reference class."""
         return len(self.to_user) // self.observations.design.n_columns
 
     @property
-    def penalised(self) -> bool:
+    def is_penalised(self) -> bool:
         return bool(self.strengths.l2.any())
 
     @cached_property
     def problem(self) -> Problem:
-        """What the coefficients solve, where there is one predictor."""
+        """The problem that the coefficients solve, for one predictor."""
         return Problem(self.observations, cast(MeanRows, self.rows).response, self.strengths)
 
     @cached_property
     def objective(self) -> float:
-        """What the coefficients minimise, at its minimum."""
-        return firth.look(self.problem, self.theta).value if self.firth else self.at(self.theta, LOSS).value
+        """The minimised objective."""
+        return firth.evaluate_firth(self.problem, self.theta).value if self.firth else self.at(self.theta, LOSS).value
 
     @cached_property
     def best_of_all(self) -> float:
-        """Log likelihood of means equal to y, by which fits of other parameters of the family differ; else 0."""
+        """Log likelihood of means equal to y if parameters of the family were estimated, else 0.
+
+        Objectives of fits with different parameters of the family are compared after subtracting it.
+        """
         if not self.family_parameters:
             return 0.0
         kind, y = "frequency" if self.frequency else "precision", self.observations.y
-        return saturated(self.problem.response, y, self.observations.weight, 1.0, kind)
+        return saturated_log_likelihood(self.problem.response, y, self.observations.weight, 1.0, kind)
 
     def moved(self, theta: Array) -> FittedModel:
-        """At other coefficients, with the parameters of the family that are most likely there if they are estimated."""
+        """Return the model at other coefficients, with the parameters of the family estimated anew, if they were."""
         moved = replace(self, theta=theta)
         if not self.family_parameters:
             return moved
-        return moved.of_family(NegativeBinomial(r=1 / max(best_theta(self.problem, theta), 1 / NO_DISPERSION)))
+        return moved.of_family(NegativeBinomial(r=1 / max(estimate_theta(self.problem, theta), 1 / LARGEST_R)))
 
     def of_family(self, family: Family) -> FittedModel:
         return replace(self, rows=MeanRows(Response(family, self.problem.response.link)))
 
     def at(self, theta: Array, order: int = HESSIAN) -> Slope:
-        """The penalised losses at other parameters, with gradient and expected Hessian if `order` says so."""
+        """Return the penalised losses at other parameters, with gradient and expected Hessian as `order` requires."""
         if isinstance(self.rows, MeanRows):
             return self.problem.at(theta, order)
-        there, pull = replace(self, theta=theta), self.strengths.l2 * (theta - self.strengths.mean)
-        y, eta, weight = self.observations.y, there.eta, self.weight
+        moved, pull = replace(self, theta=theta), self.strengths.l2 * (theta - self.strengths.mean)
+        y, eta, weight = self.observations.y, moved.eta, self.weight
         value = float(weight @ self.rows.losses(y, eta)) + 0.5 * float(pull @ (theta - self.strengths.mean))
         slopes = weight[:, None] * self.rows.slopes(y, eta) if order >= GRADIENT else np.zeros((0, 0))
         gradient = self.observations.design.transposed_times(slopes).T.ravel() + pull if order >= GRADIENT else slopes
-        hessian = there.curvature() + np.diag(self.strengths.l2) if order == HESSIAN else np.zeros((0, 0))
+        hessian = moved.curvature() + np.diag(self.strengths.l2) if order == HESSIAN else np.zeros((0, 0))
         return Slope(value, gradient, hessian)
 
     def score_at(self, theta: Array) -> Array:
-        """The gradient of what the coefficients minimise."""
-        return firth.look(self.problem, theta).gradient if self.firth else self.at(theta, GRADIENT).gradient
+        """Return the gradient of the objective."""
+        return firth.evaluate_firth(self.problem, theta).gradient if self.firth else self.at(theta, GRADIENT).gradient
 
     @cached_property
     def weight(self) -> Array:
@@ -192,17 +194,17 @@ class FittedModel:
 
     @cached_property
     def n(self) -> float:
-        """How many observations: the sum of frequencies, or the rows of positive weight."""
+        """Number of observations: the sum of frequencies, or the number of rows of positive weight."""
         return float(self.own_weight.sum() if self.frequency else np.count_nonzero(self.weight))
 
     @cached_property
     def each(self) -> Array:
-        """The weight of a row that was given none: 1, or its number of trials."""
+        """Weight of a row without a given weight: 1, or its number of trials."""
         return np.ones(len(self.observations)) if self.trials is None else self.trials
 
     @cached_property
     def own_weight(self) -> Array:
-        """The weights that were given to the rows."""
+        """The given weights of the rows, without trials."""
         return np.divide(self.weight, self.each, out=np.zeros(len(self.weight)), where=self.each > 0)
 
     @property
@@ -210,7 +212,7 @@ class FittedModel:
         return np.asarray(self.to_user @ self.theta)
 
     def predictors_at(self, theta: Array) -> Array:
-        """η of every row, of shape (rows, predictors)."""
+        """Return η of every row, of shape (rows, predictors)."""
         w = theta.reshape(self.rows.predictors, -1).T
         eta = self.observations.design.times(w)
         return eta if self.observations.offset is None else eta + self.observations.offset[:, None]
@@ -220,12 +222,12 @@ class FittedModel:
         return self.predictors_at(self.theta)
 
     def information(self, *, observed: bool = False) -> Array:
-        """Of the free parameters, the prior's part in it."""
+        """Return the information of the free parameters, including that of the prior."""
         matrix = self.curvature(observed=observed) + np.diag(self.strengths.l2)
         return np.asarray(self.free.T @ matrix @ self.free)
 
     def curvature(self, *, observed: bool = False) -> Array:
-        """Xᵀ diag(h) X of all parameters."""
+        """Return Xᵀ diag(h) X of all parameters."""
         of_rows = self.rows.curvatures(self.observations.y, self.eta, observed=observed)
         return self._blocks(lambda a, b: self.weight * of_rows(a, b))
 
@@ -235,12 +237,12 @@ class FittedModel:
         return self.rows.slopes(self.observations.y, self.eta)
 
     def scores_squared(self, factor: Array, slopes: Array) -> Array:
-        """Σ factor · s sᵀ of the free parameters, where s = slope ⊗ x of each row."""
+        """Return Σ factor · s sᵀ of the free parameters, where s = slope ⊗ x of each row."""
         squares = self._blocks(lambda a, b: factor * slopes[:, a] * slopes[:, b])
         return np.asarray(self.free.T @ squares @ self.free)
 
     def _blocks(self, h: Callable[[int, int], Array]) -> Array:
-        """Xᵀ diag(h) X for each pair of predictors: one pass over the data for each, nothing of it copied."""
+        """Return Xᵀ diag(h) X for each pair of predictors, by one pass over the data for each, without copies."""
         k, design = self.rows.predictors, self.observations.design
         matrix = np.zeros((k, design.n_columns, k, design.n_columns))
         for a in range(k):
@@ -251,7 +253,7 @@ class FittedModel:
 
 
 def squared_lengths(design: Design, root: Array) -> Array:
-    """|xᵀ root|² of every row, nothing of the design copied."""
+    """Return |xᵀ root|² of every row, without a copy of the design."""
 
     def of_block(block: slice) -> Array:
         return np.concatenate([np.square(tile.times(root)).sum(axis=1) for _, tile in design.rows(block).tiles()])

@@ -1,4 +1,4 @@
-"""Intervals from the profile of the likelihood: the values of one coefficient that a likelihood ratio test keeps."""
+"""Profile likelihood intervals: the values of one coefficient that a likelihood ratio test does not reject."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from scipy.stats import norm, t
 from mercer._errors import InferenceError
 from mercer.inference._covariance import Bread, Covariance
 from mercer.inference._fitted import FittedModel
-from mercer.inference._hypotheses import Face, warn_if_far
+from mercer.inference._hypotheses import RestrictedSet, warn_if_far
 from mercer.optim.certificate import Certificate, Solution
 
-#: how closely an end is found, relative to its distance from the estimate
+#: tolerance of an end, relative to its distance from the estimate
 TOLERANCE = 1e-10
-SMALLEST = float(np.finfo(float).tiny)
-#: where to look first, in quantiles: a little farther than the end of a profile that is a parabola
-FIRST = 1.05
-#: how many times too high a rise has to be to begin nearer
-FAR = 4.0
-#: a profile that is still too flat so many standard errors away has no end
-FARTHEST = 1e4
+SMALLEST_FLOAT = float(np.finfo(float).tiny)
+#: first trial value, in quantiles: a little beyond the end if the profile is a parabola
+FIRST_GUESS = 1.05
+#: ratio of the rise to the wanted one above which the trial value is moved towards the estimate
+FAR_RISE = 4.0
+#: distance in standard errors beyond which a profile that is still too flat has no end
+FARTHEST_ERRORS = 1e4
 
 
-def quantile(covariance: Covariance, level: float) -> float:
-    """Of Student's t, or of the normal where the dispersion is known."""
+def interval_quantile(covariance: Covariance, level: float) -> float:
+    """Return the quantile of a two-sided interval, of Student's t, or of the normal if the dispersion is known."""
     if not isinstance(level, Real) or not 0 < level < 1:
         raise InferenceError(
             f"level is the probability of the interval, between 0 and 1; got {level!r}. Give 0.95, say."
@@ -36,55 +36,60 @@ def quantile(covariance: Covariance, level: float) -> float:
 
 
 def profile_interval(fitted: FittedModel, covariance: Covariance, position: int, level: float) -> tuple[float, float]:
-    """Both ends for the coefficient at `position`; infinite where the profile never falls far enough."""
+    """Return both ends of the interval of the coefficient at `position`; infinite if the profile stays too flat."""
     if not covariance.determined[position]:
         raise InferenceError(f"the data do not determine {fitted.names[position]!r}; leave a collinear column out.")
     profile = LikelihoodProfile(fitted, covariance.bread, position, covariance.dispersion)
-    wanted = quantile(covariance, level)
+    wanted = interval_quantile(covariance, level)
     return profile.end(-wanted), profile.end(wanted)
 
 
 class LikelihoodProfile:
-    """How the deviance rises as one coefficient is moved and the others follow."""
+    """Rise of the deviance as one coefficient is moved and the others are optimised."""
 
     def __init__(self, fitted: FittedModel, bread: Bread, position: int, dispersion: float) -> None:
         self._fitted, self._dispersion = fitted, dispersion
-        self._face = Face.of(fitted, bread, fitted.to_user[[position]])
+        self._restricted = RestrictedSet.of(fitted, bread, fitted.to_user[[position]])
         self._estimated = Solution(fitted.theta, Certificate.closed_form("the estimate itself"), (fitted.objective,))
-        #: the fit that was looked at last
+        #: the last restricted fit
         self._last = self._estimated
         self._estimate = float(fitted.coefficients[position])
         root = fitted.to_user[position] @ fitted.free @ bread.root
         self._unit = float(np.linalg.norm(root) * np.sqrt(dispersion))
 
     def end(self, wanted: float) -> float:
-        """Where the signed root of the rise is `wanted`: it is nearly a straight line, of slope one per error."""
-        near, far = 0.0, FIRST * wanted
+        """Return the value of the coefficient at which the signed root of the rise is `wanted`.
+
+        The root is nearly linear, with slope one per standard error.
+        """
+        near, far = 0.0, FIRST_GUESS * wanted
         rise = self._rise(far)
-        while abs(rise) > FAR * abs(wanted):  # no parabola: the coefficient is all but infinite
-            far /= FAR
+        while abs(rise) > FAR_RISE * abs(wanted):  # far from a parabola: the coefficient is nearly infinite
+            far /= FAR_RISE
             rise = self._rise(far)
         while abs(rise) < abs(wanted):
             near, far = far, 2 * far
-            if abs(far) > FARTHEST:
+            if abs(far) > FARTHEST_ERRORS:
                 return float(np.copysign(np.inf, wanted))
             rise = self._rise(far)
         try:
-            distance = brentq(lambda distance: self._rise(distance) - wanted, near, far, xtol=SMALLEST, rtol=TOLERANCE)
-        except ValueError:  # the same point has not the same rise twice: fits so far away were not found
+            distance = brentq(
+                lambda distance: self._rise(distance) - wanted, near, far, xtol=SMALLEST_FLOAT, rtol=TOLERANCE
+            )
+        except ValueError:  # the same point has different rises: restricted fits so far away have not converged
             raise InferenceError(
                 "the end of the profile interval lies so far from the estimate that the best fits there are not found: "
-                "the rows tell too little of this coefficient, or weigh too little; use `intervals` instead."
+                "the rows hardly determine this coefficient, or have little weight; use `intervals` instead."
             ) from None
-        # on the way a fit need not be found where it is far too high anyway; here it has to be
+        # fits on the way need not converge if their rise is too high anyway; the last one must
         self._rise(distance)
         warn_if_far(self._last.certificate)
         return self._estimate + float(distance) * self._unit
 
     def _rise(self, distance: float) -> float:
-        """The signed root of the rise of the deviance so many standard errors away, once the others have followed."""
+        """Return the signed root of the rise at `distance` standard errors, with the other coefficients optimised."""
         value = np.array([self._estimate + distance * self._unit])
-        self._last = self._face.minimum(value, self._last.value)
+        self._last = self._restricted.minimum(value, self._last.value)
         if not np.isfinite(self._last.trace[-1]):
             self._last = self._estimated
             return float(np.copysign(np.inf, distance))

@@ -1,4 +1,4 @@
-"""What the coefficients of a fitted model mean: how sure they are, and what they are tested against."""
+"""`summary`: standard errors, tests and intervals of the coefficients of a fitted model."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from mercer._typing import Array
 from mercer.base.prediction_interval import PredictionInterval
 from mercer.data.frame_like import frame_like
 from mercer.inference import _hypotheses as hypotheses
-from mercer.inference._covariance import Covariance, covariance_of
-from mercer.inference._criteria import Criteria, criteria_of
+from mercer.inference._covariance import Covariance, compute_covariance
+from mercer.inference._criteria import Criteria, compute_criteria
 from mercer.inference._fitted import FittedModel, MeanRows
-from mercer.inference._hypotheses import HypothesisTest, hypothesis_of, position_of
+from mercer.inference._hypotheses import HypothesisTest, find_position, parse_hypothesis
 from mercer.inference._prediction import interval_of_mean, interval_of_observation
-from mercer.inference._profile import profile_interval, quantile
-from mercer.inference.reading import FitReading, reading_of
+from mercer.inference._profile import interval_quantile, profile_interval
+from mercer.inference.reading import FitReading, read_fit
 from mercer.report import Field, Grid, grid_html
 
-#: coefficients this many standard errors away from an optimum are not at one
-FAR_OFF = 0.1
+#: distance from the optimum in standard errors above which a summary has a note
+FAR_FROM_OPTIMUM = 0.1
 
 
 def summary(
@@ -39,9 +39,9 @@ def summary(
     clusters: Any = None,
     level: float = 0.95,
 ) -> Summary:
-    """Standard errors, tests and intervals of a fitted model's coefficients.
+    """Compute standard errors, tests and intervals of a fitted model's coefficients.
 
-    The model is not changed: what is needed is computed from the data anew.
+    The model is not changed: all figures are computed anew from the data.
 
     Parameters
     ----------
@@ -54,13 +54,13 @@ def summary(
     X, y : array-like, sparse matrix or data frame; array-like
         The data that the model was fitted to.
     sample_weight, offset, exposure : array-like of shape (n_samples,), default=None
-        As they were given to `fit`. Weights are frequencies, a weight of 2 two equal rows, except those of a
+        The same as in `fit`. Weights are frequencies, where a weight of 2 means two equal rows, except those of a
         `GLM(weight_kind="precision")`.
     covariance : {"model", "HC0", "HC1", "HC2", "HC3", "cluster"}, default="model"
-        Where the covariance of the coefficients comes from: from the model, from the residual of each row (robust
-        against a wrong variance), or from those of each cluster (robust against dependence within clusters too).
+        Estimator of the covariance of the coefficients: by the model, by the residual of each row (robust against a
+        wrong variance), or by those of each cluster (also robust against dependence within clusters).
     clusters : array-like of shape (n_samples,), default=None
-        For "cluster": which cluster each row belongs to.
+        For "cluster": the cluster of each row.
     level : float, default=0.95
         Probability of the intervals.
 
@@ -73,7 +73,7 @@ def summary(
     Raises
     ------
     InferenceError
-        After an L1 penalty, whose choice of columns no standard error accounts for.
+        After an L1 penalty, since no standard error accounts for its choice of columns.
 
     Examples
     --------
@@ -86,17 +86,17 @@ def summary(
     >>> print(table.wald_test("x0"))
     Wald test of x0 = 0: χ²(1) = 11.52, p = 0.0006902
     """
-    reading = reading_of(model, X, y, sample_weight=sample_weight, offset=offset, exposure=exposure)
-    found = covariance_of(reading.fitted, covariance, clusters)
-    quantile(found, level)  # refuses a level that is not between 0 and 1
-    return Summary(reading, found, criteria_of(reading.fitted, found), level)
+    reading = read_fit(model, X, y, sample_weight=sample_weight, offset=offset, exposure=exposure)
+    found = compute_covariance(reading.fitted, covariance, clusters)
+    interval_quantile(found, level)  # raises an error for a level that is not between 0 and 1
+    return Summary(reading, found, compute_criteria(reading.fitted, found), level)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Summary:
-    """Coefficients with their uncertainty; `Summary.frame()` first, `print` and notebooks second.
+    """Coefficients with their uncertainty, as a frame, or as text by `print` and in notebooks.
 
-    The intercept comes first. Statistics are Student's t where the dispersion was estimated, else normal (z).
+    The intercept comes first. Statistics are Student's t if the dispersion was estimated, otherwise normal (z).
     """
 
     _reading: FitReading
@@ -110,8 +110,8 @@ class Summary:
 
     @property
     def posterior(self) -> bool:
-        """Whether the model had a normal prior (L2), so that this is about its posterior."""
-        return self._fitted.penalised
+        """Whether the model had a normal prior (L2), so that the summary is of the posterior."""
+        return self._fitted.is_penalised
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -123,40 +123,40 @@ class Summary:
 
     @property
     def covariance(self) -> Array:
-        """Of the coefficients; NaN for those that the data do not determine."""
+        """Covariance of the coefficients; NaN for those that the data do not determine."""
         return self._covariance.matrix
 
     @property
     def standard_errors(self) -> Array:
-        """For a posterior, its standard deviations."""
+        """Standard errors or, for a posterior, standard deviations."""
         return np.asarray(np.sqrt(np.diagonal(self.covariance)))
 
     @property
     def statistic(self) -> str:
-        """How the statistics are distributed where a coefficient is zero: "t" or "z"."""
+        """Distribution of the statistics under a coefficient of zero: "t" or "z"."""
         return "z" if self._covariance.freedom is None else "t"
 
     @property
     def statistics(self) -> Array:
-        """Coefficients over their standard errors."""
+        """Coefficients divided by their standard errors."""
         self._refuse_posterior("test statistics")
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.coefficients / self.standard_errors)
 
     @property
     def p_values(self) -> Array:
-        """How often a coefficient of zero would be estimated as far from zero; both sides."""
+        """Two-sided p-values of coefficients of zero."""
         size, freedom = np.abs(self.statistics), self._covariance.freedom
         return np.asarray(2 * (norm.sf(size) if freedom is None else t.sf(size, freedom)))
 
     @property
     def intervals(self) -> Array:
         """Lower and upper ends, of shape (n_coefficients, 2); for a posterior, of its credible intervals."""
-        half = quantile(self._covariance, self.level) * self.standard_errors
+        half = interval_quantile(self._covariance, self.level) * self.standard_errors
         return np.column_stack([self.coefficients - half, self.coefficients + half])
 
     def columns(self) -> dict[str, Array]:
-        """The frame as a dictionary of arrays."""
+        """Return the frame as a dictionary of arrays."""
         columns = {"term": np.array(self.names), "coefficient": self.coefficients}
         if self.posterior:
             columns |= {"posterior_sd": self.standard_errors}
@@ -167,7 +167,7 @@ class Summary:
         return columns | {"lower": lower, "upper": upper}
 
     def frame(self, library: str = "pandas") -> Any:
-        """One row for each coefficient, as a frame of any library: "pandas", "polars", "pyarrow", …"""
+        """Return a frame of any library ("pandas", "polars", "pyarrow", …) with one row for each coefficient."""
         columns = self.columns()
         return frame_like(list(columns), list(columns.values()), library)
 
@@ -178,17 +178,17 @@ class Summary:
 
     @property
     def r2_adjusted(self) -> float:
-        """R² with both variances estimated without bias."""
+        """R² with unbiased estimates of both variances."""
         return self.criteria.r2_adjusted
 
     @property
     def f_statistic(self) -> float:
-        """F of all columns against none; NaN where the dispersion is known, see `criteria.chi2_statistic`."""
+        """F of all columns against none; NaN if the dispersion is known, see `criteria.chi2_statistic`."""
         return self.criteria.f_statistic
 
     @property
     def f_p_value(self) -> float:
-        """How often F would be as large if no column had an effect."""
+        """p-value of `f_statistic`."""
         return self.criteria.f_p_value
 
     @property
@@ -198,17 +198,17 @@ class Summary:
 
     def criteria_frame(self, library: str = "pandas") -> Any:
         """Return the figures of the fit as a frame: one row for each of `criteria` that exists, by name."""
-        there = {name: float(value) for name, value in self.criteria._asdict().items() if not np.isnan(value)}
-        return frame_like(["figure", "value"], [np.array(list(there)), np.array(list(there.values()))], library)
+        figures = {name: float(value) for name, value in self.criteria._asdict().items() if not np.isnan(value)}
+        return frame_like(["figure", "value"], [np.array(list(figures)), np.array(list(figures.values()))], library)
 
     def residuals(self, kind: str = "deviance") -> Array:
-        """Return how far each response is from its mean.
+        """Return the residuals of the responses.
 
         Parameters
         ----------
         kind : {"deviance", "pearson", "response"}, default="deviance"
-            The signed square root of the deviance of a row; the distance over the standard deviation of the family; or
-            the distance itself, for shares of successes that of the shares.
+            The signed square root of the deviance of a row; the distance from the mean over the standard deviation of
+            the family; or the distance itself, for successes among trials the distance of the shares.
 
         Returns
         -------
@@ -216,25 +216,25 @@ class Summary:
         """
         rows, y, eta = self._fitted.rows, self._fitted.observations.y, self._fitted.eta
         if not isinstance(rows, MeanRows):
-            raise InferenceError("classes have probabilities, not a mean to be away from; fit two of them at a time.")
+            raise InferenceError("classes have no mean, so that residuals are not defined; fit two of them at a time.")
         each = self._fitted.each if self._fitted.frequency else self._fitted.weight
-        away = y - rows.response.mean(eta[:, 0])
+        distance = y - rows.response.mean(eta[:, 0])
         if kind == "response":
-            return np.asarray(away)
+            return np.asarray(distance)
         if kind not in ("deviance", "pearson"):
             raise InferenceError(f'kind is "deviance", "pearson" or "response", not {kind!r}.')
         squares = 2 * rows.losses(y, eta) if kind == "deviance" else rows.pearson(y, eta)
-        return np.asarray(np.sign(away) * np.sqrt(each * squares))
+        return np.asarray(np.sign(distance) * np.sqrt(each * squares))
 
     def wald_test(self, hypothesis: str | Sequence[str] | Array, values: float | Array = 0.0) -> HypothesisTest:
-        """Test coefficients by their distance from `values`, in the covariance of this summary.
+        """Test coefficients by their distance from `values`, relative to the covariance of this summary.
 
         Parameters
         ----------
         hypothesis : str, sequence of str, or array of shape (q, n_coefficients)
             Coefficients by name, or linear combinations of all of them.
         values : float or array of shape (q,), default=0
-            What they are under the hypothesis.
+            Values under the hypothesis.
 
         Returns
         -------
@@ -256,7 +256,7 @@ class Summary:
         return hypotheses.score_test(self._fitted, self._covariance, self._hypothesis(hypothesis, values))
 
     def profile_interval(self, term: str, level: float | None = None) -> tuple[float, float]:
-        """The values of a coefficient that a likelihood ratio test does not reject.
+        """Return the values of a coefficient that a likelihood ratio test does not reject.
 
         Parameters
         ----------
@@ -268,16 +268,16 @@ class Summary:
         Returns
         -------
         (lower, upper) : floats
-            Infinite where the likelihood stays as high however far the coefficient goes.
+            Ends of the interval; infinite if the likelihood does not decrease far enough.
         """
         self._refuse_posterior("profile intervals")
-        position = position_of(term, self.names)
+        position = find_position(term, self.names)
         return profile_interval(self._fitted, self._covariance, position, self._level(level))
 
     def predict_interval(
         self, X: Any, level: float | None = None, *, kind: str = "mean", offset: Any = None, exposure: Any = None
     ) -> PredictionInterval:
-        """Intervals for the mean of new rows, or for a new observation of each.
+        """Return intervals for the mean of new rows, or for a new observation of each.
 
         Parameters
         ----------
@@ -286,15 +286,15 @@ class Summary:
         level : float, default=None
             Probability of the interval; that of the summary if not given.
         kind : {"mean", "observation"}, default="mean"
-            What is to lie in the interval. That of an observation allows for its own spread and for that of the mean.
+            Quantity of the interval. That of an observation includes its own variance and that of the mean.
         offset, exposure : array-like of shape (n_samples,), default=None
             As in `predict`.
 
         Returns
         -------
         interval : PredictionInterval
-            Mean, lower and upper end for each row; `.frame()` as in `Summary`. Ends are NaN where the rows of the fit
-            do not determine the mean: columns that were collinear there no longer go together.
+            Mean, lower and upper end for each row; `.frame()` as in `Summary`. Ends are NaN if the rows of the fit do
+            not determine the mean: columns that were collinear there are not in the new rows.
         """
         if kind not in ("mean", "observation"):
             raise InferenceError(f'kind is "mean" or "observation", not {kind!r}.')
@@ -305,7 +305,7 @@ class Summary:
         return self.level if level is None else level
 
     def _hypothesis(self, about: Any, values: Any) -> hypotheses.Hypothesis:
-        return hypothesis_of(self.names, about, values)
+        return parse_hypothesis(self.names, about, values)
 
     def _refuse_posterior(self, what: str) -> None:
         if self.posterior:
@@ -316,7 +316,7 @@ class Summary:
             )
 
     def grid(self) -> Grid:
-        """The summary as a record to print."""
+        """Return the summary as a record to print."""
         forms = {"term": "", "p_value": ".3g", self.statistic: ".3f"}
         columns = self.columns()
         ends = {"lower": f"{(1 - self.level) / 2:.3g}", "upper": f"{(1 + self.level) / 2:.3g}"}
@@ -357,7 +357,7 @@ class Summary:
         lost = [name for name, known in zip(self.names, self._covariance.determined, strict=True) if not known]
         if lost:
             notes.append(f"Not determined by the data, because columns are collinear: {', '.join(lost[:10])}.")
-        if self._covariance.distance > FAR_OFF:
+        if self._covariance.distance > FAR_FROM_OPTIMUM:
             notes.append(
                 f"The coefficients are {self._covariance.distance:.2g} standard errors away from the optimum for these "
                 "data: are they those of the fit, with the same weights and offset, and has it converged?"

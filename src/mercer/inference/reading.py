@@ -1,4 +1,4 @@
-"""Which estimators have inference, and who reads them; a typed error for those that have none."""
+"""Read a fitted estimator and its data as a `FittedModel`; an estimator names its reader in its traits (`summary`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mercer._suggest import listed
 from mercer._typing import Array
 from mercer.base import resolve, traits_of
 from mercer.base.diagnosis import INTERCEPT
-from mercer.base.validation import checked, checked_table, checked_weight, column_names
+from mercer.base.validation import check_rows, check_table, check_weight, column_names
 from mercer.data.labels import encode_labels
 from mercer.data.table import Table
 from mercer.families import (
@@ -37,22 +37,28 @@ from mercer.inference._prediction import NewRows
 from mercer.linear_model.glm import read_offset, refuse_spoilt_table
 from mercer.linear_model.glm_target import is_grouped, read_target, read_trials
 from mercer.linear_model.logistic_path import row_weights
-from mercer.linear_model.separation import CODE, weak_prior
+from mercer.linear_model.separation import SEPARATION_CODE, weak_prior
 from mercer.matrices import Design, Observations, Terms, design_of
 from mercer.optim.problem import Problem
 from mercer.preprocessing import TableFeatures
 
-# What every reader of an estimator hands over: a fit, and how new rows become a design of it.
+AFTER_L1 = (
+    "there are no standard errors after an L1 penalty: the same data have chosen which coefficients are not zero, and "
+    "errors computed as if the choice had been made beforehand would be too small. Choose columns on one half of the "
+    "rows and fit them without a penalty on the other, use an L2 penalty (which has a posterior), or bootstrap the fit."
+)
+#: options of the checks of X
+CHECK_OPTIONS: dict[str, Any] = {"accept_sparse": ["csc", "csr"], "codes": True}
 
 
 @dataclass(frozen=True, eq=False)
 class FitReading:
-    """A fit, how new rows become a design of it, and what else is to be said."""
+    """A fitted model, a function that makes a design of new rows, and notes."""
 
     fitted: FittedModel
-    #: from X, offset and exposure to a design in the same coordinates, and an offset
+    #: function of X, offset and exposure: a design in the same coordinates, and an offset
     new: Callable[[Any, Any, Any], tuple[Design, Array | None]]
-    #: what the columns of X are called
+    #: names of the columns of X
     columns: list[str]
     notes: tuple[str, ...] = ()
 
@@ -62,13 +68,13 @@ class FitReading:
         return rows
 
     def refuse_spoilt(self, eta: Array, X: Any, who: str) -> None:
-        """Raise where a value of X that is not finite has spoilt linear predictors."""
+        """Raise an error if linear predictors are not finite because of a value of X."""
         if not np.isfinite(eta).all():
             refuse_spoilt_table(Table.of(X), self.columns, estimator=who)
 
 
 class FitInputs(NamedTuple):
-    """What was given to `fit` beside X and y."""
+    """Arguments of `fit` other than X and y."""
 
     sample_weight: Any
     offset: Any
@@ -80,7 +86,7 @@ class FitInputs(NamedTuple):
 
 
 def fitted_of(problem: Problem, w: Array, names: Sequence[str], **more: Any) -> FittedModel:
-    """A problem of one linear predictor with its solution; the intercept comes first among what the user sees."""
+    """Return the model of a problem of one linear predictor; the intercept comes first in the user's coefficients."""
     coordinates = problem.observations.design.coordinates
     to_user = coordinates.jacobian()
     if coordinates.intercept:
@@ -92,10 +98,10 @@ def fitted_of(problem: Problem, w: Array, names: Sequence[str], **more: Any) -> 
 def fitted_classes(
     model: Any, observations: Observations, strengths: Strengths, names: Sequence[str], reference: Any, **more: Any
 ) -> FittedModel:
-    """A softmax: one predictor per class, and with a reference class none for that.
+    """Return the model of a softmax: one predictor per class, without that of a reference class.
 
-    Without a reference only differences of classes are determined, except where a prior pulls each of them to its
-    mean: coefficients sum to zero over the classes.
+    Without a reference class only differences of classes are determined, so that coefficients sum to zero over the
+    classes, unless a prior determines each of them.
     """
     coordinates = observations.design.coordinates
     k, p = len(model.classes_), coordinates.n_columns
@@ -108,7 +114,7 @@ def fitted_classes(
     within = np.linalg.qr(np.eye(k) - 1 / k)[0][:, : k - 1] if reference is None else shown.T
     free = np.kron(within, np.eye(p))
     if reference is None and strengths.l2.any():
-        # the sum over classes of a coefficient with a prior is as free as any other combination
+        # the sum over classes of a coefficient with a prior is free too
         sums = np.kron(np.full((k, 1), k**-0.5), np.eye(p)[:, strengths.l2 > 0])
         free = np.column_stack([free, sums])
     return FittedModel(
@@ -124,7 +130,7 @@ def fitted_classes(
 
 
 def refuse_other_classes(classes: Array, fitted: Array) -> None:
-    """Raise if these are not the classes of the fit."""
+    """Raise an error if these are not the classes of the fit."""
     if not np.array_equal(classes, fitted):
         raise DataError(
             f"y has the classes {classes.tolist()}, but the model was fitted to {fitted.tolist()}; give the data of "
@@ -132,34 +138,31 @@ def refuse_other_classes(classes: Array, fitted: Array) -> None:
         )
 
 
-# A fitted `GLM` and its data, as inference needs them.
-
-
-def read_glm(model: Any, X: Any, y: Any, beside: FitInputs) -> FitReading:
+def read_glm(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
     if model.kernel is not None:
         raise InferenceError(
             "a GLM with a kernel has no coefficients to test: its function is a sum over all rows. Bootstrap its "
             "predictions, or fit a GLM to the features themselves, e.g. kernel.feature_map(columns)."
         )
     penalty, trials = penalty_from(model.penalty), read_trials(response_family_from(model.family), y)
-    table, y = checked_table(model, X, trials.y, reset=False, codes=True)
-    weight = trials.weighted(checked_weight(beside.sample_weight, y))
+    table, y = check_table(model, X, trials.y, reset=False, codes=True)
+    weight = trials.weighted(check_weight(inputs.sample_weight, y))
     target = read_target(model.family_, y, weight)
     drop_first = penalty is None and model.fit_intercept
     design, terms = design_of(table, intercept=model.fit_intercept, drop_first=drop_first, weight=weight)
     _refuse_other_data(model, terms.names, target.classes)
-    offset = read_offset(beside.offset, beside.exposure, model.link_, len(y))
+    offset = read_offset(inputs.offset, inputs.exposure, model.link_, len(y))
     observations = Observations(design, target.values, weight, offset)
     given = Strengths.none(len(terms.names)) if penalty is None else penalty.strengths(len(terms.names))
-    separated = CODE in model.diagnosis_.codes
+    separated = SEPARATION_CODE in model.diagnosis_.codes
     remedied = separated and model.on_separation == "ridge"
     strengths = weak_prior(observations) if remedied else design.coordinates.strengths(given)
 
     def new(X: Any, offset: Any, exposure: Any) -> tuple[Design, Array | None]:
-        table, _ = checked_table(model, X, reset=False, codes=True)
+        table, _ = check_table(model, X, reset=False, codes=True)
         return terms.design(table), read_offset(offset, exposure, model.link_, table.n_rows)
 
-    # only the r of a negative binomial is found with the coefficients, and only if the user did not give it
+    # only the r of a negative binomial is estimated with the coefficients, and only if the user did not give it
     estimated = int(model.family_ != response_family_from(model.family) and isinstance(model.family_, NegativeBinomial))
     more = {
         "title": _title(model),
@@ -183,18 +186,19 @@ def _title(model: Any) -> str:
 
 
 def _of_separation(model: Any) -> tuple[str, ...]:
-    finding = next((finding for finding in model.diagnosis_ if finding.code == CODE), None)
+    finding = next((finding for finding in model.diagnosis_ if finding.code == SEPARATION_CODE), None)
     if finding is None:
         return ()
-    told = {
+    consequences = {
         "firth": "The estimate is Firth's, whose profile intervals are better than those above.",
         "ridge": "A weak normal prior keeps them finite.",
     }
-    return (f"{finding.sentence} {told.get(model.on_separation, 'Their errors and p-values mean nothing.')}",)
+    consequence = consequences.get(model.on_separation, "Their errors and p-values have no meaning.")
+    return (f"{finding.sentence} {consequence}",)
 
 
 def _refuse_other_data(model: Any, names: Sequence[str], classes: Array | None) -> None:
-    """Raise if levels of categories or classes are not those of the fit."""
+    """Raise an error if levels of categories or classes are not those of the fit."""
     if list(names) != list(model.coefficient_names_):
         other = sorted(set(names) ^ set(model.coefficient_names_))
         raise ColumnMismatchError(
@@ -204,67 +208,62 @@ def _refuse_other_data(model: Any, names: Sequence[str], classes: Array | None) 
         refuse_other_classes(classes, model.classes_)
 
 
-# Fitted drop-ins for scikit-learn's linear models and their data, as inference needs them.
-
-AS_GIVEN: dict[str, Any] = {"accept_sparse": ["csc", "csr"], "codes": True}
-
-
-def read_glm_regressor(model: Any, X: Any, y: Any, beside: FitInputs) -> FitReading:
-    """Of `PoissonRegressor` and its like."""
-    beside.refuse_offset(model)
+def read_glm_regressor(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
+    """Read a `PoissonRegressor`, `GammaRegressor` or `TweedieRegressor`."""
+    inputs.refuse_offset(model)
     X, y = _numbers(model, X, y)
-    weight = checked_weight(beside.sample_weight, X)
+    weight = check_weight(inputs.sample_weight, X)
     strength = model.alpha * (len(y) if weight is None else weight.sum())
-    return Given(model, X, model._checked_target(y), weight, L2(strength)).reading(model._response())
+    return NumericInputs(model, X, model._checked_target(y), weight, L2(strength)).reading(model._response())
 
 
-def read_least_squares(model: Any, X: Any, y: Any, beside: FitInputs) -> FitReading:
-    """Of `LinearRegression`, `Ridge` and `RidgeCV`."""
-    beside.refuse_offset(model)
+def read_least_squares(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
+    """Read a `LinearRegression`, `Ridge` or `RidgeCV`."""
+    inputs.refuse_offset(model)
     if getattr(model, "positive", False):
         raise InferenceError(
-            "coefficients that were kept from being negative have no standard errors: where one is 0, its estimate is "
-            "not even nearly normal. Fit with positive=False, or bootstrap."
+            "coefficients that were constrained to be positive have no standard errors: the estimate of one that is 0 "
+            "is far from normal. Fit with positive=False, or bootstrap."
         )
     X, y = _numbers(model, X, y)
-    weight, strength = checked_weight(beside.sample_weight, X), np.squeeze(getattr(model, "alpha_", 0.0))
-    return Given(model, X, y, weight, L2(float(strength))).reading(Response(Gaussian(), IDENTITY))
+    weight, strength = check_weight(inputs.sample_weight, X), np.squeeze(getattr(model, "alpha_", 0.0))
+    return NumericInputs(model, X, y, weight, L2(float(strength))).reading(Response(Gaussian(), IDENTITY))
 
 
-def read_logistic(model: Any, X: Any, y: Any, beside: FitInputs) -> FitReading:
-    """Of `LogisticRegression`."""
+def read_logistic(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
+    """Read a `LogisticRegression`."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about deprecated parameters: the fit has told
-        return _read_logistic(model, X, y, beside, model._penalised())
+        warnings.simplefilter("ignore")  # about deprecated parameters; the fit has given these warnings
+        return _read_logistic(model, X, y, inputs, model._penalised())
 
 
-def read_logistic_cv(model: Any, X: Any, y: Any, beside: FitInputs) -> FitReading:
-    """Of `LogisticRegressionCV`: of the penalty that it chose."""
+def read_logistic_cv(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
+    """Read a `LogisticRegressionCV`, at the penalty that it chose."""
     if not model.refit:
         raise InferenceError(
-            "refit=False has averaged the coefficients of the folds, which are no optimum that could have standard "
+            "refit=False has averaged the coefficients of the folds, which are not an optimum and so have no standard "
             "errors; fit with refit=True."
         )
-    return _read_logistic(model, X, y, beside, model._penalised)
+    return _read_logistic(model, X, y, inputs, model._penalised)
 
 
-def _read_logistic(model: Any, X: Any, y: Any, beside: FitInputs, penalised: tuple[float, float]) -> FitReading:
-    beside.refuse_offset(model)
+def _read_logistic(model: Any, X: Any, y: Any, inputs: FitInputs, penalised: tuple[float, float]) -> FitReading:
+    inputs.refuse_offset(model)
     if model.solver == "liblinear" and model.fit_intercept:
         raise InferenceError(
-            "solver='liblinear' has penalised the intercept too, and its posterior is not known here; fit with another."
+            "solver='liblinear' has penalised the intercept too, whose posterior is not supported; fit with another."
         )
-    X, y = checked(model, X, y, reset=False, **AS_GIVEN)
+    X, y = check_rows(model, X, y, reset=False, **CHECK_OPTIONS)
     classes, codes = encode_labels(y)
     refuse_other_classes(classes, model.classes_)
-    weight = row_weights(beside.sample_weight, X, model.class_weight, classes, codes)
+    weight = row_weights(inputs.sample_weight, X, model.class_weight, classes, codes)
     C, l1_ratio = penalised
-    given = Given(model, X, codes.astype(np.float64), weight, ElasticNet(1 / C, l1_ratio=l1_ratio))
+    given = NumericInputs(model, X, codes.astype(np.float64), weight, ElasticNet(1 / C, l1_ratio=l1_ratio))
     return given.reading(Response(Bernoulli(), LOGIT)) if len(classes) == 2 else given.reading_of_classes()
 
 
 def _numbers(model: Any, X: Any, y: Any) -> tuple[Any, Array]:
-    X, y = checked(model, X, y, reset=False, y_numeric=True, multi_output=True, **AS_GIVEN)
+    X, y = check_rows(model, X, y, reset=False, y_numeric=True, multi_output=True, **CHECK_OPTIONS)
     y = np.asarray(y, dtype=np.float64)
     if y.ndim > 1 and y.shape[1] > 1:
         raise InferenceError(f"y has {y.shape[1]} targets; fit and summarise each of them by itself.")
@@ -272,8 +271,8 @@ def _numbers(model: Any, X: Any, y: Any) -> tuple[Any, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """A model whose columns are numbers and which knows no offset, with its data and its penalty."""
+class NumericInputs:
+    """Model of numeric columns without an offset, with its data and its penalty."""
 
     model: Any
     X: Any
@@ -294,7 +293,7 @@ class Given:
         return self._design[0].coordinates.strengths(self.penalty.strengths(self.X.shape[1]))
 
     def reading(self, response: Response) -> FitReading:
-        """With one linear predictor."""
+        """Return the reading of a model with one linear predictor."""
         problem = Problem(self._observations, response, self._strengths)
         coefficients, intercept = np.ravel(self.model.coef_).astype(float), float(np.squeeze(self.model.intercept_))
         w = self._design[0].coordinates.from_user(coefficients, intercept)
@@ -302,7 +301,7 @@ class Given:
         return FitReading(fitted_of(problem, w, names, title=self._title), self._new, names)
 
     def reading_of_classes(self) -> FitReading:
-        """With one for each class."""
+        """Return the reading of a model with a linear predictor for each class."""
         names = column_names(self.model)
         fitted = fitted_classes(self.model, self._observations, self._strengths, names, None, title=self._title)
         return FitReading(fitted, self._new, names)
@@ -313,22 +312,20 @@ class Given:
 
     def _new(self, X: Any, offset: Any, exposure: Any) -> tuple[Design, Array | None]:
         FitInputs(None, offset, exposure).refuse_offset(self.model)
-        return self._design[1].design(checked(self.model, X, reset=False, **AS_GIVEN)), None
-
-
-# A fitted pipeline and its data, as inference needs them: its last step, of the features that the others make.
-#
-# Features of `TableFeatures` are described in terms of the columns: a standardised column in its own units, and, where
-# levels of a category add up to the intercept, each level as its difference from the first one. Both are linear in the
-# coefficients of the features: what the user sees is T β.
+        return self._design[1].design(check_rows(self.model, X, reset=False, **CHECK_OPTIONS)), None
 
 
 def read_pipeline(
-    model: Any, X: Any, y: Any, beside: FitInputs, read: Callable[[Any, Any, Any, FitInputs], FitReading]
+    model: Any, X: Any, y: Any, inputs: FitInputs, read: Callable[[Any, Any, Any, FitInputs], FitReading]
 ) -> FitReading:
-    """Read the last step by `read`, at the features that the steps before it make of X."""
+    """Read the last step of a pipeline by `read`, at the features that the steps before it make of X.
+
+    Coefficients of `TableFeatures` are expressed in terms of the columns: a standardised column in its own units
+    and, if the levels of a category add up to the intercept, each level as its difference from the first. Both are
+    linear in the coefficients of the features: the user's coefficients are T β.
+    """
     features, last = model[:-1], model.steps[-1][1]
-    reading = read(last, features.transform(X), y, beside)
+    reading = read(last, features.transform(X), y, inputs)
     maker = features.steps[-1][1] if len(features.steps) else None
     names = [str(name) for name in features.get_feature_names_out()] if maker is not None else []
     fitted, notes = reading.fitted, reading.notes
@@ -352,10 +349,10 @@ def _has_intercept(fitted: FittedModel) -> int:
 
 
 def _renamed(fitted: FittedModel, names: list[str], change: Array) -> FittedModel:
-    """The fit with T β in the place of β, for each predictor."""
+    """Return the fit with T β in place of β, for each predictor."""
     first = [INTERCEPT] if _has_intercept(fitted) else []
     size, k = change.shape[1], fitted.shown_predictors
-    # of several predictors, each name begins with the class that the predictor is of
+    # with several predictors, each name begins with the class of its predictor
     old_first = fitted.names[0] if k == 1 else fitted.names[0].split(": ")[-1]
     prefixes = [fitted.names[i * size].removesuffix(old_first) if k > 1 else "" for i in range(k)]
     shown = tuple(f"{prefix}{name}" for prefix in prefixes for name in (*first, *names))
@@ -365,15 +362,15 @@ def _renamed(fitted: FittedModel, names: list[str], change: Array) -> FittedMode
 def _in_terms_of_columns(
     fitted: FittedModel, names: list[str], features: TableFeatures
 ) -> tuple[list[str], Array, tuple[str, ...]]:
-    """Names of what is shown, T, and what is to be said of it."""
+    """Return the names of the user's coefficients, T, and notes."""
     intercept = _has_intercept(fitted)
     shift, scale = features.feature_scales()
     change = np.diag(np.concatenate([np.ones(intercept), 1 / scale]))
     if intercept:
-        # β₀ + Σ βⱼ (xⱼ − mⱼ)/sⱼ: what is left for columns that are all 0
+        # β₀ + Σ βⱼ (xⱼ − mⱼ)/sⱼ at xⱼ = 0
         change[0, 1:] = -shift / scale
     dropped = []
-    if intercept and not fitted.penalised:
+    if intercept and not fitted.is_penalised:
         for group in features.level_groups():
             if _adds_up(fitted, group, len(names)):
                 reference = group[0]
@@ -389,7 +386,7 @@ def _in_terms_of_columns(
 
 
 def _adds_up(fitted: FittedModel, group: list[int], n_features: int) -> bool:
-    """Whether every row has exactly one of these levels, so that their features add up to 1."""
+    """Return whether every row has exactly one of these levels, so that their features add up to 1."""
     design = fitted.observations.design
     indicator = np.zeros(n_features)
     indicator[group] = 1.0
@@ -397,41 +394,34 @@ def _adds_up(fitted: FittedModel, group: list[int], n_features: int) -> bool:
     return bool(np.allclose(sums, 1.0, rtol=0, atol=1e-8))
 
 
-AFTER_L1 = (
-    "there are no standard errors after an L1 penalty: the same data have chosen which coefficients are not zero, and "
-    "errors computed as if the choice had been made beforehand would be too small. Choose columns on one half of the "
-    "rows and fit them without a penalty on the other, use an L2 penalty (which has a posterior), or bootstrap the fit."
-)
-
-
-def refuse_log_target(model: Any, X: Any, y: Any, beside: FitInputs) -> FitReading:
+def refuse_log_target(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
     raise InferenceError(
         "summary is not for LogNormalRegressor: its coefficients are those of LinearRegression or Ridge of log y. Fit "
         "one of them to the logarithm of y for standard errors."
     )
 
 
-def refuse_selection(model: Any, X: Any, y: Any, beside: FitInputs) -> FitReading:
+def refuse_selection(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
     raise InferenceError(AFTER_L1)
 
 
-def reading_of(model: Any, X: Any, y: Any, *, sample_weight: Any, offset: Any, exposure: Any) -> FitReading:
-    """Return what inference needs of a fitted estimator; `InferenceError` for one that has no standard errors."""
+def read_fit(model: Any, X: Any, y: Any, *, sample_weight: Any, offset: Any, exposure: Any) -> FitReading:
+    """Read a fitted estimator or pipeline; raise `InferenceError` for one that has no standard errors."""
     check_is_fitted(model)
-    beside = FitInputs(sample_weight, offset, exposure)
-    reading = read_pipeline(model, X, y, beside, _read) if isinstance(model, Pipeline) else _read(model, X, y, beside)
+    inputs = FitInputs(sample_weight, offset, exposure)
+    reading = read_pipeline(model, X, y, inputs, _read) if isinstance(model, Pipeline) else _read(model, X, y, inputs)
     if reading.fitted.strengths.l1.any():
         raise InferenceError(AFTER_L1)
     reading.refuse_spoilt(reading.fitted.eta, X, "summary")
     return reading
 
 
-def has_reader(model: Any) -> bool:
-    """Whether estimators of this class are read at all."""
+def has_summary(model: Any) -> bool:
+    """Return whether estimators of this class have a reader."""
     return traits_of(model).summary is not None
 
 
-def _read(model: Any, X: Any, y: Any, beside: FitInputs) -> FitReading:
+def _read(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
     reader = traits_of(model).summary
     if reader is None:
         raise InferenceError(
@@ -439,4 +429,4 @@ def _read(model: Any, X: Any, y: Any, beside: FitInputs) -> FitReading:
             "LogisticRegression and GLM, and pipelines that end in one of them, not for "
             f"{type(model).__name__}; fit one of them."
         )
-    return resolve(reader)(model, X, y, beside)  # type: ignore[no-any-return]
+    return resolve(reader)(model, X, y, inputs)  # type: ignore[no-any-return]

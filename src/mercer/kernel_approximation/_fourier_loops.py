@@ -1,6 +1,11 @@
-"""Products with H D₁ H D₂ H D₃ in O(d log d) a row: H is Hadamard's matrix of signs, each D a diagonal of signs.
+"""Compiled loops of random Fourier features: cosines of angles, and Hadamard transforms.
 
-A group of rows is transformed side by side, so that every step adds and subtracts whole vectors.
+An angle counted in half turns is reduced by subtracting a whole number, which is exact: no digits are lost, however
+many turns there are, and the last bit of that number is the sign. cos πt and sin πt are then polynomials that
+vectorise, with absolute errors of 4e-16, and of 1e-7 in float32.
+
+Products with H D₁ H D₂ H D₃ take O(d log d) per row: H is Hadamard's matrix of signs, each D a diagonal of signs. A
+group of rows is transformed side by side, so that every step adds and subtracts whole vectors.
 """
 
 from __future__ import annotations
@@ -12,16 +17,10 @@ import numpy as np
 from mercer._jit import jit, overload, wide_vectors
 from mercer._jit.scalar import EXACTLY, SINGLE_WHOLE, WHOLE
 
-# cos πt and sin πt of a tile of numbers where it lies, as polynomials that vectorise.
-#
-# An angle counted in half turns is brought near 0 by taking away a whole number, which is exact: nothing is lost
-# however many turns there are, and the last bit of that number is the sign. Good to 4e-16, absolute, and to 1e-7 in
-# float32.
-
-#: half turns from which on neighbouring floats are so far apart that no angle is left
-MOST, SINGLE_MOST = 2.0**51, np.float32(2.0**22)
-ZERO, LAST = np.float32(0), np.int32(31)
-#: cos πr in r² at Chebyshev points of |r| ≤ ½
+#: half turns above which neighbouring floats are so far apart that the angle is undefined
+MAX_TURNS, MAX_TURNS_SINGLE = 2.0**51, np.float32(2.0**22)
+SINGLE_ZERO, SIGN_SHIFT = np.float32(0), np.int32(31)
+#: coefficients of cos πr in powers of r², interpolated at Chebyshev points of |r| ≤ ½
 C0, C1, C2, C3, C4, C5, C6, C7, C8 = (
     1.0,
     -4.934802200544676,
@@ -33,7 +32,7 @@ C0, C1, C2, C3, C4, C5, C6, C7, C8 = (
     -0.00010456655338748738,
     4.149564353942586e-06,
 )
-#: (sin πr)/r likewise
+#: coefficients of (sin πr)/r likewise
 S0, S1, S2, S3, S4, S5, S6, S7 = (
     3.1415926535897927,
     -5.1677127800497855,
@@ -44,6 +43,7 @@ S0, S1, S2, S3, S4, S5, S6, S7 = (
     0.0004659870158043378,
     -2.113362735205297e-05,
 )
+#: coefficients of cos πr in float32
 F0, F1, F2, F3, F4, F5 = (
     np.float32(c)
     for c in (
@@ -55,6 +55,7 @@ F0, F1, F2, F3, F4, F5 = (
         -0.024395932097550446,
     )
 )
+#: coefficients of (sin πr)/r in float32
 G0, G1, G2, G3, G4 = (
     np.float32(c)
     for c in (
@@ -68,33 +69,37 @@ G0, G1, G2, G3, G4 = (
 
 
 @jit(**EXACTLY)
-def near_zero(t):  # type: ignore[no-untyped-def]
-    """r and the bit of the sign, (−1)ⁿ, for t = n + r with |r| ≤ ½; 0 where t has no digits left, NaN for no number."""
-    kept = t if abs(t) < MOST else 0.0 * t
+def reduce_turns(t):  # type: ignore[no-untyped-def]
+    """Return r and the sign bit, (−1)ⁿ, for t = n + r with |r| ≤ ½; 0 where t has no fractional digits, NaN for NaN."""
+    kept = t if abs(t) < MAX_TURNS else 0.0 * t
     shifted = kept + WHOLE
     return kept - (shifted - WHOLE), np.float64(shifted).view(np.int64) << 63
 
 
 @jit(**EXACTLY)
-def near_zero_single(t):  # type: ignore[no-untyped-def]
-    kept = t if abs(t) < SINGLE_MOST else ZERO * t
+def reduce_turns_single(t):  # type: ignore[no-untyped-def]
+    """Return r and the sign bit in float32; see `reduce_turns`."""
+    kept = t if abs(t) < MAX_TURNS_SINGLE else SINGLE_ZERO * t
     shifted = kept + SINGLE_WHOLE
-    return kept - (shifted - SINGLE_WHOLE), np.int32(np.float32(shifted).view(np.int32) << LAST)
+    return kept - (shifted - SINGLE_WHOLE), np.int32(np.float32(shifted).view(np.int32) << SIGN_SHIFT)
 
 
 @jit(**EXACTLY)
-def signed(value, sign):  # type: ignore[no-untyped-def]
+def apply_sign(value, sign):  # type: ignore[no-untyped-def]
+    """Return a value with its sign bit flipped by `sign`."""
     return np.int64(np.float64(value).view(np.int64) ^ sign).view(np.float64)
 
 
 @jit(**EXACTLY)
-def signed_single(value, sign):  # type: ignore[no-untyped-def]
+def apply_sign_single(value, sign):  # type: ignore[no-untyped-def]
+    """Return a value of float32 with its sign bit flipped by `sign`."""
     return np.int32(np.float32(value).view(np.int32) ^ sign).view(np.float32)
 
 
 @jit(**EXACTLY)
 def cos_turns(t):  # type: ignore[no-untyped-def]
-    r, sign = near_zero(t)
+    """Return cos πt."""
+    r, sign = reduce_turns(t)
     z = r * r
     p = C8 * z + C7
     p = p * z + C6
@@ -103,12 +108,13 @@ def cos_turns(t):  # type: ignore[no-untyped-def]
     p = p * z + C3
     p = p * z + C2
     p = p * z + C1
-    return signed(p * z + C0, sign)
+    return apply_sign(p * z + C0, sign)
 
 
 @jit(**EXACTLY)
 def sin_turns(t):  # type: ignore[no-untyped-def]
-    r, sign = near_zero(t)
+    """Return sin πt."""
+    r, sign = reduce_turns(t)
     z = r * r
     p = S7 * z + S6
     p = p * z + S5
@@ -116,37 +122,39 @@ def sin_turns(t):  # type: ignore[no-untyped-def]
     p = p * z + S3
     p = p * z + S2
     p = p * z + S1
-    return signed((p * z + S0) * r, sign)
+    return apply_sign((p * z + S0) * r, sign)
 
 
 @jit(**EXACTLY)
 def cos_turns_single(t):  # type: ignore[no-untyped-def]
-    r, sign = near_zero_single(t)
+    """Return cos πt in float32."""
+    r, sign = reduce_turns_single(t)
     z = r * r
     p = F5 * z + F4
     p = p * z + F3
     p = p * z + F2
     p = p * z + F1
-    return signed_single(p * z + F0, sign)
+    return apply_sign_single(p * z + F0, sign)
 
 
 @jit(**EXACTLY)
 def sin_turns_single(t):  # type: ignore[no-untyped-def]
-    r, sign = near_zero_single(t)
+    """Return sin πt in float32."""
+    r, sign = reduce_turns_single(t)
     z = r * r
     p = G4 * z + G3
     p = p * z + G2
     p = p * z + G1
-    return signed_single((p * z + G0) * r, sign)
+    return apply_sign_single((p * z + G0) * r, sign)
 
 
 def cos_half_turns(t: Any) -> Any:
-    """cos πt in the precision of t."""
+    """Return cos πt in the precision of t."""
     return cos_turns_single(t) if isinstance(t, np.float32) else cos_turns(t)
 
 
 def sin_half_turns(t: Any) -> Any:
-    """sin πt in the precision of t."""
+    """Return sin πt in the precision of t."""
     return sin_turns_single(t) if isinstance(t, np.float32) else sin_turns(t)
 
 
@@ -161,8 +169,8 @@ def _sin(t):  # type: ignore[no-untyped-def]
 
 
 @jit
-def cosines(tile, offset, scale):  # type: ignore[no-untyped-def]
-    """Put scale · cos π(t + b) in the place of every t, with a b for every column."""
+def put_cosines(tile, offset, scale):  # type: ignore[no-untyped-def]
+    """Replace every t by scale · cos π(t + b), with a b for every column."""
     wide_vectors()
     for i in range(tile.shape[0]):
         for j in range(tile.shape[1]):
@@ -170,8 +178,8 @@ def cosines(tile, offset, scale):  # type: ignore[no-untyped-def]
 
 
 @jit
-def pairs(angles, out, scale):  # type: ignore[no-untyped-def]
-    """scale · cos πt of every t into the first half of a row, and scale · sin πt into the second."""
+def put_pairs(angles, out, scale):  # type: ignore[no-untyped-def]
+    """Put scale · cos πt of every t into the first half of a row, and scale · sin πt into the second."""
     wide_vectors()
     half = angles.shape[1]
     for i in range(angles.shape[0]):
@@ -182,18 +190,18 @@ def pairs(angles, out, scale):  # type: ignore[no-untyped-def]
             second[j] = scale * sin_half_turns(row[j])
 
 
-#: rows side by side: two vectors of float64, one of float32
+#: rows that are transformed side by side: two vectors of float64, or one of float32
 GROUP = 16
-#: the least length
-LEAST = 8
+#: least length of a transform
+MIN_LENGTH = 8
 
 
 @jit
-def eights(flat, signs):  # type: ignore[no-untyped-def]
-    """D, and the first three steps, whose distances are constants: known not to overlap, they vectorise."""
+def transform_eights(flat, signs):  # type: ignore[no-untyped-def]
+    """Multiply by D, and make the first three steps, whose constant distances let them vectorise."""
     wide_vectors()
-    for start in range(0, len(flat), LEAST * GROUP):
-        part, at = flat[start : start + LEAST * GROUP], start // GROUP
+    for start in range(0, len(flat), MIN_LENGTH * GROUP):
+        part, at = flat[start : start + MIN_LENGTH * GROUP], start // GROUP
         p, q, r, s = signs[at], signs[at + 1], signs[at + 2], signs[at + 3]
         t, u, v, w = signs[at + 4], signs[at + 5], signs[at + 6], signs[at + 7]
         for j in range(GROUP):
@@ -208,8 +216,8 @@ def eights(flat, signs):  # type: ignore[no-untyped-def]
 
 
 @jit
-def four(a, b, c, d):  # type: ignore[no-untyped-def]
-    """Two steps at once."""
+def combine_four(a, b, c, d):  # type: ignore[no-untyped-def]
+    """Make two steps at once."""
     wide_vectors()
     for j in range(len(a)):
         e, f, g, h = a[j] + b[j], a[j] - b[j], c[j] + d[j], c[j] - d[j]
@@ -217,7 +225,8 @@ def four(a, b, c, d):  # type: ignore[no-untyped-def]
 
 
 @jit
-def two(a, b):  # type: ignore[no-untyped-def]
+def combine_two(a, b):  # type: ignore[no-untyped-def]
+    """Make one step."""
     wide_vectors()
     for j in range(len(a)):
         a[j], b[j] = a[j] + b[j], a[j] - b[j]
@@ -225,21 +234,21 @@ def two(a, b):  # type: ignore[no-untyped-def]
 
 @jit
 def transform(flat, signs):  # type: ignore[no-untyped-def]
-    """H D of GROUP vectors side by side, in place; their length is a power of two, `LEAST` or more."""
-    eights(flat, signs)
-    step, end = LEAST * GROUP, len(flat)
+    """Multiply GROUP vectors side by side by H D, in place; their length is a power of two, `MIN_LENGTH` or more."""
+    transform_eights(flat, signs)
+    step, end = MIN_LENGTH * GROUP, len(flat)
     while 4 * step <= end:
         for i in range(0, end, 4 * step):
             j, k, m = i + step, i + 2 * step, i + 3 * step
-            four(flat[i:j], flat[j:k], flat[k:m], flat[m : m + step])
+            combine_four(flat[i:j], flat[j:k], flat[k:m], flat[m : m + step])
         step *= 4
     if step < end:
-        two(flat[:step], flat[step:])
+        combine_two(flat[:step], flat[step:])
 
 
 @jit
-def put_rows(flat, scales, out):  # type: ignore[no-untyped-def]
-    """Rows from vectors side by side, some at a time so that what is read stays near."""
+def scatter_rows(flat, scales, out):  # type: ignore[no-untyped-def]
+    """Write vectors side by side into rows, some at a time so that the values read stay in the cache."""
     rows, count = out.shape
     for first in range(0, count, GROUP):
         for i in range(rows):
@@ -248,8 +257,8 @@ def put_rows(flat, scales, out):  # type: ignore[no-untyped-def]
 
 
 @jit
-def products(X, signs, scales, out):  # type: ignore[no-untyped-def]
-    """out = X W for W = [H D₁ H D₂ H D₃ …]ᵀ · scales, one block of signs (3, length) after the other."""
+def put_hadamard_products(X, signs, scales, out):  # type: ignore[no-untyped-def]
+    """Compute out = X W for W = [H D₁ H D₂ H D₃ …]ᵀ · scales, with one block of signs (3, length) after the other."""
     rows, columns = X.shape
     count, length = out.shape[1], signs.shape[2]
     given, flat = np.zeros(length * GROUP, X.dtype), np.empty(length * GROUP, X.dtype)
@@ -264,4 +273,4 @@ def products(X, signs, scales, out):  # type: ignore[no-untyped-def]
                 transform(flat, signs[block, k])
             start = block * length
             end = min(start + length, count)
-            put_rows(flat, scales[start:end], out[first:last, start:end])
+            scatter_rows(flat, scales[start:end], out[first:last, start:end])

@@ -1,4 +1,4 @@
-"""Nyström features: a kernel approximated by what it says about some of the rows (lecture 5)."""
+"""Nyström features: a kernel approximated by its values at some of the rows, the landmarks (lecture 5)."""
 
 from __future__ import annotations
 
@@ -28,77 +28,82 @@ from mercer.base.kernel_choice import (
     kernel_of_function,
     named_kernel,
     plain_kernel,
-    sample_of,
+    sample_row_numbers,
 )
 from mercer.base.kernel_comparison import refuse_no_kernel_matrix
-from mercer.base.kernel_rows import checked_rows
+from mercer.base.kernel_rows import check_kernel_rows
 from mercer.base.sources import fit_to_sample, fits_sources, maps_sources
 from mercer.base.validation import (
     Plan,
-    checked_tensor,
+    check_tensor,
     fetch_rows,
     forget_fit,
     is_sparse,
-    old_state_on_failure,
     refuse_not_finite,
+    restore_on_failure,
 )
 from mercer.data.sources.base import Source
 from mercer.kernel_approximation.landmarks import (
-    ROWS_FOR_EACH,
+    MIN_ROWS_PER_LANDMARK,
     RULES,
     Landmarks,
-    choose,
-    choose_from,
-    fewest,
-    refuse_too_large,
+    check_entries,
+    choose_from_matrix,
+    choose_landmarks,
+    count_needed_landmarks,
 )
-from mercer.kernel_approximation.nystroem_map import FEWEST, TILE, NystroemMap, eigenvalues, rounding, trace_error
+from mercer.kernel_approximation.nystroem_map import (
+    FEATURE_TILE_BYTES,
+    MIN_PRODUCT_ROWS,
+    NystroemMap,
+    compute_trace_error,
+    decompose,
+    eigenvalue_rounding,
+)
 from mercer.kernels import Gram, Kernel, KernelHolder
 from mercer.kernels.gram import GivenMatrix
 from mercer.kernels.inputs import count, is_table, take
 from mercer.kernels.named import KERNELS
-from mercer.kernels.tensors import diagonal_of
-
-# How `Nystroem` compares rows: by a kernel, by a function of two rows as scikit-learn does, or by a given matrix.
+from mercer.kernels.tensors import compute_tensor_diagonal
 
 
-class Comparing(Protocol):
-    """What `Nystroem` asks about rows."""
+class LandmarkComparison(Protocol):
+    """Comparison of rows with landmarks: by a kernel, by a function of two rows, or by a given matrix."""
 
     @property
     def kernel(self) -> Kernel | None:
-        """What compares rows, where it is known."""
+        """Kernel that compares rows, where it is known."""
 
-    def chosen(self, X: Any, most: int, rule: str, random: np.random.RandomState, tol: float) -> Landmarks:
-        """The landmarks among the rows of a fit."""
+    def choose(self, X: Any, most: int, rule: str, random: np.random.RandomState, tol: float) -> Landmarks:
+        """Choose the landmarks among the rows of a fit."""
 
     def matrix(self, components: Any, numbers: Array) -> Array:
-        """k of the landmarks with each other."""
+        """Return the kernel matrix of the landmarks."""
 
-    def across(self, X: Any, components: Any, numbers: Array) -> Array:
-        """k of rows with the landmarks."""
+    def matrix_with(self, X: Any, components: Any, numbers: Array) -> Array:
+        """Return the kernel matrix of rows with the landmarks."""
 
     def diagonal(self, X: Any, numbers: Array) -> Array:
-        """k(x, x) of rows of the fit, which have these numbers there."""
+        """Return k(x, x) of rows of the fit; `numbers` are their positions there."""
 
     def features(self, X: Any, components: Any, numbers: Array, back: Array) -> Array:
-        """k of rows with the landmarks, times B."""
+        """Return the kernel matrix of rows with the landmarks, times B."""
 
 
 @stored(tag="NystroemByKernel")
 @dataclass(frozen=True)
 class LandmarksByKernel:
-    """By a kernel, tile by tile."""
+    """Comparison by a kernel, tile by tile."""
 
     kernel: Kernel
 
-    def chosen(self, X: Any, most: int, rule: str, random: np.random.RandomState, tol: float) -> Landmarks:
-        return choose(self.kernel, X, most, rule, random, tol=tol)
+    def choose(self, X: Any, most: int, rule: str, random: np.random.RandomState, tol: float) -> Landmarks:
+        return choose_landmarks(self.kernel, X, most, rule, random, tol=tol)
 
     def matrix(self, components: Any, numbers: Array) -> Array:
         return Gram(self.kernel, components).matrix()
 
-    def across(self, X: Any, components: Any, numbers: Array) -> Array:
+    def matrix_with(self, X: Any, components: Any, numbers: Array) -> Array:
         return Gram(self.kernel, X, components).matrix()
 
     def diagonal(self, X: Any, numbers: Array) -> Array:
@@ -110,7 +115,7 @@ class LandmarksByKernel:
 
 @dataclass(frozen=True)
 class LandmarksByFunction:
-    """By a function of two rows, which scikit-learn calls once for each pair."""
+    """Comparison by a function of two rows, which scikit-learn calls once for each pair."""
 
     function: Callable[..., Any]
     params: dict[str, Any]
@@ -120,13 +125,13 @@ class LandmarksByFunction:
     def kernel(self) -> Kernel:
         return kernel_of_function(self.function, self.params)
 
-    def chosen(self, X: Any, most: int, rule: str, random: np.random.RandomState, tol: float) -> Landmarks:
-        return choose(self.kernel, X, most, rule, random, tol=tol)
+    def choose(self, X: Any, most: int, rule: str, random: np.random.RandomState, tol: float) -> Landmarks:
+        return choose_landmarks(self.kernel, X, most, rule, random, tol=tol)
 
     def matrix(self, components: Any, numbers: Array) -> Array:
         return self._pairs(components, None)
 
-    def across(self, X: Any, components: Any, numbers: Array) -> Array:
+    def matrix_with(self, X: Any, components: Any, numbers: Array) -> Array:
         return self._pairs(X, components)
 
     def diagonal(self, X: Any, numbers: Array) -> Array:
@@ -142,17 +147,17 @@ class LandmarksByFunction:
 @stored()
 @dataclass(frozen=True)
 class LandmarksByMatrix:
-    """By a matrix with a row and a column for each row of the fit; of other rows a column for each."""
+    """Comparison by a matrix with a row and a column for each row of the fit; new rows have a column for each."""
 
     kernel: Kernel | None = None
 
-    def chosen(self, X: Any, most: int, rule: str, random: np.random.RandomState, tol: float) -> Landmarks:
-        return choose_from(GivenMatrix(X), most, rule, random, tol=tol)
+    def choose(self, X: Any, most: int, rule: str, random: np.random.RandomState, tol: float) -> Landmarks:
+        return choose_from_matrix(GivenMatrix(X), most, rule, random, tol=tol)
 
     def matrix(self, components: Any, numbers: Array) -> Array:
         return np.asarray(components[:, numbers])
 
-    def across(self, X: Any, components: Any, numbers: Array) -> Array:
+    def matrix_with(self, X: Any, components: Any, numbers: Array) -> Array:
         return np.asarray(X[:, numbers])
 
     def diagonal(self, X: Any, numbers: Array) -> Array:
@@ -162,8 +167,8 @@ class LandmarksByMatrix:
         return np.asarray(X[:, numbers] @ back.astype(X.dtype, copy=False))
 
 
-def comparing(model: Any, X: Any) -> Comparing:
-    """What the parameters of a model stand for, for rows that are checked."""
+def make_comparison(model: Any, X: Any) -> LandmarkComparison:
+    """Return the comparison that the parameters of a model define, for validated rows."""
     own = {name: value for name in ("gamma", "coef0", "degree") if (value := getattr(model, name)) is not None}
     if callable(model.kernel) or is_precomputed(model.kernel):
         if own:
@@ -185,15 +190,17 @@ def comparing(model: Any, X: Any) -> Comparing:
     return LandmarksByKernel(named_kernel(model.kernel, X, **given))
 
 
-def dense_if_matrix(model: Any, X: Any) -> Any:
-    """A kernel matrix written out; rows as they are."""
+def densify_matrix(model: Any, X: Any) -> Any:
+    """Return a sparse kernel matrix as an array; other rows unchanged."""
     return X.toarray() if is_precomputed(model.kernel) and is_sparse(X) else X
 
 
-#: rows by which the error is estimated, and rows that leave a device to have landmarks chosen among them
-SAMPLE, FETCHED = 500, 100_000
-#: eigenvalues below it are taken for it, as scikit-learn does; where all are below 1, relative to the largest
-LEAST = 1e-12
+#: rows on which the error is estimated
+ERROR_SAMPLE = 500
+#: rows of a tensor that are copied to main memory, where landmarks are chosen among them
+FETCHED_ROWS = 100_000
+#: least eigenvalue, to which smaller ones are raised as in scikit-learn; relative to the largest where all are below 1
+MIN_EIGENVALUE = 1e-12
 
 
 @traits(
@@ -222,21 +229,21 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     coef0 : float, default=None
         The constant of a polynomial or sigmoid; None means 1.
     degree : float, default=None
-        Of a polynomial; None means 3.
+        Degree of a polynomial; None means 3.
     kernel_params : dict, default=None
-        More arguments of a function that is the kernel.
+        Additional arguments of a function that is the kernel.
     n_components : int, default=100
-        How many landmarks, and features.
+        Number of landmarks, and of features.
     random_state : int, RandomState instance or None, default=None
-        Draws the landmarks; "uniform" ones are those of scikit-learn.
+        Seed of the landmarks; "uniform" ones are those of scikit-learn.
     n_jobs : int, default=None
-        Of a function of two rows; everything else uses the threads of `mercer.engine`.
+        Jobs for a function of two rows; everything else uses the threads of `mercer.engine`.
     landmarks : {"uniform", "kmeans++", "rpcholesky"}, default="uniform"
-        Rows drawn uniformly; rows far from each other, in the distance that the kernel defines; or rows of which the
+        Rows drawn uniformly; rows far from each other, in the distance that the kernel defines; or rows that the
         landmarks so far explain least (randomly pivoted Cholesky), which needs the fewest landmarks where data are
         clustered.
     tol : float, default=0.0
-        Landmarks are added, up to `n_components`, until at most this share of the trace of the kernel matrix is left
+        Landmarks are added, up to `n_components`, until at most this share of the trace of the kernel matrix remains
         unexplained.
 
     Attributes
@@ -248,8 +255,8 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     normalization_ : ndarray of shape (n_components, n_components)
         K^(−½) of the landmarks; eigenvalues that are 0 up to rounding stay 0.
     approximation_error_ : float
-        Σ (k(x, x) − ‖ψ(x)‖²), relative to Σ k(x, x): of all rows, or estimated from 500, as `plan_` tells; 0 is exact.
-        NaN where it is not known: if k(x, x) is 0, or for "uniform" landmarks with a function of two rows as kernel,
+        Σ (k(x, x) − ‖ψ(x)‖²), relative to Σ k(x, x): over all rows, or estimated from 500, see `plan_`; 0 is exact.
+        NaN where it is unknown: if k(x, x) is 0, or for "uniform" landmarks with a function of two rows as kernel,
         which is called no more often than by scikit-learn.
     kernel_ : Kernel or None
         The kernel used; None if `kernel` is "precomputed".
@@ -258,7 +265,7 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
 
     Examples
     --------
@@ -315,8 +322,8 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features), or sequence
-            Rows; the kernel matrix if `kernel` is "precomputed"; a sequence of things if it compares things. Of a
-            `Source` that is large the landmarks are chosen from a sample, to which `component_indices_` refer.
+            Rows; the kernel matrix if `kernel` is "precomputed"; a sequence of objects if it compares these. The
+            landmarks of a large `Source` are chosen from a sample, to which `component_indices_` refer.
         y : Ignored
             Not used.
 
@@ -325,12 +332,12 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self : object
             The fitted features.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             forget_fit(self)
-            rows = self._checked(X, reset=True)
-            by = comparing(self, rows)
-            self._store(by, rows, *self._compared(by, rows))
+            rows = self._validate(X, reset=True)
+            comparison = make_comparison(self, rows)
+            self._store(comparison, rows, *self._choose_and_compare(comparison, rows))
         return self
 
     def _fit_source(self, source: Source) -> Any:
@@ -338,7 +345,7 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     @maps_sources
     def transform(self, X: Any) -> Any:
-        """Features of rows.
+        """Return the features of rows.
 
         Parameters
         ----------
@@ -348,20 +355,20 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Returns
         -------
         X_new : ndarray or tensor of shape (n_samples, n_components)
-            A row of features for each, of float32 where all rows were.
+            Features of each row, in float32 where all rows are.
         """
         check_is_fitted(self)
-        rows = self._checked(X, reset=False)
+        rows = self._validate(X, reset=False)
         if is_tensor(rows):
             return NystroemMap(self.kernel_, self.components_, self._back)(rows)
         features = self._by.features(rows, self.components_, self.component_indices_, self._back)
         return like(features, X) if is_tensor(X) else features
 
-    # Learning.
+    # Fitting.
 
-    def _checked(self, X: Any, *, reset: bool) -> Any:
+    def _validate(self, X: Any, *, reset: bool) -> Any:
         if is_tensor(X):
-            X = checked_tensor(self, X, reset=reset)
+            X = check_tensor(self, X, reset=reset)
             refuse_not_finite(self, X)
             if callable(self.kernel) and not isinstance(self.kernel, Kernel):
                 raise DeviceError(
@@ -370,74 +377,78 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
                 )
             if is_precomputed(self.kernel):
                 return to_numpy(X)
-            diagonal_of(plain_kernel(self.kernel), X[:1])  # which refuses kernels that compare no rows of a tensor
+            compute_tensor_diagonal(
+                plain_kernel(self.kernel), X[:1]
+            )  # raises an error for kernels that cannot compare rows of a tensor
             return X
-        return dense_if_matrix(self, checked_rows(self, plain_kernel(self.kernel), X, reset=reset))
+        return densify_matrix(self, check_kernel_rows(self, plain_kernel(self.kernel), X, reset=reset))
 
-    def _most(self, n: int) -> int:
+    def _count_landmarks(self, n: int) -> int:
         if self.n_components > n:
             warn(
                 "n_components > n_samples. This is not possible.\nn_components was set to n_samples, which results in "
-                f"inefficient evaluation of the full kernel. All {n} rows are landmarks; ask for fewer, or use the "
+                f"inefficient evaluation of the full kernel. All {n} rows are landmarks; choose fewer, or use the "
                 "kernel itself.",
                 UserWarning,
             )
         return min(int(self.n_components), n)
 
-    def _compared(self, by: Comparing, rows: Any) -> tuple[Landmarks, Any, Array]:
-        """Landmarks, their rows, and the kernel matrix of these."""
-        found = self._chosen(by, rows, self._most(count(rows)))
+    def _choose_and_compare(self, comparison: LandmarkComparison, rows: Any) -> tuple[Landmarks, Any, Array]:
+        """Choose landmarks, and return them with their rows and the kernel matrix of these."""
+        found = self._choose_landmarks(comparison, rows, self._count_landmarks(count(rows)))
         components = fetch_rows(rows, found.numbers)
-        K = by.matrix(components, found.numbers)
-        refuse_too_large(K, count(rows))
+        K = comparison.matrix(components, found.numbers)
+        check_entries(K, count(rows))
         if self.tol and found.error is None:
-            return self._shortened(by, rows, found, components, K)
+            return self._shorten(comparison, rows, found, components, K)
         return found, components, K
 
-    def _chosen(self, by: Comparing, rows: Any, most: int) -> Landmarks:
+    def _choose_landmarks(self, comparison: LandmarkComparison, rows: Any, most: int) -> Landmarks:
         random = check_random_state(self.random_state)
         if is_tensor(rows) and self.landmarks != "uniform":
-            some = np.sort(random.permutation(len(rows))[: max(FETCHED, ROWS_FOR_EACH * most)])
-            found = by.chosen(fetch_rows(rows, some), most, self.landmarks, random, self.tol)
+            some = np.sort(random.permutation(len(rows))[: max(FETCHED_ROWS, MIN_ROWS_PER_LANDMARK * most)])
+            found = comparison.choose(fetch_rows(rows, some), most, self.landmarks, random, self.tol)
             return Landmarks(some[found.numbers], found.error, found.among)
-        return by.chosen(rows, most, self.landmarks, random, self.tol)
+        return comparison.choose(rows, most, self.landmarks, random, self.tol)
 
-    def _shortened(
-        self, by: Comparing, rows: Any, found: Landmarks, components: Any, K: Array
+    def _shorten(
+        self, comparison: LandmarkComparison, rows: Any, found: Landmarks, components: Any, K: Array
     ) -> tuple[Landmarks, Any, Array]:
-        """The first of the landmarks, as many as `tol` asks for."""
-        sample = sample_of(count(rows), SAMPLE)
+        """Keep the first landmarks, as many as `tol` requires."""
+        sample = sample_row_numbers(count(rows), ERROR_SAMPLE)
         some = fetch_rows(rows, sample)
-        size = fewest(K, by.across(some, components, found.numbers).T, by.diagonal(some, sample), self.tol)
+        size = count_needed_landmarks(
+            K, comparison.matrix_with(some, components, found.numbers).T, comparison.diagonal(some, sample), self.tol
+        )
         first = np.arange(size)
         return Landmarks(found.numbers[:size], None, found.among), take(components, first), K[:size, :size]
 
-    def _store(self, by: Comparing, rows: Any, found: Landmarks, components: Any, K: Array) -> None:
-        inverse_root = _inverse_root(np.asarray(K, dtype=float), rows)
+    def _store(self, comparison: LandmarkComparison, rows: Any, found: Landmarks, components: Any, K: Array) -> None:
+        inverse_root = _compute_inverse_root(np.asarray(K, dtype=float), rows)
         single = str(getattr(rows, "dtype", "float64")).endswith("float32")
-        self.kernel_: Any = by.kernel
-        self._by = by
+        self.kernel_: Any = comparison.kernel
+        self._by = comparison
         self.components_, self.component_indices_ = components, found.numbers
         self.normalization_ = inverse_root.astype(np.float32) if single else inverse_root
         self._back, self._n_features_out = inverse_root, len(inverse_root)
-        exact, self.approximation_error_ = self._error(rows, found)
-        known = "all rows" if exact else f"{SAMPLE} rows"
+        exact, self.approximation_error_ = self._measure_error(rows, found)
+        known = "all rows" if exact else f"{ERROR_SAMPLE} rows"
         path = f"{len(inverse_root)} landmarks ({self.landmarks}) out of {found.among:,} rows, error of {known}"
         device = str(rows.device) if is_tensor(rows) else "cpu"
-        blocks = len(row_blocks(count(rows), max(FEWEST, TILE // (8 * len(inverse_root)))))
+        blocks = len(row_blocks(count(rows), max(MIN_PRODUCT_ROWS, FEATURE_TILE_BYTES // (8 * len(inverse_root)))))
         self.plan_ = Plan(path, "float32" if single else "float64", blocks, thread_count(), exact=False, device=device)
 
-    def _error(self, rows: Any, found: Landmarks) -> tuple[bool, float]:
-        """Whether all rows tell the error, and the error."""
+    def _measure_error(self, rows: Any, found: Landmarks) -> tuple[bool, float]:
+        """Return whether the error is of all rows, and the error."""
         n = count(rows)
         if found.error is not None and found.among == n:
             return True, found.error
         if isinstance(self._by, LandmarksByFunction) and not self.tol and self.landmarks == "uniform":
             return False, float("nan")
-        sample = sample_of(n, SAMPLE)
+        sample = sample_row_numbers(n, ERROR_SAMPLE)
         some = fetch_rows(rows, sample)
         features = self._by.features(some, self.components_, self.component_indices_, self._back)
-        return len(sample) == n, trace_error(features, self._by.diagonal(some, sample))
+        return len(sample) == n, compute_trace_error(features, self._by.diagonal(some, sample))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -447,34 +458,34 @@ class Nystroem(KernelHolder, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return tags
 
 
-def map_for(kernel: Kernel, asked: Nystroem, rows: Any) -> NystroemMap:
-    """Features of a kernel for a solver, as many as the landmarks have dimensions; `asked` says which landmarks.
+def make_nystroem_map(kernel: Kernel, transformer: Nystroem, rows: Any) -> NystroemMap:
+    """Return Nyström features of a kernel for a solver, as many as the landmarks have dimensions.
 
     Parameters
     ----------
     kernel : Kernel
-        What compares two rows.
-    asked : Nystroem
-        Not fitted, and not changed; its own kernel does not matter.
+        Kernel that compares two rows.
+    transformer : Nystroem
+        Unfitted transformer that sets the rule and number of the landmarks; its own kernel is ignored.
     rows : array or tensor of shape (n, d), sparse matrix, or list
-        Rows that are checked.
+        Validated rows.
     """
-    by = LandmarksByKernel(kernel)
-    _, components, K = asked._compared(by, rows)
+    comparison = LandmarksByKernel(kernel)
+    _, components, K = transformer._choose_and_compare(comparison, rows)
     return NystroemMap.of_matrix(kernel, components, K, beside=rows)
 
 
-def landmarks_for(kernel: Kernel, asked: Nystroem, rows: Any) -> Any:
-    """The landmarks alone, in main memory, of rows of a tensor."""
-    found = asked._chosen(LandmarksByKernel(kernel), rows, asked._most(count(rows)))
+def choose_landmark_rows(kernel: Kernel, transformer: Nystroem, rows: Any) -> Any:
+    """Return only the landmarks, in main memory, for rows of a tensor."""
+    found = transformer._choose_landmarks(LandmarksByKernel(kernel), rows, transformer._count_landmarks(count(rows)))
     return fetch_rows(rows, found.numbers)
 
 
-def _inverse_root(K: Array, rows: Any) -> Array:
-    """K^(−½) of a symmetric matrix; as scikit-learn has it for one that is not positive definite, sign(K) |K|^(−½)."""
-    values, vectors = eigenvalues(K, rows)
+def _compute_inverse_root(K: Array, rows: Any) -> Array:
+    """Return K^(−½) of a symmetric matrix; if it is not positive definite, sign(K) |K|^(−½) as in scikit-learn."""
+    values, vectors = decompose(K, rows)
     sizes = np.abs(values)
-    least = max(LEAST * min(1.0, sizes.max(initial=0.0)), np.finfo(float).tiny)
-    roots = np.where(sizes > rounding(values), np.sign(values) / np.sqrt(np.maximum(sizes, least)), 0)
+    least = max(MIN_EIGENVALUE * min(1.0, sizes.max(initial=0.0)), np.finfo(float).tiny)
+    roots = np.where(sizes > eigenvalue_rounding(values), np.sign(values) / np.sqrt(np.maximum(sizes, least)), 0)
     half = vectors * np.sqrt(np.abs(roots))
     return np.asarray((half * np.sign(roots)) @ half.T) if (roots < 0).any() else np.asarray(half @ half.T)

@@ -1,4 +1,6 @@
-"""Random Fourier features of an RBF kernel, as scikit-learn draws them."""
+"""Random Fourier features: of an RBF kernel as scikit-learn draws them, and of any kernel with a known frequency
+spectrum.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,16 @@ from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer.base import traits, validation
 from mercer.base.fitted_fields import FITTED
-from mercer.base.kernel_choice import sample_of, variance_of, width_of
-from mercer.base.kernel_rows import rows_to_look_at
+from mercer.base.kernel_choice import sample_row_numbers, variance_of, width_of
+from mercer.base.kernel_rows import rows_for_gamma
 from mercer.base.sources import fit_to_sample, fits_sources, maps_sources
 from mercer.base.validation import (
     Plan,
-    checked,
-    checked_tensor,
+    check_rows,
+    check_tensor,
     is_sparse,
-    old_state_on_failure,
     refuse_not_finite,
+    restore_on_failure,
     tensor_plan,
 )
 from mercer.data.sources.base import Source
@@ -36,11 +38,9 @@ from mercer.kernel_approximation.fourier import FourierMap
 from mercer.kernels import Kernel, KernelHolder, kernel_from
 from mercer.kernels.named import KERNELS
 
-# What both estimators of random Fourier features share: rows at the door, and ψ of them.
-
 
 class FourierTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A transformer whose `_map` is a `FourierMap`."""
+    """The common part of both estimators: validation of rows, and `_map`, a `FourierMap`."""
 
     @property
     @abstractmethod
@@ -48,7 +48,7 @@ class FourierTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     @maps_sources
     def transform(self, X: Any) -> Any:
-        """The features ψ of rows.
+        """Return the features ψ of rows.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class FourierTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self._map(X)
 
     def _finite_rows(self, X: Any, *, reset: bool) -> Any:
-        X = (checked_tensor if is_tensor(X) else checked)(self, X, reset=reset)
+        X = (check_tensor if is_tensor(X) else check_rows)(self, X, reset=reset)
         refuse_not_finite(self, X)
         return X
 
@@ -78,18 +78,16 @@ class FourierTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return tags
 
 
-def in_precision(values: Array, X: Any) -> Array:
-    """A fitted attribute in the precision of the rows, as scikit-learn has it, if that has room for it."""
+def cast_as_rows(values: Array, X: Any) -> Array:
+    """Cast a fitted attribute to the precision of the rows, as scikit-learn does, if its range allows."""
     single = str(X.dtype) in ("float32", "torch.float32")
-    return validation.in_precision(values, np.float32 if single else np.float64)
+    return validation.cast_to_precision(values, np.float32 if single else np.float64)
 
 
-# Random Fourier features of any kernel whose frequency spectrum is known (lecture 5).
-
-#: rows that are looked at: where the rows lie, and how good the approximation is
-SAMPLE = 500
-#: roundings of an angle, in half turns, from which on its cosine is a random number
-LOST = 0.01
+#: rows of the sample that determines the centre of the rows and the error of the approximation
+FOURIER_SAMPLE = 500
+#: rounding of an angle, in half turns, above which its cosine is meaningless
+LOST_DIGITS = 0.01
 
 
 @traits(
@@ -111,14 +109,14 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
     """Features ψ with ψ(x)ᵀψ(z) ≈ k(x, z), for a kernel of x − z: cosines of random frequencies.
 
     Frequencies are drawn from the spectrum of the kernel, which RBF, Laplacian, Matern, RationalQuadratic and constants
-    have, and their sums, products, powers and multiples, also of some columns. The error falls as 1/√M.
+    have, as do their sums, products, powers and multiples, also on some columns. The error falls as 1/√M.
 
     Parameters
     ----------
     kernel : str, Kernel or None, default="rbf"
         A kernel of `mercer.kernels`, or the name of one; None means "rbf".
     gamma : float, {"scale", "auto", "median"} or None, default=None
-        γ of a kernel given by its name, and of no other; None means its own default. "scale" is
+        γ of a kernel given by its name only; None means its own default. "scale" is
         1/(n_features · X.var()), "auto" 1/n_features, and "median" that of the median distance.
     n_components : int, default=100
         Features M.
@@ -126,11 +124,11 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
         √(2/M) cos(wᵀx + b) of M frequencies with random offsets b, or √(1/M')·[cos wᵀx, sin wᵀx] of M' = M/2
         frequencies, for which M has to be even; k(x, x) is then exact.
     sampling : {"independent", "orthogonal", "hadamard"}, default="independent"
-        How frequencies are drawn: each by itself; at right angles in blocks of as many as there are columns, with which
-        the error is smaller; or in blocks H D₁ H D₂ H D₃ of signs, nearly as good and faster for 200 columns or more
-        (with fewer than 64 they are "orthogonal").
+        How frequencies are drawn: each by itself; orthogonal in blocks of as many as there are columns, which reduces
+        the error; or in blocks H D₁ H D₂ H D₃ of signs, nearly as good and faster for 200 columns or more (with fewer
+        than 64 they are "orthogonal").
     random_state : int, RandomState instance or None, default=None
-        Where frequencies and offsets are drawn from; the same seed gives the same features.
+        Seed of frequencies and offsets.
 
     Attributes
     ----------
@@ -139,18 +137,18 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
     random_offset_ : ndarray of shape (n_components,) or None
         Offsets b; None if `form` is "pairs".
     shift_ : ndarray of shape (n_features,) or None
-        A point among the rows from which x is counted, so that angles keep their digits; None for sparse rows.
+        Centre that is subtracted from x, so that angles keep their digits; None for sparse rows.
     kernel_ : Kernel
         The kernel that is approximated.
     approximation_error_ : float
-        Root mean square of ψ(x)ᵀψ(z) − k(x, z) over all pairs of a sample of up to 500 rows of the fit; computed when
-        it is first asked for.
+        Root mean square of ψ(x)ᵀψ(z) − k(x, z) over all pairs of a sample of up to 500 rows of the fit; computed on
+        first access.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
 
     Examples
     --------
@@ -193,7 +191,7 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
 
     @fits_sources
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the frequencies; a sample of the rows says where they lie.
+        """Draw the frequencies; a sample of the rows determines their centre.
 
         Parameters
         ----------
@@ -207,16 +205,16 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
         self : object
             The fitted transformer.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
-            self._refuse_odd()
+            self._check_even()
             X = self._finite_rows(X, reset=True)
-            sample = _sampled(X)
+            sample = _sample_rows(X)
             self._sample = sample if sample.dtype == np.float32 else sample.astype(np.float64, copy=False)
             self._error: float | None = None
             self.kernel_ = self._kernel_for(X)
-            self.shift_ = None if is_sparse(X) else middle(sample)
-            self._features = FourierMap.drawn(
+            self.shift_ = None if is_sparse(X) else compute_centre(sample)
+            self._features = FourierMap.draw(
                 self.kernel_.spectrum(X.shape[1]),
                 self.n_components,
                 check_random_state(self.random_state),
@@ -224,7 +222,7 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
                 sampling=self.sampling,
                 shift=self.shift_,
             )
-            self._refuse_lost_digits()
+            self._check_digits()
             self._publish(X)
         return self
 
@@ -252,35 +250,37 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
                 f"gamma={self.gamma!r} goes with a kernel that is given by its name, but kernel is {name!r}, which has "
                 "parameters of its own; leave gamma out, or write it there: RBF(gamma=…)."
             )
-        # the widths of scikit-learn look at all rows, the median distance at a sample anyhow
-        looked_at = rows_to_look_at(X, self.gamma) if is_tensor(X) else X
-        rows = looked_at if self.gamma == "scale" else self._sample
+        # scikit-learn's widths depend on all rows, the median distance on a sample anyway
+        all_rows = rows_for_gamma(X, self.gamma) if is_tensor(X) else X
+        rows = all_rows if self.gamma == "scale" else self._sample
         return kernel_from(name, gamma=width_of(self.gamma, rows))
 
-    def _refuse_odd(self) -> None:
+    def _check_even(self) -> None:
         if self.form == "pairs" and self.n_components % 2:
             raise DataError(
                 f"n_components is {self.n_components}, but form='pairs' has a cosine and a sine of every frequency; "
                 f"give an even number such as {self.n_components + 1}, or form='cosine'."
             )
 
-    def _refuse_lost_digits(self) -> None:
-        """Rows that are so far apart beside the width of the kernel that neighbouring floats differ by half a turn."""
+    def _check_digits(self) -> None:
+        """Raise if rows are so far apart, relative to the kernel's width, that neighbouring floats differ by half a
+        turn.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
             away = self._sample if self.shift_ is None else np.abs(self._sample - self.shift_)
             farthest = abs(away).max(axis=1).toarray() if is_sparse(away) else away.max(axis=1)
             typical = np.median(np.abs(self._features.weights).sum(axis=0)) * np.median(farthest)
         digits = np.finfo(np.float32 if self._sample.dtype == np.float32 else np.float64).eps
-        if not typical * digits / np.pi < LOST:
+        if not typical * digits / np.pi < LOST_DIGITS:
             raise DataError(
                 f"{self.kernel_!r} is so narrow beside the distances between rows that wᵀx, about {typical:.1e}, has "
                 "no digits left for an angle; divide the columns by their scale, or choose gamma='scale'."
             )
 
     def _publish(self, X: Any) -> None:
-        self.random_weights_ = in_precision(self._features.weights, X)
+        self.random_weights_ = cast_as_rows(self._features.weights, X)
         offset = self._features.offset
-        self.random_offset_ = None if offset is None else in_precision(offset, X)
+        self.random_offset_ = None if offset is None else cast_as_rows(offset, X)
         self._n_features_out = self.n_components
         path = f"random Fourier features of {self.kernel_!r}, {self.sampling} frequencies"
         single = X.dtype == np.float32
@@ -291,14 +291,14 @@ class RandomFourierFeatures(KernelHolder, FourierTransformer):
         )
 
 
-def _sampled(X: Any) -> Any:
-    """Some rows, always the same ones, in main memory."""
-    rows = X[sample_of(X.shape[0], SAMPLE)]
+def _sample_rows(X: Any) -> Any:
+    """Return a fixed sample of the rows, in main memory."""
+    rows = X[sample_row_numbers(X.shape[0], FOURIER_SAMPLE)]
     return rows if is_sparse(rows) else to_numpy(rows)
 
 
-def middle(X: Array) -> Array:
-    """The mean of rows, of floats in their own precision: the same point wherever they are computed with."""
+def compute_centre(X: Array) -> Array:
+    """Return the mean of rows, rounded to their own precision: the same point in every precision."""
     with np.errstate(over="ignore"):
         middle = np.nan_to_num(X.mean(axis=0, dtype=np.float64), posinf=0.0, neginf=0.0)
     return np.asarray(middle.astype(X.dtype), dtype=np.float64) if X.dtype.kind == "f" else np.asarray(middle)
@@ -308,7 +308,7 @@ def middle(X: Array) -> Array:
 class RBFSampler(FourierTransformer):
     """√(2/M) cos(wᵀx + b), whose inner products approximate exp(−γ‖x − z‖²); scikit-learn's numbers, faster.
 
-    `RandomFourierFeatures` has other kernels and other ways to draw w.
+    `RandomFourierFeatures` supports other kernels and other ways to draw w.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ class RBFSampler(FourierTransformer):
     n_components : int, default=100
         Features M.
     random_state : int, RandomState instance or None, default=None
-        Where w and b are drawn from.
+        Seed of w and b.
 
     Attributes
     ----------
@@ -330,7 +330,7 @@ class RBFSampler(FourierTransformer):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
 
     Examples
     --------
@@ -353,7 +353,7 @@ class RBFSampler(FourierTransformer):
 
     @fits_sources
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the frequencies; of X only the number of columns matters, and its variance where γ is "scale".
+        """Draw the frequencies; only the number of columns of X matters, and its variance if γ is "scale".
 
         Parameters
         ----------
@@ -367,16 +367,16 @@ class RBFSampler(FourierTransformer):
         self : object
             The fitted transformer.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             X = self._finite_rows(X, reset=True)
             rng = check_random_state(self.random_state)
-            self._gamma = _of_variance(X) if self.gamma == "scale" else self.gamma
+            self._gamma = _compute_scale_gamma(X) if self.gamma == "scale" else self.gamma
             weights = (2.0 * self._gamma) ** 0.5 * rng.normal(size=(X.shape[1], self.n_components))
-            self.random_weights_ = in_precision(weights, X)
-            self.random_offset_ = in_precision(rng.uniform(0, 2 * np.pi, size=self.n_components), X)
+            self.random_weights_ = cast_as_rows(weights, X)
+            self.random_offset_ = cast_as_rows(rng.uniform(0, 2 * np.pi, size=self.n_components), X)
             self._n_features_out = self.n_components
-            self.plan_ = _plan(X)
+            self.plan_ = _make_plan(X)
         return self
 
     def _fit_source(self, source: Source) -> Any:
@@ -392,15 +392,15 @@ class RBFSampler(FourierTransformer):
         return self._map.in_precision(X, np.result_type(X.dtype, self.random_weights_.dtype))
 
 
-def _plan(X: Any) -> Plan:
+def _make_plan(X: Any) -> Plan:
     path = "random Fourier features"
     if is_tensor(X):
         return tensor_plan(path, X, exact=False)
     return Plan(path, "float32" if X.dtype == np.float32 else "float64", 1, thread_count(), exact=False)
 
 
-def _of_variance(X: Any) -> float:
-    """1/(d · variance), and 1 where nothing varies."""
+def _compute_scale_gamma(X: Any) -> float:
+    """Return 1/(d · variance), or 1 where nothing varies."""
     variance = variance_of(X)
     if not variance < np.inf:
         raise DataError('The variance of X is too large for float64, and gamma="scale" its inverse; scale the columns.')

@@ -1,7 +1,7 @@
-"""The features of a kernel that are exact on some rows, the landmarks (lecture 5, "Nyström Approximation").
+"""Features of a kernel that are exact on some rows, the landmarks (lecture 5, "Nyström Approximation").
 
-With K = UDUᵀ of the landmarks, ψ(x) = D^(−½) Uᵀ k(x, landmarks): eigenvalues that are 0 up to rounding have no feature.
-The lecture turns ψ back by U, which changes no inner product.
+With K = UDUᵀ of the landmarks, ψ(x) = D^(−½) Uᵀ k(x, landmarks): eigenvalues that are 0 up to rounding give no feature.
+The lecture multiplies ψ by U once more, which changes no inner product.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ from mercer._jit.product import put_product
 from mercer._stored import any_rows, floats, stored
 from mercer._threads import blas_for, row_blocks
 from mercer._typing import Array
-from mercer.kernel_approximation.fourier import empty_array, empty_tensor
+from mercer.kernel_approximation.fourier import allocate_array, allocate_tensor
 from mercer.kernel_approximation.landmarks import KernelTiles, for_each
 from mercer.kernels import Gram, Kernel
 from mercer.kernels.inputs import is_sparse
 
-#: bytes of a tile that is multiplied while it lies in the cache, the fewest rows that make a product worth it, and
-#: tiles of few rows, so that each thread has some
-TILE, FEWEST, PARTS = 2**23, 128, 4
-#: error of a feature, compared with the longest ψ, up to which tensors of float32 are multiplied as such
-SINGLE = 1e-6
+#: bytes of a tile that is multiplied while it is in the cache
+FEATURE_TILE_BYTES = 2**23
+#: least number of rows of a tile for an efficient product
+MIN_PRODUCT_ROWS = 128
+#: blocks into which few rows are divided, so that each thread has some
+MIN_BLOCKS = 4
+#: error of a feature, relative to the longest ψ, up to which tensors of float32 are multiplied in float32
+FLOAT32_FEATURE_ERROR = 1e-6
 
 
 @stored(landmarks=any_rows("m"), back=floats("m."))
@@ -39,24 +42,24 @@ class NystroemMap:
 
     @classmethod
     def of(cls, kernel: Kernel, landmarks: Any, *, beside: Any = None) -> Self:
-        """With a feature for each eigenvalue of the landmarks' kernel matrix that is above rounding.
+        """Make a feature for each eigenvalue of the landmarks' kernel matrix that is above rounding.
 
         Parameters
         ----------
         kernel : Kernel
-            What compares two rows.
+            Kernel that compares two rows.
         landmarks : array of shape (m, d), sparse matrix, or sequence
-            The rows that the features are exact on.
+            Rows on which the features are exact.
         beside : tensor, default=None
-            The rows they belong to: where these lie on a card, it decomposes the matrix.
+            Rows of the data: if these are on a GPU, it decomposes the matrix.
         """
         return cls.of_matrix(kernel, landmarks, Gram(kernel, landmarks).matrix(), beside=beside)
 
     @classmethod
     def of_matrix(cls, kernel: Kernel, landmarks: Any, K: Array, *, beside: Any = None) -> Self:
-        """The same where the kernel matrix of the landmarks is known already."""
-        values, vectors = eigenvalues(K, beside)
-        kept = values > rounding(values)
+        """Make the features where the kernel matrix of the landmarks is known already."""
+        values, vectors = decompose(K, beside)
+        kept = values > eigenvalue_rounding(values)
         return cls(kernel, landmarks, vectors[:, kept] / np.sqrt(values[kept]))
 
     @property
@@ -67,13 +70,13 @@ class NystroemMap:
         return KernelTiles(self.kernel, X, self.landmarks)
 
     def __call__(self, X: Any) -> Any:
-        return self._of_tensor(X) if is_tensor(X) else self._of_rows(X)
+        return self._map_tensor(X) if is_tensor(X) else self._map_rows(X)
 
-    def _of_rows(self, X: Any) -> Array:
+    def _map_rows(self, X: Any) -> Array:
         gram = Gram(self.kernel, X, self.landmarks)
         n, M = gram.shape
         both = {getattr(side, "dtype", None) for side in (X, self.landmarks)}
-        features = empty_array(n, self.n_features, np.float32 if both == {np.dtype(np.float32)} else np.float64)
+        features = allocate_array(n, self.n_features, np.float32 if both == {np.dtype(np.float32)} else np.float64)
         back = np.ascontiguousarray(self.back)
 
         def fill(rows: slice) -> None:
@@ -85,20 +88,26 @@ class NystroemMap:
             if not double:
                 features[rows] = out
 
-        for_each(fill, row_blocks(n, max(FEWEST, min(TILE // (8 * M), -(-n // PARTS)))), self.kernel)
+        for_each(
+            fill,
+            row_blocks(n, max(MIN_PRODUCT_ROWS, min(FEATURE_TILE_BYTES // (8 * M), -(-n // MIN_BLOCKS)))),
+            self.kernel,
+        )
         return features
 
-    def _of_tensor(self, X: Any) -> Any:
-        """On the device of X; by float64 where the roundings of float32 would be seen in a feature."""
+    def _map_tensor(self, X: Any) -> Any:
+        """Compute on the device of X, in float64 where the rounding of float32 would show in a feature."""
         import torch
 
         from mercer._gpu.chunks import in_chunks, tile_size
         from mercer.kernels.tensors import TensorGram
 
-        dtype = X.dtype if self._rounding_error(float(np.finfo(np.float32).eps)) <= SINGLE else torch.float64
+        dtype = (
+            X.dtype if self._rounding_error(float(np.finfo(np.float32).eps)) <= FLOAT32_FEATURE_ERROR else torch.float64
+        )
         written = self.landmarks.toarray() if is_sparse(self.landmarks) else np.asarray(self.landmarks)
         landmarks, back = (like(array, X, dtype=dtype) for array in (written, self.back))
-        features = empty_tensor(X, self.n_features)
+        features = allocate_tensor(X, self.n_features)
 
         def fill(rows: slice) -> None:
             features[rows] = TensorGram(self.kernel, X[rows].to(dtype), landmarks).matrix() @ back
@@ -107,7 +116,9 @@ class NystroemMap:
         return features
 
     def _rounding_error(self, eps: float) -> float:
-        """Of a feature, relative to √k: k(x, ·) is rounded, and B makes the more of it the smaller an eigenvalue is."""
+        """Return the error of a feature, relative to √k: the rounding of k(x, ·), which B magnifies for small
+        eigenvalues.
+        """
         largest = float(np.sqrt(np.einsum("ij,ij->j", self.back, self.back).max(initial=0.0)))
         return eps * largest * float(np.sqrt(np.abs(self.kernel.diag(self.landmarks)).max(initial=0.0)))
 
@@ -115,9 +126,10 @@ class NystroemMap:
 @stored(landmarks=any_rows("m"))
 @dataclass(frozen=True, eq=False)
 class LandmarkMap:
-    """Landmarks among the rows of a tensor, too many for their eigenvalues: ψ(x) = L⁻¹ k(landmarks, x) with K = LLᵀ.
+    """Landmarks among the rows of a tensor, too many for an eigendecomposition: ψ(x) = L⁻¹ k(landmarks, x) with K =
+    LLᵀ.
 
-    Solvers use the landmarks alone; ψ is for looking at few rows.
+    Solvers use only the landmarks; ψ is computed for few rows.
     """
 
     kernel: Kernel
@@ -142,8 +154,8 @@ class LandmarkMap:
             return torch.linalg.solve_triangular(L, across, upper=False).T
 
 
-def eigenvalues(K: Array, beside: Any = None) -> tuple[Array, Array]:
-    """Of a symmetric matrix, in rising order, with their vectors; by the card that a tensor lies on."""
+def decompose(K: Array, beside: Any = None) -> tuple[Array, Array]:
+    """Return the eigenvalues of a symmetric matrix in ascending order, with their vectors, on the GPU of a tensor."""
     if is_tensor(beside) and beside.is_cuda:
         import torch
 
@@ -154,14 +166,14 @@ def eigenvalues(K: Array, beside: Any = None) -> tuple[Array, Array]:
     return values, vectors
 
 
-def rounding(values: Array) -> float:
-    """What an eigenvalue that is 0 may come out as, beside these."""
+def eigenvalue_rounding(values: Array) -> float:
+    """Return the rounding of an eigenvalue that is 0, among these."""
     return float(len(values) * np.finfo(float).eps * np.abs(values).max(initial=0.0))
 
 
-def trace_error(features: Any, diagonal: Array) -> float:
-    """Σ (k(x, x) − ‖ψ(x)‖²) of some rows, relative to Σ k(x, x); NaN where that is no trace of a kernel matrix."""
-    unit = float(np.abs(diagonal).max(initial=0.0))  # sums of numbers near the largest float would be none
+def compute_trace_error(features: Any, diagonal: Array) -> float:
+    """Return Σ (k(x, x) − ‖ψ(x)‖²) of some rows, relative to Σ k(x, x); NaN where that is not positive."""
+    unit = float(np.abs(diagonal).max(initial=0.0))  # sums of values near the largest float would overflow
     trace = float(np.sum(diagonal / unit)) if unit > 0 else 0.0
     if not trace > 0:
         return float("nan")

@@ -20,24 +20,28 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import Candidate, Half, Question, kernel_choice, resolve, traits, traits_of
 from mercer.base.fitted_fields import FITTED, FITTED_ROWS
-from mercer.base.kernel_rows import checked_rows, kernel_plan, of_rows, refuse_no_kernel
-from mercer.base.progress import watched
+from mercer.base.kernel_rows import check_kernel_rows, fetch_row_values, kernel_plan, refuse_no_kernel
+from mercer.base.progress import watch_fit
 from mercer.base.sources import fits_sources
-from mercer.base.validation import Plan, best_class, old_state_on_failure, refuse_no_target
-from mercer.kernel_approximation.approximate import features_for
+from mercer.base.validation import Plan, best_class, refuse_no_target, restore_on_failure
+from mercer.kernel_approximation.approximate import fit_feature_map
 from mercer.kernel_approximation.function import Function, KernelFunction
-from mercer.kernel_ridge.objectives import ObjectiveTarget, norm_regularised
+from mercer.kernel_ridge.objectives import ObjectiveTarget, find_objective
 from mercer.kernels import Kernel, KernelHolder, kernel_from
 from mercer.linear_model import LogisticRegression
 from mercer.linear_model.glm_response import ResponseKind
-from mercer.linear_model.kernel_fit import KernelFit, KernelFitInterrupted, KernelProblemSpec, fit_kernel, not_converged
+from mercer.linear_model.kernel_fit import (
+    KernelFit,
+    KernelFitInterrupted,
+    KernelProblemSpec,
+    fit_kernel,
+    kernel_convergence_warnings,
+)
 from mercer.optim.certificate import Certificate
-
-# What kernel models made from a model of features have in common: parameters, predictions, and what they look like.
 
 
 def is_classifier(model: KernelModel) -> bool:
-    """Whether the model it was made from is one."""
+    """Return whether the model of features is a classifier."""
     return bool(get_tags(model.model).estimator_type == "classifier")
 
 
@@ -65,13 +69,13 @@ class KernelModel(KernelHolder, BaseEstimator, ABC):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self: ...
 
     def _publish(self, function: Function, *, flat: bool) -> None:
-        """The function in attributes: of one output without an axis for outputs."""
+        """Store the function in attributes; with `flat`, without an axis for outputs."""
         self._function, self.kernel_, self.X_fit_ = function, function.kernel, function.rows
         self.dual_coef_ = function.alpha[:, 0] if flat else function.alpha
         self.intercept_ = float(function.intercept[0]) if flat else function.intercept
 
     def predict_linear(self, X: Any) -> Any:
-        """f(x) + b of every row: what a link or a threshold is then applied to.
+        """Return f(x) + b of every row, to which a link or a threshold is applied.
 
         Parameters
         ----------
@@ -84,12 +88,12 @@ class KernelModel(KernelHolder, BaseEstimator, ABC):
             Values.
         """
         check_is_fitted(self)
-        values = self._function.values(checked_rows(self, self.kernel_, X, reset=False))
+        values = self._function.values(check_kernel_rows(self, self.kernel_, X, reset=False))
         return values[:, 0] if self.dual_coef_.ndim == 1 else values
 
     @available_if(_has_classes)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
-        """f(x) + b of every row: above 0 for the second of two classes, or highest for the class predicted.
+        """Return f(x) + b of every row: above 0 for the second of two classes, or highest for the predicted class.
 
         Parameters
         ----------
@@ -111,21 +115,18 @@ class KernelModel(KernelHolder, BaseEstimator, ABC):
         return tags
 
 
-# A norm-regularised model with a kernel: what `kernelize` returns for ridge, logistic and other regressions.
-
-
 def _has_probabilities(model: Kernelized) -> bool:
     if is_classifier(model):
         return True
     raise AttributeError(f"{type(model.model).__name__} has no classes, and so no probabilities of them.")
 
 
-def _half_of(model: Kernelized) -> Half:
+def _describe_half(model: Kernelized) -> Half:
     return "kernelized" if traits_of(model.model).half_of(model.model) else ""
 
 
-#: prices of an error that a comparison tries, safest first
-PRICES = (10.0, 1.0, 100.0)
+#: values of C that a comparison tries, safest first
+KERNEL_LOGISTIC_C = (10.0, 1.0, 100.0)
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
@@ -134,7 +135,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     C = 1 shrinks a function of such a kernel too far: on four of five data sets 10 has the lower log loss.
     """
     if question.predicts_classes and not question.has_texts:
-        search = ("model__C", PRICES) if kernel_choice.searches_price(question) else None
+        search = ("model__C", KERNEL_LOGISTIC_C) if kernel_choice.searches_price(question) else None
         model = Kernelized(LogisticRegression(C=10), kernel_choice.default_kernel(question))
         most = kernel_choice.most_rows_of_factors(question)
         yield Candidate(model, 71, "array", search=search, scale=question.is_sparse, most_rows=most)
@@ -145,11 +146,11 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     "regression",
     kind="kernel",
     columns="points",
-    half=_half_of,
+    half=_describe_half,
     label=lambda model: f"kernelize({model.model!r}, {model.kernel!r})",
     candidates=_candidates,
     export="mercer.export.kernels.kernelized",
-    objective="mercer.kernel_ridge.objectives.refuse_second_kernel",
+    objective="mercer.kernel_ridge.objectives.raise_for_second_kernel",
 )
 @stored(**FITTED | FITTED_ROWS, kernel_=part_of(), _kind=part_of(ResponseKind), _function=part_of(n="n", d="d"))
 class Kernelized(KernelModel):
@@ -161,11 +162,12 @@ class Kernelized(KernelModel):
     Parameters
     ----------
     model : Ridge, LogisticRegression, PoissonRegressor, GammaRegressor or TweedieRegressor
-        Whose objective, penalty, intercept and limits are taken; `model__alpha` sets those of it. It is never fitted.
+        Model whose objective, penalty, intercept and limits are used; `model__alpha` sets its parameters. It is never
+        fitted.
     kernel : str, Kernel or callable
-        What compares two rows; `kernel__gamma` sets a parameter of a `Kernel`.
+        Kernel that compares two rows; `kernel__gamma` sets a parameter of a `Kernel`.
     approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
-        Features that stand for the kernel, so that rows may be millions; see `GLM`.
+        Features that approximate the kernel, for up to millions of rows; see `GLM`.
 
     Attributes
     ----------
@@ -176,17 +178,17 @@ class Kernelized(KernelModel):
     X_fit_ : ndarray, sparse matrix or list
         The rows; with Nyström features the landmarks, with Fourier features None.
     approximation_ : Approximation
-        How far features that stand for the kernel are from it, if they do.
+        Distance of the features from the kernel, if they approximate it.
     kernel_ : Kernel
-        As used.
+        Kernel used.
     classes_ : ndarray of shape (n_classes,)
         Class labels, of a classifier.
     n_iter_ : int
         Newton steps.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence of optimality.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -224,34 +226,36 @@ class Kernelized(KernelModel):
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
-            cautions = self._learn(X, y, sample_weight)
+        with restore_on_failure(self):
+            cautions = self._fit_checked(X, y, sample_weight)
         for caution in cautions:
             warn(caution)
         return self
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[MercerWarning, ...]:
+    def _fit_checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[MercerWarning, ...]:
         refuse_no_target(self, y, "response")
         self.model._validate_params()
-        asked = norm_regularised(self.model)
+        objective = find_objective(self.model)
         kernel = kernel_from(self.kernel)
-        X, y = checked_rows(self, kernel, X, y, reset=True, y_numeric=asked.numeric, multi_output=asked.multi_output)
+        X, y = check_kernel_rows(
+            self, kernel, X, y, reset=True, y_numeric=objective.numeric, multi_output=objective.multi_output
+        )
         refuse_no_kernel(kernel, X)
-        target = asked.target(X, y, of_rows(sample_weight, X, "sample_weight"))
-        within = kernel + asked.constant if asked.constant else kernel
-        machine = KernelProblemSpec(within, target.kind, target.strength, asked.intercept, asked.limits)
-        machine = replace(machine, map=features_for(self, within, target.data.counted(X)))
-        with watched(self, verbose=getattr(self.model, "verbose", 0), X=X, y=y) as watch:
+        target = objective.target(X, y, fetch_row_values(sample_weight, X, "sample_weight"))
+        within = kernel + objective.constant if objective.constant else kernel
+        machine = KernelProblemSpec(within, target.kind, target.strength, objective.intercept, objective.limits)
+        machine = replace(machine, map=fit_feature_map(self, within, target.data.counted(X)))
+        with watch_fit(self, verbose=getattr(self.model, "verbose", 0), X=X, y=y) as watch:
             try:
                 fit = fit_kernel(machine, X, target.data, progress=watch.progress)
             except KernelFitInterrupted as stop:
-                self._store(stop.fit, target, kernel, asked.constant, X)
+                self._store(stop.fit, target, kernel, objective.constant, X)
                 raise
-        self._store(fit, target, kernel, asked.constant, X)
-        return not_converged(fit, asked.limits)
+        self._store(fit, target, kernel, objective.constant, X)
+        return kernel_convergence_warnings(fit, objective.limits)
 
     def _store(self, fit: KernelFit, target: ObjectiveTarget, kernel: Kernel, constant: float, X: Any) -> None:
-        self.__dict__.pop("classes_", None)  # of another model
+        self.__dict__.pop("classes_", None)  # of an earlier model
         if target.classes is not None:
             self.classes_ = target.classes
         function = fit.function
@@ -269,7 +273,7 @@ class Kernelized(KernelModel):
     # Predicting.
 
     def predict(self, X: Any) -> Array:
-        """The mean response of every row, or its most probable class.
+        """Predict the mean response of every row, or its most probable class.
 
         Parameters
         ----------
@@ -286,7 +290,7 @@ class Kernelized(KernelModel):
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """p(y|x) for every row and class.
+        """Return p(y|x) for every row and class.
 
         Parameters
         ----------
@@ -303,7 +307,7 @@ class Kernelized(KernelModel):
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
-        """log p(y|x) for every row and class.
+        """Return log p(y|x) for every row and class.
 
         Parameters
         ----------
@@ -319,7 +323,7 @@ class Kernelized(KernelModel):
         return self._kind.log_probabilities(eta)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """What the model calls its score: the accuracy, R², or D², the share of the deviance that is explained.
+        """Return the score that the model defines: the accuracy, R², or D², the share of the deviance explained.
 
         Parameters
         ----------
@@ -336,26 +340,27 @@ class Kernelized(KernelModel):
             1 at best.
         """
         check_is_fitted(self)
-        return norm_regularised(self.model).score(self, X, y, sample_weight)
+        return find_objective(self.model).score(self, X, y, sample_weight)
 
 
 def kernelize(model: Any, kernel: Any, approximate: Any = None) -> Any:
-    """A model with the features of a kernel in the place of its columns, not fitted yet.
+    """Return a model with the features of a kernel in place of its columns, not fitted yet.
 
-    A model with a linear function w·x + b, fitted to losses plus λ/2 ‖w‖², sees its rows only through products: w is a
-    sum of rows. With k(x, z) for these products, the same model is fitted to features that need never be written out.
+    A model with a linear function w·x + b, fitted to losses plus λ/2 ‖w‖², depends on its rows only through their
+    inner products: w is a sum of rows. With k(x, z) for these products, the same model is fitted to features that need
+    not be computed.
 
     Parameters
     ----------
     model : Ridge, LogisticRegression, PoissonRegressor, GammaRegressor, TweedieRegressor, GLM, Perceptron or \
-LinearThreshold(rule="perceptron")
-        What to fit; it is copied, not changed. Parameters such as C, alpha, fit_intercept or class_weight keep their
-        meaning. Models whose penalty is no norm (the lasso), and those without one, are refused: their optimum
-        need not be a sum of rows. `warm_start` has an effect on a `GLM` alone: every other fit starts anew.
+    LinearThreshold(rule="perceptron")
+        Model to fit; it is copied, not changed. Parameters such as C, alpha, fit_intercept or class_weight keep their
+        meaning. Models whose penalty is not an L2 norm (the lasso), and those without one, raise an error: their
+        optimum need not be a sum of rows. `warm_start` has an effect on a `GLM` only: every other fit starts anew.
     kernel : str, Kernel or callable
-        What compares two rows: "rbf", `RBF(gamma=0.1)`, `Spectrum(3)` for texts, a function k(x, z), ….
+        Kernel that compares two rows: "rbf", `RBF(gamma=0.1)`, `Spectrum(3)` for texts, a function k(x, z), ….
     approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
-        Features that stand for the kernel, so that rows may be millions; see `GLM`. A perceptron has none.
+        Features that approximate the kernel, for up to millions of rows; see `GLM`. Not for a perceptron.
 
     Returns
     -------
@@ -381,7 +386,5 @@ LinearThreshold(rule="perceptron")
     model, chosen = clone(model), kernel_from(kernel)
     if (form := traits_of(model).kernelize) is not None:
         return resolve(form)(model, chosen, approximate)
-    from mercer.kernel_ridge.objectives import norm_regularised
-
-    norm_regularised(model)
+    find_objective(model)
     return Kernelized(model, chosen, approximate)

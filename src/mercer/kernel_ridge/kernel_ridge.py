@@ -227,7 +227,7 @@ def _tune_penalty(kernel: Any, system: RidgeSystem | MappedRidge, alpha: Any, me
             "gamma is chosen by predicting each row from the others, for which alpha has to be above 0, but alpha is "
             "0. Give a small one such as 1e-6, or a single gamma."
         )
-    decomposed = decompose_kernel(system) if isinstance(system, RidgeSystem) else system.decomposed()
+    decomposed = decompose_kernel(system) if isinstance(system, RidgeSystem) else system.decompose()
     spectrum = decomposed.leave_one_out()
     if alpha is None:
         alphas = candidate_penalties(spectrum)

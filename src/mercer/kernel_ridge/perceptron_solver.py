@@ -1,7 +1,7 @@
-"""The perceptron in the span of its rows: w = Σ αᵢ ψ(xᵢ), where αᵢ counts the mistakes made about row i (lecture 2).
+"""The perceptron in the span of its rows: w = Σ αᵢ ψ(xᵢ), where αᵢ counts the mistakes about row i (lecture 2).
 
-A mistake about row i adds rate · y · k(x, xᵢ) to the score of every row, so that a pass costs a row of the kernel
-matrix for each mistake and nothing for rows that are right. On a linear kernel the steps are those of the linear rule.
+A mistake about row i adds rate · y · k(x, xᵢ) to the score of every row: a pass costs a row of the kernel matrix for
+each mistake and nothing for rows that are right. On a linear kernel the steps are those of the linear rule.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from mercer.kernels import Gram
 from mercer.optim.learning_rules import LearningRate
 from mercer.optim.span.kernel_rows import KernelRows
 
-#: of the memory that is left, what rows of K may take; the others are made for each mistake
-SHARE = 0.5
-#: rows that are looked at together for the next mistake
-AHEAD = 512
+#: share of the available memory for rows of K; the other rows are computed at each mistake
+ROW_CACHE_SHARE = 0.5
+#: rows that are checked at once for the next mistake
+CHECK_BLOCK = 512
 
 
-def kept_rows(gram: Gram) -> KernelRows:
-    """Rows of a kernel matrix, of which those looked at last are kept: all where there is room."""
-    return KernelRows(gram, min(8.0 * gram.shape[0] ** 2, SHARE * available_bytes()))
+def cache_rows(gram: Gram) -> KernelRows:
+    """Return the rows of a kernel matrix with a cache of those used last; all of them where memory allows."""
+    return KernelRows(gram, min(8.0 * gram.shape[0] ** 2, ROW_CACHE_SHARE * available_bytes()))
 
 
 @dataclass(eq=False)
 class KernelUnit:
-    """A perceptron while it learns to tell rows with y = 1 from rows with y = −1."""
+    """A perceptron that learns to separate rows with y = 1 from rows with y = −1."""
 
     rows: KernelRows
     y: Array
-    #: what a mistake about each row counts
+    #: weight of a mistake about each row
     importance: Array
-    #: 0 without an intercept
+    #: step of the intercept; 0 without one
     intercept_rate: float
     #: whether a score of 0 is right for y = 1, as the lecture has it, or wrong for both, as scikit-learn has it
     zero_is_positive: bool
     alpha: Array = field(init=False)
     intercept: float = 0.0
     scores: Array = field(init=False)
-    #: Σ t Δ over the steps, of α, intercept and scores, which tells the mean of what they led to
+    #: Σ t Δ over the steps, of α, intercept and scores, from which their mean over all steps follows
     _alpha_sum: Array = field(init=False)
     _intercept_sum: float = 0.0
     _scores_sum: Array = field(init=False)
@@ -52,19 +52,19 @@ class KernelUnit:
     def __post_init__(self) -> None:
         self.alpha, self._alpha_sum, self.scores, self._scores_sum = (np.zeros(len(self.rows)) for _ in range(4))
 
-    def wrong(self, rows: Any = slice(None), scores: Array | None = None) -> Array:
-        """Which rows are on the wrong side."""
+    def is_wrong(self, rows: Any = slice(None), scores: Array | None = None) -> Array:
+        """Return which rows are on the wrong side."""
         u = (self.scores if scores is None else scores)[rows]
         if self.zero_is_positive:
             return np.asarray((u >= 0) != (self.y[rows] > 0))
         return np.asarray(u * self.y[rows] <= 0)
 
     def pass_over(self, order: Array, rate: LearningRate, passes: int) -> float:
-        """Learn every row once, one after the other; the sum of |scores| of the mistakes."""
+        """Learn from every row once, one after the other; return the sum of |scores| of the mistakes."""
         n, at, loss = len(order), 0, 0.0
         while at < n:
-            ahead = order[at : at + AHEAD]
-            mistaken = self.wrong(ahead)
+            ahead = order[at : at + CHECK_BLOCK]
+            mistaken = self.is_wrong(ahead)
             first = int(np.argmax(mistaken))
             if not mistaken[first]:
                 at += len(ahead)
@@ -78,13 +78,13 @@ class KernelUnit:
         return loss
 
     def step_over(self, rate: float) -> None:
-        """One step for all rows together."""
-        wrong = np.flatnonzero(self.wrong())
-        self._move(wrong, rate * self.importance[wrong] * self.y[wrong], self._steps)
+        """Make one step for all rows together."""
+        mistaken = np.flatnonzero(self.is_wrong())
+        self._move(mistaken, rate * self.importance[mistaken] * self.y[mistaken], self._steps)
         self._steps += 1
 
     def _move(self, rows: Array, steps: Array, before: float) -> None:
-        """Add to α of some rows, after so many steps."""
+        """Add to α of some rows, after `before` steps."""
         level = float(steps.sum()) * self.intercept_rate
         moved = np.full(len(self.scores), level)
         self.rows.add_to(moved, rows, steps, np.ones(len(rows), dtype=bool))
@@ -96,7 +96,7 @@ class KernelUnit:
         self._scores_sum += before * moved
 
     def function(self, *, average: bool) -> tuple[Array, float, Array]:
-        """α, intercept and scores as they are now, or the mean of those after each step."""
+        """Return α, intercept and scores as they are now, or their mean after each step."""
         if not average:
             return self.alpha, self.intercept, self.scores
         steps = max(1.0, self._steps)
@@ -108,20 +108,20 @@ class KernelUnit:
 
 
 class KernelPocket:
-    """What had the fewest mistakes so far (Gallant's pocket)."""
+    """The α and intercept with the fewest mistakes so far (Gallant's pocket)."""
 
     def __init__(self, unit: KernelUnit, *, average: bool) -> None:
         self._unit, self._average = unit, average
         self.mistakes, self._weight = np.inf, np.inf
         self.alpha, self.intercept = unit.alpha.copy(), unit.intercept
 
-    def look(self) -> bool:
-        """Whether the unit is perfect; what is better than before is kept."""
+    def update(self) -> bool:
+        """Keep the unit's current function if it is better than before; return whether it is perfect."""
         unit = self._unit
         alpha, intercept, scores = unit.function(average=self._average)
-        wrong = unit.wrong(scores=scores)
-        weight = float(unit.importance[wrong].sum())
+        mistaken = unit.is_wrong(scores=scores)
+        weight = float(unit.importance[mistaken].sum())
         if weight < self._weight:
-            self.mistakes, self._weight = float(wrong.sum()), weight
+            self.mistakes, self._weight = float(mistaken.sum()), weight
             self.alpha, self.intercept = alpha.copy(), intercept
         return self.mistakes == 0

@@ -1,4 +1,7 @@
-"""A kernel of some of the columns: sums and products of such kernels compare each column in its own way."""
+"""The algebra of kernels (lecture 1, "Generating New Kernels from Old"): new kernels from old ones.
+
+Each class states the rule that makes the result a kernel in its `reason`.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ import numpy as np
 from mercer._errors import ColumnMismatchError, KernelError, NotPositiveDefiniteError
 from mercer._stored import stored
 from mercer._typing import Array
-from mercer.kernels._user_functions import name_of
-from mercer.kernels._value_loops import power
-from mercer.kernels.base import Kernel, exponent, finite_diagonal, number
+from mercer.kernels._user_functions import get_function_name
+from mercer.kernels._value_loops import raise_to_power
+from mercer.kernels.base import Kernel, check_exponent, check_number, compute_finite_diagonal
 from mercer.kernels.one_feature import Constant
 from mercer.kernels.spectra import (
     ColumnSpectrum,
@@ -29,17 +32,14 @@ if TYPE_CHECKING:
     from mercer.kernels.explicit import FeatureMap
 
 
-# What kernels made of other kernels have in common.
-
-
 @dataclass(frozen=True, repr=False)
-class KernelOfOne(Kernel):
-    """A kernel made of one other; a subclass says in what it differs from that one."""
+class UnaryKernel(Kernel):
+    """A kernel made of one other; subclasses override what differs from that one."""
 
     kernel: Kernel
 
     def __post_init__(self) -> None:
-        _refuse_others(self.kernel, type(self).__name__)
+        _check_kernel(self.kernel, type(self).__name__)
 
     def prepared(self, views: Views) -> Any:
         return self.kernel.prepared(views)
@@ -58,15 +58,15 @@ class KernelOfOne(Kernel):
 
 
 @dataclass(frozen=True, repr=False)
-class KernelOfTwo(Kernel):
-    """A kernel made of two others, each of which sees the rows in its own way."""
+class BinaryKernel(Kernel):
+    """A kernel made of two others, each of which prepares the rows in its own way."""
 
     k1: Kernel
     k2: Kernel
 
     def __post_init__(self) -> None:
         for part in (self.k1, self.k2):
-            _refuse_others(part, type(self).__name__)
+            _check_kernel(part, type(self).__name__)
 
     def prepared(self, views: Views) -> SeveralRows:
         return SeveralRows((self.k1.prepared(views), self.k2.prepared(views)))
@@ -76,24 +76,21 @@ class KernelOfTwo(Kernel):
         return own and self.k1.fits_single(side.sides[0]) and self.k2.fits_single(side.sides[1])
 
 
-def written(kernel: Kernel, binding: int) -> str:
-    """A kernel inside the repr of another, in brackets where it binds less tightly."""
+def format_operand(kernel: Kernel, binding: int) -> str:
+    """Return the repr of a kernel inside that of another, in brackets where it binds less tightly."""
     return repr(kernel) if kernel.binding >= binding else f"({kernel!r})"
 
 
-def _refuse_others(part: Any, name: str) -> None:
-    """An error unless what a kernel is made of is a kernel."""
+def _check_kernel(part: Any, name: str) -> None:
+    """Raise unless the part of a kernel is a kernel."""
     if not isinstance(part, Kernel):
         raise KernelError(
-            f"{name} takes a Kernel such as RBF(), got {part!r}; kernel_from makes one of a name or a function."
+            f"{name} takes a Kernel such as RBF(), got {part!r}; kernel_from converts a name or a function."
         )
 
 
-# New kernels from old (lecture 1, "Generating New Kernels from Old"), each with the rule that makes it one.
-
-
-def as_kernel(value: Any) -> Kernel | None:
-    """A kernel, or a number as a constant one; None for anything else."""
+def to_kernel(value: Any) -> Kernel | None:
+    """Return a kernel, or a number as a constant one; None for anything else."""
     if isinstance(value, Kernel):
         return value
     return Constant(float(value)) if isinstance(value, Real) else None
@@ -101,7 +98,7 @@ def as_kernel(value: Any) -> Kernel | None:
 
 @stored()
 @dataclass(frozen=True, repr=False)
-class Sum(KernelOfTwo):
+class Sum(BinaryKernel):
     """k₁(x, z) + k₂(x, z), whose features are those of both; written `k1 + k2`.
 
     Examples
@@ -127,7 +124,7 @@ class Sum(KernelOfTwo):
         return self.k1.diagonal(side.sides[0]) + self.k2.diagonal(side.sides[1])
 
     def sensitivity(self, left: SeveralRows, right: SeveralRows) -> float:
-        return max(k.sensitivity(*sides) for k, sides in _parts(self, left, right))
+        return max(k.sensitivity(*sides) for k, sides in _pair_with_sides(self, left, right))
 
     def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import StackedMap
@@ -139,14 +136,14 @@ class Sum(KernelOfTwo):
 
     def __repr__(self) -> str:
         if isinstance(self.k1, Constant) == isinstance(self.k2, Constant):
-            return f"{written(self.k1, 1)} + {written(self.k2, 2)}"
+            return f"{format_operand(self.k1, 1)} + {format_operand(self.k2, 2)}"
         first, second = (repr(k.value) if isinstance(k, Constant) else None for k in (self.k1, self.k2))
-        return f"{first or written(self.k1, 1)} + {second or written(self.k2, 2)}"
+        return f"{first or format_operand(self.k1, 1)} + {second or format_operand(self.k2, 2)}"
 
 
 @stored()
 @dataclass(frozen=True, repr=False)
-class Product(KernelOfTwo):
+class Product(BinaryKernel):
     """k₁(x, z) k₂(x, z), whose features are the products of those of both; written `k1 * k2`.
 
     Examples
@@ -172,7 +169,7 @@ class Product(KernelOfTwo):
         return self.k1.diagonal(side.sides[0]) * self.k2.diagonal(side.sides[1])
 
     def sensitivity(self, left: SeveralRows, right: SeveralRows) -> float:
-        return sum(k.sensitivity(*sides) for k, sides in _parts(self, left, right))
+        return sum(k.sensitivity(*sides) for k, sides in _pair_with_sides(self, left, right))
 
     def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import ProductMap
@@ -183,16 +180,16 @@ class Product(KernelOfTwo):
         return ConvolutionSpectrum(columns, self.k1.spectrum(columns), self.k2.spectrum(columns))
 
     def __repr__(self) -> str:
-        return f"{written(self.k1, 2)} * {written(self.k2, 3)}"
+        return f"{format_operand(self.k1, 2)} * {format_operand(self.k2, 3)}"
 
 
-def _parts(pair: KernelOfTwo, left: SeveralRows, right: SeveralRows) -> list[tuple[Kernel, tuple[Any, Any]]]:
+def _pair_with_sides(pair: BinaryKernel, left: SeveralRows, right: SeveralRows) -> list[tuple[Kernel, tuple[Any, Any]]]:
     return [(pair.k1, (left.sides[0], right.sides[0])), (pair.k2, (left.sides[1], right.sides[1]))]
 
 
 @stored()
 @dataclass(frozen=True, repr=False)
-class Scaled(KernelOfOne):
+class Scaled(UnaryKernel):
     """α k(x, z) for α ≥ 0; written `2 * k`.
 
     Examples
@@ -208,7 +205,7 @@ class Scaled(KernelOfOne):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "scale", number(self.scale, "the scale", "a kernel"))
+        object.__setattr__(self, "scale", check_number(self.scale, "the scale", "a kernel"))
 
     @property
     def reason(self) -> str | None:
@@ -232,12 +229,12 @@ class Scaled(KernelOfOne):
         return MultipleSpectrum(columns, self.kernel.spectrum(columns), self.scale)
 
     def __repr__(self) -> str:
-        return f"{self.scale!r} * {written(self.kernel, 3)}"
+        return f"{self.scale!r} * {format_operand(self.kernel, 3)}"
 
 
 @stored(tag="PowerKernel")
 @dataclass(frozen=True, repr=False)
-class Power(KernelOfOne):
+class Power(UnaryKernel):
     """k(x, z)ᵖ for a whole p ≥ 0: a product of p kernels; written `k ** 2`.
 
     Examples
@@ -253,7 +250,7 @@ class Power(KernelOfOne):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "exponent", exponent(self.exponent, "the power", "a kernel"))
+        object.__setattr__(self, "exponent", check_exponent(self.exponent, "the power", "a kernel"))
 
     @property
     def reason(self) -> str | None:
@@ -262,12 +259,12 @@ class Power(KernelOfOne):
 
     def tile(self, left: Any, right: Any, memo: Memo) -> Array:
         tile = self.kernel.tile(left, right, memo)
-        power(tile, self.exponent)
+        raise_to_power(tile, self.exponent)
         return tile
 
     def diagonal(self, side: Any) -> Array:
         diagonal = np.array(self.kernel.diagonal(side)[None])
-        power(diagonal, self.exponent)
+        raise_to_power(diagonal, self.exponent)
         return np.asarray(diagonal[0])
 
     def sensitivity(self, left: Any, right: Any) -> float:
@@ -283,15 +280,15 @@ class Power(KernelOfOne):
         return RepeatedSpectrum(columns, self.kernel.spectrum(columns), self.exponent)
 
     def __repr__(self) -> str:
-        return f"{written(self.kernel, 4)} ** {self.exponent}"
+        return f"{format_operand(self.kernel, 4)} ** {self.exponent}"
 
 
 @stored()
 @dataclass(frozen=True, repr=False)
-class Of(KernelOfOne):
+class Of(UnaryKernel):
     """k(ψ(x), ψ(z)) for any ψ (recursion); written `k.of(feature_map)`.
 
-    ψ takes one row or a matrix of rows, and gives a row of numbers for each; or it is a fitted transformer.
+    ψ takes one row or a matrix of rows, and returns a row of numbers for each; or it is a fitted transformer.
 
     Examples
     --------
@@ -325,20 +322,17 @@ class Of(KernelOfOne):
 
         numbers, numeric = isinstance(columns, Integral), self.kernel.numeric
         rows = Views(np.ones((1, int(columns))) if numbers else columns)
-        with np.errstate(all="ignore"):  # of numbers only the shape is asked for: ψ of a row of ones need not be finite
+        with np.errstate(all="ignore"):  # only the shape is used for numbers: ψ of a row of ones need not be finite
             made = (rows.mapped if numeric else rows.translated)(self.features).raw
         return ComposedMap(self.kernel.feature_map(made.shape[1] if numeric else made), inner, not numbers)
 
     def __repr__(self) -> str:
-        return f"{written(self.kernel, 4)}.of({name_of(self.features)})"
-
-
-# A kernel between features of length 1.
+        return f"{format_operand(self.kernel, 4)}.of({get_function_name(self.features)})"
 
 
 @stored()
 @dataclass(frozen=True, repr=False)
-class Normalised(KernelOfOne):
+class Normalised(UnaryKernel):
     """k(x, z)/√(k(x, x) k(z, z)), and 0 where k(x, x) is; written `k.normalised()`.
 
     Examples
@@ -382,27 +376,27 @@ class Normalised(KernelOfOne):
         return MultipleSpectrum(columns, inner, 1 / inner.mass if inner.mass > 0 else 0.0)
 
     def _inverse_lengths(self, side: Any) -> Array:
-        diagonal = finite_diagonal(self.kernel, side)
+        diagonal = compute_finite_diagonal(self.kernel, side)
         if (diagonal < 0).any():
             row = int(np.argmax(diagonal < 0))
-            raise no_length(self.kernel, float(diagonal[row]), row)
+            raise make_negative_diagonal_error(self.kernel, float(diagonal[row]), row)
         return np.divide(1.0, np.sqrt(diagonal), out=np.zeros(len(diagonal)), where=diagonal > 0)
 
     def __repr__(self) -> str:
-        return f"{written(self.kernel, 4)}.normalised()"
+        return f"{format_operand(self.kernel, 4)}.normalised()"
 
 
-def no_length(kernel: Kernel, value: float, row: int) -> NotPositiveDefiniteError:
-    """The error where k(x, x) of a row is below 0."""
+def make_negative_diagonal_error(kernel: Kernel, value: float, row: int) -> NotPositiveDefiniteError:
+    """Return the error where k(x, x) of a row is below 0."""
     return NotPositiveDefiniteError(
-        f"k(x, x) of {kernel!r} is {value:g} in row {row}, which no squared length is; normalise a kernel that is "
-        "positive definite."
+        f"k(x, x) of {kernel!r} is {value:g} in row {row}, but a squared length is not negative; normalise a kernel "
+        "that is positive definite."
     )
 
 
 @stored(tag="ColumnsKernel")
 @dataclass(frozen=True, repr=False)
-class Columns(KernelOfOne):
+class Columns(UnaryKernel):
     """k of some columns, counted from 0; written `k.on([0, 2])`.
 
     Examples
@@ -419,8 +413,8 @@ class Columns(KernelOfOne):
         try:
             columns = tuple(map(index, self.columns))
         except TypeError as error:
-            raise KernelError(f"columns are numbered 0, 1, …; got {self.columns!r}, which are no numbers.") from error
-        if any(isinstance(column, bool) for column in self.columns):  # which Python takes for 0 and 1
+            raise KernelError(f"columns are numbered 0, 1, …; got {self.columns!r}, which are not numbers.") from error
+        if any(isinstance(column, bool) for column in self.columns):  # in Python these are 0 and 1
             raise KernelError(f"columns are numbered 0, 1, …; got a mask, {self.columns!r}.")
         if not columns or min(columns) < 0 or len(set(columns)) < len(columns):
             raise KernelError(f"columns must be different numbers of 0 or more, at least one; got {self.columns!r}.")
@@ -432,36 +426,36 @@ class Columns(KernelOfOne):
         return inner and f"{inner}; to leave out columns is a feature map (recursion)"
 
     def prepared(self, views: Views) -> Any:
-        self.refuse_fewer(views.table.shape[1])
+        self.check_columns(views.table.shape[1])
         return self.kernel.prepared(views.on(self.columns))
 
     def feature_map(self, columns: Any) -> FeatureMap:
         from mercer.kernels.explicit import ComposedMap
 
         if isinstance(columns, Integral):
-            self.refuse_fewer(int(columns))
+            self.check_columns(int(columns))
             return ComposedMap(self.kernel.feature_map(len(self.columns)), lambda X: X[:, list(self.columns)])
 
         def inner(X: Any) -> Any:
             views = Views(X)
-            self.refuse_fewer(views.table.shape[1])
+            self.check_columns(views.table.shape[1])
             return views.on(self.columns).matrix if self.kernel.numeric else views.on(self.columns).raw
 
-        ours = inner(columns)
+        selected = inner(columns)
         return ComposedMap(
-            self.kernel.feature_map(ours.shape[1] if self.kernel.numeric else ours), inner, of_things=True
+            self.kernel.feature_map(selected.shape[1] if self.kernel.numeric else selected), inner, accepts_objects=True
         )
 
     def spectrum(self, columns: int) -> ColumnSpectrum:
-        self.refuse_fewer(columns)
+        self.check_columns(columns)
         return ColumnSpectrum(columns, self.kernel.spectrum(len(self.columns)), self.columns)
 
-    def refuse_fewer(self, columns: int) -> None:
-        """An error where there are not as many columns as it needs."""
+    def check_columns(self, columns: int) -> None:
+        """Raise if there are fewer columns than the kernel needs."""
         if max(self.columns) >= columns:
             raise ColumnMismatchError(
                 f"{self!r} needs column {max(self.columns)}, but there are {columns}, counted from 0; choose others."
             )
 
     def __repr__(self) -> str:
-        return f"{written(self.kernel, 4)}.on({list(self.columns)})"
+        return f"{format_operand(self.kernel, 4)}.on({list(self.columns)})"

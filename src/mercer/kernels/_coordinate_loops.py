@@ -1,4 +1,4 @@
-"""Sums over coordinates that no matrix product gives: for kernels of histograms and of city-block distances.
+"""Sums over coordinates that are not matrix products: for kernels of histograms and of city-block distances.
 
 `columns` is Zᵀ everywhere, so that the inner loop runs along a row of the tile.
 """
@@ -10,7 +10,7 @@ from mercer._jit import jit
 
 @jit
 def manhattan(X, columns, tile):  # type: ignore[no-untyped-def]
-    """Σ |x − z|."""
+    """Compute Σ |x − z|."""
     for i in range(tile.shape[0]):
         row = tile[i]
         row[:] = 0.0
@@ -22,7 +22,7 @@ def manhattan(X, columns, tile):  # type: ignore[no-untyped-def]
 
 @jit
 def chi_squared(X, columns, tile):  # type: ignore[no-untyped-def]
-    """Σ (x − z)²/(x + z), where 0/0 is 0."""
+    """Compute Σ (x − z)²/(x + z), where 0/0 is 0."""
     for i in range(tile.shape[0]):
         row = tile[i]
         row[:] = 0.0
@@ -35,7 +35,7 @@ def chi_squared(X, columns, tile):  # type: ignore[no-untyped-def]
 
 @jit
 def intersection(X, columns, tile):  # type: ignore[no-untyped-def]
-    """Σ min(x, z)."""
+    """Compute Σ min(x, z)."""
     for i in range(tile.shape[0]):
         row = tile[i]
         row[:] = 0.0

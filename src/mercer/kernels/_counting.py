@@ -1,7 +1,7 @@
-"""Kernels that count: ψ(x) says how often each of countless things is in x, and few of them are.
+"""Kernels that count: ψ(x) has the number of occurrences of each of very many items in x, few of which occur.
 
-What is counted is numbered as it turns up, without collisions. The rows of one side of a matrix make the vocabulary; on
-the other side what is not in it cannot match, and counts only for the row's own length.
+Items are numbered in the order of their appearance, without collisions. The rows of one side of a matrix make the
+vocabulary; on the other side, items outside it cannot match, and contribute only to the row's own length.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import scipy.sparse as sp
 
 from mercer._stored import integers, matrix, reals, stored
 from mercer._typing import Array
-from mercer.kernels._sequence_loops import add_products, gather, number, tally
+from mercer.kernels._sequence_loops import add_products, count_numbers, gather_runs, number_runs
 from mercer.kernels.base import Kernel
 from mercer.kernels.explicit import FeatureMap
 from mercer.kernels.views import Memo, Views
 
-#: share of rows from which on a column is multiplied faster among dense ones (measured)
-FREQUENT = 1 / 6
-#: dense columns at most: the other side may have many more rows than the one they were counted in
-MOST_DENSE = 4096
-#: what of a side is sparse
-SPARSE = ("starts", "stops", "columns", "counts")
-#: whole numbers up to this have no rounding in float32, nor have sums of them that stay below
-EXACT_SINGLE = 2.0**24
+#: share of rows above which a column is multiplied faster as a dense one (measured)
+DENSE_SHARE = 1 / 6
+#: dense columns at most, since the other side may have many more rows
+MAX_DENSE_COLUMNS = 4096
+#: fields of a side that hold its sparse columns
+SPARSE_FIELDS = ("starts", "stops", "columns", "counts")
+#: whole numbers up to this, and their sums up to this, are exact in float32
+MAX_EXACT_FLOAT32 = 2.0**24
 
 
 @stored(
@@ -43,72 +43,72 @@ class Runs:
     ends: Array
 
     @classmethod
-    def none(cls) -> Self:
+    def empty(cls) -> Self:
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.ends)
 
     def number(self, words: Array, starts: Array, stops: Array) -> tuple[Array, Self]:
-        """The numbers of words[start:stop], new ones after ours; and all runs known then."""
+        """Return the numbers of words[start:stop], new runs after the known ones; and all runs known then."""
         words = np.concatenate([self.words, words])
         shift = len(self.words)
         starts = np.concatenate([np.concatenate([[0], self.ends])[:-1], starts + shift]).astype(np.int64)
         stops = np.concatenate([self.ends, stops + shift]).astype(np.int64)
-        numbers, firsts = number(words, starts, stops)
-        return numbers[len(self) :], type(self)(*gather(words, starts[firsts], stops[firsts]))
+        numbers, firsts = number_runs(words, starts, stops)
+        return numbers[len(self) :], type(self)(*gather_runs(words, starts[firsts], stops[firsts]))
 
 
 @stored(matrix=matrix("nv"), squares=reals("n"))
 @dataclass(frozen=True, eq=False)
 class RunCounts:
-    """How often the things of a vocabulary are in each row, and the squared length of all that is in it."""
+    """Counts of the items of a vocabulary in each row, and the squared length of all items of the row."""
 
     matrix: Any
     squares: Array
 
     @classmethod
     def of(cls, numbers: Array, bounds: Array, known: int) -> Self:
-        """Of numbers[bounds[i]:bounds[i + 1]] in the i-th row; those from `known` on are in no vocabulary."""
-        ends, columns, counts, squares = tally(numbers, bounds, known)
-        # other libraries' linear models take no indices of 64 bits
+        """Count numbers[bounds[i]:bounds[i + 1]] in the i-th row; those from `known` on are outside the vocabulary."""
+        ends, columns, counts, squares = count_numbers(numbers, bounds, known)
+        # linear models of other libraries do not accept 64-bit indices
         index = sp.get_index_dtype(maxval=max(known, len(columns)))
         ends, columns = ends.astype(index), columns.astype(index)
         return cls(sp.csr_array((counts, columns, ends), shape=(len(bounds) - 1, known)), squares)
 
     @classmethod
-    def joined(cls, parts: list[RunCounts]) -> Self:
-        """Side by side."""
+    def join(cls, parts: list[RunCounts]) -> Self:
+        """Join counts side by side."""
         squares = np.sum([part.squares for part in parts], axis=0)
         return cls(sp.csr_array(sp.hstack([part.matrix for part in parts])), squares)
 
 
 class KernelVocabulary(ABC):
-    """What is counted, in the order of its columns."""
+    """The items that are counted, in the order of their columns."""
 
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """How many different things there are."""
+        """Number of different items."""
 
     @abstractmethod
     def count(self, rows: Any) -> RunCounts:
-        """Counts in other rows."""
+        """Count the items in other rows."""
 
 
 @stored()
 @dataclass(frozen=True, eq=False, repr=False)
 class CountMap(FeatureMap):
-    """ψ on what is in the rows that it was made from; a sparse matrix of counts.
+    """ψ on the items of the rows from which it was made; a sparse matrix of counts.
 
-    Other things have no column: ⟨ψ(x), ψ(z)⟩ = k(x, z) wherever x or z is one of those rows.
+    Other items have no column: ⟨ψ(x), ψ(z)⟩ = k(x, z) wherever x or z is one of those rows.
     """
 
     vocabulary: KernelVocabulary
 
     numeric = False
     sparse = True
-    written_out = 0
+    n_stored = 0
 
     @property
     def n_features(self) -> int:
@@ -123,7 +123,7 @@ class CountMap(FeatureMap):
 
 @dataclass(frozen=True, eq=False)
 class CountSide:
-    """Counts ready to be multiplied: frequent columns dense, the others by what is between start and stop of a row."""
+    """Counts prepared for products: frequent columns dense, the others sparse, between start and stop of a row."""
 
     dense: Array
     starts: Array
@@ -131,7 +131,7 @@ class CountSide:
     columns: Array
     counts: Array
     squares: Array
-    #: whether a column is dense, and the vocabulary that has these columns
+    #: whether a column is dense
     frequent: Array
     vocabulary: KernelVocabulary
 
@@ -139,11 +139,11 @@ class CountSide:
     def of(cls, counts: RunCounts, vocabulary: KernelVocabulary, frequent: Array | None = None) -> Self:
         matrix = counts.matrix
         if frequent is None:
-            frequent = _frequent(matrix)
+            frequent = _find_frequent(matrix)
         kept = ~frequent[matrix.indices]
         ends = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
         dense = matrix[:, np.flatnonzero(frequent)].toarray()
-        if counts.squares.max(initial=0.0) < EXACT_SINGLE:
+        if counts.squares.max(initial=0.0) < MAX_EXACT_FLOAT32:
             dense = dense.astype(np.float32)
         columns = matrix.indices[kept].astype(np.int64)
         return cls(dense, ends[:-1], ends[1:], columns, matrix.data[kept], counts.squares, frequent, vocabulary)
@@ -156,21 +156,21 @@ class CountSide:
         return replace(self, dense=self.dense[rows], starts=starts, stops=stops, squares=self.squares[rows])
 
 
-def _frequent(matrix: Any) -> Array:
+def _find_frequent(matrix: Any) -> Array:
     rows_with = np.bincount(matrix.indices, minlength=matrix.shape[1])
-    least = max(FREQUENT * matrix.shape[0], 1)
-    if np.count_nonzero(rows_with > least) > MOST_DENSE:
-        least = np.partition(rows_with, -MOST_DENSE)[-MOST_DENSE]
+    least = max(DENSE_SHARE * matrix.shape[0], 1)
+    if np.count_nonzero(rows_with > least) > MAX_DENSE_COLUMNS:
+        least = np.partition(rows_with, -MAX_DENSE_COLUMNS)[-MAX_DENSE_COLUMNS]
     return np.asarray(rows_with > least)
 
 
 @dataclass(frozen=True, repr=False)
-class Counting(Kernel):
-    """Σ over all things of how often each is in x times how often it is in z."""
+class CountingKernel(Kernel):
+    """Σ over all items of the number of occurrences in x times that in z."""
 
     @abstractmethod
-    def learned(self, rows: Any) -> tuple[KernelVocabulary, RunCounts]:
-        """What is in some rows, and how often."""
+    def learn(self, rows: Any) -> tuple[KernelVocabulary, RunCounts]:
+        """Return the vocabulary of some rows, and their counts."""
 
     @property
     def numeric(self) -> bool:
@@ -181,20 +181,22 @@ class Counting(Kernel):
 
     def _side(self, views: Views) -> CountSide:
         if views.like is None:
-            vocabulary, counts = self.learned(views.raw)
+            vocabulary, counts = self.learn(views.raw)
             return CountSide.of(counts, vocabulary)
         other = self.prepared(views.like)
         return CountSide.of(other.vocabulary.count(views.raw), other.vocabulary, other.frequent)
 
     def tile(self, left: CountSide, right: CountSide, memo: Memo) -> Array:
-        # sums of whole numbers, exact in the precision they are in
+        # sums of whole numbers, exact in their precision
         tile = np.array(left.dense @ right.dense.T, dtype=float)
-        add_products(tile, *(getattr(side, name) for side in (left, right) for name in SPARSE), len(left.frequent))
+        add_products(
+            tile, *(getattr(side, name) for side in (left, right) for name in SPARSE_FIELDS), len(left.frequent)
+        )
         return tile
 
     def diagonal(self, side: CountSide) -> Array:
         return side.squares.copy()
 
     def feature_map(self, columns: Any) -> CountMap:
-        """ψ on what is in these rows: `kernel.feature_map(rows)`."""
-        return CountMap(self.learned(columns)[0])
+        """Return ψ on the items of these rows: `kernel.feature_map(rows)`."""
+        return CountMap(self.learn(columns)[0])

@@ -1,7 +1,7 @@
-"""Short runs of whole numbers: equal ones get equal numbers, exactly, and are counted.
+"""Short runs of whole numbers: equal runs get equal numbers, exactly, and are counted.
 
-A run is a substring, or a node's label with those of its neighbours. Runs are found again by their hash, but are the
-same only if all their numbers are.
+A run is a substring, or a node's label with those of its neighbours. Runs are looked up by their hash, but are equal
+only if all their numbers are.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from mercer._jit import jit
 
 
 @jit
-def number(words, starts, stops):  # type: ignore[no-untyped-def]
-    """A number for each run words[start:stop], counted from 0 in the order of first appearance.
+def number_runs(words, starts, stops):  # type: ignore[no-untyped-def]
+    """Number the runs words[start:stop], from 0 in the order of first appearance.
 
-    The second result is where each number appeared first.
+    The second result is the position of the first appearance of each number.
     """
     n = starts.shape[0]
     size = 16
@@ -25,7 +25,7 @@ def number(words, starts, stops):  # type: ignore[no-untyped-def]
     numbers, firsts, hashes = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.uint64)
     count = 0
     for i in range(n):
-        code = hash_of(words, starts[i], stops[i])
+        code = compute_hash(words, starts[i], stops[i])
         slot = np.int64(code & np.uint64(size - 1))
         while True:
             found = table[slot]
@@ -36,7 +36,7 @@ def number(words, starts, stops):  # type: ignore[no-untyped-def]
                 break
             if hashes[found] == code:
                 first = firsts[found]
-                if same(words, starts[first], stops[first], starts[i], stops[i]):
+                if is_same(words, starts[first], stops[first], starts[i], stops[i]):
                     break
             slot = (slot + 1) & (size - 1)
         numbers[i] = found
@@ -44,8 +44,8 @@ def number(words, starts, stops):  # type: ignore[no-untyped-def]
 
 
 @jit
-def hash_of(words, start, stop):  # type: ignore[no-untyped-def]
-    """64 bits of a run: multiply and fold, as splitmix64 does."""
+def compute_hash(words, start, stop):  # type: ignore[no-untyped-def]
+    """Return a 64-bit hash of a run: multiply and fold, as splitmix64 does."""
     code = np.uint64(stop - start)
     for i in range(start, stop):
         code = (code ^ np.uint64(words[i])) * np.uint64(0x9E3779B97F4A7C15)
@@ -55,7 +55,7 @@ def hash_of(words, start, stop):  # type: ignore[no-untyped-def]
 
 
 @jit
-def same(words, start, stop, other, end):  # type: ignore[no-untyped-def]
+def is_same(words, start, stop, other, end):  # type: ignore[no-untyped-def]
     if stop - start != end - other:
         return False
     for i in range(stop - start):  # noqa: SIM110 (compiled)
@@ -65,8 +65,8 @@ def same(words, start, stop, other, end):  # type: ignore[no-untyped-def]
 
 
 @jit
-def gather(words, starts, stops):  # type: ignore[no-untyped-def]
-    """The runs one after another, and where each ends."""
+def gather_runs(words, starts, stops):  # type: ignore[no-untyped-def]
+    """Return the runs one after another, and the end of each."""
     ends = np.empty(starts.shape[0], np.int64)
     total = 0
     for i in range(starts.shape[0]):
@@ -82,8 +82,8 @@ def gather(words, starts, stops):  # type: ignore[no-untyped-def]
 
 
 @jit
-def neighbourhoods(labels, bounds, neighbours):  # type: ignore[no-untyped-def]
-    """For each node its label and then, sorted, those of neighbours[bounds[v]:bounds[v + 1]]: deg + 1 numbers each."""
+def join_neighbours(labels, bounds, neighbours):  # type: ignore[no-untyped-def]
+    """Return for each node its label and then, sorted, those of its neighbours: deg + 1 numbers each."""
     n = labels.shape[0]
     words = np.empty(neighbours.shape[0] + n, np.int64)
     for v in range(n):
@@ -91,13 +91,13 @@ def neighbourhoods(labels, bounds, neighbours):  # type: ignore[no-untyped-def]
         words[start] = labels[v]
         for i in range(bounds[v], bounds[v + 1]):
             words[i + v + 1] = labels[neighbours[i]]
-        sort(words[start + 1 : bounds[v + 1] + v + 1])
+        sort_run(words[start + 1 : bounds[v + 1] + v + 1])
     return words
 
 
 @jit
-def sort(run):  # type: ignore[no-untyped-def]
-    """In place, by Shell's method: most runs are short, and NumPy's takes three seconds to compile."""
+def sort_run(run):  # type: ignore[no-untyped-def]
+    """Sort in place by Shell's method: most runs are short, and NumPy's sort takes three seconds to compile."""
     n, gap = run.shape[0], 1
     while 3 * gap < n:
         gap = 3 * gap + 1
@@ -112,10 +112,10 @@ def sort(run):  # type: ignore[no-untyped-def]
 
 
 @jit
-def tally(numbers, bounds, known):  # type: ignore[no-untyped-def]
-    """How often each number below `known` is in numbers[bounds[i]:bounds[i + 1]], as the three arrays of a CSR matrix.
+def count_numbers(numbers, bounds, known):  # type: ignore[no-untyped-def]
+    """Count each number below `known` in numbers[bounds[i]:bounds[i + 1]], as the three arrays of a CSR matrix.
 
-    The last result is the sum of all squared counts of each i, those of other numbers too.
+    The last result is the sum of all squared counts of each i, including those of other numbers.
     """
     n = bounds.shape[0] - 1
     numbers = numbers.copy()
@@ -124,7 +124,7 @@ def tally(numbers, bounds, known):  # type: ignore[no-untyped-def]
     at = 0
     for i in range(n):
         run = numbers[bounds[i] : bounds[i + 1]]
-        sort(run)
+        sort_run(run)
         start = 0
         for j in range(1, run.shape[0] + 1):
             if j == run.shape[0] or run[j] != run[start]:
@@ -141,7 +141,7 @@ def tally(numbers, bounds, known):  # type: ignore[no-untyped-def]
 @jit
 def add_products(tile, starts, stops, columns, counts, right_starts, right_stops, right_columns, right_counts, width):  # type: ignore[no-untyped-def]
     """Add x·z to each entry of a tile, where x has counts[k] in columns[k] for k from its start to its stop."""
-    heads, rows, values = by_column(right_starts, right_stops, right_columns, right_counts, width)
+    heads, rows, values = group_by_column(right_starts, right_stops, right_columns, right_counts, width)
     for i in range(starts.shape[0]):
         for k in range(starts[i], stops[i]):
             column, count = columns[k], counts[k]
@@ -150,8 +150,8 @@ def add_products(tile, starts, stops, columns, counts, right_starts, right_stops
 
 
 @jit
-def by_column(starts, stops, columns, counts, width):  # type: ignore[no-untyped-def]
-    """The rows and numbers of each column, between its head and the next."""
+def group_by_column(starts, stops, columns, counts, width):  # type: ignore[no-untyped-def]
+    """Return the rows and values of each column, between its head and the next."""
     heads = np.zeros(width + 1, np.int32)
     for i in range(starts.shape[0]):
         for k in range(starts[i], stops[i]):

@@ -1,4 +1,7 @@
-"""Kernels of texts, and of other sequences of symbols."""
+"""Kernels of texts, and of other sequences of symbols.
+
+Sequences are stored as numbers, one for each symbol, one sequence after another.
+"""
 
 from __future__ import annotations
 
@@ -16,26 +19,24 @@ from mercer._stored import integers, stored
 from mercer._stored import whole as whole_number
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
-from mercer.kernels._counting import Counting, CountMap, KernelVocabulary, RunCounts, Runs
-from mercer.kernels._subsequence_loops import LANES, diagonal, tile
-from mercer.kernels.base import Kernel, number, whole
-from mercer.kernels.inputs import is_gap, is_measurement, is_sparse, things_of
+from mercer.kernels._counting import CountingKernel, CountMap, KernelVocabulary, RunCounts, Runs
+from mercer.kernels._subsequence_loops import LANES, compute_diagonal, compute_tile
+from mercer.kernels.base import Kernel, check_number, check_whole
+from mercer.kernels.inputs import is_measurement, is_missing, is_sparse, to_objects
 from mercer.kernels.views import Memo, Views
 
-# Texts and other sequences of symbols, as numbers: one for each symbol, one sequence after another.
-
-#: which number a symbol has that is neither a letter nor a byte
+#: numbers of symbols that are neither letters nor bytes
 Alphabet = dict[Hashable, int]
 
 
 def _is_consistent(own: Sequences) -> bool:
-    """Whether sequences lie in the codes, and symbols have numbers as they are given."""
+    """Return whether sequences lie in the codes, and symbols are numbered in order."""
     lie_inside = bool(own.bounds.size) and int(own.bounds[-1]) <= len(own.codes)
-    return lie_inside and (own.alphabet is None or numbers_in_order(own.alphabet))
+    return lie_inside and (own.alphabet is None or is_numbered_in_order(own.alphabet))
 
 
-def numbers_in_order(alphabet: Mapping[Hashable, int]) -> bool:
-    """Whether symbols have the numbers 0, 1, … in the order of their first appearance."""
+def is_numbered_in_order(alphabet: Mapping[Hashable, int]) -> bool:
+    """Return whether symbols have the numbers 0, 1, … in the order of their first appearance."""
     return list(alphabet.values()) == list(range(len(alphabet)))
 
 
@@ -46,9 +47,9 @@ def numbers_in_order(alphabet: Mapping[Hashable, int]) -> bool:
 )
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """Symbols of all sequences, and where each sequence begins and ends.
+    """Symbols of all sequences, and the bounds of each sequence.
 
-    `kind` is str, bytes or list; only of lists is there an `alphabet`, as letters and bytes have numbers of their own.
+    `kind` is str, bytes or list; only lists have an `alphabet`, since letters and bytes have numbers of their own.
     """
 
     codes: Array
@@ -60,7 +61,7 @@ class Sequences:
         return len(self.bounds) - 1
 
     def take(self, rows: Any) -> Self:
-        """Some of the sequences, by a slice or their numbers."""
+        """Return some of the sequences, by a slice or their positions."""
         if isinstance(rows, slice) and rows.step in (None, 1):
             start, stop, _ = rows.indices(len(self))
             bounds = self.bounds[start : max(start, stop) + 1]
@@ -71,30 +72,31 @@ class Sequences:
         places = np.arange(bounds[-1]) + np.repeat(starts - bounds[:-1], lengths)
         return replace(self, codes=self.codes[places], bounds=bounds)
 
-    def written(self, codes: Array) -> Any:
-        """A sequence as it was given: a text, bytes, or a tuple of symbols."""
+    def decode(self, codes: Array) -> Any:
+        """Return a sequence as it was given: a text, bytes, or a tuple of symbols."""
         if self.alphabet is None:
             return "".join(map(chr, codes)) if self.kind is str else bytes(codes.tolist())
         symbols = list(self.alphabet)
         return tuple(symbols[code] for code in codes)
 
 
-def sequences_of(views: Views) -> Sequences:
-    """The rows as sequences, made once for all parts of a kernel."""
+def get_sequences(views: Views) -> Sequences:
+    """Return the rows as sequences, read once for all parts of a kernel."""
 
     def make() -> Sequences:
-        return read(views.raw, None if views.like is None else sequences_of(views.like))
+        return read_sequences(views.raw, None if views.like is None else get_sequences(views.like))
 
     return views.once("sequences", make)
 
 
-def read(rows: Any, like: Sequences | None = None) -> Sequences:
-    """Rows of texts, of bytes, or of lists of symbols; symbols have the numbers they have in `like`."""
-    things = list(_things(rows))
-    kind = _kind(things)
+def read_sequences(rows: Any, like: Sequences | None = None) -> Sequences:
+    """Read rows of texts, of bytes, or of lists of symbols; known symbols keep their numbers in `like`."""
+    things = list(_check_sequences(rows))
+    kind = _find_kind(things)
     if like is not None and things and kind is not like.kind:
         raise ColumnTypeError(
-            f"X is made of {_name(kind)}, but the rows it is compared with of {_name(like.kind)}; give both alike."
+            f"X is made of {_name_kind(kind)}, but the rows it is compared with of {_name_kind(like.kind)}; "
+            "give both the same kind."
         )
     bounds = np.concatenate([[0], np.cumsum([len(thing) for thing in things], dtype=np.int64)])
     if kind is str:
@@ -103,11 +105,11 @@ def read(rows: Any, like: Sequences | None = None) -> Sequences:
     if kind is bytes:
         return Sequences(np.frombuffer(b"".join(things), np.uint8).astype(np.int32), bounds, bytes)
     alphabet = dict(like.alphabet) if like is not None and like.alphabet is not None else {}
-    codes = [alphabet.setdefault(symbol, len(alphabet)) for symbol in _symbols(things)]
+    codes = [alphabet.setdefault(symbol, len(alphabet)) for symbol in _iterate_symbols(things)]
     return Sequences(np.array(codes, np.int32), bounds, list, alphabet)
 
 
-def _things(rows: Any) -> Iterable[Any]:
+def _check_sequences(rows: Any) -> Iterable[Any]:
     if isinstance(rows, (str, bytes)):
         raise DataError(
             f"X is one text, {rows[:20]!r}, where rows are expected; give a list of texts, [{rows[:20]!r}]."
@@ -115,26 +117,27 @@ def _things(rows: Any) -> Iterable[Any]:
     shape = getattr(rows, "shape", None)
     if not isinstance(rows, Iterable) or is_sparse(rows) or shape == ():
         raise ColumnTypeError(f"X is {rows!r}, where texts or lists of symbols are expected; give a list of them.")
-    return things_of(rows) if shape is None or len(shape) == 1 or shape[1:] == (1,) else np.asarray(rows)
+    return to_objects(rows) if shape is None or len(shape) == 1 or shape[1:] == (1,) else np.asarray(rows)
 
 
-def _kind(things: Sequence[Any]) -> type:
-    """str, bytes or list, whichever all rows are."""
+def _find_kind(things: Sequence[Any]) -> type:
+    """Return str, bytes or list, the kind of all rows."""
     if set(map(type, things)) <= {str}:
         return str
-    kinds = [_kind_of(row, thing) for row, thing in enumerate(things)]
+    kinds = [_find_kind_of_row(row, thing) for row, thing in enumerate(things)]
     for row, kind in enumerate(kinds):
         if kind is not kinds[0]:
             raise ColumnTypeError(
-                f"row {row} is made of {_name(kind)}, but row 0 of {_name(kinds[0])}; give all rows alike."
+                f"row {row} is made of {_name_kind(kind)}, but row 0 of {_name_kind(kinds[0])}; "
+                "give all rows the same kind."
             )
     return kinds[0]
 
 
-def _kind_of(row: int, thing: Any) -> type:
+def _find_kind_of_row(row: int, thing: Any) -> type:
     if isinstance(thing, (str, bytes)):
         return str if isinstance(thing, str) else bytes
-    if is_gap(thing):
+    if is_missing(thing):
         raise NonFiniteError(f"Input X contains {thing!r} in row {row}, where a text is expected; drop the row.")
     if isinstance(thing, Sequence) or (isinstance(thing, np.ndarray) and thing.ndim == 1):
         return list
@@ -144,34 +147,34 @@ def _kind_of(row: int, thing: Any) -> type:
     )
 
 
-def _symbols(things: Iterable[Any]) -> Iterator[Hashable]:
+def _iterate_symbols(things: Iterable[Any]) -> Iterator[Hashable]:
     for symbol in chain.from_iterable(thing.tolist() if isinstance(thing, np.ndarray) else thing for thing in things):
-        if is_gap(symbol):
+        if is_missing(symbol):
             raise NonFiniteError(f"Input X contains the symbol {symbol!r}, which is a gap, not a symbol; leave it out.")
         if not isinstance(symbol, Hashable) or is_measurement(type(symbol)):
             raise ColumnTypeError(
-                f"{symbol!r} is no symbol: symbols are texts or whole numbers, equal or not. Use a kernel of numbers "
-                "such as RBF() for measurements, or cut them into bins first."
+                f"{symbol!r} is not a symbol: symbols are texts or whole numbers, equal or not. Use a kernel of "
+                "numbers such as RBF() for measurements, or cut them into bins first."
             )
         yield symbol
 
 
-def _name(kind: type) -> str:
+def _name_kind(kind: type) -> str:
     names: dict[type, str] = {str: "letters", bytes: "bytes", list: "symbols in lists"}
     return names[kind]
 
 
-#: texts at once of a thread
-ROWS = 32
+#: texts that a thread processes at once
+TEXT_BLOCK = 32
 
 
 @stored()
 @dataclass(frozen=True, repr=False)
-class Spectrum(Counting):
-    """Σ over all substrings u of one length: how often u is in s times how often it is in t (Leslie et al. 2002).
+class Spectrum(CountingKernel):
+    """Σ over all substrings u of one length of its count in s times its count in t (Leslie et al. 2002).
 
-    Rows are texts, bytes, or lists of symbols (texts or whole numbers). One that is shorter than the length, an empty
-    one say, has none of these substrings: its kernel is 0 with every row.
+    Rows are texts, bytes, or lists of symbols (texts or whole numbers). A row shorter than the length has no such
+    substrings: its kernel is 0 with every row.
 
     Parameters
     ----------
@@ -192,25 +195,25 @@ class Spectrum(Counting):
     length: int = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", whole(self.length, "the length", "Spectrum", least=1))
+        object.__setattr__(self, "length", check_whole(self.length, "the length", "Spectrum", least=1))
 
     @property
     def reason(self) -> str:
         return "an inner product of counts, one for every substring"
 
-    def learned(self, rows: Any) -> tuple[Substrings, RunCounts]:
-        sequences = read(rows)
-        numbers, bounds, runs = _substrings(Runs.none(), sequences, self.length)
+    def learn(self, rows: Any) -> tuple[Substrings, RunCounts]:
+        sequences = read_sequences(rows)
+        numbers, bounds, runs = _number_substrings(Runs.empty(), sequences, self.length)
         vocabulary = Substrings(self.length, runs, sequences.take(slice(0)))
         return vocabulary, RunCounts.of(numbers, bounds, len(runs))
 
     def feature_map(self, columns: Any) -> SubstringMap:
-        """Counts of the substrings that are in these rows: `kernel.feature_map(rows)`; `names` are the substrings."""
-        return SubstringMap(self.learned(columns)[0])
+        """Return counts of the substrings of these rows: `kernel.feature_map(rows)`; `names` are the substrings."""
+        return SubstringMap(self.learn(columns)[0])
 
 
 def _is_readable(own: Substrings) -> bool:
-    """Whether all runs have the length of a substring, and numbers that stand for symbols."""
+    """Return whether all runs have the length of a substring, and numbers that stand for symbols."""
     words, alphabet = own.runs.words, own.like.alphabet
     letters = sys.maxunicode if own.like.kind is str else 255
     most = letters if alphabet is None else len(alphabet) - 1
@@ -225,7 +228,7 @@ class Substrings(KernelVocabulary):
 
     length: int
     runs: Runs
-    #: no sequences, but the symbols they are made of
+    #: no sequences, but the symbols of which they are made
     like: Sequences
 
     @property
@@ -233,25 +236,25 @@ class Substrings(KernelVocabulary):
         return len(self.runs)
 
     def count(self, rows: Any) -> RunCounts:
-        numbers, bounds, _ = _substrings(self.runs, read(rows, self.like), self.length)
+        numbers, bounds, _ = _number_substrings(self.runs, read_sequences(rows, self.like), self.length)
         return RunCounts.of(numbers, bounds, len(self.runs))
 
 
 @stored()
 class SubstringMap(CountMap):
-    """Counts of substrings; what is in no row that it was made from has no column."""
+    """Counts of substrings; those that are in no row of the fit have no column."""
 
     vocabulary: Substrings
 
     @property
     def names(self) -> list[Any]:
-        """The substring of each column."""
+        """Substring of each column."""
         words = self.vocabulary.runs.words.reshape(-1, self.vocabulary.length)
-        return [self.vocabulary.like.written(run) for run in words]
+        return [self.vocabulary.like.decode(run) for run in words]
 
 
-def _substrings(known: Runs, sequences: Sequences, length: int) -> tuple[Array, Array, Runs]:
-    """The number of each substring, where those of each sequence begin and end, and all that are known then."""
+def _number_substrings(known: Runs, sequences: Sequences, length: int) -> tuple[Array, Array, Runs]:
+    """Return the number of each substring, the bounds of each sequence among these, and all runs known then."""
     counts = np.maximum(np.diff(sequences.bounds) - length + 1, 0)
     bounds = np.concatenate([[0], np.cumsum(counts)])
     starts = np.arange(bounds[-1]) + np.repeat(sequences.bounds[:-1] - bounds[:-1], counts)
@@ -261,7 +264,7 @@ def _substrings(known: Runs, sequences: Sequences, length: int) -> tuple[Array, 
 
 @dataclass(frozen=True, eq=False)
 class _TextRows:
-    """Sequences, and which part of all rows they are: None where that is no slice."""
+    """Sequences, and the part of all rows that they are: None if that is not a slice."""
 
     sequences: Sequences
     part: tuple[Any, ...] | None
@@ -294,7 +297,7 @@ class Subsequence(Kernel):
     length : int, default=3
         Symbols of a subsequence.
     decay : float, default=0.5
-        λ, above 0 and up to 1, where gaps cost nothing.
+        λ, above 0 and up to 1; with 1 gaps cost nothing.
 
     Examples
     --------
@@ -306,8 +309,8 @@ class Subsequence(Kernel):
     decay: float = 0.5
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", whole(self.length, "the length", "Subsequence", least=1))
-        decay = number(self.decay, "the decay", "Subsequence", above=True)
+        object.__setattr__(self, "length", check_whole(self.length, "the length", "Subsequence", least=1))
+        decay = check_number(self.decay, "the decay", "Subsequence", above=True)
         if decay > 1:
             raise KernelError(f"the decay of Subsequence must be above 0 and no more than 1, got {decay!r}.")
         object.__setattr__(self, "decay", decay)
@@ -325,7 +328,7 @@ class Subsequence(Kernel):
         return True
 
     def prepared(self, views: Views) -> _TextRows:
-        return _TextRows(sequences_of(views), None)
+        return _TextRows(get_sequences(views), None)
 
     def tile(self, left: _TextRows, right: _TextRows, memo: Memo) -> Array:
         if self.length > min(left.longest, right.longest):
@@ -340,11 +343,11 @@ class Subsequence(Kernel):
         def part(block: slice) -> Array:
             one, two = first.take(block), second.take(slice(block.stop)) if triangle else second
             first_row = block.start if triangle else -1
-            values = tile(one.codes, one.bounds, two.codes, two.bounds, self.length, self.decay, first_row)
-            return self._finite(values)
+            values = compute_tile(one.codes, one.bounds, two.codes, two.bounds, self.length, self.decay, first_row)
+            return self._check_values(values)
 
         result = np.zeros((len(left), len(right)))
-        blocks = row_blocks(len(left), ROWS)
+        blocks = row_blocks(len(left), TEXT_BLOCK)
         for block, values in zip(blocks, ordered_map(part, blocks), strict=True):
             result[block, : values.shape[1]] = values
         if triangle:
@@ -361,16 +364,16 @@ class Subsequence(Kernel):
 
         def part(block: slice) -> Array:
             some = sequences.take(block)
-            return self._finite(diagonal(some.codes, some.bounds, self.length, self.decay))
+            return self._check_values(compute_diagonal(some.codes, some.bounds, self.length, self.decay))
 
         result = np.empty(len(side))
-        result[order] = np.concatenate([np.zeros(0), *ordered_map(part, row_blocks(len(side), ROWS))])
+        result[order] = np.concatenate([np.zeros(0), *ordered_map(part, row_blocks(len(side), TEXT_BLOCK))])
         return result
 
-    def _finite(self, values: Array) -> Array:
+    def _check_values(self, values: Array) -> Array:
         if not np.isfinite(values).all():
             raise DataError(
-                f"{self!r} of texts this long is no float64: they have too many subsequences of {self.length} symbols "
-                "in common; choose a smaller length or decay."
+                f"{self!r} of texts this long overflows float64: they have too many subsequences of {self.length} "
+                "symbols in common; choose a smaller length or decay."
             )
         return values

@@ -1,6 +1,6 @@
-"""How much two sequences have in common: subsequences of one length, each gap making them count less.
+"""Common subsequences of one length of two sequences, with smaller weights for longer gaps.
 
-The recursion of Lodhi et al. (2002), p·|s|·|t| steps, for several pairs at once: each lane of a vector is a pair.
+The recursion of Lodhi et al. (2002) takes p·|s|·|t| steps, for several pairs at once: each lane of a vector is a pair.
 Sequences are laid side by side and padded with symbols that match none.
 """
 
@@ -10,24 +10,24 @@ import numpy as np
 
 from mercer._jit import jit
 
-#: pairs at once: several vectors, so that one works while another waits for the step before
+#: pairs at once: several vectors, since one computes while another waits for its last step
 LANES = 32
-#: pad one side and the other with these
+#: padding of the left and of the right side
 NONE_LEFT, NONE_RIGHT = -1, -2
 
 
 @jit
-def tile(codes, bounds, right_codes, right_bounds, length, decay, first_row):  # type: ignore[no-untyped-def]
-    """k(s, t) for every s on the left and t on the right.
+def compute_tile(codes, bounds, right_codes, right_bounds, length, decay, first_row):  # type: ignore[no-untyped-def]
+    """Compute k(s, t) for every s on the left and t on the right.
 
-    The rows on the left are numbered from `first_row`, and pairs with a t that is numbered higher may be left out; −1
-    means none may.
+    The rows on the left are numbered from `first_row`, and pairs with a t of a higher number may be skipped; −1 allows
+    no skipping.
     """
     n, m = bounds.shape[0] - 1, right_bounds.shape[0] - 1
     result = np.zeros((n, m))
-    left = np.empty((longest(bounds), LANES), np.int32)
-    right = np.empty((longest(right_bounds), LANES), np.int32)
-    table, run, total = tables(length, right.shape[0])
+    left = np.empty((find_longest(bounds), LANES), np.int32)
+    right = np.empty((find_longest(right_bounds), LANES), np.int32)
+    table, run, total = allocate_tables(length, right.shape[0])
     for first in range(0, m, LANES):
         last = min(first + LANES, m)
         height = pack(right_codes, right_bounds, first, last, right)
@@ -36,34 +36,35 @@ def tile(codes, bounds, right_codes, right_bounds, length, decay, first_row):  #
             for k in range(size):
                 for q in range(LANES):
                     left[k, q] = codes[bounds[i] + k]
-            common(left, size, right, height, length, decay, table, run, total)
+            sum_common(left, size, right, height, length, decay, table, run, total)
             for q in range(last - first):
                 result[i, first + q] = total[q]
     return result
 
 
 @jit
-def diagonal(codes, bounds, length, decay):  # type: ignore[no-untyped-def]
-    """k(s, s) for every s."""
+def compute_diagonal(codes, bounds, length, decay):  # type: ignore[no-untyped-def]
+    """Compute k(s, s) for every s."""
     n = bounds.shape[0] - 1
     result = np.zeros(n)
-    left = np.empty((longest(bounds), LANES), np.int32)
-    right = np.empty((longest(bounds), LANES), np.int32)
-    table, run, total = tables(length, right.shape[0])
+    left = np.empty((find_longest(bounds), LANES), np.int32)
+    right = np.empty((find_longest(bounds), LANES), np.int32)
+    table, run, total = allocate_tables(length, right.shape[0])
     for first in range(0, n, LANES):
         last = min(first + LANES, n)
         height = pack(codes, bounds, first, last, right)
         for k in range(height):
             for q in range(LANES):
                 left[k, q] = NONE_LEFT if right[k, q] == NONE_RIGHT else right[k, q]
-        common(left, height, right, height, length, decay, table, run, total)
+        sum_common(left, height, right, height, length, decay, table, run, total)
         for q in range(last - first):
             result[first + q] = total[q]
     return result
 
 
 @jit
-def longest(bounds):  # type: ignore[no-untyped-def]
+def find_longest(bounds):  # type: ignore[no-untyped-def]
+    """Return the length of the longest sequence."""
     most = 0
     for i in range(bounds.shape[0] - 1):
         most = max(most, bounds[i + 1] - bounds[i])
@@ -71,13 +72,14 @@ def longest(bounds):  # type: ignore[no-untyped-def]
 
 
 @jit
-def tables(length, height):  # type: ignore[no-untyped-def]
+def allocate_tables(length, height):  # type: ignore[no-untyped-def]
+    """Allocate the arrays of the recursion."""
     return np.empty((length, height + 1, LANES)), np.empty(LANES), np.empty(LANES)
 
 
 @jit
 def pack(codes, bounds, first, last, right):  # type: ignore[no-untyped-def]
-    """The sequences first…last side by side; returns the length of the longest."""
+    """Put the sequences first…last side by side; return the length of the longest."""
     height = 0
     for i in range(first, last):
         height = max(height, bounds[i + 1] - bounds[i])
@@ -91,11 +93,11 @@ def pack(codes, bounds, first, last, right):  # type: ignore[no-untyped-def]
 
 
 @jit
-def common(left, n, right, m, length, decay, table, run, total):  # type: ignore[no-untyped-def]
-    """The kernel of each lane into `total`.
+def sum_common(left, n, right, m, length, decay, table, run, total):  # type: ignore[no-untyped-def]
+    """Compute the kernel of each lane into `total`.
 
-    table[l, j] is the weight of the common subsequences of l symbols of the part of s seen so far and of t[:j], gaps
-    counted up to the ends of both; as every symbol of both weighs `decay`, that is left to the end.
+    table[l, j] is the weight of the common subsequences of l symbols of the processed part of s and of t[:j], with gaps
+    up to the ends of both; since every symbol of both weighs `decay`, that factor is applied at the end.
     """
     for level in range(length):
         for j in range(m + 1):
@@ -108,7 +110,7 @@ def common(left, n, right, m, length, decay, table, run, total):  # type: ignore
         last = table[length - 1]
         for j in range(m):
             for q in range(LANES):
-                weight = last[j, q]  # read whether it counts or not: a read that may not be made is not vectorised
+                weight = last[j, q]  # read unconditionally: a conditional read is not vectorised
                 total[q] += weight if right[j, q] == symbols[q] else 0.0
         for level in range(length - 1, 0, -1):
             extend(table[level - 1], table[level], symbols, right, m, decay, run)
@@ -119,7 +121,7 @@ def common(left, n, right, m, length, decay, table, run, total):  # type: ignore
 
 @jit
 def extend(shorter, longer, symbols, right, m, decay, run):  # type: ignore[no-untyped-def]
-    """One more symbol of s: subsequences that end with it are added, those that do not have a longer gap."""
+    """Add one more symbol of s: subsequences that end with it are added, and all others get a longer gap."""
     for q in range(LANES):
         run[q] = 0.0
     for j in range(m):

@@ -1,7 +1,7 @@
-"""Kernels of one number, x·z or ‖x − z‖², applied to a tile of them where it lies.
+"""Kernels of one number, x·z or ‖x − z‖², applied to a tile in place.
 
-A kernel is a NamedTuple; `value` is what it makes of a number, chosen by its type. Tiles are of float64 or float32, and
-exponentials of float32 are of float32 too.
+A kernel is a NamedTuple; `evaluate_kernel` maps a number, by the type of the kernel. Tiles are in float64 or float32,
+and exponentials of float32 are in float32 too.
 """
 
 from __future__ import annotations
@@ -59,11 +59,13 @@ class RationalQuadraticValue(NamedTuple):
 
 @jit
 def quadratic(kernel, s):  # type: ignore[no-untyped-def]
+    """Return s + s²."""
     return s + s * s
 
 
 @jit
 def tanh(kernel, s):  # type: ignore[no-untyped-def]
+    """Return tanh(γs + c)."""
     u = kernel.gamma * s + kernel.constant
     e = exp(-2.0 * abs(u))
     t = (1.0 - e) / (1.0 + e)
@@ -72,36 +74,42 @@ def tanh(kernel, s):  # type: ignore[no-untyped-def]
 
 @jit
 def exponential(kernel, s):  # type: ignore[no-untyped-def]
+    """Return e^(−γs)."""
     return decay(-kernel.gamma * s)
 
 
 @jit
 def matern_one(kernel, s):  # type: ignore[no-untyped-def]
+    """Return e^(−a) at a = rate · √s."""
     return decay(-kernel.rate * np.sqrt(s))
 
 
 @jit
 def matern_three(kernel, s):  # type: ignore[no-untyped-def]
+    """Return (1 + a) e^(−a) at a = rate · √s."""
     a = kernel.rate * np.sqrt(s)
     return (1.0 + a) * decay(-a)
 
 
 @jit
 def matern_five(kernel, s):  # type: ignore[no-untyped-def]
+    """Return (1 + a + a²/3) e^(−a) at a = rate · √s."""
     a = kernel.rate * np.sqrt(s)
     fading = decay(-a)
-    once = a * fading  # before it is squared, which may leave the range of floats
+    once = a * fading  # multiplied first, since a² may overflow
     return fading + once + once * a * (1.0 / 3.0)
 
 
 @jit
 def rational_quadratic(kernel, s):  # type: ignore[no-untyped-def]
+    """Return (1 + γs)^(−α)."""
     u = np.float64(kernel.gamma) * s
-    # 1 + u would lose the digits of a small u, which a large α multiplies
+    # 1 + u would lose the digits of a small u, which a large α magnifies
     return exp(-kernel.alpha * (log_near_one(u) if u < 0.4 else log(1.0 + u)))
 
 
-VALUES: dict[type[Any], Any] = {
+#: function of each type of kernel
+KERNEL_LOOPS: dict[type[Any], Any] = {
     QuadraticValue: quadratic,
     TanhValue: tanh,
     ExponentialValue: exponential,
@@ -112,27 +120,27 @@ VALUES: dict[type[Any], Any] = {
 }
 
 
-def value(kernel: Any, s: Any) -> Any:
-    """What a kernel makes of a number."""
-    return VALUES[type(kernel)](kernel, s)
+def evaluate_kernel(kernel: Any, s: Any) -> Any:
+    """Return the kernel of a number."""
+    return KERNEL_LOOPS[type(kernel)](kernel, s)
 
 
-@overload(value)
+@overload(evaluate_kernel)
 def _value(kernel, s):  # type: ignore[no-untyped-def]
-    return VALUES[kernel.instance_class].plain
+    return KERNEL_LOOPS[kernel.instance_class].plain
 
 
 @jit
-def each(kernel, tile):  # type: ignore[no-untyped-def]
-    """Put the kernel of every number in its place."""
+def apply_kernel(kernel, tile):  # type: ignore[no-untyped-def]
+    """Replace every number by its kernel."""
     for i in range(tile.shape[0]):
         for j in range(tile.shape[1]):
-            tile[i, j] = value(kernel, tile[i, j])
+            tile[i, j] = evaluate_kernel(kernel, tile[i, j])
 
 
 @jit
-def power(tile, degree):  # type: ignore[no-untyped-def]
-    """Put the power of every number in its place, for a whole degree ≥ 0, by squaring."""
+def raise_to_power(tile, degree):  # type: ignore[no-untyped-def]
+    """Replace every number by its power, for a whole degree ≥ 0, by squaring."""
     square = np.empty(tile.shape[1], tile.dtype)
     for i in range(tile.shape[0]):
         row, left = tile[i], degree
@@ -150,8 +158,8 @@ def power(tile, degree):  # type: ignore[no-untyped-def]
 
 
 @jit
-def distances(tile, left, right):  # type: ignore[no-untyped-def]
-    """Products x·z into squared distances, given ‖x‖² and ‖z‖²; what rounding makes negative is 0."""
+def products_to_distances(tile, left, right):  # type: ignore[no-untyped-def]
+    """Convert products x·z to squared distances, given ‖x‖² and ‖z‖²; values that rounding makes negative become 0."""
     for i in range(tile.shape[0]):
         for j in range(tile.shape[1]):
             s = (left[i] - tile[i, j]) + (right[j] - tile[i, j])
@@ -159,8 +167,8 @@ def distances(tile, left, right):  # type: ignore[no-untyped-def]
 
 
 @jit
-def refine(tile, left, right, X, Z, near):  # type: ignore[no-untyped-def]
-    """Squared distances below near · (‖x‖² + ‖z‖²), whose digits cancelled, once more from the coordinates."""
+def refine_distances(tile, left, right, X, Z, near):  # type: ignore[no-untyped-def]
+    """Recompute squared distances below near · (‖x‖² + ‖z‖²), whose digits cancelled, from the coordinates."""
     for i in range(tile.shape[0]):
         for j in range(tile.shape[1]):
             if tile[i, j] < near * (left[i] + right[j]):

@@ -1,7 +1,7 @@
-"""What a kernel is: k(x, z) = ⟨ψ(x), ψ(z)⟩ for some features ψ that need not be written out (lecture 1).
+"""Kernels k(x, z) = ⟨ψ(x), ψ(z)⟩, for features ψ that need not be computed (lecture 1).
 
-A kernel is a small frozen value. Rows are made ready once (`prepared`), and the matrix is made tile by tile (`tile`) by
-`mercer.kernels.gram`; a kernel of x·z or ‖x − z‖² says only what it makes of that number.
+A kernel is a small frozen value. Rows are prepared once (`prepared`), and the matrix is computed tile by tile (`tile`)
+by `mercer.kernels.gram`; a kernel of x·z or ‖x − z‖² defines only a function of that number.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mercer._errors import (
 )
 from mercer._suggest import did_you_mean
 from mercer._typing import Array
-from mercer.kernels.row_loops import add_rows, put
+from mercer.kernels.row_loops import add_rows, put_tile_rows
 from mercer.kernels.views import Memo, RowSide, ValueRows, Views
 
 if TYPE_CHECKING:
@@ -32,11 +32,8 @@ if TYPE_CHECKING:
     from mercer.kernels.spectra import FrequencySpectrum
 
 
-# Parameters of kernels as the numbers they have to be; a typed error says where one would not be a kernel.
-
-
-def number(value: Any, name: str, kernel: str, *, least: float = 0.0, above: bool = False) -> float:
-    """A parameter as a finite float, `least` or more; a typed error otherwise."""
+def check_number(value: Any, name: str, kernel: str, *, least: float = 0.0, above: bool = False) -> float:
+    """Return a parameter as a finite float, `least` or more; raise a typed error otherwise."""
     if not _is_number(value):
         raise KernelError(f"{name} of {kernel} must be a number, got {value!r}.")
     result = float(value)
@@ -45,26 +42,27 @@ def number(value: Any, name: str, kernel: str, *, least: float = 0.0, above: boo
     if not (np.isfinite(result) and (result > least if above else result >= least)):
         wanted = f"above {least:g}" if above else f"{least:g} or more"
         raise NotPositiveDefiniteError(
-            f"{name} of {kernel} must be finite and {wanted}, got {value!r}: else it need not be positive definite."
+            f"{name} of {kernel} must be finite and {wanted}, got {value!r}: "
+            "otherwise it need not be positive definite."
         )
     return result
 
 
-def whole(value: Any, name: str, kernel: str, *, least: int = 0) -> int:
-    """A parameter as an int, `least` or more; a typed error otherwise."""
+def check_whole(value: Any, name: str, kernel: str, *, least: int = 0) -> int:
+    """Return a parameter as an int, `least` or more; raise a typed error otherwise."""
     if not _is_number(value) or not float(value).is_integer() or value < least:
         raise KernelError(f"{name} of {kernel} must be a whole number, {least} or more, got {value!r}.")
     return int(float(value))
 
 
-def exponent(value: Any, name: str, kernel: str) -> int:
-    """A power as an int, 0 or more: others need not be positive definite."""
+def check_exponent(value: Any, name: str, kernel: str) -> int:
+    """Return a power as an int, 0 or more: other powers need not be positive definite."""
     if _is_number(value) and (not float(value).is_integer() or value < 0):
         raise NotPositiveDefiniteError(
             f"{name} of {kernel} must be a whole number, 0 or more, got {value!r}: only such powers of a kernel are "
             "sums of products of kernels."
         )
-    return whole(value, name, kernel)
+    return check_whole(value, name, kernel)
 
 
 def _is_number(value: Any) -> bool:
@@ -73,7 +71,7 @@ def _is_number(value: Any) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class Kernel(ABC):
-    """A positive definite kernel, or what is used as one.
+    """A positive definite kernel, or a function that is used as one.
 
     `k(X, Z)` is the matrix, `k(X)` that of X with itself, `k.diag(X)` its diagonal. `k1 + k2`, `k1 * k2`, `3 * k`,
     `k + 1`, `k ** 2`, `k.of(feature_map)`, `k.on(columns)` and `k.normalised()` are kernels again; what would not be
@@ -92,28 +90,28 @@ class Kernel(ABC):
 
     #: how tightly the repr binds: sums 1, products 2, powers 3, everything else 4
     binding: ClassVar[int] = 4
-    #: so that `np.float64(2) * kernel` is ours to answer
+    #: so that NumPy leaves `np.float64(2) * kernel` to this class
     __array_ufunc__: ClassVar[None] = None
 
     @property
     @abstractmethod
     def reason(self) -> str | None:
-        """Why the kernel is positive definite whatever the rows are; None where it is not, or nobody knows."""
+        """Why the kernel is positive definite for all rows; None where it is not, or this is unknown."""
 
     @abstractmethod
     def prepared(self, views: Views) -> RowSide:
-        """The rows as this kernel needs them."""
+        """Prepare the rows for this kernel."""
 
     @abstractmethod
     def tile(self, left: Any, right: Any, memo: Memo) -> Array:
-        """k(x, z) for the rows of two sides, in an array of its own."""
+        """Return k(x, z) for the rows of two sides, in a new array."""
 
     def put_tile(self, left: Any, right: Any, kept: Array, slots: Array, first: int) -> None:
-        """`tile`, written into the slots that its rows have in the caller's array, from column `first` on."""
-        put(self.tile(left, right, {} if self.parts else None), kept, slots, first)
+        """Write `tile` into the slots of its rows in the caller's array, from column `first` on."""
+        put_tile_rows(self.tile(left, right, {} if self.parts else None), kept, slots, first)
 
     def fill_tile(self, left: Any, right: Any, out: Array) -> None:
-        """`tile`, written into memory that the caller reuses: allocating it anew takes longer than filling it."""
+        """Write `tile` into memory that the caller reuses: allocating it takes longer than filling it."""
         out[...] = self.tile(left, right, {} if self.parts else None)
 
     def add_tile(self, left: Any, right: Any, factors: Array, total: Array) -> None:
@@ -123,11 +121,11 @@ class Kernel(ABC):
 
     @abstractmethod
     def diagonal(self, side: Any) -> Array:
-        """k(x, x) for the rows of a side."""
+        """Return k(x, x) for the rows of a side."""
 
     @property
     def parts(self) -> tuple[Kernel, ...]:
-        """The kernels this one is made of."""
+        """The kernels of which this one is made."""
         return tuple(value for value in self.get_params(deep=False).values() if isinstance(value, Kernel))
 
     @property
@@ -137,7 +135,7 @@ class Kernel(ABC):
 
     @property
     def numeric(self) -> bool:
-        """Whether rows are rows of a table of numbers, to be checked as such; False where they are texts or graphs.
+        """Whether rows must be rows of a table of numbers; False for texts or graphs.
 
         A kernel made of several is numeric if each of them is; a constant and a user's function go with either kind.
         """
@@ -145,24 +143,25 @@ class Kernel(ABC):
 
     @property
     def slow(self) -> bool:
-        """Whether a tile takes so long that a thread should be given one at a time."""
+        """Whether a tile takes so long that threads get one at a time."""
         return any(part.slow for part in self.parts)
 
     def sensitivity(self, left: Any, right: Any) -> float:
-        """The factor by which a relative error of products of rows grows; infinite where float32 will not do."""
+        """Return the factor by which a relative error of products of rows grows; infinite if float32 is not enough."""
         return np.inf
 
     def fits_single(self, side: Any) -> bool:
-        """Whether float32 has room for the rows and for their k(x, x); the same of the kernels this one is made of.
+        """Return whether the rows and their k(x, x) are in the range of float32; the same for the kernels of which this
+        one is made.
 
-        Asked only where the `sensitivity` is finite.
+        It is called only where the `sensitivity` is finite.
         """
         return bool(side.fits_single) and ValueRows(self.diagonal(side)).fits_single
 
     def feature_map(self, columns: Any) -> FeatureMap:
-        """ψ for rows with this many columns, if it is finite: ⟨ψ(x), ψ(z)⟩ = k(x, z).
+        """Return ψ for rows with this many columns, if it is finite: ⟨ψ(x), ψ(z)⟩ = k(x, z).
 
-        A kernel of texts or graphs is given rows instead, and ψ has a column for everything that occurs in them.
+        A kernel of texts or graphs takes rows instead, and ψ has a column for everything that occurs in them.
 
         Examples
         --------
@@ -176,7 +175,7 @@ class Kernel(ABC):
         )
 
     def spectrum(self, columns: int) -> FrequencySpectrum:
-        """The distribution of frequencies of a kernel of x − z, for rows with this many columns (lecture 5).
+        """Return the distribution of frequencies of a kernel of x − z, for rows with this many columns (lecture 5).
 
         Examples
         --------
@@ -186,7 +185,7 @@ class Kernel(ABC):
         """
         raise NoSpectrumError(
             f"{self!r} has no known frequency spectrum; RBF, Laplacian, Matern, RationalQuadratic and Constant have "
-            "one, and so have their sums, products, powers and multiples, also of some columns. Use the Nyström "
+            "one, as do their sums, products, powers and multiples, also on some columns. Use the Nyström "
             "method, which takes any kernel."
         )
 
@@ -196,20 +195,20 @@ class Kernel(ABC):
         return Gram(self, X, Z).matrix()
 
     def diag(self, X: Any) -> Array:
-        """k(x, x) for every row, without the matrix."""
-        return finite_diagonal(self, self.prepared(Views(X)))
+        """Return k(x, x) for every row, without the matrix."""
+        return compute_finite_diagonal(self, self.prepared(Views(X)))
 
     # The algebra (lecture 1, "Generating New Kernels from Old").
 
     def __add__(self, other: Any) -> Kernel:
-        from mercer.kernels._algebra import Sum, as_kernel
+        from mercer.kernels._algebra import Sum, to_kernel
 
-        return NotImplemented if (kernel := as_kernel(other)) is None else Sum(self, kernel)
+        return NotImplemented if (kernel := to_kernel(other)) is None else Sum(self, kernel)
 
     def __radd__(self, other: Any) -> Kernel:
-        from mercer.kernels._algebra import Sum, as_kernel
+        from mercer.kernels._algebra import Sum, to_kernel
 
-        return NotImplemented if (kernel := as_kernel(other)) is None else Sum(kernel, self)
+        return NotImplemented if (kernel := to_kernel(other)) is None else Sum(kernel, self)
 
     def __mul__(self, other: Any) -> Kernel:
         from mercer.kernels._algebra import Product, Scaled
@@ -248,28 +247,28 @@ class Kernel(ABC):
         )
 
     def of(self, feature_map: Any) -> Kernel:
-        """k(ψ(x), ψ(z)), for a function of a row or of a matrix, or an object with `transform` (recursion)."""
+        """Return k(ψ(x), ψ(z)), for a function of a row or of a matrix, or an object with `transform` (recursion)."""
         from mercer.kernels._algebra import Of
 
         return Of(self, feature_map)
 
     def on(self, columns: int | Sequence[int]) -> Kernel:
-        """k of some of the columns."""
+        """Return the kernel on some of the columns."""
         from mercer.kernels._algebra import Columns
 
         several: Any = columns if isinstance(columns, Sequence) else tuple(np.ravel(columns))
         return Columns(self, several)
 
     def normalised(self) -> Kernel:
-        """k(x, z)/√(k(x, x) k(z, z)): the cosine of the angle between ψ(x) and ψ(z)."""
+        """Return k(x, z)/√(k(x, x) k(z, z)): the cosine of the angle between ψ(x) and ψ(z)."""
         from mercer.kernels._algebra import Normalised
 
         return Normalised(self)
 
-    # scikit-learn's face: parameters by name, nested by "__". A kernel is a value, so that `clone` may share it.
+    # scikit-learn's interface: parameters by name, nested by "__". A kernel is a value, so that `clone` may share it.
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; with `deep` also those of the kernels inside, as `k1__gamma`."""
+        """Return parameters by name; with `deep` also those of the kernels inside, as `k1__gamma`."""
         own = {field.name: getattr(self, field.name) for field in fields(self)}
         nested = {
             f"{name}__{inner}": value
@@ -280,7 +279,7 @@ class Kernel(ABC):
         return own | nested
 
     def replaced(self, **params: Any) -> Self:
-        """The same kernel with other parameters, also of the kernels inside: `replaced(k1__gamma=2.0)`.
+        """Return the kernel with other parameters, also of the kernels inside: `replaced(k1__gamma=2.0)`.
 
         Examples
         --------
@@ -305,7 +304,7 @@ class Kernel(ABC):
         return replace(self, **changed)
 
     def set_params(self, **params: Any) -> Self:
-        """Refused: a kernel is a value, shared by whoever holds it. `replaced` gives another one."""
+        """Raise an error: a kernel is a value that may be shared; `replaced` returns another one."""
         if not params:
             return self
         raise FrozenKernelError(
@@ -317,22 +316,22 @@ class Kernel(ABC):
         return self
 
     def __repr__(self) -> str:
-        told = [field for field in fields(self) if field.default is not None or getattr(self, field.name) is not None]
-        return f"{type(self).__name__}({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in told)})"
+        shown = [field for field in fields(self) if field.default is not None or getattr(self, field.name) is not None]
+        return f"{type(self).__name__}({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in shown)})"
 
 
-def finite_diagonal(kernel: Kernel, side: Any) -> Array:
-    """k(x, x), or an error if one is not finite: if all are, then by Cauchy and Schwarz so is every k(x, z)."""
+def compute_finite_diagonal(kernel: Kernel, side: Any) -> Array:
+    """Return k(x, x), or raise if one is not finite: if all are, so is every k(x, z), by Cauchy and Schwarz."""
     with np.errstate(over="ignore", invalid="ignore"):
         diagonal = kernel.diagonal(side)
     if not (finite := np.isfinite(diagonal)).all():
         row = int(np.argmin(finite))
-        raise beyond(kernel, float(diagonal[row]), row, "float64")
+        raise make_overflow_error(kernel, float(diagonal[row]), row, "float64")
     return diagonal
 
 
-def beyond(kernel: Kernel, value: float, row: int, dtype: str) -> DataError:
-    """The error for a row whose k(x, x) is beyond the range of a type."""
+def make_overflow_error(kernel: Kernel, value: float, row: int, dtype: str) -> DataError:
+    """Return the error for a row whose k(x, x) is beyond the range of a type."""
     return DataError(
         f"k(x, x) of {kernel!r} is {value} in row {row}, beyond {dtype}; divide the columns by their scale, or choose "
         "a lower degree."

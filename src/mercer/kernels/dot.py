@@ -10,9 +10,9 @@ import numpy as np
 from mercer._stored import stored
 from mercer._typing import Array
 from mercer.kernels import _value_loops as loops
-from mercer.kernels._pointwise import DotProduct, in_precision_of, width
-from mercer.kernels._value_loops import each, power
-from mercer.kernels.base import exponent, number
+from mercer.kernels._pointwise import DotProduct, cast_kernel, resolve_gamma
+from mercer.kernels._value_loops import apply_kernel, raise_to_power
+from mercer.kernels.base import check_exponent, check_number
 from mercer.kernels.views import PointRows, Views
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Linear(DotProduct):
     def reason(self) -> str:
         return "x·z is the inner product of the rows themselves"
 
-    def of_products(self, tile: Array, columns: int) -> None:
+    def apply_to_products(self, tile: Array, columns: int) -> None:
         """They are the kernel."""
 
     def sensitivity(self, left: PointRows, right: PointRows) -> float:
@@ -61,8 +61,8 @@ class Quadratic(DotProduct):
     def reason(self) -> str:
         return "x·z + (x·z)² is the inner product of the coordinates and their products in pairs"
 
-    def of_products(self, tile: Array, columns: int) -> None:
-        each(loops.QuadraticValue(), tile)
+    def apply_to_products(self, tile: Array, columns: int) -> None:
+        apply_kernel(loops.QuadraticValue(), tile)
 
     def sensitivity(self, left: PointRows, right: PointRows) -> float:
         return 2.0
@@ -98,19 +98,19 @@ class Polynomial(DotProduct):
     constant: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "degree", exponent(self.degree, "degree", "Polynomial"))
-        object.__setattr__(self, "constant", number(self.constant, "constant", "Polynomial"))
+        object.__setattr__(self, "degree", check_exponent(self.degree, "degree", "Polynomial"))
+        object.__setattr__(self, "constant", check_number(self.constant, "constant", "Polynomial"))
         if self.gamma is not None:
-            object.__setattr__(self, "gamma", number(self.gamma, "gamma", "Polynomial"))
+            object.__setattr__(self, "gamma", check_number(self.gamma, "gamma", "Polynomial"))
 
     @property
     def reason(self) -> str:
         return "(γ x·z + c)ᵖ is the inner product of scaled monomials for γ, c ≥ 0 and a whole p"
 
-    def of_products(self, tile: Array, columns: int) -> None:
-        tile *= width(self.gamma, columns)
+    def apply_to_products(self, tile: Array, columns: int) -> None:
+        tile *= resolve_gamma(self.gamma, columns)
         tile += self.constant
-        power(tile, self.degree)
+        raise_to_power(tile, self.degree)
 
     def sensitivity(self, left: PointRows, right: PointRows) -> float:
         return float(max(self.degree, 1))
@@ -118,7 +118,7 @@ class Polynomial(DotProduct):
     def feature_map(self, columns: int) -> FeatureMap:
         from mercer.kernels.explicit import MonomialFeatureMap
 
-        return MonomialFeatureMap(columns, self.degree, width(self.gamma, columns), self.constant)
+        return MonomialFeatureMap(columns, self.degree, resolve_gamma(self.gamma, columns), self.constant)
 
 
 @stored()
@@ -143,19 +143,19 @@ class Sigmoid(DotProduct):
     constant: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "constant", number(self.constant, "constant", "Sigmoid", least=-np.inf))
+        object.__setattr__(self, "constant", check_number(self.constant, "constant", "Sigmoid", least=-np.inf))
         if self.gamma is not None:
-            object.__setattr__(self, "gamma", number(self.gamma, "gamma", "Sigmoid", least=-np.inf))
+            object.__setattr__(self, "gamma", check_number(self.gamma, "gamma", "Sigmoid", least=-np.inf))
 
     @property
     def reason(self) -> None:
         return None
 
-    def of_products(self, tile: Array, columns: int) -> None:
-        each(in_precision_of(tile, loops.TanhValue(width(self.gamma, columns), self.constant)), tile)
+    def apply_to_products(self, tile: Array, columns: int) -> None:
+        apply_kernel(cast_kernel(tile, loops.TanhValue(resolve_gamma(self.gamma, columns), self.constant)), tile)
 
     def sensitivity(self, left: PointRows, right: PointRows) -> float:
-        return abs(width(self.gamma, left.columns)) * max(left.largest, right.largest)
+        return abs(resolve_gamma(self.gamma, left.columns)) * max(left.largest, right.largest)
 
 
 @stored(tag="CosineKernel")
@@ -176,7 +176,7 @@ class Cosine(DotProduct):
     def prepared(self, views: Views) -> PointRows:
         return views.directions
 
-    def of_products(self, tile: Array, columns: int) -> None:
+    def apply_to_products(self, tile: Array, columns: int) -> None:
         """They are the kernel."""
 
     def diagonal(self, side: PointRows) -> Array:

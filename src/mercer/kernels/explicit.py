@@ -1,6 +1,6 @@
-"""Feature maps that are finite, written out: ⟨ψ(x), ψ(z)⟩ = k(x, z).
+"""Finite feature maps, computed explicitly: ⟨ψ(x), ψ(z)⟩ = k(x, z).
 
-A map knows how many features it has without making any: (1 + x·z)⁸ of 40 columns has 377,348,994.
+A map counts its features without computing any: (1 + x·z)⁸ of 40 columns has 377,348,994.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import scipy.sparse as sp
 from mercer._errors import ColumnMismatchError, TooManyColumnsError
 from mercer._stored import stored, whole
 from mercer._typing import Array
-from mercer.kernels.inputs import count, dense, is_sparse, matrix_of, scaled_rows
+from mercer.kernels.inputs import count, divide_rows, is_sparse, to_dense, to_matrix
 from mercer.kernels.monomials import MonomialOrder
 
-#: numbers that are written out; more would fill 2 GiB
-MOST_NUMBERS = 1 << 28
+#: feature values that are computed at once; more would fill 2 GiB
+MAX_FEATURE_VALUES = 1 << 28
 
 
 class FeatureMap(ABC):
-    """ψ: rows to features, by calling it.
+    """ψ, a map from rows to features, by calling it.
 
     Examples
     --------
@@ -39,34 +39,34 @@ class FeatureMap(ABC):
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """How many there are, by counting only."""
+        """Number of features, by counting only."""
 
     @abstractmethod
     def write(self, X: Any) -> Any:
-        """ψ of rows that have been checked."""
+        """Return ψ of validated rows."""
 
     @property
     def parts(self) -> tuple[FeatureMap, ...]:
-        """The maps this one is made of."""
+        """The maps of which this one is made."""
         return ()
 
     @property
     def numeric(self) -> bool:
-        """Whether rows are numbers; texts and graphs are taken as they come."""
+        """Whether rows are numbers; texts and graphs are not validated."""
         return all(part.numeric for part in self.parts)
 
     @property
     def sparse(self) -> bool:
-        """Whether features are written as a sparse matrix."""
+        """Whether features are returned as a sparse matrix."""
         return False
 
     @property
-    def written_out(self) -> int:
-        """How many features take memory in every row, even where they are 0."""
+    def n_stored(self) -> int:
+        """Number of features that take memory in every row, even where they are 0."""
         return self.n_features
 
     def __call__(self, X: Any) -> Any:
-        """ψ(x) for every row: an array, or a sparse matrix, with a row for each.
+        """Return ψ(x) for every row: an array, or a sparse matrix, with a row for each.
 
         Examples
         --------
@@ -74,10 +74,10 @@ class FeatureMap(ABC):
         >>> Polynomial(degree=2).feature_map(1)([[3.0]]).round(3)
         array([[1.   , 4.243, 9.   ]])
         """
-        rows = matrix_of(X) if self.numeric else X
-        if count(rows) * self.written_out > MOST_NUMBERS:
+        rows = to_matrix(X) if self.numeric else X
+        if count(rows) * self.n_stored > MAX_FEATURE_VALUES:
             raise TooManyColumnsError(
-                f"{self.written_out:,} features of {count(rows):,} rows do not fit into memory; use the kernel, which "
+                f"{self.n_stored:,} features of {count(rows):,} rows do not fit into memory; use the kernel, which "
                 "needs none of them."
             )
         return self.write(rows)
@@ -95,14 +95,14 @@ class CoordinateMap(FeatureMap):
         return self.columns
 
     def write(self, X: Any) -> Array:
-        _refuse_other(X, self.columns)
-        return dense(X)
+        _check_columns(X, self.columns)
+        return to_dense(X)
 
 
 @stored()
 @dataclass(frozen=True)
 class ConstantMap(FeatureMap):
-    """One feature that is the same for every row, whatever rows are."""
+    """One feature with the same value for every row of any kind."""
 
     value: float
 
@@ -119,7 +119,7 @@ class ConstantMap(FeatureMap):
 class MonomialFeatureMap(FeatureMap):
     """(γ x·z + c)ᵖ: every monomial of degree t ≤ p times √(C(p, t) cᵖ⁻ᵗ γᵗ t!/∏aⱼ!), where aⱼ are its exponents.
 
-    Without a constant there are only those of degree p.
+    Without a constant there are only monomials of degree p.
     """
 
     columns: int
@@ -136,8 +136,8 @@ class MonomialFeatureMap(FeatureMap):
         return self.order.n_features
 
     def write(self, X: Any) -> Array:
-        _refuse_other(X, self.columns)
-        rows, order = dense(X), self.order
+        _check_columns(X, self.columns)
+        rows, order = to_dense(X), self.order
         result = np.empty((len(rows), order.n_features))
         order.write(rows, result, order.weights(self.gamma, self.constant))
         return result
@@ -163,8 +163,8 @@ class StackedMap(FeatureMap):
         return any(each.sparse for each in self.maps)
 
     @property
-    def written_out(self) -> int:
-        return sum(each.written_out for each in self.maps)
+    def n_stored(self) -> int:
+        return sum(each.n_stored for each in self.maps)
 
     def write(self, X: Any) -> Any:
         written = [each.write(X) for each in self.maps]
@@ -174,7 +174,7 @@ class StackedMap(FeatureMap):
 @stored()
 @dataclass(frozen=True)
 class ProductMap(FeatureMap):
-    """The features of a product: each of one map times each of the other."""
+    """The features of a product: all products of a feature of one map and one of the other."""
 
     first: FeatureMap
     second: FeatureMap
@@ -188,13 +188,13 @@ class ProductMap(FeatureMap):
         return self.first, self.second
 
     def write(self, X: Any) -> Array:
-        first, second = dense(self.first.write(X)), dense(self.second.write(X))
+        first, second = to_dense(self.first.write(X)), to_dense(self.second.write(X))
         return np.asarray(np.einsum("ij,ik->ijk", first, second).reshape(len(first), self.n_features))
 
 
 @dataclass(frozen=True)
-class _Changed(FeatureMap):
-    """A map that has as many features as the one inside it."""
+class _WrappedMap(FeatureMap):
+    """A map with as many features as the one inside it."""
 
     map: FeatureMap
 
@@ -211,13 +211,13 @@ class _Changed(FeatureMap):
         return self.map.sparse
 
     @property
-    def written_out(self) -> int:
-        return self.map.written_out
+    def n_stored(self) -> int:
+        return self.map.n_stored
 
 
 @stored()
 @dataclass(frozen=True)
-class ScaledMap(_Changed):
+class ScaledMap(_WrappedMap):
     """Features times a number."""
 
     factor: float
@@ -228,16 +228,16 @@ class ScaledMap(_Changed):
 
 @stored()
 @dataclass(frozen=True)
-class ComposedMap(_Changed):
+class ComposedMap(_WrappedMap):
     """Features of features."""
 
     inner: Callable[[Any], Any]
-    #: whether the inner one takes texts or graphs
-    of_things: bool = False
+    #: whether the inner map takes texts or graphs
+    accepts_objects: bool = False
 
     @property
     def numeric(self) -> bool:
-        return not self.of_things
+        return not self.accepts_objects
 
     def write(self, X: Any) -> Any:
         inner = self.inner.write if isinstance(self.inner, FeatureMap) else self.inner
@@ -246,20 +246,20 @@ class ComposedMap(_Changed):
 
 @stored()
 @dataclass(frozen=True)
-class UnitMap(_Changed):
-    """Features divided by their length; 0 where that is."""
+class UnitMap(_WrappedMap):
+    """Features divided by their length; 0 where that is 0."""
 
     def write(self, X: Any) -> Any:
         features = self.map.write(X)
         if is_sparse(features):
-            return scaled_rows(features, np.sqrt(np.asarray(features.multiply(features).sum(axis=1))))
+            return divide_rows(features, np.sqrt(np.asarray(features.multiply(features).sum(axis=1))))
         lengths = np.linalg.norm(features, axis=1)[:, None]
         return np.asarray(np.divide(features, lengths, out=np.zeros_like(features), where=lengths > 0))
 
 
-def _refuse_other(X: Any, columns: int) -> None:
+def _check_columns(X: Any, columns: int) -> None:
     if X.shape[1] != columns:
         raise ColumnMismatchError(
-            f"X has {X.shape[1]} columns, but the feature map was made for {columns}; ask the kernel for "
-            f"feature_map({X.shape[1]})."
+            f"X has {X.shape[1]} columns, but the feature map was made for {columns}; use "
+            f"kernel.feature_map({X.shape[1]})."
         )

@@ -10,18 +10,18 @@ import numpy as np
 
 from mercer._errors import KernelError
 from mercer._typing import Array
-from mercer.kernels._user_functions import name_of, pairs, takes_pairs_of_matrices
+from mercer.kernels._user_functions import evaluate_pairs, get_function_name, takes_pairs_of_matrices
 from mercer.kernels.base import Kernel
 from mercer.kernels.inputs import count, is_sparse
 from mercer.kernels.views import Memo, Views
 
 #: rows at once for the diagonal of a function of matrices
-ROWS = 16
+DIAGONAL_BLOCK = 16
 
 
 @dataclass(frozen=True, eq=False)
-class _Things:
-    """Rows, or a list of things, and how the function takes them."""
+class FunctionRows:
+    """Rows, or a list of objects, and whether the function takes single rows."""
 
     rows: Any
     by_rows: bool
@@ -39,15 +39,15 @@ class _Things:
 class FromFunction(Kernel):
     """k(x, z) of two rows, or k(X, Z) of two matrices of rows, as a kernel.
 
-    Whether it is symmetric is checked whenever a matrix k(X) is made; `check_positive_definite` looks for points that
-    prove it not to be positive definite.
+    Symmetry is checked whenever a matrix k(X) is computed; `check_positive_definite` searches for points that prove
+    that it is not positive definite.
 
     Parameters
     ----------
     function : callable
-        Of two rows (arrays of one dimension, or things of any kind) or of two matrices.
+        Function of two rows (arrays of one dimension, or objects of any kind) or of two matrices.
     by_rows : bool or None, default=None
-        Which of both; None means to try.
+        Whether it takes two rows; None means to try.
 
     Examples
     --------
@@ -74,19 +74,21 @@ class FromFunction(Kernel):
     def symmetric(self) -> bool:
         return False
 
-    def prepared(self, views: Views) -> _Things:
+    def prepared(self, views: Views) -> FunctionRows:
         rows = views.rows
         by_rows = not takes_pairs_of_matrices(self.function, rows) if self.by_rows is None else self.by_rows
-        return _Things(rows.toarray() if by_rows and is_sparse(rows) else rows, by_rows)
+        return FunctionRows(rows.toarray() if by_rows and is_sparse(rows) else rows, by_rows)
 
-    def tile(self, left: _Things, right: _Things, memo: Memo) -> Array:
-        return pairs(self.function, left.rows, right.rows, by_rows=right.by_rows)
+    def tile(self, left: FunctionRows, right: FunctionRows, memo: Memo) -> Array:
+        return evaluate_pairs(self.function, left.rows, right.rows, by_rows=right.by_rows)
 
-    def diagonal(self, side: _Things) -> Array:
+    def diagonal(self, side: FunctionRows) -> Array:
         if side.by_rows:
-            return np.array([pairs(self.function, [x], [x], by_rows=True).item() for x in side.rows], dtype=float)
-        blocks = [side.take(slice(start, start + ROWS)) for start in range(0, len(side), ROWS)]
+            return np.array(
+                [evaluate_pairs(self.function, [x], [x], by_rows=True).item() for x in side.rows], dtype=float
+            )
+        blocks = [side.take(slice(start, start + DIAGONAL_BLOCK)) for start in range(0, len(side), DIAGONAL_BLOCK)]
         return np.concatenate([np.zeros(0), *(np.diagonal(self.tile(block, block, None)) for block in blocks)])
 
     def __repr__(self) -> str:
-        return f"FromFunction({name_of(self.function)})"
+        return f"FromFunction({get_function_name(self.function)})"

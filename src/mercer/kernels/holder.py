@@ -1,4 +1,4 @@
-"""For estimators that hold a kernel: `kernel__gamma` in `set_params`, hence in searches over parameters."""
+"""The base of estimators that hold a kernel: `kernel__gamma` in `set_params`, hence in searches over parameters."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from mercer._held import ValueHolder
 class KernelHolder(ValueHolder):
     """A mixin before scikit-learn's `BaseEstimator`, whose `set_params` would change a kernel in place.
 
-    A kernel is a value that others may hold too, so `set_params(kernel__gamma=…)` puts another one in its place; so it
-    does with every frozen dataclass, such as a penalty, a family or a rule for bandwidths.
+    A kernel is a value that may be shared, so `set_params(kernel__gamma=…)` replaces it by another one; the same holds
+    for every frozen dataclass, such as a penalty, a family or a rule for bandwidths.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What kernels are evaluated on: rows of numbers, dense or sparse, or a sequence of anything."""
+"""Inputs of kernels: rows of numbers, dense or sparse, or a sequence of objects."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from mercer._errors import ColumnTypeError, DataError, EmptyDataError, NonFinite
 from mercer._gpu import is_tensor
 from mercer._typing import Array
 
-#: types of what is missing, by name: pandas need not be installed
-GAPS = frozenset({"NoneType", "NAType", "NaTType"})
+#: types of missing values, by name, since pandas need not be installed
+MISSING_TYPES = frozenset({"NoneType", "NAType", "NaTType"})
 
 
-def matrix_of(X: Any) -> Any:
-    """X as C-ordered float64, or as CSR; a typed error where it is no table of finite numbers."""
-    numbers = sp.csr_array(X, dtype=float) if is_sparse(X) else _dense(X)
+def to_matrix(X: Any) -> Any:
+    """Return X as C-ordered float64, or as CSR; raise a typed error if it is not a table of finite numbers."""
+    numbers = sp.csr_array(X, dtype=float) if is_sparse(X) else _to_float_array(X)
     if numbers.shape[1] == 0:
         raise EmptyDataError("X has no columns (0 feature(s)); a kernel compares at least one number.")
-    _refuse_gaps(numbers)
+    _check_finite(numbers)
     return numbers
 
 
@@ -30,7 +30,7 @@ def is_sparse(X: Any) -> bool:
 
 
 def is_table(X: Any) -> bool:
-    """Whether X is rows of numbers; else it is a sequence of things, texts say."""
+    """Return whether X is rows of numbers; otherwise it is a sequence of objects such as texts."""
     if is_sparse(X):
         return True
     if isinstance(X, (list, tuple)):
@@ -38,28 +38,28 @@ def is_table(X: Any) -> bool:
     return len(np.shape(X)) == 2 or np.asarray(X).dtype.kind in "biuf"
 
 
-def things_of(X: Any) -> Any:
-    """X as a sequence of things; of a table of one column what is in it."""
+def to_objects(X: Any) -> Any:
+    """Return X as a sequence of objects; for a table of one column its entries."""
     return np.asarray(X, dtype=object)[:, 0] if hasattr(X, "shape") and np.shape(X)[1:] == (1,) else X
 
 
-def is_gap(thing: Any) -> bool:
-    """Whether it stands for something missing."""
-    return type(thing).__name__ in GAPS or (isinstance(thing, (float, np.floating)) and bool(np.isnan(thing)))
+def is_missing(thing: Any) -> bool:
+    """Return whether an object stands for a missing value."""
+    return type(thing).__name__ in MISSING_TYPES or (isinstance(thing, (float, np.floating)) and bool(np.isnan(thing)))
 
 
 def is_measurement(kind: type) -> bool:
-    """Whether things of a type are numbers that may lie between others, and so name nothing."""
+    """Return whether objects of a type are real numbers, which may lie between others and so are not names."""
     return issubclass(kind, Real) and not issubclass(kind, Integral)
 
 
 def count(X: Any) -> int:
-    """Rows of a table, or things in a sequence."""
+    """Return the number of rows of a table, or of objects in a sequence."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def take(X: Any, numbers: Array) -> Any:
-    """Some rows of a table, or things of a sequence."""
+    """Return some rows of a table, or objects of a sequence."""
     if hasattr(X, "iloc"):
         return X.iloc[numbers]
     if is_sparse(X):
@@ -71,22 +71,24 @@ def take(X: Any, numbers: Array) -> Any:
     return X[numbers] if hasattr(X, "shape") else [X[i] for i in numbers]
 
 
-def dense(X: Any) -> Array:
-    """The rows written out; loops want them in C order."""
+def to_dense(X: Any) -> Array:
+    """Return the rows as a C-ordered array, as compiled loops need them."""
     return np.ascontiguousarray(X.toarray() if is_sparse(X) else X)
 
 
-def scaled_rows(X: Any, lengths: Array) -> Any:
-    """Rows divided by their lengths; one of length 0 becomes zeros."""
+def divide_rows(X: Any, lengths: Array) -> Any:
+    """Divide rows by their lengths; a row of length 0 becomes zeros."""
     inverse = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
     return sp.csr_array(sp.diags_array(inverse) @ X) if is_sparse(X) else X * inverse[:, None]
 
 
-def _dense(X: Any) -> Array:
+def _to_float_array(X: Any) -> Array:
     try:
         given = np.asarray(X)
     except ValueError as error:
-        raise DataError(f"X is no table: its rows differ in length ({error}); give each the same columns.") from error
+        raise DataError(
+            f"X is not a table: its rows differ in length ({error}); give each the same columns."
+        ) from error
     if given.dtype.kind in "US" and given.ndim != 2:
         raise ColumnTypeError("X is texts, where this kernel compares numbers; encode them, or use a kernel for texts.")
     if given.dtype.kind == "c":
@@ -99,14 +101,14 @@ def _dense(X: Any) -> Array:
     try:
         return np.ascontiguousarray(given, dtype=float)
     except (TypeError, ValueError) as error:
-        row, column, value = _first_text(given)
+        row, column, value = _find_text(given)
         raise ColumnTypeError(
             f"could not convert {value!r} in row {row}, column {column} to a number; encode the column, leave it out, "
             "or use a kernel for texts."
         ) from error
 
 
-def _first_text(X: Array) -> tuple[int, int, Any]:
+def _find_text(X: Array) -> tuple[int, int, Any]:
     for row, column in np.ndindex(X.shape):
         try:
             float(X[row, column])
@@ -115,7 +117,7 @@ def _first_text(X: Array) -> tuple[int, int, Any]:
     return row, column, X[row, column]
 
 
-def _refuse_gaps(X: Any) -> None:
+def _check_finite(X: Any) -> None:
     values = X.data if is_sparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):

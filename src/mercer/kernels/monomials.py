@@ -1,9 +1,9 @@
-"""All products of up to p columns, each made out of one of a lower degree by one multiplication.
+"""All products of up to p columns, each by one multiplication from a product of a lower degree.
 
 Monomials of a degree are in the order of `itertools.combinations_with_replacement`, which is scikit-learn's. Those that
-begin with column j are xⱼ times the monomials of one degree less that begin with j or later (later, where there are to
-be no powers), and these are the last ones of that degree. So every degree is made of slices of the one before; and so
-are exponents, names, and in how many orders the factors can be written.
+begin with column j are xⱼ times the monomials of one degree less that begin with j or later (with a later column, if
+columns are distinct), and these are the last ones of that degree. So every degree is made of slices of the one before,
+and so are exponents, names, and the numbers of orders of the factors.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ from mercer._stored import stored, whole
 from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
 
-#: features from which on monomials are made in place: rows are long enough then
-WIDE = 1 << 11
-#: numbers of a block that is made in place, and of one that is made apart, column by column, and written from the cache
-IN_PLACE, APART = 1 << 19, 1 << 17
+#: features from which monomials are computed in place, since rows are long enough
+IN_PLACE_FEATURES = 1 << 11
+#: values of a block that is computed in place
+IN_PLACE_BLOCK = 1 << 19
+#: values of a block that is computed separately, column by column, and copied from the cache
+SEPARATE_BLOCK = 1 << 17
 #: blocks that one thread writes one after another
-BLOCKS = 16
+BLOCKS_PER_THREAD = 16
 
 
 class DegreeSlice(NamedTuple):
-    """Monomials `start` to `stop` of a degree are column `first` times those `after` and later of the one below.
+    """Monomials `start` to `stop` of a degree are column `first` times those from `after` on of the degree below.
 
     Of these, `same` begin with that column too.
     """
@@ -45,7 +47,7 @@ class DegreeSlice(NamedTuple):
 @stored(highest=whole(0, 1000))
 @dataclass(frozen=True)
 class MonomialOrder:
-    """Which monomials of `columns` columns there are from degree `lowest` to `highest`, and in which order.
+    """The monomials of `columns` columns from degree `lowest` to `highest`, and their order.
 
     Examples
     --------
@@ -58,24 +60,24 @@ class MonomialOrder:
     columns: int
     lowest: int
     highest: int
-    #: whether no column is to be a factor twice
+    #: whether no column may be a factor twice
     distinct: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # what follows from the four numbers is not kept in files
+        # cached properties follow from the four numbers and are not stored
         return MonomialOrder, (self.columns, self.lowest, self.highest, self.distinct)
 
     @property
     def n_features(self) -> int:
-        """How many there are, by counting only."""
+        """Number of monomials, by counting only."""
         if self.distinct:
             return sum(self.of_degree(t) for t in self.degrees if t <= self.columns)
         d, p, lower = self.columns, self.highest, self.lowest - 1
         return comb(d + p, p) - (comb(d + lower, lower) if lower >= 0 else 0)
 
     @property
-    def n_made(self) -> int:
-        """How many are made on the way, those of lower degrees included."""
+    def n_computed(self) -> int:
+        """Number of monomials that are computed, those of lower degrees included."""
         return MonomialOrder(self.columns, 0, self.highest, self.distinct).n_features
 
     @property
@@ -83,12 +85,12 @@ class MonomialOrder:
         return range(self.lowest, self.highest + 1)
 
     def of_degree(self, degree: int) -> int:
-        """How many there are of exactly this degree: of degree 0 one, even without columns."""
+        """Return the number of monomials of exactly this degree: 1 for degree 0, even without columns."""
         return comb(self.columns, degree) if self.distinct else comb(max(self.columns + degree - 1, 0), degree)
 
     @cached_property
     def left(self) -> list[Array]:
-        """Of each degree from 0 on: how many begin with column j or later, for every j up to the number of columns."""
+        """Number of monomials of each degree from 0 on that begin with column j or later, for every j."""
         counts = [np.ones(self.columns + 1, np.int64)]
         for _ in range(self.highest):
             begin = counts[-1][1:] if self.distinct else counts[-1][:-1]
@@ -97,7 +99,7 @@ class MonomialOrder:
 
     @cached_property
     def slices(self) -> list[list[DegreeSlice]]:
-        """What each degree is made of, column by column; of degree 0 nothing."""
+        """The slices of which each degree is made, column by column; none for degree 0."""
         return [[], *(list(self._slices(t)) for t in range(1, self.highest + 1))]
 
     def _slices(self, degree: int) -> Iterator[DegreeSlice]:
@@ -107,7 +109,7 @@ class MonomialOrder:
             yield DegreeSlice(j, lower[0] - after, ours[0] - ours[j], ours[0] - ours[j + 1], same)
 
     def exponents(self) -> Array:
-        """Of every column in every monomial."""
+        """Return the exponent of every column in every monomial."""
         made = [np.zeros((1, self.columns), np.int64)]
         for t in range(1, self.highest + 1):
             made.append(np.concatenate([made[-1][:0], *(made[-1][part.after :] for part in self.slices[t])]))
@@ -116,8 +118,8 @@ class MonomialOrder:
         return np.concatenate([made[t] for t in self.degrees])
 
     def names(self, columns: list[str]) -> list[str]:
-        """Names of monomials, such as "height weight^2", by those of columns."""
-        made, rests = [["1"]], [[""]]  # the rest is what comes after the first factor and its power
+        """Return names of monomials, such as "height weight^2", from those of columns."""
+        made, rests = [["1"]], [[""]]  # the rest of a name follows the first factor and its power
         powers = [[0]]
         for t in range(1, self.highest + 1):
             rest, power = [], []
@@ -134,7 +136,7 @@ class MonomialOrder:
         return [name for t in self.degrees for name in made[t]]
 
     def factors(self, feature: int) -> list[int]:
-        """The columns that are multiplied in one of the monomials, in ascending order.
+        """Return the columns that are multiplied in one of the monomials, in ascending order.
 
         Examples
         --------
@@ -151,7 +153,7 @@ class MonomialOrder:
         return chosen
 
     def arrangements(self) -> list[Array]:
-        """Of each degree from 0 on, t!/∏aⱼ!: in how many orders the factors of each monomial can be written."""
+        """Return t!/∏aⱼ! for each degree from 0 on: the number of orders of the factors of each monomial."""
         made, powers = [np.ones(1)], np.zeros(1)
         for t in range(1, self.highest + 1):
             result, power = np.empty(self.of_degree(t)), np.ones(self.of_degree(t))
@@ -164,7 +166,7 @@ class MonomialOrder:
         return made
 
     def weights(self, gamma: float, constant: float) -> Array:
-        """√(C(p, t) cᵖ⁻ᵗ γᵗ t!/∏aⱼ!) of each: what makes inner products (γ x·z + c)ᵖ."""
+        """Return √(C(p, t) cᵖ⁻ᵗ γᵗ t!/∏aⱼ!) of each monomial, with which inner products are (γ x·z + c)ᵖ."""
         p, orders = self.highest, self.arrangements()
         try:
             with np.errstate(over="raise"):
@@ -175,34 +177,34 @@ class MonomialOrder:
             ) from None
         return np.asarray(np.sqrt(np.concatenate(squares)))
 
-    def climb(self, columns: Array, made: list[Array]) -> None:
+    def fill_degrees(self, columns: Array, made: list[Array]) -> None:
         """Fill the monomials of every degree from 1 on, a row for each, given those of degree 0."""
         for t in range(1, self.highest + 1):
             for part in self.slices[t]:
                 np.multiply(made[t - 1][part.after :], columns[part.first], out=made[t][part.start : part.stop])
 
     def write(self, X: Array, out: Array, weights: Array | None = None) -> None:
-        """The monomials of rows into an array; NaN stays NaN, and what is too large becomes infinite."""
-        lower, in_place = self.n_made - self.n_features, self.n_features >= WIDE
-        size = max(1, (IN_PLACE if in_place else APART) // self.n_made)
+        """Write the monomials of rows into an array; NaN stays NaN, and an overflow becomes infinite."""
+        lower, in_place = self.n_computed - self.n_features, self.n_features >= IN_PLACE_FEATURES
+        size = max(1, (IN_PLACE_BLOCK if in_place else SEPARATE_BLOCK) // self.n_computed)
 
         def several(rows: slice) -> None:
-            scratch = np.empty((lower if in_place else self.n_made, size), out.dtype)
+            scratch = np.empty((lower if in_place else self.n_computed, size), out.dtype)
             for start in range(rows.start, rows.stop, size):
                 here = slice(start, min(start + size, rows.stop))
                 self._write_block(X[here], out[here], weights, scratch[:, : here.stop - here.start])
 
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            ordered_map(several, row_blocks(len(X), size * BLOCKS))
+            ordered_map(several, row_blocks(len(X), size * BLOCKS_PER_THREAD))
 
     def _write_block(self, X: Array, out: Array, weights: Array | None, scratch: Array) -> None:
-        """Rows of a block: where `scratch` has no room for what is written, it has some for lower degrees only."""
-        lower = self.n_made - self.n_features
+        """Write the rows of a block; `scratch` holds all monomials, or only those of lower degrees."""
+        lower = self.n_computed - self.n_features
         apart = scratch[lower:] if len(scratch) > lower else out.T
         ends = np.cumsum([self.of_degree(t) for t in range(self.lowest)]).tolist()
         made = np.split(scratch[:lower], ends)[: self.lowest] + [apart[self.places[t]] for t in self.degrees]
         made[0][:] = 1
-        self.climb(np.ascontiguousarray(X.T), made)
+        self.fill_degrees(np.ascontiguousarray(X.T), made)
         if weights is not None:
             np.multiply(apart.T, weights, out=out)
         elif len(scratch) > lower:
@@ -210,6 +212,6 @@ class MonomialOrder:
 
     @cached_property
     def places(self) -> list[slice]:
-        """Where each degree is written; nowhere if it is below the lowest."""
+        """Positions at which each degree is written; empty below the lowest."""
         stops = np.cumsum([self.of_degree(t) if t in self.degrees else 0 for t in range(self.highest + 1)]).tolist()
         return [slice(start, stop) for start, stop in zip([0, *stops], stops, strict=False)]

@@ -1,4 +1,4 @@
-"""Kernels by the names scikit-learn has for them."""
+"""Kernels by scikit-learn's names."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from mercer.kernels.function import FromFunction
 from mercer.kernels.histograms import AdditiveChiSquared, ChiSquared, HistogramIntersection
 from mercer.kernels.radial import RBF, Laplacian, Matern, RationalQuadratic
 
+#: kernels by name
 KERNELS: dict[str, type[Kernel]] = {
     "linear": Linear,
     "quadratic": Quadratic,
@@ -34,16 +35,16 @@ KERNELS: dict[str, type[Kernel]] = {
     "weisfeiler_lehman": WeisfeilerLehman,
 }
 
-#: what scikit-learn calls a parameter
-OTHER_NAMES = {"coef0": "constant"}
-#: parameters that a model of scikit-learn has whichever kernel it has
-OF_MODELS = frozenset({"gamma", "degree", "constant"})
+#: scikit-learn's names of parameters
+PARAMETER_ALIASES = {"coef0": "constant"}
+#: parameters that models of scikit-learn have for every kernel
+MODEL_PARAMETERS = frozenset({"gamma", "degree", "constant"})
 
 
 def kernel_from(kernel: object, **params: Any) -> Kernel:
-    """A kernel from its name and parameters, a kernel itself, or a function k(x, z) or k(X, Z).
+    """Return a kernel from its name and parameters, a kernel itself, or a function k(x, z) or k(X, Z).
 
-    Of scikit-learn's `gamma`, `degree` and `coef0` a name takes those it knows; others have no effect on it.
+    Of scikit-learn's `gamma`, `degree` and `coef0`, a name takes those that its kernel has; the others have no effect.
 
     Examples
     --------
@@ -55,25 +56,25 @@ def kernel_from(kernel: object, **params: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel.replaced(**params)
     if isinstance(kernel, str):
-        return _named(kernel, {OTHER_NAMES.get(name, name): value for name, value in params.items()})
+        return _make_named(kernel, {PARAMETER_ALIASES.get(name, name): value for name, value in params.items()})
     if callable(kernel):
         return FromFunction(kernel)
     raise KernelError(f"{kernel!r} is not a kernel; give a Kernel, a function k(x, z), or one of {', '.join(KERNELS)}.")
 
 
-def _named(name: str, params: dict[str, Any]) -> Kernel:
+def _make_named(name: str, params: dict[str, Any]) -> Kernel:
     if name not in KERNELS:
         raise KernelError(
             f"no kernel is called {name!r}. {did_you_mean(name, KERNELS)} A Kernel object such as RBF(gamma=…) or a "
-            "function k(x, z) will do as well."
+            "function k(x, z) is accepted too."
         )
     chosen = KERNELS[name]
     known = {field.name for field in fields(chosen)}
-    if unknown := sorted(set(params) - known - OF_MODELS):
+    if unknown := sorted(set(params) - known - MODEL_PARAMETERS):
         raise KernelError(
             f"{chosen.__name__} has no parameter {unknown[0]!r}. {did_you_mean(unknown[0], sorted(known))}"
         )
     given = {key: value for key, value in params.items() if key in known}
     if chosen is ChiSquared and given.get("gamma", 1.0) is None:
-        del given["gamma"]  # scikit-learn's models say None for its own default
+        del given["gamma"]  # None means the kernel's default in scikit-learn's models
     return chosen(**given)

@@ -1,9 +1,9 @@
-"""A kernel matrix as LLᵀ with few columns, from some of its rows: the pivots, where most is left of the diagonal.
+"""A kernel matrix as LLᵀ with few columns, from some of its rows: the pivots, where most of the diagonal remains.
 
-Randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber 2025) draws each pivot with the chance of what is left of its
-diagonal entry. To do so one at a time would read L once for each: many are proposed at once, and one that those before
-it have made unlikely is turned down, so that the pivots are distributed as if each had been drawn on its own
-(Epperly, Tropp and Webber 2024).
+Randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber 2025) draws each pivot with a probability proportional to the
+remainder of its diagonal entry. One at a time, each pivot would read L once. Therefore many are proposed at once, and
+one that the pivots before it have made unlikely is rejected, so that the pivots are distributed as if each had been
+drawn on its own (Epperly, Tropp and Webber 2024).
 """
 
 from __future__ import annotations
@@ -17,10 +17,14 @@ from scipy.linalg.blas import dtrsm
 from mercer._typing import Array
 from mercer.kernels.gram import GivenMatrix, Gram
 
-#: pivots that are proposed together, fewer where so many rows of the matrix would have more numbers than these
-BLOCK, FEWEST, ENTRIES = 128, 16, 2**25
-#: what is left of a diagonal entry below this portion of it is rounding
-ROUNDING = 1e-12
+#: pivots that are proposed together
+PROPOSED_PIVOTS = 128
+#: … and the least number of them
+MIN_PROPOSED = 16
+#: entries of their rows of the matrix, above which fewer pivots are proposed
+MAX_PROPOSED_ENTRIES = 2**25
+#: portion of a diagonal entry below which its remainder is rounding
+PIVOT_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +33,9 @@ class PivotedCholesky:
 
     L: Array
     pivots: Array
-    #: the sum of the diagonal of K, and of K − LLᵀ
+    #: sum of the diagonal of K
     trace: float
+    #: sum of the diagonal of K − LLᵀ
     left: float
 
     @property
@@ -39,44 +44,44 @@ class PivotedCholesky:
 
     @property
     def error(self) -> float:
-        """What is left of the trace, relative to it."""
+        """Unexplained share of the trace."""
         return self.left / self.trace if self.trace > 0 else 0.0
 
     @classmethod
     def of(cls, gram: Gram | GivenMatrix, most: int, enough: float, *, rng: Any = 0) -> Self:
-        """Add pivots until there are `most`, or until the diagonal entries that are left average `enough` or less.
+        """Add pivots until there are `most`, or until the remaining diagonal entries average `enough` or less.
 
         Parameters
         ----------
         gram : Gram or GivenMatrix
-            The matrix, of rows with themselves.
+            Matrix of rows with themselves.
         most : int
-            The largest number of pivots; each adds a column to L.
+            Largest number of pivots; each adds a column to L.
         enough : float
-            What may be left of the diagonal entries, on average.
+            Mean of the remaining diagonal entries at which to stop.
         rng : int or numpy.random.Generator, default=0
-            What draws the pivots; the same seed draws the same ones.
+            Seed of the pivots, or random number generator.
         """
         n, draw = gram.shape[0], np.random.default_rng(rng)
         diagonal = np.array(gram.diagonal, dtype=float)
         most = min(most, n)
         rows, pivots = np.zeros((most, n)), np.zeros(0, dtype=np.intp)  # of Lᵀ
-        smallest, left = ROUNDING * np.abs(diagonal), np.maximum(diagonal, 0.0)
-        block = min(BLOCK, max(FEWEST, ENTRIES // n))
+        smallest, left = PIVOT_ROUNDING * np.abs(diagonal), np.maximum(diagonal, 0.0)
+        block = min(PROPOSED_PIVOTS, max(MIN_PROPOSED, MAX_PROPOSED_ENTRIES // n))
         while len(pivots) < most and left.sum() > enough * n:
             chance = np.where(left > smallest, left, 0.0)
             if not chance.any():
                 break
             known = rows[: len(pivots)]
-            proposed = drawn(chance, min(block, most - len(pivots)), draw)
-            new, corner = _accepted(gram, known, proposed, chance, smallest, draw)
+            proposed = draw_rows(chance, min(block, most - len(pivots)), draw)
+            new, corner = _accept_pivots(gram, known, proposed, chance, smallest, draw)
             if not len(new):
                 left[proposed[0]] = 0.0
             else:
                 added = np.asarray(gram.rows(new), dtype=float)
                 added -= known[:, new].T @ known
                 added = dtrsm(1.0, corner, added.T, side=1, lower=1, trans_a=1, overwrite_b=1).T  # corner⁻¹ added
-                size = _needed(added, float(left.sum()), enough * n)
+                size = _count_needed(added, float(left.sum()), enough * n)
                 new, added = new[:size], added[:size]
                 rows[len(pivots) : len(pivots) + len(new)] = added
                 pivots = np.append(pivots, new)
@@ -85,23 +90,23 @@ class PivotedCholesky:
         return cls(rows[: len(pivots)].T, pivots, float(diagonal.sum()), float(left.sum()))
 
 
-def _needed(added: Array, left: float, enough: float) -> int:
-    """How many of the new rows of Lᵀ, in order, bring what is left of the trace down to `enough`; all if none do."""
+def _count_needed(added: Array, left: float, enough: float) -> int:
+    """Return how many of the new rows of Lᵀ, in order, reduce the remaining trace to `enough`; all if none do."""
     reached = left - np.cumsum(np.einsum("ij,ij->i", added, added)) <= enough
     return int(np.argmax(reached)) + 1 if reached.any() else len(added)
 
 
-def drawn(chance: Array, size: int, draw: np.random.Generator) -> Array:
-    """Numbers of rows, drawn in proportion to their chances, with replacement."""
+def draw_rows(chance: Array, size: int, draw: np.random.Generator) -> Array:
+    """Draw positions of rows in proportion to their chances, with replacement."""
     sums = np.cumsum(chance)
     places = np.searchsorted(sums, sums[-1] * draw.random(size), side="right")
     return np.asarray(np.minimum(places, len(sums) - 1))
 
 
-def _accepted(
+def _accept_pivots(
     gram: Gram | GivenMatrix, known: Array, proposed: Array, chance: Array, smallest: Array, draw: np.random.Generator
 ) -> tuple[Array, Array]:
-    """The pivots among the proposed rows, each kept with the chance that those before it leave, and their triangle."""
+    """Return the accepted pivots, each with the probability that remains after those before it, and their triangle."""
     rest = np.array(gram.part(proposed).rows(np.arange(len(proposed))), dtype=float)
     part = known[:, proposed]
     rest -= part.T @ part

@@ -1,4 +1,4 @@
-"""Is it a kernel? By construction, or as far as a sample can tell (lecture 1, "Positive Definite Kernel")."""
+"""Tests of positive definiteness: by construction, or on a sample (lecture 1, "Positive Definite Kernel")."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from mercer._errors import AsymmetricKernelError, DataError, NoFeatureMapError, 
 from mercer._stored import optional, reals, stored
 from mercer._typing import Array
 from mercer.kernels.base import Kernel
-from mercer.kernels.gram import SYMMETRIC, Gram
-from mercer.kernels.inputs import dense
+from mercer.kernels.gram import SYMMETRY_TOLERANCE, Gram
+from mercer.kernels.inputs import to_dense
 from mercer.kernels.named import kernel_from
 
-#: relative error of an entry of a kernel matrix, where nothing else is said
-ENTRY = 1e-14
+#: relative error of an entry of a kernel matrix, by default
+ENTRY_ERROR = 1e-14
 
 
 @stored(violation=optional(reals()), factor=optional(reals()))
 @dataclass(frozen=True, eq=False)
 class PositiveDefinite:
-    """Whether a kernel is positive definite, and how we know.
+    """Whether a kernel is positive definite, and the evidence.
 
     Attributes
     ----------
     kind : str
-        "by construction": it is, whatever the rows; "on this sample": what its rows tell, which can refute but not
-        prove.
+        "by construction": for all rows; "on this sample": as far as its rows show, which can refute but not prove.
     holds : bool
-        Whether nothing speaks against it.
+        Whether there is no evidence against it.
     sentence : str
-        All this in words.
+        The result in words.
     smallest_eigenvalue, error : float or None
-        Of the kernel matrix of the sample, and how far rounding may have moved it.
+        Smallest eigenvalue of the kernel matrix of the sample, and the bound of its rounding error.
     violation : array of shape (n,) or None
         α with Σ αᵢαⱼ k(xᵢ, xⱼ) < 0, which proves that there is no ψ.
     factor : array of shape (r, n) or None
@@ -62,13 +61,13 @@ class PositiveDefinite:
     asymmetric: bool = False
 
     def require(self) -> PositiveDefinite:
-        """The certificate itself, or `NotPositiveDefiniteError` with its sentence."""
+        """Return the certificate itself, or raise `NotPositiveDefiniteError` with its sentence."""
         if not self.holds:
             raise (AsymmetricKernelError if self.asymmetric else NotPositiveDefiniteError)(self.sentence)
         return self
 
     def features(self, X: Any) -> Array:
-        """The empirical feature map: ψ(x) with ⟨ψ(x), ψ(z)⟩ = k(x, z) for z of the sample."""
+        """Return the empirical feature map: ψ(x) with ⟨ψ(x), ψ(z)⟩ = k(x, z) for z of the sample."""
         if self.factor is None or self.kernel is None:
             raise NoFeatureMapError(f"there is no empirical feature map: {self.sentence}; use check_on_sample.")
         squares = np.einsum("rn,rn->r", self.factor, self.factor)  # the eigenvalues: rows of R are orthogonal
@@ -78,15 +77,15 @@ class PositiveDefinite:
         return f"{self.kind}: {self.sentence}"
 
 
-def check_positive_definite(kernel: Any, X: Any, *, entry_error: float = ENTRY) -> PositiveDefinite:
-    """Whether a kernel is positive definite: from its algebra where that tells, else from the rows of X.
+def check_positive_definite(kernel: Any, X: Any, *, entry_error: float = ENTRY_ERROR) -> PositiveDefinite:
+    """Test whether a kernel is positive definite: from its algebra if that decides, otherwise on the rows of X.
 
     Parameters
     ----------
     kernel : Kernel, function or str
-        The kernel, a function k(x, z) or k(X, Z), or a name that `kernel_from` knows.
+        Kernel, function k(x, z) or k(X, Z), or a name that `kernel_from` accepts.
     X : array, sparse matrix or sequence
-        Rows whose kernel matrix is looked at where the algebra does not tell: all of it is made.
+        Rows whose whole kernel matrix is computed if the algebra does not decide.
     entry_error : float, default=1e-14
         Relative error of an entry of the matrix: raise it for a function that computes in float32.
 
@@ -110,8 +109,8 @@ def check_positive_definite(kernel: Any, X: Any, *, entry_error: float = ENTRY) 
     )
 
 
-def check_on_sample(kernel: Any, X: Any, *, entry_error: float = ENTRY) -> PositiveDefinite:
-    """What the rows of X say about a kernel, whatever its algebra says.
+def check_on_sample(kernel: Any, X: Any, *, entry_error: float = ENTRY_ERROR) -> PositiveDefinite:
+    """Test a kernel on the rows of X, whatever its algebra shows.
 
     Examples
     --------
@@ -126,41 +125,41 @@ def check_on_sample(kernel: Any, X: Any, *, entry_error: float = ENTRY) -> Posit
         K = Gram(kernel, X).matrix()
     except AsymmetricKernelError as error:
         return PositiveDefinite("on this sample", False, str(error), kernel=kernel, sample=X, asymmetric=True)
-    return _of_matrix(K, repr(kernel), entry_error, kernel, X)
+    return _check_eigenvalues(K, repr(kernel), entry_error, kernel, X)
 
 
-def check_matrix(K: Any, *, entry_error: float = ENTRY) -> PositiveDefinite:
-    """Whether a matrix can be a kernel matrix: square, symmetric and without negative eigenvalues.
+def check_matrix(K: Any, *, entry_error: float = ENTRY_ERROR) -> PositiveDefinite:
+    """Test whether a matrix can be a kernel matrix: square, symmetric and without negative eigenvalues.
 
     Examples
     --------
     >>> check_matrix([[1.0, 2.0], [2.0, 1.0]]).holds
     False
     """
-    K = np.array(dense(K), dtype=float)
+    K = np.array(to_dense(K), dtype=float)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise DataError(f"a kernel matrix of n rows has n columns, got shape {K.shape}; give k(X, X).")
     if not np.isfinite(K).all():
         i, j = map(int, np.argwhere(~np.isfinite(K))[0])
         raise NonFiniteError(f"the kernel matrix is {K[i, j]} at ({i}, {j}); every entry must be a number.")
     off = np.abs(K - K.T)
-    if off.size and off.max() > max(SYMMETRIC, entry_error) * np.abs(K).max():
+    if off.size and off.max() > max(SYMMETRY_TOLERANCE, entry_error) * np.abs(K).max():
         i, j = map(int, np.unravel_index(np.argmax(off), off.shape))
         sentence = f"the kernel matrix is not symmetric: {K[i, j]:.6g} at ({i}, {j}), but {K[j, i]:.6g} at ({j}, {i})."
         return PositiveDefinite("on this sample", False, sentence, asymmetric=True)
-    return _of_matrix((K + K.T) / 2, "the matrix", entry_error)
+    return _check_eigenvalues((K + K.T) / 2, "the matrix", entry_error)
 
 
-def _of_matrix(
+def _check_eigenvalues(
     K: Array, name: str, entry_error: float, kernel: Kernel | None = None, X: Any = None
 ) -> PositiveDefinite:
     from scipy.linalg import eigh
 
     if len(K) == 0:
-        raise DataError("no rows: nothing can be told from them; give some.")
+        raise DataError("there are no rows to test the kernel on; give some.")
     values, vectors = eigh(K)
     smallest, n = float(values[0]), len(K)
-    # Weyl: an eigenvalue moves by no more than the norm of what is added, here the errors of the entries and of eigh
+    # Weyl: an eigenvalue moves by no more than the norm of the perturbation, here the errors of the entries and of eigh
     float64 = np.finfo(float)
     error = float(n * (entry_error * np.abs(K).max() + float64.eps * np.abs(values).max() + float64.tiny))
     known: dict[str, Any] = {"smallest_eigenvalue": smallest, "error": error, "kernel": kernel, "sample": X}

@@ -13,15 +13,15 @@ from mercer._stored import stored
 from mercer._typing import Array
 from mercer.kernels import _value_loops as loops
 from mercer.kernels._coordinate_loops import manhattan
-from mercer.kernels._pointwise import Radial, by_coordinates, width
-from mercer.kernels._value_loops import each
-from mercer.kernels.base import Kernel, number
+from mercer.kernels._pointwise import Radial, apply_coordinate_loop, resolve_gamma
+from mercer.kernels._value_loops import apply_kernel
+from mercer.kernels.base import Kernel, check_number
 from mercer.kernels.spectra import CauchySpectrum, GammaMixtureSpectrum, NormalSpectrum, StudentSpectrum
 from mercer.kernels.views import Memo, PointRows, Views
 
 
-def _over_square(numerator: float, scale: float) -> float:
-    """A finite numerator/scale², also where the square is no float64: an infinite one is NaN times a distance of 0."""
+def _divide_by_square(numerator: float, scale: float) -> float:
+    """Return numerator/scale², finite also where that overflows, since infinity times a distance of 0 is NaN."""
     return min(numerator / scale / scale, sys.float_info.max)
 
 
@@ -50,9 +50,9 @@ class RBF(Radial):
         if self.gamma is not None and self.sigma is not None:
             raise KernelError("RBF takes gamma or sigma, not both: gamma = 1/(2 sigma²).")
         if self.gamma is not None:
-            object.__setattr__(self, "gamma", number(self.gamma, "gamma", "RBF"))
+            object.__setattr__(self, "gamma", check_number(self.gamma, "gamma", "RBF"))
         if self.sigma is not None:
-            object.__setattr__(self, "sigma", number(self.sigma, "sigma", "RBF", above=True))
+            object.__setattr__(self, "sigma", check_number(self.sigma, "sigma", "RBF", above=True))
 
     @property
     def reason(self) -> str:
@@ -64,14 +64,14 @@ class RBF(Radial):
         return super().replaced(**{**given, **params})
 
     def slope(self, columns: int) -> float:
-        return width(self.gamma, columns) if self.sigma is None else _over_square(0.5, self.sigma)
+        return resolve_gamma(self.gamma, columns) if self.sigma is None else _divide_by_square(0.5, self.sigma)
 
     def lower(self, columns: int) -> Any:
         return loops.ExponentialValue(self.slope(columns))
 
     def spectrum(self, columns: int) -> NormalSpectrum:
         return NormalSpectrum(
-            columns, float(np.sqrt(2 * width(self.gamma, columns)) if self.sigma is None else 1 / self.sigma)
+            columns, float(np.sqrt(2 * resolve_gamma(self.gamma, columns)) if self.sigma is None else 1 / self.sigma)
         )
 
 
@@ -106,7 +106,7 @@ class Matern(Radial):
         if self.nu not in self.LOWERED:
             raise KernelError(f"nu of Matern must be 0.5, 1.5 or 2.5, got {self.nu!r}; for an infinite one use RBF.")
         object.__setattr__(self, "nu", float(self.nu))
-        object.__setattr__(self, "length_scale", number(self.length_scale, "length_scale", "Matern", above=True))
+        object.__setattr__(self, "length_scale", check_number(self.length_scale, "length_scale", "Matern", above=True))
 
     @property
     def reason(self) -> str:
@@ -116,8 +116,8 @@ class Matern(Radial):
         return self.LOWERED[self.nu](np.sqrt(2 * self.nu) / self.length_scale)
 
     def slope(self, columns: int) -> float:
-        # in ‖x − z‖²: that of e^(−r) is infinite at 0, since it has a root
-        return np.inf if self.nu == 0.5 else _over_square(self.nu / (2 * self.nu - 2), self.length_scale)
+        # as a function of ‖x − z‖², e^(−r) has an infinite slope at 0
+        return np.inf if self.nu == 0.5 else _divide_by_square(self.nu / (2 * self.nu - 2), self.length_scale)
 
     def spectrum(self, columns: int) -> StudentSpectrum:
         return StudentSpectrum(columns, 1 / self.length_scale, 2 * self.nu)
@@ -146,17 +146,17 @@ class RationalQuadratic(Radial):
 
     def __post_init__(self) -> None:
         for name in ("alpha", "length_scale"):
-            object.__setattr__(self, name, number(getattr(self, name), name, "RationalQuadratic", above=True))
+            object.__setattr__(self, name, check_number(getattr(self, name), name, "RationalQuadratic", above=True))
 
     @property
     def reason(self) -> str:
         return "the rational quadratic is a mixture of RBF kernels with gamma-distributed γ"
 
     def lower(self, columns: int) -> Any:
-        return loops.RationalQuadraticValue(self.alpha, _over_square(0.5 / self.alpha, self.length_scale))
+        return loops.RationalQuadraticValue(self.alpha, _divide_by_square(0.5 / self.alpha, self.length_scale))
 
     def slope(self, columns: int) -> float:
-        return _over_square(0.5, self.length_scale)
+        return _divide_by_square(0.5, self.length_scale)
 
     def spectrum(self, columns: int) -> GammaMixtureSpectrum:
         return GammaMixtureSpectrum(columns, 1 / self.length_scale, self.alpha)
@@ -182,7 +182,7 @@ class Laplacian(Kernel):
 
     def __post_init__(self) -> None:
         if self.gamma is not None:
-            object.__setattr__(self, "gamma", number(self.gamma, "gamma", "Laplacian"))
+            object.__setattr__(self, "gamma", check_number(self.gamma, "gamma", "Laplacian"))
 
     @property
     def reason(self) -> str:
@@ -192,12 +192,12 @@ class Laplacian(Kernel):
         return views.points
 
     def tile(self, left: PointRows, right: PointRows, memo: Memo) -> Array:
-        tile = by_coordinates(manhattan, left, right)
-        each(loops.ExponentialValue(width(self.gamma, left.columns)), tile)
+        tile = apply_coordinate_loop(manhattan, left, right)
+        apply_kernel(loops.ExponentialValue(resolve_gamma(self.gamma, left.columns)), tile)
         return tile
 
     def diagonal(self, side: PointRows) -> Array:
         return np.ones(len(side))
 
     def spectrum(self, columns: int) -> CauchySpectrum:
-        return CauchySpectrum(columns, width(self.gamma, columns))
+        return CauchySpectrum(columns, resolve_gamma(self.gamma, columns))

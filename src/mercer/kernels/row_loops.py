@@ -1,4 +1,4 @@
-"""Both products of a tile of a symmetric matrix that stands for itself and its mirror image, in one reading."""
+"""Rows of a kernel matrix, written to slots and added up; products with both halves of a symmetric tile."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import numpy as np
 
 from mercer._jit import jit, wide_vectors
 from mercer._jit.product import multiply
-from mercer.kernels._value_loops import value
+from mercer.kernels._value_loops import evaluate_kernel
 
-# Rows of a kernel matrix, written to where they are kept, and added up.
-
-#: rows and columns of a tile that is made of a product before the kernel is applied to it: it stays in the L2 cache
-HEIGHT, WIDTH = 256, 1000
+#: rows of a tile of products to which the kernel is applied while it is in the L2 cache
+RADIAL_TILE_ROWS = 256
+#: columns of such a tile
+RADIAL_TILE_COLUMNS = 1000
 
 
 @jit
-def put(tile, kept, slots, first):  # type: ignore[no-untyped-def]
-    """Rows of a tile into their slots, from a column on."""
+def put_tile_rows(tile, kept, slots, first):  # type: ignore[no-untyped-def]
+    """Write the rows of a tile into their slots, from a column on."""
     for i in range(tile.shape[0]):
         row, kept_row = tile[i], kept[slots[i], first : first + tile.shape[1]]
         for j in range(row.shape[0]):
@@ -24,35 +24,38 @@ def put(tile, kept, slots, first):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _of_distances(kernel, products, left, right, out):  # type: ignore[no-untyped-def]
-    """A kernel of ‖x − z‖² from products x·z of one x, given ‖x‖² and ‖z‖²."""
+def _apply_to_distances(kernel, products, left, right, out):  # type: ignore[no-untyped-def]
+    """Compute a kernel of ‖x − z‖² from products x·z of one x, given ‖x‖² and ‖z‖²."""
     nothing = products.dtype.type(0)
     for j in range(products.shape[0]):
         s = (left - products[j]) + (right[j] - products[j])
-        out[j] = value(kernel, nothing if s < nothing else s)
+        out[j] = evaluate_kernel(kernel, nothing if s < nothing else s)
 
 
 @jit
-def _in_place(kernel, products, left, right):  # type: ignore[no-untyped-def]
-    """`_of_distances` in the place of the products; apart, since a loop does not vectorise if its arrays overlap."""
+def _apply_in_place(kernel, products, left, right):  # type: ignore[no-untyped-def]
+    """Replace products by their kernel; see `_apply_to_distances`.
+
+    It is a separate function, since a loop does not vectorise if its arrays may overlap.
+    """
     wide_vectors()
     nothing = products.dtype.type(0)
     for j in range(products.shape[0]):
         s = (left - products[j]) + (right[j] - products[j])
-        products[j] = value(kernel, nothing if s < nothing else s)
+        products[j] = evaluate_kernel(kernel, nothing if s < nothing else s)
 
 
 @jit
 def fill_radial(kernel, X, left, Z, right, tile):  # type: ignore[no-untyped-def]
-    """A kernel of ‖x − z‖², given ‖x‖² and ‖z‖², into a tile that lies in the cache."""
+    """Write a kernel of ‖x − z‖², given ‖x‖² and ‖z‖², into a tile that lies in the cache."""
     multiply(X, Z.T, tile)
     for i in range(tile.shape[0]):
-        _in_place(kernel, tile[i], left[i], right)
+        _apply_in_place(kernel, tile[i], left[i], right)
 
 
 @jit
-def _tile(scratch, X, Z):  # type: ignore[no-untyped-def]
-    """X Zᵀ in some of the memory given."""
+def _multiply_tile(scratch, X, Z):  # type: ignore[no-untyped-def]
+    """Return X Zᵀ in a part of the given memory."""
     tile = scratch[: X.shape[0] * Z.shape[0]].reshape(X.shape[0], Z.shape[0])
     multiply(X, Z.T, tile)
     return tile
@@ -60,36 +63,36 @@ def _tile(scratch, X, Z):  # type: ignore[no-untyped-def]
 
 @jit
 def put_radial(kernel, X, left, Z, right, kept, slots, first):  # type: ignore[no-untyped-def]
-    """A kernel of ‖x − z‖², given ‖x‖² and ‖z‖², into the slots of its rows, from a column on."""
-    scratch = np.empty(HEIGHT * WIDTH, X.dtype)
-    for top in range(0, X.shape[0], HEIGHT):
-        bottom = min(top + HEIGHT, X.shape[0])
-        for start in range(0, Z.shape[0], WIDTH):
-            stop = min(start + WIDTH, Z.shape[0])
-            tile = _tile(scratch, X[top:bottom], Z[start:stop])
+    """Write a kernel of ‖x − z‖², given ‖x‖² and ‖z‖², into the slots of its rows, from a column on."""
+    scratch = np.empty(RADIAL_TILE_ROWS * RADIAL_TILE_COLUMNS, X.dtype)
+    for top in range(0, X.shape[0], RADIAL_TILE_ROWS):
+        bottom = min(top + RADIAL_TILE_ROWS, X.shape[0])
+        for start in range(0, Z.shape[0], RADIAL_TILE_COLUMNS):
+            stop = min(start + RADIAL_TILE_COLUMNS, Z.shape[0])
+            tile = _multiply_tile(scratch, X[top:bottom], Z[start:stop])
             for i in range(tile.shape[0]):
                 kept_row = kept[slots[top + i], first + start : first + stop]
-                _of_distances(kernel, tile[i], left[top + i], right[start:stop], kept_row)
+                _apply_to_distances(kernel, tile[i], left[top + i], right[start:stop], kept_row)
 
 
 @jit
 def add_radial(kernel, X, left, Z, right, factors, total):  # type: ignore[no-untyped-def]
-    """total_z += Σ_x factor_x k(x, z), of a kernel that is nowhere kept."""
-    rows = np.arange(HEIGHT)
-    scratch = np.empty(HEIGHT * WIDTH, X.dtype)
-    for start in range(0, Z.shape[0], WIDTH):
-        stop = min(start + WIDTH, Z.shape[0])
-        for top in range(0, X.shape[0], HEIGHT):
-            bottom = min(top + HEIGHT, X.shape[0])
-            tile = _tile(scratch, X[top:bottom], Z[start:stop])
+    """Add Σ_x factor_x k(x, z) to the total of each z, without keeping the kernel."""
+    rows = np.arange(RADIAL_TILE_ROWS)
+    scratch = np.empty(RADIAL_TILE_ROWS * RADIAL_TILE_COLUMNS, X.dtype)
+    for start in range(0, Z.shape[0], RADIAL_TILE_COLUMNS):
+        stop = min(start + RADIAL_TILE_COLUMNS, Z.shape[0])
+        for top in range(0, X.shape[0], RADIAL_TILE_ROWS):
+            bottom = min(top + RADIAL_TILE_ROWS, X.shape[0])
+            tile = _multiply_tile(scratch, X[top:bottom], Z[start:stop])
             for i in range(tile.shape[0]):
-                _in_place(kernel, tile[i], left[top + i], right[start:stop])
+                _apply_in_place(kernel, tile[i], left[top + i], right[start:stop])
             add_rows(total[start:stop], 0, stop - start, tile, rows[: bottom - top], factors[top:bottom])
 
 
 @jit
 def add_rows(total, first, stop, kept, slots, factors):  # type: ignore[no-untyped-def]
-    """total += Σ factor · row between two columns, of float64, four rows at once."""
+    """Add Σ factor · row between two columns to a total of float64, four rows at once."""
     part, fours = total[first:stop], slots.shape[0] // 4 * 4
     for k in range(0, fours, 4):
         r0, r1 = kept[slots[k], first:stop], kept[slots[k + 1], first:stop]
@@ -105,7 +108,7 @@ def add_rows(total, first, stop, kept, slots, factors):  # type: ignore[no-untyp
 
 @jit
 def add_both(tile, right, left, here, mirrored):  # type: ignore[no-untyped-def]
-    """here += tile right and mirrored += tileᵀ left, of float64; within the tile in its own precision."""
+    """Add tile · right to `here` and tileᵀ · left to `mirrored`, in float64 but for sums within the tile."""
     nothing, fours = tile.dtype.type(0), tile.shape[0] // 4 * 4
     below = np.zeros(tile.shape[1], tile.dtype)
     for i in range(0, fours, 4):

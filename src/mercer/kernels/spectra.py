@@ -1,7 +1,7 @@
 """Frequency spectra: k(x − z) = k(0) · E cos(wᵀ(x − z)) with w drawn from the spectrum of k (Bochner; lecture 5).
 
 Every spectrum here is that of a normal vector with random scales, w = s ∘ g: a number s for each draw, or one for each
-coordinate of it. Such spectra are closed under the algebra of kernels: for a sum one of the two is drawn, and for a
+of its coordinates. Such spectra are closed under the algebra of kernels: for a sum, one of the two is drawn, and for a
 product the draws are added, which for normal vectors adds the squares of their scales.
 """
 
@@ -18,12 +18,12 @@ from mercer._typing import Array
 
 #: a `numpy.random.Generator` or `RandomState`
 Rng = Any
-#: (count, columns, rng) ↦ that many rows of standard normal numbers; rows may depend on each other
+#: (count, columns, rng) ↦ `count` rows of standard normal numbers, which may depend on each other
 Directions = Callable[[int, int, Rng], Array]
 
 
-def independent(count: int, columns: int, rng: Rng) -> Array:
-    """Standard normal rows that are independent of each other."""
+def draw_independent(count: int, columns: int, rng: Rng) -> Array:
+    """Draw independent standard normal rows."""
     return np.asarray(rng.standard_normal((count, columns)))
 
 
@@ -36,14 +36,14 @@ class FrequencySpectrum(ABC):
     @property
     @abstractmethod
     def mass(self) -> float:
-        """k(0), of which the spectrum is a distribution."""
+        """k(0), the total mass of the spectrum."""
 
     @abstractmethod
     def scales(self, count: int, rng: Rng) -> Array:
-        """The random scales s of `count` draws: of shape (count, 1), or (count, columns) if coordinates differ."""
+        """Draw the random scales s of `count` draws, of shape (count, 1), or (count, columns) if coordinates differ."""
 
-    def sample(self, count: int, rng: Rng, directions: Directions = independent) -> Array:
-        """`count` frequencies w = s ∘ g, one in a row.
+    def sample(self, count: int, rng: Rng, directions: Directions = draw_independent) -> Array:
+        """Draw `count` frequencies w = s ∘ g, one in a row.
 
         Examples
         --------
@@ -56,7 +56,7 @@ class FrequencySpectrum(ABC):
 
 @dataclass(frozen=True)
 class NormalSpectrum(FrequencySpectrum):
-    """Of exp(−γ‖x − z‖²): w ~ √(2γ) N(0, I); at 0 it is that of a constant."""
+    """Spectrum of exp(−γ‖x − z‖²): w ~ √(2γ) N(0, I); with scale 0 that of a constant."""
 
     scale: float
     mass: float = 1.0
@@ -67,30 +67,30 @@ class NormalSpectrum(FrequencySpectrum):
 
 @dataclass(frozen=True)
 class StudentSpectrum(FrequencySpectrum):
-    """Of a Matérn kernel: w ~ t/ℓ with 2ν degrees of freedom."""
+    """Spectrum of a Matérn kernel: w ~ t/ℓ with 2ν degrees of freedom."""
 
     scale: float
     degrees: float
     mass: float = 1.0
 
     def scales(self, count: int, rng: Rng) -> Array:
-        return np.asarray(self.scale * np.sqrt(self.degrees / _positive(rng.chisquare(self.degrees, (count, 1)))))
+        return np.asarray(self.scale * np.sqrt(self.degrees / _make_positive(rng.chisquare(self.degrees, (count, 1)))))
 
 
 @dataclass(frozen=True)
 class CauchySpectrum(FrequencySpectrum):
-    """Of exp(−γ Σ|x − z|): every coordinate of w by itself from γ times a Cauchy distribution."""
+    """Spectrum of exp(−γ Σ|x − z|): each coordinate of w is γ times a Cauchy variable."""
 
     scale: float
     mass: float = 1.0
 
     def scales(self, count: int, rng: Rng) -> Array:
-        return np.asarray(self.scale / np.sqrt(_positive(rng.chisquare(1.0, (count, self.columns)))))
+        return np.asarray(self.scale / np.sqrt(_make_positive(rng.chisquare(1.0, (count, self.columns)))))
 
 
 @dataclass(frozen=True)
 class GammaMixtureSpectrum(FrequencySpectrum):
-    """Of the rational quadratic: normal vectors whose precisions are gamma distributed, w² ~ Γ(α)/(αℓ²)."""
+    """Spectrum of the rational quadratic: normal vectors with gamma-distributed precisions, w² ~ Γ(α)/(αℓ²)."""
 
     scale: float
     shape: float
@@ -102,7 +102,7 @@ class GammaMixtureSpectrum(FrequencySpectrum):
 
 @dataclass(frozen=True)
 class MixtureSpectrum(FrequencySpectrum):
-    """Of a sum of kernels: each draw is from one of them, in proportion to their k(0)."""
+    """Spectrum of a sum of kernels: each draw is from one of them, in proportion to their k(0)."""
 
     first: FrequencySpectrum
     second: FrequencySpectrum
@@ -113,8 +113,8 @@ class MixtureSpectrum(FrequencySpectrum):
 
     def scales(self, count: int, rng: Rng) -> Array:
         share = self.first.mass / self.mass if self.mass > 0 else 1.0
-        # how many are of the first is rounded up or down at random: each draw alone has the right chance, and the
-        # number varies less than if each were drawn by itself
+        # the number of draws from the first is rounded up or down at random: each draw has the right probability, and
+        # the number varies less than with independent draws
         many = min(count, int(np.floor(share * count + rng.uniform())))
         one, two = self.first.scales(many, rng), self.second.scales(count - many, rng)
         columns = max(one.shape[1], two.shape[1])
@@ -123,7 +123,7 @@ class MixtureSpectrum(FrequencySpectrum):
 
 @dataclass(frozen=True)
 class ConvolutionSpectrum(FrequencySpectrum):
-    """Of a product of kernels: the sum of one draw from each."""
+    """Spectrum of a product of kernels: the sum of one draw from each."""
 
     first: FrequencySpectrum
     second: FrequencySpectrum
@@ -133,12 +133,12 @@ class ConvolutionSpectrum(FrequencySpectrum):
         return self.first.mass * self.second.mass
 
     def scales(self, count: int, rng: Rng) -> Array:
-        return np.hypot(self.first.scales(count, rng), _shuffled(self.second.scales(count, rng), rng))
+        return np.hypot(self.first.scales(count, rng), _shuffle(self.second.scales(count, rng), rng))
 
 
 @dataclass(frozen=True)
 class RepeatedSpectrum(FrequencySpectrum):
-    """Of a power of a kernel: the sum of so many draws."""
+    """Spectrum of a power of a kernel: the sum of `times` draws."""
 
     part: FrequencySpectrum
     times: int
@@ -150,13 +150,13 @@ class RepeatedSpectrum(FrequencySpectrum):
     def scales(self, count: int, rng: Rng) -> Array:
         total = np.zeros((count, 1))
         for _ in range(self.times):
-            total = np.hypot(total, _shuffled(self.part.scales(count, rng), rng))
+            total = np.hypot(total, _shuffle(self.part.scales(count, rng), rng))
         return total
 
 
 @dataclass(frozen=True)
 class MultipleSpectrum(FrequencySpectrum):
-    """Of a multiple of a kernel."""
+    """Spectrum of a multiple of a kernel."""
 
     part: FrequencySpectrum
     factor: float
@@ -171,7 +171,7 @@ class MultipleSpectrum(FrequencySpectrum):
 
 @dataclass(frozen=True)
 class ColumnSpectrum(FrequencySpectrum):
-    """Of a kernel of some of the columns: there are no frequencies along the others."""
+    """Spectrum of a kernel on some of the columns, without frequencies along the others."""
 
     part: FrequencySpectrum
     chosen: tuple[int, ...]
@@ -186,11 +186,11 @@ class ColumnSpectrum(FrequencySpectrum):
         return scales
 
 
-def _shuffled(scales: Array, rng: Rng) -> Array:
-    """In random order: the draws of a mixture are sorted by part, and those of two mixtures must not be aligned."""
+def _shuffle(scales: Array, rng: Rng) -> Array:
+    """Shuffle draws: those of a mixture are sorted by part, and the draws of two mixtures must not be aligned."""
     return np.asarray(scales[rng.permutation(len(scales))])
 
 
-def _positive(squares: Array) -> Array:
-    """A draw of χ² may be 0 in floating point, and is a divisor."""
+def _make_positive(squares: Array) -> Array:
+    """Replace draws of χ² that are 0 in floating point by the least positive float, since they are divisors."""
     return np.maximum(squares, np.finfo(float).tiny)

@@ -1,7 +1,7 @@
-"""The rows on one side of a kernel matrix, made ready once for all tiles.
+"""The rows on one side of a kernel matrix, prepared once for all tiles.
 
-`Views` are what different kernels need of the same input: the rows, the rows centred, some of the columns, a feature
-map of them. What two parts of a kernel both need is made once, and in a tile multiplied once.
+`Views` has what different kernels need of the same input: the rows, the centred rows, some of the columns, a feature
+map of the rows. Values that two parts of a kernel need are computed once, also in a tile.
 """
 
 from __future__ import annotations
@@ -17,29 +17,32 @@ import scipy.sparse as sp
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._jit.product import put_product
 from mercer._typing import Array
-from mercer.kernels._user_functions import applied
-from mercer.kernels._value_loops import distances, refine
-from mercer.kernels.inputs import count, dense, is_sparse, is_table, matrix_of, scaled_rows
+from mercer.kernels._user_functions import apply_function
+from mercer.kernels._value_loops import products_to_distances, refine_distances
+from mercer.kernels.inputs import count, divide_rows, is_sparse, is_table, to_dense, to_matrix
 
 T = TypeVar("T")
-#: products and distances of the current tile that parts of a kernel share; None for a kernel of one part
+#: products and distances of the current tile that parts of a kernel share; None for a kernel without parts
 Memo = dict[Any, Array] | None
 
-#: relative error of an entry that is tolerated
-GOOD = 1e-12
+#: largest relative error of an entry
+ENTRY_TOLERANCE = 1e-12
 #: error of a squared distance from products, in roundings of ‖x‖² + ‖z‖²
-ROUNDINGS = 4.0
-#: the largest of some squares is far from the ends of the range of float32, and the smallest above 0 is within it
-SINGLE_LEAST, SINGLE_MOST, SINGLE_SMALLEST = 1e-25, 1e25, 1e-36
-#: pairs of sparse rows whose distances are computed anew at once
-PAIRS = 4096
+PRODUCT_ROUNDINGS = 4.0
+#: least and greatest value of the largest square, far from the ends of the range of float32
+FLOAT32_MIN_LARGEST = 1e-25
+FLOAT32_MAX_LARGEST = 1e25
+#: least positive value within the range of float32
+FLOAT32_SMALLEST = 1e-36
+#: pairs of sparse rows whose distances are recomputed at once
+SPARSE_PAIRS = 4096
 
 
 class RowSide(Protocol):
-    """Rows made ready for a kernel.
+    """Rows prepared for a kernel.
 
-    Where the kernel's `sensitivity` is finite they also have `fits_single`, whether float32 has room for their numbers
-    and the squares of these, and `single`, the same rows in float32.
+    Where the kernel's `sensitivity` is finite they also have `fits_single`, whether their values and squares are in the
+    range of float32, and `single`, which returns the same rows in float32.
     """
 
     def __len__(self) -> int: ...
@@ -53,9 +56,9 @@ class PointRows:
 
     X: Any
     squares: Array
-    #: the largest ‖x‖² of all rows, not only those taken
+    #: largest ‖x‖² of all rows, not only of those taken
     largest: float
-    #: which view the rows are of: tiles of the same origin are made once
+    #: view from which the rows come: tiles of the same origin are computed once
     origin: object
 
     @classmethod
@@ -64,7 +67,7 @@ class PointRows:
             squares = np.asarray(X.multiply(X).sum(axis=1)) if is_sparse(X) else np.einsum("ij,ij->i", X, X)
         if not np.isfinite(largest := float(squares.max(initial=0.0))):
             row = int(np.argmax(~np.isfinite(squares)))
-            raise DataError(f"row {row} is so long that its square is no float64; divide the columns by their scale.")
+            raise DataError(f"the squared norm of row {row} overflows float64; divide the columns by their scale.")
         return cls(X, squares, largest, origin)
 
     def __len__(self) -> int:
@@ -76,7 +79,7 @@ class PointRows:
 
     @property
     def fits_single(self) -> bool:
-        return self.largest == 0 or SINGLE_LEAST < self.largest < SINGLE_MOST
+        return self.largest == 0 or FLOAT32_MIN_LARGEST < self.largest < FLOAT32_MAX_LARGEST
 
     def take(self, rows: Any) -> Self:
         return replace(self, X=self.X[rows], squares=self.squares[rows])
@@ -95,7 +98,7 @@ class ValueRows:
     def fits_single(self) -> bool:
         sizes = np.abs(self.values)
         largest, smallest = float(sizes.max(initial=0.0)), float(sizes.min(initial=np.inf, where=sizes > 0))
-        return largest == 0 or (SINGLE_LEAST < largest < SINGLE_MOST and smallest > SINGLE_SMALLEST)
+        return largest == 0 or (FLOAT32_MIN_LARGEST < largest < FLOAT32_MAX_LARGEST and smallest > FLOAT32_SMALLEST)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -128,7 +131,7 @@ class SeveralRows:
 
 
 class Views:
-    """What kernels need of some rows; `like` are the views of the other side, whose shift is used here too."""
+    """Views of some rows for kernels; `like` are the views of the other side, whose shift is used here too."""
 
     def __init__(self, raw: Any, *, like: Views | None = None) -> None:
         self.raw, self.like = raw, like
@@ -141,7 +144,7 @@ class Views:
     @cached_property
     def matrix(self) -> Any:
         """The rows as numbers, dense or CSR."""
-        X = matrix_of(self.raw)
+        X = to_matrix(self.raw)
         if self.like is not None:
             columns = self.like.matrix.shape[1]
             if X.shape[1] != columns:
@@ -152,7 +155,7 @@ class Views:
             if is_sparse(self.like.matrix) and not is_sparse(X):
                 return sp.csr_array(X)
             if is_sparse(X) and not is_sparse(self.like.matrix):
-                return dense(X)
+                return to_dense(X)
         return X
 
     @cached_property
@@ -165,12 +168,12 @@ class Views:
 
     @cached_property
     def rows(self) -> Any:
-        """The rows as numbers where they are, else as a list of things."""
+        """The rows as numbers if they are, otherwise as a list of objects."""
         return self.matrix if is_table(self.raw) else list(self.raw)
 
     @cached_property
     def shift(self) -> Array:
-        """The mean of the columns: distances between rows far from 0 keep their digits."""
+        """The mean of the columns, with which distances between rows far from 0 keep their digits."""
         if self.like is not None:
             return self.like.shift
         X = self.matrix
@@ -187,7 +190,7 @@ class Views:
     def centred(self) -> PointRows:
         if not self.shift.any():
             return self.points
-        with np.errstate(over="ignore"):  # of numbers so large, squares overflow anyhow
+        with np.errstate(over="ignore"):  # such large values have squares that overflow anyway
             return PointRows.of(self.matrix - self.shift, (self, "centred"))
 
     @cached_property
@@ -195,29 +198,29 @@ class Views:
         """Rows of length 1; a row of zeros stays."""
         X = self.matrix
         largest = np.asarray(abs(X).max(axis=1).toarray() if is_sparse(X) else np.abs(X).max(axis=1)).ravel()
-        X = scaled_rows(X, largest)  # first, so that no square leaves the range of floats
-        return PointRows.of(scaled_rows(X, np.sqrt(PointRows.of(X, self).squares)), (self, "directions"))
+        X = divide_rows(X, largest)  # first, so that no square overflows
+        return PointRows.of(divide_rows(X, np.sqrt(PointRows.of(X, self).squares)), (self, "directions"))
 
     def on(self, columns: tuple[int, ...]) -> Views:
-        """Some of the columns."""
+        """Return views of some of the columns."""
         like = None if self.like is None else self.like.on(columns)
         return self._part(columns, lambda: Views(self.table[:, list(columns)], like=like))
 
     def mapped(self, function: Any) -> Views:
-        """A feature map of the rows."""
+        """Return views of a feature map of the rows."""
         # the kernel keeps the function alive, and so its identity
         like = None if self.like is None else self.like.mapped(function)
         key = ("numbers", id(function))
-        return self._part(key, lambda: Views(applied(function, self.rows, ndim=2), like=like))
+        return self._part(key, lambda: Views(apply_function(function, self.rows, ndim=2), like=like))
 
     def translated(self, function: Any) -> Views:
-        """A function of each row, where rows are things and not numbers."""
+        """Return views of a function of each row, where rows are objects and not numbers."""
         like = None if self.like is None else self.like.translated(function)
         whole = getattr(function, "transform", None) or (lambda rows: [function(row) for row in rows])
         return self._part(("things", id(function)), lambda: Views(whole(list(self.raw)), like=like))
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
-        """What is made of the rows when it is first asked for; parts of a kernel share it by its key."""
+        """Return a value made of the rows, computed on the first call; parts of a kernel share it by its key."""
         if key not in self._made:
             self._made[key] = make()
         return cast(T, self._made[key])
@@ -228,21 +231,21 @@ class Views:
         return self._parts[key]
 
 
-def products(left: PointRows, right: PointRows, memo: Memo) -> Array:
-    """x·z for every pair, in an array of its own."""
-    return _remembered(("products", left.origin), memo, lambda: _products(left, right))
+def compute_products(left: PointRows, right: PointRows, memo: Memo) -> Array:
+    """Return x·z for every pair, in a new array."""
+    return _compute_once(("products", left.origin), memo, lambda: _products(left, right))
 
 
-def squared_distances(left: PointRows, right: PointRows, memo: Memo, *, careful: bool) -> Array:
-    """‖x − z‖² for every pair, in an array of its own.
+def compute_squared_distances(left: PointRows, right: PointRows, memo: Memo, *, careful: bool) -> Array:
+    """Return ‖x − z‖² for every pair, in a new array.
 
     They are computed from products, with an error of a few roundings of ‖x‖² + ‖z‖². With `careful`, pairs that are
-    close together compared with that are computed again from their differences.
+    close together relative to that are computed again from their differences.
     """
-    return _remembered(("distances", left.origin, careful), memo, lambda: _squared_distances(left, right, careful))
+    return _compute_once(("distances", left.origin, careful), memo, lambda: _squared_distances(left, right, careful))
 
 
-def _remembered(key: Any, memo: Memo, make: Callable[[], Array]) -> Array:
+def _compute_once(key: Any, memo: Memo, make: Callable[[], Array]) -> Array:
     if memo is None:
         return np.asarray(make())
     if key not in memo:
@@ -261,25 +264,25 @@ def _products(left: PointRows, right: PointRows) -> Array:
 
 def _squared_distances(left: PointRows, right: PointRows, careful: bool) -> Array:
     tile = _products(left, right)
-    distances(tile, left.squares, right.squares)
-    near = ROUNDINGS * np.finfo(tile.dtype).eps / GOOD
-    # in most tiles no pair is close, which one look at the smallest tells
+    products_to_distances(tile, left.squares, right.squares)
+    near = PRODUCT_ROUNDINGS * np.finfo(tile.dtype).eps / ENTRY_TOLERANCE
+    # in most tiles no pair is close, as the smallest distance shows
     if careful and tile.min(initial=np.inf) < near * (left.largest + right.largest):
         if is_sparse(left.X):
             _refine_sparse(tile, left, right, near)
         else:
-            refine(tile, left.squares, right.squares, left.X, right.X, near)
+            refine_distances(tile, left.squares, right.squares, left.X, right.X, near)
     return tile
 
 
 def _refine_sparse(tile: Array, left: PointRows, right: PointRows, near: float) -> None:
     rows, columns = np.nonzero(tile < near * (left.squares[:, None] + right.squares))
-    for start in range(0, len(rows), PAIRS):
-        i, j = rows[start : start + PAIRS], columns[start : start + PAIRS]
+    for start in range(0, len(rows), SPARSE_PAIRS):
+        i, j = rows[start : start + SPARSE_PAIRS], columns[start : start + SPARSE_PAIRS]
         away = left.X[i] - right.X[j]
         tile[i, j] = np.asarray(away.multiply(away).sum(axis=1)).ravel()
 
 
-def rounding_error(sensitivity: float, dtype: Any) -> float:
-    """The error of an entry, if an error relative to ‖x‖² + ‖z‖² grows by the factor `sensitivity`."""
-    return ROUNDINGS * float(np.finfo(dtype).eps) * float(sensitivity)  # which may be beyond float32
+def estimate_rounding_error(sensitivity: float, dtype: Any) -> float:
+    """Return the error of an entry, if an error relative to ‖x‖² + ‖z‖² grows by the factor `sensitivity`."""
+    return PRODUCT_ROUNDINGS * float(np.finfo(dtype).eps) * float(sensitivity)  # which may be beyond float32

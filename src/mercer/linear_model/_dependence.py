@@ -1,4 +1,4 @@
-"""Columns that depend on each other: found, named, and resolved to the smallest of all coefficients that fit."""
+"""Find columns that depend linearly on each other, and the smallest of all coefficients that fit equally well."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from mercer.linear_model.separation import cross_products
 from mercer.matrices import Coordinates, Observations
 from mercer.optim.curvature import FLAT
 
-#: a sample of at least this many rows, and this many per column, is asked first: no row can take independence back
-SAMPLE_ROWS, SAMPLE_PER_COLUMN = 1000, 4
-#: columns beyond which the products of all pairs are not formed to look for dependences
+#: least number of rows of the sample that is examined first: columns that are independent in it are independent in all
+SAMPLE_ROWS = 1000
+#: least number of rows of the sample per column
+SAMPLE_PER_COLUMN = 4
+#: number of columns beyond which dependences are not searched, as that needs the products of all pairs of columns
 MOST_COLUMNS = 2000
-#: a column with a smaller part in every dependence has none
-NEGLIGIBLE = 1e-6
+#: part in every dependence, relative to the column, below which a column does not take part
+NEGLIGIBLE_PART = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """Directions in which working coefficients can move without any row, or the penalty, noticing."""
+    """Directions in which working coefficients can move without changing any predictor or the penalty."""
 
     directions: Array  # (columns, dependences)
-    #: columns that are one by themselves: they do not vary, or without an intercept are 0
+    #: columns that do not vary or, without an intercept, are 0: each is a dependence by itself
     constant: tuple[int, ...] = ()
 
     @property
@@ -34,41 +36,41 @@ class Dependence:
         return int(self.directions.shape[1])
 
     def columns(self) -> list[int]:
-        """Which columns take part."""
+        """Return the columns that take part in a dependence."""
         lengths = np.linalg.norm(self.directions / np.linalg.norm(self.directions, axis=0), axis=1)
-        return np.flatnonzero(lengths > NEGLIGIBLE).tolist()
+        return np.flatnonzero(lengths > NEGLIGIBLE_PART).tolist()
 
     def smallest(self, w: Array, coordinates: Coordinates) -> Array:
-        """Of all coefficients that fit as well as `w`, those of least length in the units of the data.
+        """Return the coefficients of least length, in the units of the data, among those that fit as well as `w`.
 
-        The intercept's length does not count.
+        The intercept does not count in the length.
         """
         with np.errstate(over="ignore"):
             scale = coordinates.scale / coordinates.scale.min(initial=np.inf)  # so that nothing below overflows
         beta, moves = ((v[: len(scale)].T / scale).T for v in (w, self.directions))
-        # of one length each, or a dependence of small columns would drown among large ones
+        # scale each direction to length one, so that dependences of small columns keep their digits beside large ones
         unit = np.abs(moves).max(axis=0)
         size = np.linalg.lstsq(moves / unit, beta, rcond=None)[0]
         smallest = np.asarray(w - (self.directions / unit) @ size)
-        smallest[list(self.constant)] = 0.0  # but for rounding it is
+        smallest[list(self.constant)] = 0.0  # exactly, without rounding
         return smallest
 
 
 def find_dependence(observations: Observations, strengths: Strengths) -> Dependence | None:
-    """The dependences among columns that no penalty resolves; None if there are none, or too many columns to look."""
+    """Return the dependences among columns without a penalty; None if there are none, or too many columns to search."""
     free = (strengths.l1 == 0) & (strengths.l2 == 0)
     intercept = observations.design.coordinates.intercept
     if free.sum() <= intercept or len(free) > MOST_COLUMNS:
         return None
-    some = observations.some(max(SAMPLE_ROWS, SAMPLE_PER_COLUMN * len(free)))
-    if some is not None and _dependence(_products(some), free) is None:
+    sample = observations.some(max(SAMPLE_ROWS, SAMPLE_PER_COLUMN * len(free)))
+    if sample is not None and _null_space(_products(sample), free) is None:
         return None
-    return _dependence(_products(observations), free)
+    return _null_space(_products(observations), free)
 
 
-def _dependence(products: Array, free: Array) -> Dependence | None:
+def _null_space(products: Array, free: Array) -> Dependence | None:
     diagonal = np.diagonal(products)
-    if not np.isfinite(diagonal).all():  # squares that overflow tell nothing
+    if not np.isfinite(diagonal).all():  # overflow
         return None
     scale = np.where(diagonal > 0, diagonal, 1.0) ** -0.5
     scaled = products * scale * scale[:, None] + np.diag(np.where(free, 0.0, 1.0))
@@ -82,8 +84,8 @@ def _dependence(products: Array, free: Array) -> Dependence | None:
 
 
 def _products(observations: Observations) -> Array:
-    """XᵀX over the rows that have weight."""
+    """Return XᵀX over the rows of positive weight."""
     if observations.streamed:
-        return cross_products(observations, counted=True)
+        return cross_products(observations, equal_weights=True)
     weight = observations.weight
     return observations.design.gram(np.ones(len(observations)) if weight is None else 1.0 * (weight > 0))

@@ -1,4 +1,4 @@
-"""The lasso, with the penalty chosen by cross-validation."""
+"""The lasso and the elastic net, also with the penalty chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -31,39 +31,36 @@ from mercer._warn import warn
 from mercer.base import Candidate, Question, traits
 from mercer.base.diagnosis import Finding
 from mercer.base.fitted_fields import FITTED_LINEAR, FITTED_PATHS
-from mercer.base.progress import bar
+from mercer.base.progress import show_bar
 from mercer.base.sources import fits_sources
-from mercer.base.validation import in_precision, refuse_no_alphas, weight_in_fold
+from mercer.base.validation import cast_to_precision, refuse_no_alphas, weight_in_fold
 from mercer.data.blocks import rows_per_block
 from mercer.data.sources.base import Source
 from mercer.linear_model._lasso_path import (
-    RANDOM,
+    RANDOM_WORKING_SETS,
     WORKING_SETS,
     CoordinateFit,
-    PathPoint,
     PathTask,
     PathTerms,
     alpha_grid,
-    columnwise,
-    descending,
     enet_path,
-    fit,
-    fit_streamed,
+    fit_path,
+    fit_streamed_targets,
+    fit_targets,
+    largest_slope,
     lasso_path,
-    points,
-    steepest,
-    warn_of,
+    sort_alphas,
+    to_columns,
+    warn_if_unconverged,
 )
 from mercer.linear_model.least_squares import LeastSquaresRegressor
 from mercer.optim.certificate import Solution
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.streamed_rows import StreamedRows
 
-# What regressions with absolute values in the penalty have in common.
 
-
-class CoordinateRegressor(LeastSquaresRegressor, ABC):
-    """A linear model with a penalty that makes coefficients vanish."""
+class L1Regressor(LeastSquaresRegressor, ABC):
+    """Base of linear regressions with absolute values in the penalty, which make coefficients vanish."""
 
     precompute: Any
     max_iter: int | None
@@ -75,7 +72,7 @@ class CoordinateRegressor(LeastSquaresRegressor, ABC):
         return False
 
     def _reads_codes(self) -> bool:
-        return False  # coordinates are taken one by one: columns are what is read
+        return False  # coordinate descent reads column by column
 
     def _terms(self, l1_ratio: float) -> PathTerms:
         return PathTerms(float(l1_ratio), self.fit_intercept, self.positive, self.tol, self.max_iter)
@@ -87,26 +84,26 @@ class CoordinateRegressor(LeastSquaresRegressor, ABC):
                 "estimator",
             )
 
-    def _at(self, rows: LeastSquaresRows, alpha: float, l1_ratio: float, start: Any = None) -> Solution:
-        """The solution at one penalty; what scikit-learn wants to know of it is set."""
+    def _solve_at(self, rows: LeastSquaresRows, alpha: float, l1_ratio: float, start: Any = None) -> Solution:
+        """Return the solution at one penalty, and set `dual_gap_` and `n_iter_`."""
         try:
             if isinstance(rows, StreamedRows):
-                fitted = fit_streamed(rows, alpha, self._terms(l1_ratio), start=start)
+                fitted = fit_streamed_targets(rows, alpha, self._terms(l1_ratio), start=start)
             else:
-                fitted = fit(rows, alpha, self._terms(l1_ratio), precompute=self.precompute, start=start)
+                fitted = fit_targets(rows, alpha, self._terms(l1_ratio), precompute=self.precompute, start=start)
         except FitInterrupted as stop:
-            raise FitInterrupted(str(stop), self._noted(stop.solution, rows)) from None
-        return self._noted(fitted, rows)
+            raise FitInterrupted(str(stop), self._record(stop.solution, rows)) from None
+        return self._record(fitted, rows)
 
-    def _noted(self, fitted: CoordinateFit, rows: LeastSquaresRows) -> Solution:
-        gaps = in_precision(np.array([point.gap for point in fitted.each]), rows.dtype)
+    def _record(self, fitted: CoordinateFit, rows: LeastSquaresRows) -> Solution:
+        gaps = cast_to_precision(np.array([point.gap for point in fitted.each]), rows.dtype)
         sweeps = [point.sweeps for point in fitted.each]
         single = len(sweeps) == 1
         self.dual_gap_ = gaps[0] if single else gaps
         self.n_iter_ = sweeps[0] if single else sweeps
         solution = fitted.solution
         if self.selection == "random" and solution.value.path == WORKING_SETS:
-            return replace(solution, value=replace(solution.value, path=RANDOM))
+            return replace(solution, value=replace(solution.value, path=RANDOM_WORKING_SETS))
         return solution
 
     def _store(self, solution: Solution, rows: LeastSquaresRows, y: Any) -> None:
@@ -114,7 +111,7 @@ class CoordinateRegressor(LeastSquaresRegressor, ABC):
         moved = self._moved_by_rounding(solution.value, rows)
         if moved.any():
             gaps = np.square(np.sqrt(self.dual_gap_, dtype=np.float64) + moved * np.sqrt(0.5 / rows.total_weight))
-            self.dual_gap_ = in_precision(gaps, rows.dtype)[() if np.ndim(self.dual_gap_) else 0]
+            self.dual_gap_ = cast_to_precision(gaps, rows.dtype)[() if np.ndim(self.dual_gap_) else 0]
 
     def _findings(self, solution: Solution) -> list[Finding]:
         found = super()._findings(solution)
@@ -131,18 +128,15 @@ class CoordinateRegressor(LeastSquaresRegressor, ABC):
         return _align_api_if_sparse(sparse.csr_array(np.atleast_2d(self.coef_)))
 
 
-# Linear regression whose penalty is a mixture of absolute values and squares.
-
-
 @traits(
     "regression",
     export="mercer.export.linear.regression",
     summary="mercer.inference.reading.refuse_selection",
-    objective="mercer.kernel_ridge.objectives.refuse_l1",
+    objective="mercer.kernel_ridge.objectives.raise_for_l1",
 )
 @stored(**FITTED_LINEAR)
-class ElasticNet(CoordinateRegressor):
-    """Linear regression with absolute values and squares in the penalty; scikit-learn's, with a proof of optimality.
+class ElasticNet(L1Regressor):
+    """Linear regression with absolute values and squares in the penalty; scikit-learn's, with a certificate.
 
     Minimises the mean of (y − X w − b)² / 2 plus alpha (l1_ratio ‖w‖₁ + (1 − l1_ratio) ‖w‖² / 2).
 
@@ -151,17 +145,17 @@ class ElasticNet(CoordinateRegressor):
     alpha : float, default=1.0
         Strength of the penalty.
     l1_ratio : float, default=0.5
-        The share of the absolute values in it: 1 is the lasso, 0 is ridge regression, which has a closed form.
+        Share of the absolute values in the penalty: 1 is the lasso, 0 is ridge regression, which has a closed form.
     fit_intercept : bool, default=True
         Whether there is an intercept, which is not penalised.
     precompute : bool or array-like of shape (n_features, n_features), default=False
-        The Gram matrix of X, where it is known. True and False have no effect: products are computed where needed.
+        The Gram matrix of X, if it is known. True and False have no effect: products are computed where needed.
     max_iter : int, default=1000
-        Iterations after which to give up, with a warning.
+        Maximum number of iterations.
     copy_X : bool, default=True
         Has no effect: X is never changed.
     tol : float, default=1e-4
-        The duality gap to be reached, in units of the mean of (y − ȳ)².
+        Tolerance of the duality gap, in units of the mean of (y − ȳ)².
     warm_start : bool, default=False
         Whether to begin with the coefficients of the last fit.
     positive : bool, default=False
@@ -180,9 +174,9 @@ class ElasticNet(CoordinateRegressor):
     intercept_ : float or ndarray of shape (n_targets,)
         The intercept; 0.0 if `fit_intercept` is False.
     n_iter_ : int or list of int
-        Iterations made, for each target.
+        Number of iterations, for each target.
     dual_gap_ : float or ndarray of shape (n_targets,)
-        How much lower the objective can be at most, for each target.
+        Upper bound of the distance of the objective from its minimum, for each target.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -190,9 +184,9 @@ class ElasticNet(CoordinateRegressor):
     diagnosis_ : Diagnosis
         Constant columns by name, and whether any column is used.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that this is the optimum.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
 
     Examples
     --------
@@ -204,7 +198,7 @@ class ElasticNet(CoordinateRegressor):
     array([0.45455])
     """
 
-    # not something to be passed around in a pipeline
+    # `check_input` is not routed in pipelines
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"check_input": metadata_routing.UNUSED}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -270,34 +264,31 @@ class ElasticNet(CoordinateRegressor):
         self : object
             The fitted model.
         """
-        return self._fit(X, y, None if isinstance(sample_weight, Real) else sample_weight, self._solving())
+        return self._fit(X, y, None if isinstance(sample_weight, Real) else sample_weight, self._solver())
 
     def _fit_source(self, source: Source) -> Any:
-        return self._fit_rows_of(source, self._solving())
+        return self._fit_rows_of(source, self._solver())
 
-    def _solving(self) -> Callable[[LeastSquaresRows], Solution]:
-        """What solves for the coefficients of some rows, from those of the last fit if it is to begin there."""
+    def _solver(self) -> Callable[[LeastSquaresRows], Solution]:
+        """Return the function that solves for rows; with a warm start it begins at the last coefficients."""
         start = getattr(self, "coef_", None) if self.warm_start else None
 
-        def solved(rows: LeastSquaresRows) -> Solution:
+        def solve(rows: LeastSquaresRows) -> Solution:
             self._warn_without_penalty(self.alpha)
-            return self._at(rows, self.alpha, self.l1_ratio, start)
+            return self._solve_at(rows, self.alpha, self.l1_ratio, start)
 
-        return solved
-
-
-# Linear regression with absolute values in the penalty.
+        return solve
 
 
 @traits(
     "regression",
     export="mercer.export.linear.regression",
     summary="mercer.inference.reading.refuse_selection",
-    objective="mercer.kernel_ridge.objectives.refuse_l1",
+    objective="mercer.kernel_ridge.objectives.raise_for_l1",
 )
 @stored(**FITTED_LINEAR)
 class Lasso(ElasticNet):
-    """Linear regression with absolute values in the penalty; scikit-learn's, with a proof of optimality.
+    """Linear regression with absolute values in the penalty; scikit-learn's, with a certificate.
 
     Minimises the mean of (y − X w − b)² / 2 plus alpha ‖w‖₁.
 
@@ -308,13 +299,13 @@ class Lasso(ElasticNet):
     fit_intercept : bool, default=True
         Whether there is an intercept, which is not penalised.
     precompute : bool or array-like of shape (n_features, n_features), default=False
-        The Gram matrix of X, where it is known. True and False have no effect: products are computed where needed.
+        The Gram matrix of X, if it is known. True and False have no effect: products are computed where needed.
     copy_X : bool, default=True
         Has no effect: X is never changed.
     max_iter : int, default=1000
-        Iterations after which to give up, with a warning.
+        Maximum number of iterations.
     tol : float, default=1e-4
-        The duality gap to be reached, in units of the mean of (y − ȳ)².
+        Tolerance of the duality gap, in units of the mean of (y − ȳ)².
     warm_start : bool, default=False
         Whether to begin with the coefficients of the last fit.
     positive : bool, default=False
@@ -333,9 +324,9 @@ class Lasso(ElasticNet):
     intercept_ : float or ndarray of shape (n_targets,)
         The intercept; 0.0 if `fit_intercept` is False.
     n_iter_ : int or list of int
-        Iterations made, for each target.
+        Number of iterations, for each target.
     dual_gap_ : float or ndarray of shape (n_targets,)
-        How much lower the objective can be at most, for each target.
+        Upper bound of the distance of the objective from its minimum, for each target.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -343,9 +334,9 @@ class Lasso(ElasticNet):
     diagnosis_ : Diagnosis
         Constant columns by name, and whether any column is used.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that this is the optimum.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
 
     Examples
     --------
@@ -390,9 +381,7 @@ class Lasso(ElasticNet):
         )
 
 
-# Errors on rows that were left out, along paths of penalties.
-
-#: rows to learn from, and rows to be judged by
+#: training rows and test rows
 Split = tuple[Array, Array]
 
 
@@ -404,52 +393,44 @@ def mean_squared_errors(
     alphas: Sequence[Array],
     ratios: Sequence[PathTerms],
     *,
-    told: Callable[[], None] = lambda: None,
+    progress: Callable[[], None] = lambda: None,
 ) -> Array:
-    """Of the rows left out: (kinds of penalty, folds, alphas); `told` is called after each path."""
+    """Return mean squared errors of test rows, of shape (ratios, folds, alphas); `progress` is called for each path."""
     by_row = X.tocsr() if hasattr(X, "indptr") else X
     errors = []
     for grid, terms in zip(alphas, ratios, strict=True):
         for train, test in splits:
             task = PathTask.of(X, y, weight_in_fold(train, len(y), weight))
-            errors.append(_errors(task, by_row, test, weight, grid, terms))
-            told()
+            errors.append(_test_errors(task, by_row, test, weight, grid, terms))
+            progress()
     return np.reshape(errors, (len(ratios), len(splits), -1))
 
 
-def best(errors: Array, alphas: Sequence[Array], l1_ratios: Sequence[Any]) -> tuple[Any, Any]:
-    """The alpha and the l1_ratio of the first of the smallest mean errors over folds."""
+def choose_penalty(errors: Array, alphas: Sequence[Array], l1_ratios: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the alpha and the l1_ratio of the first of the smallest mean errors over folds."""
     means = errors.mean(axis=1)
     kind = int(np.argmin(means.min(axis=1)))
     return alphas[kind][np.argmin(means[kind])], l1_ratios[kind]
 
 
-def _errors(task: PathTask, X: Any, test: Array, weight: Array | None, alphas: Array, terms: PathTerms) -> Array:
-    found = points(task, alphas, terms)
-    warn_of(found, alphas, task.total)
+def _test_errors(task: PathTask, X: Any, test: Array, weight: Array | None, alphas: Array, terms: PathTerms) -> Array:
+    found = fit_path(task, alphas, terms)
+    warn_if_unconverged(found, alphas, task.total)
     rows = np.arange(len(task.y))[test]
-    judged = np.ones(len(rows)) if weight is None else weight[rows]
-    if not judged.any():
+    weight = np.ones(len(rows)) if weight is None else weight[rows]
+    if not weight.any():
         raise DataError("the rows that a fold leaves out all have the weight zero; use fewer folds, or shuffle them.")
-    return np.asarray(_squares(found, X, task.y, rows, judged) / judged.sum())
-
-
-def _squares(found: list[PathPoint], X: Any, y: Array, rows: Array, weight: Array) -> Array:
-    """Σ weight (y − X w − b)² over some rows, for each model; a few rows are copied at a time."""
     W = np.column_stack([point.coefficients for point in found])
     intercepts = np.array([point.intercept for point in found])
     total = np.zeros(len(found))
-    for block in row_blocks(len(rows), rows_per_block(X.shape[1])):
+    for block in row_blocks(len(rows), rows_per_block(X.shape[1])):  # a few rows are copied at a time
         few = rows[block]
-        total += weight[block] @ np.square(X[few] @ W + intercepts - y[few, None])
-    return total
+        total += weight[block] @ np.square(X[few] @ W + intercepts - task.y[few, None])
+    return np.asarray(total / weight.sum())
 
 
-# Choosing the penalty by cross-validation.
-
-
-class CoordinateCV(CoordinateRegressor, ABC):
-    """A penalty with absolute values, its strength and kind chosen by cross-validation."""
+class L1RegressorCV(L1Regressor, ABC):
+    """Base of regressions that choose the strength and kind of an L1 penalty by cross-validation."""
 
     eps: float
     alphas: Any
@@ -474,10 +455,10 @@ class CoordinateCV(CoordinateRegressor, ABC):
 
     @abstractmethod
     def _l1_ratios(self) -> list[Any]:
-        """Kinds of penalty to try."""
+        """Return the l1_ratios to try."""
 
-    def _note_kind(self, l1_ratio: Any) -> None:
-        """Store the kind that was chosen, where there was a choice."""
+    def _store_l1_ratio(self, l1_ratio: Any) -> None:
+        """Store the chosen l1_ratio, if there was a choice."""
 
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
@@ -492,7 +473,7 @@ class CoordinateCV(CoordinateRegressor, ABC):
         sample_weight : float or array-like of shape (n_samples,), default=None
             Weights of the rows, in the fits and in the errors; only their ratios matter.
         **params : dict
-            What the splitter is to be given, where metadata routing is enabled.
+            Parameters of the splitter, if metadata routing is enabled.
 
         Returns
         -------
@@ -501,7 +482,7 @@ class CoordinateCV(CoordinateRegressor, ABC):
         """
         _raise_for_params(params, self, "fit")
         weight = None if isinstance(sample_weight, Real) else sample_weight
-        return self._fit(X, y, weight, partial(self._chosen, params=params))
+        return self._fit(X, y, weight, partial(self._choose_and_solve, params=params))
 
     def _checked(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any]:
         X, y = super()._checked(X, y, reset=reset)
@@ -512,34 +493,34 @@ class CoordinateCV(CoordinateRegressor, ABC):
             )
         return X, column_or_1d(y, warn=True)
 
-    def _chosen(self, rows: LeastSquaresRows, *, params: dict[str, Any]) -> Solution:
-        X, y, l1_ratios = columnwise(rows.X), rows.Y[:, 0], self._l1_ratios()
+    def _choose_and_solve(self, rows: LeastSquaresRows, *, params: dict[str, Any]) -> Solution:
+        X, y, l1_ratios = to_columns(rows.X), rows.Y[:, 0], self._l1_ratios()
         alphas = self._grids(PathTask.of(X, y, rows.weight), l1_ratios)
         splits = self._splits(rows, params)
         kinds = [self._terms(l1_ratio) for l1_ratio in l1_ratios]
         try:
-            with bar(self, verbose=self.verbose, total=len(kinds) * len(splits), what="paths") as told:
-                errors = mean_squared_errors(X, y, rows.weight, splits, alphas, kinds, told=told)
+            with show_bar(self, verbose=self.verbose, total=len(kinds) * len(splits), what="paths") as progress:
+                errors = mean_squared_errors(X, y, rows.weight, splits, alphas, kinds, progress=progress)
         except FitInterrupted:
-            # no model of all rows is known yet: the old one stays
+            # there is no model of all rows yet: the old one stays
             raise KeyboardInterrupt("stopped by the user before a penalty was chosen.") from None
         self.mse_path_ = np.squeeze(np.moveaxis(errors, 2, 1))
-        self.alpha_, l1_ratio = best(errors, alphas, l1_ratios)
-        self._note_kind(l1_ratio)
+        self.alpha_, l1_ratio = choose_penalty(errors, alphas, l1_ratios)
+        self._store_l1_ratio(l1_ratio)
         several = isinstance(self.alphas, Integral) and len(l1_ratios) > 1
         self.alphas_ = np.asarray(alphas) if several else alphas[0]
         self._warn_without_penalty(self.alpha_)
-        return self._at(rows, float(self.alpha_), l1_ratio)
+        return self._solve_at(rows, float(self.alpha_), l1_ratio)
 
     def _grids(self, task: PathTask, l1_ratios: list[Any]) -> list[Array]:
-        """Penalties to try, for each kind."""
+        """Return the penalties to try, for each l1_ratio."""
         if isinstance(self.alphas, Integral):
-            largest = steepest(task, intercept=self.fit_intercept, positive=self.positive)
+            largest = largest_slope(task, intercept=self.fit_intercept, positive=self.positive)
             return [alpha_grid(largest, l1_ratio, self.eps, int(self.alphas)) for l1_ratio in l1_ratios]
         refuse_no_alphas(self.alphas)
         for index, alpha in enumerate(self.alphas):
             check_scalar(alpha, f"alphas[{index}]", target_type=Real, min_val=0.0, include_boundaries="left")
-        return [descending(self.alphas)] * len(l1_ratios)
+        return [sort_alphas(self.alphas)] * len(l1_ratios)
 
     def _splits(self, rows: LeastSquaresRows, params: dict[str, Any]) -> list[Any]:
         given: dict[str, Any] = {}
@@ -548,12 +529,12 @@ class CoordinateCV(CoordinateRegressor, ABC):
         return list(check_cv(self.cv).split(rows.X, rows.Y[:, 0], **given))
 
     def get_metadata_routing(self) -> Any:
-        """Where metadata goes.
+        """Return the metadata routing.
 
         Returns
         -------
         routing : MetadataRouter
-            What the splitter is given.
+            Parameters that are passed to the splitter.
         """
         return (
             MetadataRouter(owner=self)
@@ -567,43 +548,40 @@ class CoordinateCV(CoordinateRegressor, ABC):
         return tags
 
 
-# The elastic net, with the penalty chosen by cross-validation.
-
-
 @traits(
     "regression",
     export="mercer.export.linear.regression",
     summary="mercer.inference.reading.refuse_selection",
-    objective="mercer.kernel_ridge.objectives.refuse_l1",
+    objective="mercer.kernel_ridge.objectives.raise_for_l1",
 )
 @stored(**FITTED_PATHS, l1_ratio_=real())
-class ElasticNetCV(CoordinateCV):
-    """The elastic net with the penalty chosen by cross-validation; scikit-learn's, with a proof of optimality.
+class ElasticNetCV(L1RegressorCV):
+    """The elastic net with the penalty chosen by cross-validation; scikit-learn's, with a certificate.
 
     Parameters
     ----------
     l1_ratio : float or array-like, default=0.5
-        The share of the absolute values in the penalty, or several to try.
+        Share of the absolute values in the penalty, or several to try.
     eps : float, default=1e-3
-        The smallest alpha to try, as a portion of the largest, at which every coefficient is zero.
+        Ratio of the smallest alpha to the largest, at which every coefficient is zero.
     alphas : int or array-like, default=100
-        Penalties to try, or how many of them to choose.
+        Penalties to try, or their number.
     fit_intercept : bool, default=True
         Whether there is an intercept, which is not penalised.
     precompute : "auto", bool or array-like of shape (n_features, n_features), default="auto"
-        The Gram matrix of X, where it is known, for the last fit. Others have no effect.
+        The Gram matrix of X, if it is known, for the last fit. Other values have no effect.
     max_iter : int, default=1000
-        Iterations after which to give up a fit, with a warning.
+        Maximum number of iterations of a fit.
     tol : float, default=1e-4
-        The duality gap to be reached, in units of the mean of (y − ȳ)².
+        Tolerance of the duality gap, in units of the mean of (y − ȳ)².
     copy_X : bool, default=True
         Has no effect: X is never changed, and folds are not copied.
     cv : int, cross-validation generator, iterable or None, default=None
-        How to split; None is five folds.
+        Splitting; None means five folds.
     verbose : bool or int, default=False
-        Whether to show a progress bar: one piece for each fold and kind of penalty.
+        Whether to show a progress bar, with one step for each fold and l1_ratio.
     n_jobs : int, default=None
-        Has no effect: threads are those of `mercer.engine`.
+        Has no effect: `mercer.engine` sets the threads.
     positive : bool, default=False
         Whether to forbid negative coefficients.
     random_state : int, RandomState instance or None, default=None
@@ -614,11 +592,11 @@ class ElasticNetCV(CoordinateCV):
     Attributes
     ----------
     alpha_ : float
-        The penalty chosen.
+        The chosen penalty.
     l1_ratio_ : float
-        The share of the absolute values chosen.
+        The chosen share of the absolute values.
     mse_path_ : ndarray of shape (n_l1_ratio, n_alphas, n_folds)
-        Mean squared errors of the rows left out.
+        Mean squared errors of the test rows.
     alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
         Penalties tried, the largest first.
     coef_ : ndarray of shape (n_features,)
@@ -628,7 +606,7 @@ class ElasticNetCV(CoordinateCV):
     intercept_ : float
         The intercept; 0.0 if `fit_intercept` is False.
     dual_gap_ : float
-        How much lower the objective can be at most, for the penalty chosen.
+        Upper bound of the distance of the objective from its minimum, for the chosen penalty.
     n_iter_ : int
         Iterations of the last fit.
     n_features_in_ : int
@@ -638,9 +616,9 @@ class ElasticNetCV(CoordinateCV):
     diagnosis_ : Diagnosis
         Constant columns by name, and whether any column is used.
     certificate_ : Certificate
-        How we know that this is the optimum for the penalty chosen.
+        Evidence that this is the optimum for the chosen penalty.
     plan_ : Plan
-        Which path the last fit took.
+        Path that the last fit took.
 
     Examples
     --------
@@ -654,7 +632,7 @@ class ElasticNetCV(CoordinateCV):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CoordinateCV._parameter_constraints,
+        **L1RegressorCV._parameter_constraints,
         "l1_ratio": [Interval(Real, 0, 1, closed="both"), "array-like"],
     }
 
@@ -696,7 +674,7 @@ class ElasticNetCV(CoordinateCV):
     def _l1_ratios(self) -> list[Any]:
         return list(np.atleast_1d(self.l1_ratio))
 
-    def _note_kind(self, l1_ratio: Any) -> None:
+    def _store_l1_ratio(self, l1_ratio: Any) -> None:
         self.l1_ratio_ = l1_ratio
 
 
@@ -712,34 +690,34 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.linear.regression",
     summary="mercer.inference.reading.refuse_selection",
-    objective="mercer.kernel_ridge.objectives.refuse_l1",
+    objective="mercer.kernel_ridge.objectives.raise_for_l1",
 )
 @stored(**FITTED_PATHS)
-class LassoCV(CoordinateCV):
-    """The lasso with the penalty chosen by cross-validation; scikit-learn's, with a proof of optimality.
+class LassoCV(L1RegressorCV):
+    """The lasso with the penalty chosen by cross-validation; scikit-learn's, with a certificate.
 
     Parameters
     ----------
     eps : float, default=1e-3
-        The smallest alpha to try, as a portion of the largest, at which every coefficient is zero.
+        Ratio of the smallest alpha to the largest, at which every coefficient is zero.
     alphas : int or array-like, default=100
-        Penalties to try, or how many of them to choose.
+        Penalties to try, or their number.
     fit_intercept : bool, default=True
         Whether there is an intercept, which is not penalised.
     precompute : "auto", bool or array-like of shape (n_features, n_features), default="auto"
-        The Gram matrix of X, where it is known, for the last fit. Others have no effect.
+        The Gram matrix of X, if it is known, for the last fit. Other values have no effect.
     max_iter : int, default=1000
-        Iterations after which to give up a fit, with a warning.
+        Maximum number of iterations of a fit.
     tol : float, default=1e-4
-        The duality gap to be reached, in units of the mean of (y − ȳ)².
+        Tolerance of the duality gap, in units of the mean of (y − ȳ)².
     copy_X : bool, default=True
         Has no effect: X is never changed, and folds are not copied.
     cv : int, cross-validation generator, iterable or None, default=None
-        How to split; None is five folds.
+        Splitting; None means five folds.
     verbose : bool or int, default=False
-        Whether to show a progress bar: one piece for each fold and kind of penalty.
+        Whether to show a progress bar, with one step for each fold and l1_ratio.
     n_jobs : int, default=None
-        Has no effect: threads are those of `mercer.engine`.
+        Has no effect: `mercer.engine` sets the threads.
     positive : bool, default=False
         Whether to forbid negative coefficients.
     random_state : int, RandomState instance or None, default=None
@@ -750,9 +728,9 @@ class LassoCV(CoordinateCV):
     Attributes
     ----------
     alpha_ : float
-        The penalty chosen.
+        The chosen penalty.
     mse_path_ : ndarray of shape (n_alphas, n_folds)
-        Mean squared errors of the rows left out.
+        Mean squared errors of the test rows.
     alphas_ : ndarray of shape (n_alphas,)
         Penalties tried, the largest first.
     coef_ : ndarray of shape (n_features,)
@@ -762,7 +740,7 @@ class LassoCV(CoordinateCV):
     intercept_ : float
         The intercept; 0.0 if `fit_intercept` is False.
     dual_gap_ : float
-        How much lower the objective can be at most, for the penalty chosen.
+        Upper bound of the distance of the objective from its minimum, for the chosen penalty.
     n_iter_ : int
         Iterations of the last fit.
     n_features_in_ : int
@@ -772,9 +750,9 @@ class LassoCV(CoordinateCV):
     diagnosis_ : Diagnosis
         Constant columns by name, and whether any column is used.
     certificate_ : Certificate
-        How we know that this is the optimum for the penalty chosen.
+        Evidence that this is the optimum for the chosen penalty.
     plan_ : Plan
-        Which path the last fit took.
+        Path that the last fit took.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How learning went, pass by pass: a record to look at, to tabulate and to plot."""
+"""The history of learning, pass by pass, as a record with a table and a plot."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import numpy as np
 from mercer._stored import floats, optional, stored
 from mercer._typing import Array
 from mercer.data.frame_like import frame_like
-from mercer.report.axes import matplotlib
-from mercer.report.wording import counted
+from mercer.report.axes import import_matplotlib
+from mercer.report.wording import format_count
 
-#: weights that have a column each in a frame
+#: maximum number of weights that have a column each in a frame
 MOST_NAMED = 200
-#: weights that are named in a plot, and passes that have a dot each
-MOST_LABELLED, FEW_PASSES = 12, 30
-#: numbers up to which the weights of all passes are kept
+#: maximum number of weights that have a label in a plot
+MOST_LABELLED = 12
+#: maximum number of passes that have a marker each in a plot
+FEW_PASSES = 30
+#: maximum number of weights of all passes that are kept
 MOST_NUMBERS = 4_000_000
 
 
@@ -32,25 +34,25 @@ MOST_NUMBERS = 4_000_000
 )
 @dataclass(frozen=True, eq=False)
 class History:
-    """What units did in each pass over the rows.
+    """Losses, errors and weights of units in each pass over the rows.
 
-    Loss, error and mistakes are those met on the way: of the weights that a pass began with in batch mode, and of the
-    weights that each row found before it was learnt in incremental mode.
+    Loss, error and mistakes are those during the pass: of the weights at its beginning in batch mode, and of the
+    weights before each row is learned in incremental mode.
 
     Attributes
     ----------
     loss : ndarray of shape (passes,)
         Mean loss of a row, summed over units.
     error : ndarray of shape (passes,)
-        Share of the weight of rows that was given to a wrong class.
+        Share of the weight of rows that was assigned to a wrong class.
     mistakes : ndarray of shape (passes,)
-        How often a unit had a row on the wrong side.
+        Number of rows on the wrong side of a unit, summed over units.
     rate : ndarray of shape (passes,)
-        α when the pass began.
+        α at the beginning of the pass.
     coefficients : ndarray of shape (passes, units, columns) or None
-        Weights after each pass; None where they would fill too much memory.
+        Weights after each pass; None if they would need too much memory.
     intercepts : ndarray of shape (passes, units) or None
-        Their intercepts.
+        Intercepts after each pass.
 
     Examples
     --------
@@ -69,7 +71,7 @@ class History:
 
     @classmethod
     def of_parts(cls, parts: Sequence[tuple[float, History]]) -> History:
-        """One pass in which rows came in parts, given by their weights and what units did in each."""
+        """Return the history of one pass over rows that came in parts, from the weight and the history of each part."""
         share = np.array([weight for weight, _ in parts])
         share /= share.sum()
         first, last = parts[0][1], parts[-1][1]
@@ -89,12 +91,12 @@ class History:
         if not len(self):
             return "<nothing learnt yet>"
         return (
-            f"<{counted(len(self), 'pass')}, {int(self.mistakes.sum())} mistakes: loss {self.loss[0]:.4g} … "
+            f"<{format_count(len(self), 'pass')}, {int(self.mistakes.sum())} mistakes: loss {self.loss[0]:.4g} … "
             f"{self.loss[-1]:.4g}, error {self.error[0]:.4g} … {self.error[-1]:.4g}>"
         )
 
     def frame(self, library: str = "pandas") -> Any:
-        """One row per pass, in a frame of any library; w0 is the intercept and w1, w2, … are the weights.
+        """Return one row per pass in a frame of any library; w0 is the intercept and w1, w2, … are the weights.
 
         Parameters
         ----------
@@ -104,8 +106,8 @@ class History:
         Returns
         -------
         frame : DataFrame
-            With columns pass, loss, error, mistakes, rate, and the weights if they were kept and are not too many;
-            those of several units are numbered like w1[0], w1[1], …
+            Columns pass, loss, error, mistakes, rate, and the weights if they were kept and are not too many; those of
+            several units are numbered like w1[0], w1[1], …
         """
         columns = {
             "pass": np.arange(1, len(self) + 1),
@@ -127,17 +129,17 @@ class History:
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Loss, and on the right the share of rows given to a wrong class, by pass; below them the weights.
+        """Plot the loss and, on the right, the share of rows assigned to a wrong class by pass; below them the weights.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw loss and error alone; a new figure of both panels if not given.
+            Axes for loss and error alone; a new figure of both panels if not given.
 
         Returns
         -------
         ax : matplotlib axes
-            Of the loss; `ax.figure` has the others.
+            Axes of the loss; `ax.figure` has the others.
         """
         if ax is None:
             ax = self._panels()
@@ -148,14 +150,14 @@ class History:
         ax.set(xlabel="pass", ylabel="mean loss")
         right.set_ylabel("share misclassified")
         right.set_ylim(bottom=0.0)
-        # above the lines of both axes, of which matplotlib would only avoid one
+        # above the axes, since matplotlib avoids the lines of only one of the two axes
         handles = [*ax.get_lines(), *right.get_lines()]
         ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
         return ax
 
     def _panels(self) -> Any:
-        """The upper of two panels, the lower of which has the weights; or the only one, where they were not kept."""
-        figure = matplotlib("pyplot").figure(layout="constrained")
+        """Return the upper of two panels, the lower of which has the weights, or a single one if they were not kept."""
+        figure = import_matplotlib("pyplot").figure(layout="constrained")
         weights = self._weights()
         if not weights:
             return figure.add_subplot()
@@ -169,12 +171,12 @@ class History:
 
     @property
     def _marker(self) -> str | None:
-        """Dots where passes are so few that lines would hide them, or that there is none to draw."""
+        """Marker for few passes; a single pass has no line at all."""
         return "." if len(self) <= FEW_PASSES else None
 
 
 class HistoryLog:
-    """A history while it is written."""
+    """History that is being recorded."""
 
     def __init__(self) -> None:
         self.loss: list[float] = []
@@ -194,7 +196,7 @@ class HistoryLog:
         return self.loss, self._error, self.mistakes, self._rate
 
     def keep(self, w: Array, bias: Array) -> None:
-        """Weights (columns, units) after a pass; all are let go once they are too many."""
+        """Keep the weights (columns, units) after a pass; drop all of them once they are too many."""
         if self._weights is not None:
             self._weights.append((np.array(w.T, order="C"), bias.copy()))
             if len(self._weights) * w.size > MOST_NUMBERS:

@@ -19,26 +19,26 @@ from mercer.base import Candidate, Question, traits
 from mercer.base.diagnosis import Diagnosis
 from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.linear import LinearClassifier
-from mercer.base.progress import watched, with_callbacks
-from mercer.base.sources import fits_sources, naming_the_place, observe, reader_of, refuse_offset, streamed_plan
+from mercer.base.progress import watch_fit, with_callbacks
+from mercer.base.sources import fits_sources, locate_bad_values, observe, reader_of, refuse_offset, streamed_plan
 from mercer.base.validation import (
     NO_WEIGHT,
     Plan,
-    checked_tensor,
-    coded,
+    check_tensor,
     column_names,
-    in_main_memory,
-    old_state_on_failure,
+    encode_tensor_labels,
+    move_to_main_memory,
     publish,
     refuse_not_finite,
     refuse_spoilt_start,
     refuse_unrepresentable,
+    restore_on_failure,
     tensor_plan,
     warn_of_many_classes,
 )
 from mercer.data.sources.base import Source
 from mercer.linear_model.logistic_path import (
-    CONSTRAINTS,
+    LOGISTIC_CONSTRAINTS,
     Coefficients,
     LogisticCallbacks,
     LogisticPath,
@@ -47,29 +47,29 @@ from mercer.linear_model.logistic_path import (
     PathPenalty,
     checked_rows,
     class_weights,
-    classes_and_codes,
-    numbers_of,
+    diagnose_point,
+    encode_classes,
+    read_labelled_chunk,
+    read_labelled_numbers,
     refuse_few_classes,
     refuse_unsuitable,
+    report_steps,
     row_weights,
-    seen_of,
-    settled,
     tensor_row_weights,
-    told_of_steps,
     warn_if_unfinished,
 )
 from mercer.matrices.streamed import Responses, Survey
 from mercer.optim import streamed_proximal
 from mercer.optim.linear_fit import NOT_FINITE
 
-#: columns up to which a comparison has all their products as features
+#: maximum number of columns of which a comparison takes all products as features
 MOST_SQUARED_COLUMNS = 12
 
 
 def linear_candidates(question: Question, model: Any) -> Iterator[Candidate]:
-    """Yield a logistic regression of features and, of a few columns of numbers, one of their products.
+    """Yield a logistic regression of features and, for a few columns of numbers, one of their products.
 
-    The latter is what a normal distribution for each class comes to.
+    The latter is the form of p(y|x) if each class has a normal distribution.
     """
     yield Candidate(model, 31)
     if question.is_numeric and not question.has_texts and question.columns <= MOST_SQUARED_COLUMNS:
@@ -77,7 +77,7 @@ def linear_candidates(question: Question, model: Any) -> Iterator[Candidate]:
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
-    """Yield a model with the usual penalty, where some class has too few rows to choose one by folds."""
+    """Yield a model with the default penalty if some class has too few rows to choose one by folds."""
     if not question.has_enough_rows:
         yield from linear_candidates(question, LogisticRegression())
 
@@ -88,11 +88,11 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.linear.logistic",
     summary="mercer.inference.reading.read_logistic",
-    objective="mercer.kernel_ridge.objectives.of_logistic",
+    objective="mercer.kernel_ridge.objectives.make_logistic_objective",
 )
 @stored(**FITTED_CLASSES, coef_=matrix("ud"), intercept_=floats("u"))
 class LogisticRegression(LogisticCallbacks, LinearClassifier):
-    """Logistic regression: scikit-learn's, at the exact optimum of the objective that `solver` stands for.
+    """Logistic regression: scikit-learn's, at the exact optimum of the objective of `solver`.
 
     It minimises C Σ w · loss + l1_ratio ‖β‖₁ + (1 − l1_ratio)/2 ‖β‖²: the mode of the posterior under β ~ N(0, C) for
     the default l1_ratio = 0. The loss is −log p(y|x); of several classes, p is a softmax in which every class has
@@ -101,16 +101,16 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
     Parameters
     ----------
     penalty : {"l1", "l2", "elasticnet", None}, default="deprecated"
-        Which penalty; deprecated, use `l1_ratio` and `C`.
+        The penalty; deprecated, use `l1_ratio` and `C`.
     C : float, default=1
-        Inverse of the strength of the penalty, or the variance of the prior; with infinity there is none.
+        Inverse of the strength of the penalty, or the variance of the prior; infinity means no penalty.
     l1_ratio : float in [0, 1], default=0
         Share of the L1 penalty, which makes coefficients exactly zero.
     dual : bool, default=False
         Accepted for liblinear; the optimum is the same.
     tol : float, default=1e-4
-        How small the gradient per row has to become, measured by the curvature: distance to the optimum in standard
-        errors, divided by √n.
+        Tolerance of the gradient per row, measured by the curvature: distance to the optimum in standard errors,
+        divided by √n.
     fit_intercept : bool, default=True
         Whether there is an intercept; it is not penalised, except with liblinear.
     intercept_scaling : float, default=1
@@ -118,12 +118,12 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with those of the rows; "balanced" gives all classes the same total.
     random_state : int, RandomState or None, default=None
-        Accepted and not needed: nothing is drawn at random.
+        Has no effect: nothing is random.
     solver : {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}, default="lbfgs"
-        Which objectives are allowed, as in scikit-learn: liblinear penalises the intercept and knows two classes only,
-        saga and liblinear take L1, saga also elastic net. How the optimum is found is chosen by the data; `plan_` says.
+        Determines the allowed objectives, as in scikit-learn: liblinear penalises the intercept and takes two classes
+        only, saga and liblinear take L1, saga also elastic net. The algorithm is chosen by the data; see `plan_`.
     max_iter : int, default=100
-        Steps after which to give up.
+        Maximum number of steps.
     verbose : int, default=0
         Whether to show the progress of the solver.
     warm_start : bool, default=False
@@ -142,16 +142,16 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
     n_iter_ : ndarray of shape (1,)
         Steps of the solver.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that this is the optimum.
     diagnosis_ : Diagnosis
-        Of a fit without a penalty: which columns are collinear, and whether the classes are separated, so that there
-        is no optimum.
+        For a fit without a penalty: collinear columns, and whether the classes are separated, so that there is no
+        optimum.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, where they had any.
+        Their names, if they had any.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
+    _parameter_constraints: ClassVar[dict[str, Any]] = LOGISTIC_CONSTRAINTS
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             self._learn(X, y, sample_weight)
         return self
@@ -228,12 +228,12 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         penalised = self._penalised()
         if penalised.l1_ratio:
-            X, y, sample_weight = in_main_memory(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
+            X, y, sample_weight = move_to_main_memory(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
         if is_tensor(X):
             X, codes, weight = self._tensors(X, y, sample_weight)
         else:
             X, y = checked_rows(self, X, y, self.solver, [np.float64, np.float32])
-            self.classes_, codes = classes_and_codes(y, self.solver)
+            self.classes_, codes = encode_classes(y, self.solver)
             weight = row_weights(sample_weight, X, self.class_weight, self.classes_, codes)
         path = LogisticPath.of(self, X, codes, weight)
         blocks = len(path.observations.blocks())
@@ -242,9 +242,9 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
         self._follow(path, penalised, X, y, sample_weight)
 
     def _follow(self, path: LogisticPath, penalised: PathPenalty, X: Any, y: Any, sample_weight: Any) -> None:
-        """Fit, and keep what was found also where the user stops it."""
+        """Solve, diagnose and store; after an interruption the best coefficients so far are stored."""
         try:
-            point = self._solved(path, penalised, X, y, sample_weight)
+            point = self._solve(path, penalised, X, y, sample_weight)
         except PathInterrupted as stop:
             self.diagnosis_ = Diagnosis()
             self._store(stop.point)
@@ -256,7 +256,7 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
         names, classes = column_names(self), [str(label) for label in self.classes_.tolist()]
         refuse_unrepresentable(point.coefficients.coef, names)
         try:
-            point, self.diagnosis_ = settled(path, point, names, classes)
+            point, self.diagnosis_ = diagnose_point(path, point, names, classes)
         except PathInterrupted:
             self._store(point)
             raise
@@ -272,16 +272,16 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
         refuse_offset(self, first)
         X, _ = checked_rows(self, first.X, first.y, self.solver, [np.float64, np.float32])
         reader, dtype = reader_of(self), "float64" if liblinear else X.dtype
-        with naming_the_place(source, reader, numbers_of):
+        with locate_bad_values(source, reader, read_labelled_numbers):
             observations: Any = observe(
                 source,
-                partial(seen_of, reader),
+                partial(read_labelled_chunk, reader),
                 self._coded,
                 labels=True,
                 intercept=self.fit_intercept,
                 shifted=not liblinear,
             )
-            path = LogisticPath.over(self, observations)
+            path = LogisticPath.of_observations(self, observations)
             if penalised.l1_ratio and not streamed_proximal.suits(path.problem(*penalised)):
                 return NotImplemented
             self.plan_ = streamed_plan("", dtype)
@@ -290,7 +290,7 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
         return self
 
     def _coded(self, survey: Survey) -> Responses:
-        """Labels that were found as classes."""
+        """Return how the labels of a source are read, as codes with the weights of their classes."""
         refuse_few_classes(survey.labels, self.solver)
         warn_of_many_classes(survey.labels, survey.rows)
         self.classes_ = survey.labels
@@ -300,26 +300,26 @@ class LogisticRegression(LogisticCallbacks, LinearClassifier):
         return Responses(self.classes_, weights, np.int64)
 
     def _tensors(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-        """X, the codes of the classes and the weights on the device of X."""
+        """Return X, the codes of the classes and the weights on the device of X."""
         if y is None:
             checked_rows(self, X, y, self.solver, None)
-        X = checked_tensor(self, X, reset=True)
-        self.classes_, codes = coded(y, X)
+        X = check_tensor(self, X, reset=True)
+        self.classes_, codes = encode_tensor_labels(y, X)
         refuse_few_classes(self.classes_, self.solver)
         warn_of_many_classes(self.classes_, len(codes))
         return X, codes, tensor_row_weights(sample_weight, X, self.class_weight, self.classes_, codes)
 
-    def _solved(self, path: LogisticPath, penalised: PathPenalty, X: Any, y: Any, sample_weight: Any) -> LogisticPoint:
+    def _solve(self, path: LogisticPath, penalised: PathPenalty, X: Any, y: Any, sample_weight: Any) -> LogisticPoint:
         start = self._start()
         if hasattr(self, "_skl_callbacks"):
             begin = path.start() if start is None else start
-            with told_of_steps(self, X, y, sample_weight, begin) as told:
-                return path.at(*penalised, start, told=told)
-        with watched(self, verbose=self.verbose, X=X, y=y) as watch:
+            with report_steps(self, X, y, sample_weight, begin) as listener:
+                return path.at(*penalised, start, listener=listener)
+        with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
             return path.at(*penalised, start, progress=watch.progress)
 
     def _penalised(self) -> PathPenalty:
-        """C and l1_ratio, after scikit-learn's rules and warnings about the parameters that say both."""
+        """Return C and l1_ratio, by scikit-learn's rules and with its warnings about deprecated parameters."""
         penalty = self._penalty()
         refuse_unsuitable(self.solver, penalty, self.dual)
         ratio = self.l1_ratio

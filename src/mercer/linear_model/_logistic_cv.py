@@ -1,4 +1,4 @@
-"""Logistic regression whose penalty is chosen by cross-validation."""
+"""Logistic regression with the penalty chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from mercer.base.linear import LinearClassifier
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
     Plan,
-    checked_weight,
+    check_weight,
     column_names,
-    old_state_on_failure,
     refuse_not_finite,
+    restore_on_failure,
     weight_in_fold,
 )
 from mercer.linear_model._logistic import LogisticRegression, linear_candidates
 from mercer.linear_model.logistic_path import (
-    CONSTRAINTS,
+    LOGISTIC_CONSTRAINTS,
     Coefficients,
     LogisticCallbacks,
     LogisticPath,
@@ -51,34 +51,32 @@ from mercer.linear_model.logistic_path import (
     PathInterrupted,
     PathPenalty,
     checked_rows,
-    classes_and_codes,
+    diagnose_point,
+    encode_classes,
     refuse_unsuitable,
     row_weights,
-    settled,
     warn_if_unfinished,
 )
 from mercer.optim.linear_fit import NOT_FINITE
 
-# What the parameters of `LogisticRegressionCV` come down to, after scikit-learn's rules and warnings.
-
 
 class CVOptions(NamedTuple):
-    """What the parameters come down to."""
+    """Effective values of the parameters of `LogisticRegressionCV`."""
 
     penalty: str
-    l1_ratios: list[Any]  # None where none was given
+    l1_ratios: list[Any]  # [None] if not given
     scoring: Any
     legacy: bool
 
     @property
     def ratios(self) -> list[float]:
-        """The shares of L1 that the penalty stands for."""
+        """Shares of L1 in the penalty."""
         known = {"l1": 1.0, "l2": 0.0}.get(self.penalty)
         return [float(ratio) if known is None else known for ratio in self.l1_ratios]
 
 
-def asked_of(model: Any) -> CVOptions:
-    """The parameters, after scikit-learn's rules and warnings."""
+def read_options(model: Any) -> CVOptions:
+    """Return the effective parameters, by scikit-learn's rules and with its warnings."""
     l1_ratios = _l1_ratios(model)
     penalty = _penalty(model, l1_ratios)
     if isinstance(model.scoring, str) and model.scoring == "warn":
@@ -100,7 +98,7 @@ def asked_of(model: Any) -> CVOptions:
         )
     refuse_unsuitable(model.solver, penalty, model.dual)
     if penalty == "elasticnet":
-        _refuse_odd_ratios(l1_ratios)
+        _refuse_bad_ratios(l1_ratios)
     elif l1_ratios is not None and model.penalty != "deprecated":
         warn(f"l1_ratios parameter is only used when penalty is 'elasticnet'. Got (penalty={penalty})", UserWarning)
     scoring = None if isinstance(model.scoring, str) and model.scoring == "warn" else model.scoring
@@ -110,7 +108,7 @@ def asked_of(model: Any) -> CVOptions:
 
 
 def checked_Cs(Cs: Any) -> Array:
-    """Inverse strengths to try: as given, or so many from 1e-4 to 1e4."""
+    """Return the inverse strengths to try: as given, or the given number of them from 1e-4 to 1e4."""
     if isinstance(Cs, Integral):
         return np.logspace(-4, 4, int(Cs))
     values = np.asarray(Cs)
@@ -152,16 +150,16 @@ def _penalty(model: Any, l1_ratios: Any) -> str:
     return "l1" if np.all(np.asarray(l1_ratios) == 1) else "elasticnet"
 
 
-def _refuse_odd_ratios(l1_ratios: Any) -> None:
-    fine = l1_ratios is not None and all(isinstance(ratio, Real) and 0 <= float(ratio) <= 1 for ratio in l1_ratios)
-    if not fine or len(l1_ratios) == 0:
+def _refuse_bad_ratios(l1_ratios: Any) -> None:
+    is_valid = l1_ratios is not None and all(isinstance(ratio, Real) and 0 <= float(ratio) <= 1 for ratio in l1_ratios)
+    if not is_valid or len(l1_ratios) == 0:
         raise DataError(
             f"l1_ratios must be an array-like of numbers between 0 and 1; got (l1_ratios={l1_ratios!r}). Give one or "
             "more."
         )
 
 
-# Logistic regressions on the folds of a cross-validation, along a grid of penalties, and their scores.
+# Fits on the folds along a grid of penalties, and their scores.
 
 #: axes are folds, l1_ratios and Cs
 Points = list[list[list[LogisticPoint]]]
@@ -177,13 +175,13 @@ class PenaltyGrid:
 
 @dataclass(frozen=True, eq=False)
 class FoldFits:
-    """What was fitted on each fold: axes are folds, l1_ratios and Cs."""
+    """Fits on each fold and their scores: axes are folds, l1_ratios and Cs."""
 
     points: Points
     scores: Array  # (folds, l1_ratios, Cs)
 
     def coefficients(self, *, intercept: bool) -> Array:
-        """(folds, l1_ratios, Cs, classes, columns), the intercept last."""
+        """Return coefficients of shape (folds, l1_ratios, Cs, classes, columns), the intercept last."""
         return np.array(
             [
                 [[point.coefficients.joined(intercept=intercept) for point in path] for path in fold]
@@ -192,62 +190,62 @@ class FoldFits:
         )
 
     def n_iter(self) -> Array:
-        """(folds, l1_ratios, Cs)."""
+        """Return numbers of steps, of shape (folds, l1_ratios, Cs)."""
         return np.array([[[point.n_iter for point in path] for path in fold] for fold in self.points], dtype=np.int32)
 
     def best(self) -> tuple[int, int]:
-        """Positions among Cs and l1_ratios of the best mean score."""
-        return _place_of_best(self.scores.sum(axis=0))
+        """Return the positions among Cs and l1_ratios of the best mean score."""
+        return _best_position(self.scores.sum(axis=0))
 
     def best_of_each(self) -> list[tuple[int, int]]:
-        """The same for each fold by itself."""
-        return [_place_of_best(scores) for scores in self.scores]
+        """Return the positions among Cs and l1_ratios of the best score of each fold."""
+        return [_best_position(scores) for scores in self.scores]
 
 
-def _place_of_best(scores: Array) -> tuple[int, int]:
-    """Positions among Cs and l1_ratios; of equal scores that with the first C."""
+def _best_position(scores: Array) -> tuple[int, int]:
+    """Return the positions among Cs and l1_ratios of the best score; of equal scores, the one with the first C."""
     at_C, at_ratio = np.unravel_index(np.argmax(scores.T), scores.T.shape)
     return int(at_C), int(at_ratio)
 
 
 def fit_folds(path: LogisticPath, grid: PenaltyGrid, trains: Sequence[Array]) -> Points:
     """Fit each fold along the grid, every C from the coefficients of the one before."""
-    return [[_along(_of_fold(path, train), grid.Cs, ratio) for ratio in grid.l1_ratios] for train in trains]
+    points = []
+    for train in trains:
+        fold = path.weighted(weight_in_fold(train, len(path.observations), path.observations.weight))
+        points.append([_fit_along(fold, grid.Cs, ratio) for ratio in grid.l1_ratios])
+    return points
 
 
-def scored(points: Points, score: Callable[[int, LogisticPoint], float]) -> FoldFits:
-    """The fits with the score of each on the rows left out."""
+def score_fits(points: Points, score: Callable[[int, LogisticPoint], float]) -> FoldFits:
+    """Return the fits with the score of each on the rows left out."""
     scores = [[[score(fold, point) for point in path] for path in of_fold] for fold, of_fold in enumerate(points)]
     return FoldFits(points, np.array(scores))
 
 
-def _along(path: LogisticPath, Cs: Array, l1_ratio: float) -> list[LogisticPoint]:
+def _fit_along(path: LogisticPath, Cs: Array, l1_ratio: float) -> list[LogisticPoint]:
     points: list[LogisticPoint] = []
     for C in Cs:
-        points.append(finite(path.at(float(C), l1_ratio, points[-1].coefficients if points else None)))
+        points.append(refuse_not_solved(path.at(float(C), l1_ratio, points[-1].coefficients if points else None)))
     return points
 
 
-def finite(point: LogisticPoint) -> LogisticPoint:
-    """The fit, unless it is none; no other begins there."""
+def refuse_not_solved(point: LogisticPoint) -> LogisticPoint:
+    """Return the fit, or raise an error if it is not finite, so that no other begins there."""
     if not np.isfinite(point.certificate.value):
         raise NonFiniteError(NOT_FINITE)
     return point
 
 
-def _of_fold(path: LogisticPath, train: Array) -> LogisticPath:
-    return path.weighted(weight_in_fold(train, len(path.observations), path.observations.weight))
-
-
 def mean_coefficients(points: Sequence[LogisticPoint]) -> Coefficients:
-    """The mean over fits."""
+    """Return the mean over fits."""
     each = [point.coefficients for point in points]
     return Coefficients(np.mean([c.coef for c in each], axis=0), np.mean([c.intercept for c in each], axis=0))
 
 
 @dataclass(frozen=True, eq=False)
 class FoldScore:
-    """The score of a fit on the rows that were left out."""
+    """Score of a fit on the rows that were left out."""
 
     X: Any
     y: Array
@@ -271,7 +269,7 @@ class FoldScore:
 
 
 def scorer_for(scoring: Any, classes: Array) -> Any:
-    """The scorer, told of all classes where it can be: a fold need not have them all."""
+    """Return the scorer, with all classes as `labels` if it takes them, since a fold need not have all classes."""
     scorer = get_scorer(scoring)
     known = inspect.signature(scorer._score_func).parameters if hasattr(scorer, "_score_func") else ()
     if "labels" not in known:
@@ -316,7 +314,7 @@ def _with_chosen_penalty(search: LogisticRegressionCV) -> LogisticRegression:
     candidates=_candidates,
     export="mercer.export.linear.logistic",
     summary="mercer.inference.reading.read_logistic_cv",
-    objective="mercer.kernel_ridge.objectives.refuse_search",
+    objective="mercer.kernel_ridge.objectives.raise_for_search",
 )
 @stored(
     **FITTED_CLASSES,
@@ -338,25 +336,25 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
     Parameters
     ----------
     Cs : int or array-like of shape (n_cs,), default=10
-        Inverse strengths to try; a number of them means from 1e-4 to 1e4, evenly on a logarithmic scale.
+        Inverse strengths to try, or their number from 1e-4 to 1e4, evenly spaced on a logarithmic scale.
     l1_ratios : array-like of shape (n_l1_ratios,), default="warn"
         Shares of the L1 penalty to try; 0 if not given.
     fit_intercept : bool, default=True
         Whether there is an intercept; it is not penalised, except with liblinear.
     cv : int, splitter or iterable, default=None
-        How rows are split; into 5 stratified folds if not given.
+        Splitting; 5 stratified folds if not given.
     dual : bool, default=False
         Accepted for liblinear; the optimum is the same.
     penalty : {"l1", "l2", "elasticnet"}, default="deprecated"
-        Which penalty; deprecated, use `l1_ratios`.
+        The penalty; deprecated, use `l1_ratios`.
     scoring : str, callable or None, default="warn"
-        What is best; the accuracy if None or not given.
+        Score to maximise; the accuracy if None or not given.
     solver : {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}, default="lbfgs"
-        Which objectives are allowed; see `LogisticRegression`.
+        Determines the allowed objectives; see `LogisticRegression`.
     tol : float, default=1e-4
-        How small the gradient has to become; see `LogisticRegression`.
+        Tolerance of the gradient; see `LogisticRegression`.
     max_iter : int, default=100
-        Steps after which to give up.
+        Maximum number of steps.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with those of the rows; "balanced" counts all rows, not those of a fold.
     n_jobs : int, default=None
@@ -364,14 +362,14 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
     verbose : int, default=0
         Accepted for compatibility.
     refit : bool, default=True
-        Whether the best penalty is fitted to all rows; else the best fits of the folds are averaged.
+        Whether the best penalty is fitted to all rows; otherwise the best fits of the folds are averaged.
     intercept_scaling : float, default=1
         With liblinear, the intercept divided by this is penalised like a coefficient.
     random_state : int, RandomState or None, default=None
-        Accepted and not needed: nothing is drawn at random.
+        Has no effect: nothing is random.
     use_legacy_attributes : bool, default="warn"
-        Whether `C_`, `l1_ratio_`, `coefs_paths_`, `scores_` and `n_iter_` repeat themselves for every class, as they
-        did before scikit-learn 1.8; true if not given.
+        Whether `C_`, `l1_ratio_`, `coefs_paths_`, `scores_` and `n_iter_` are repeated for every class, as before
+        scikit-learn 1.8; true if not given.
 
     Attributes
     ----------
@@ -382,9 +380,9 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts; 0 if there are none.
     Cs_, l1_ratios_ : ndarray
-        What was tried.
+        Values tried.
     C_, l1_ratio_ : float
-        What was best; averages over the folds unless `refit`.
+        Best values; averages over the folds unless `refit`.
     coefs_paths_ : ndarray of shape (n_folds, n_l1_ratios, n_cs, n_classes, n_dof)
         Coefficients of every fit, the intercept last.
     scores_ : ndarray of shape (n_folds, n_l1_ratios, n_cs)
@@ -392,15 +390,15 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
     n_iter_ : ndarray of shape (n_folds, n_l1_ratios, n_cs)
         Steps of every fit.
     certificate_ : Certificate
-        How we know that this is the optimum; the worst of the fits averaged unless `refit`.
+        Evidence that this is the optimum; the worst of the fits averaged unless `refit`.
     diagnosis_ : Diagnosis
-        Of a best fit without a penalty: which columns are collinear, and whether the classes are separated.
+        For a best fit without a penalty: collinear columns, and whether the classes are separated.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, where they had any.
+        Their names, if they had any.
 
     Examples
     --------
@@ -418,7 +416,9 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
     __metadata_request__score: ClassVar[dict[str, Any]] = {"sample_weight": metadata_routing.UNUSED}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        name: constraint for name, constraint in CONSTRAINTS.items() if name not in ("C", "warm_start", "l1_ratio")
+        name: constraint
+        for name, constraint in LOGISTIC_CONSTRAINTS.items()
+        if name not in ("C", "warm_start", "l1_ratio")
     } | {
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "l1_ratios": ["array-like", None, Hidden(StrOptions({"warn"}))],
@@ -429,7 +429,7 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
         "use_legacy_attributes": ["boolean", Hidden(StrOptions({"warn"}))],
     }
 
-    #: of the form that `use_legacy_attributes` asks for
+    #: the form of these depends on `use_legacy_attributes`
     coefs_paths_: Any
     scores_: Any
     C_: Any
@@ -487,45 +487,45 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; 1 if not given.
         **params : dict
-            What the splitter and the scorer asked for by metadata routing.
+            Parameters of the splitter and the scorer, by metadata routing.
 
         Returns
         -------
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             _raise_for_params(params, self, "fit")
             self._learn(X, y, sample_weight, params)
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> None:
-        asked = asked_of(self)
+        options = read_options(self)
         X, y = checked_rows(self, X, y, self.solver, [np.float64, np.float32])
-        self.classes_, codes = classes_and_codes(y, self.solver)
+        self.classes_, codes = encode_classes(y, self.solver)
         weight = self._weights(sample_weight, X, codes)
         path = LogisticPath.of(self, X, codes, weight)
-        grid = PenaltyGrid(checked_Cs(self.Cs), asked.ratios)
+        grid = PenaltyGrid(checked_Cs(self.Cs), options.ratios)
         routed = self._routed(sample_weight, params)
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split))
         try:
             points = fit_folds(path, grid, [train for train, _ in folds])
         except PathInterrupted:
-            # no fit to all rows has begun that could be kept: the model stays as it was
+            # no fit to all rows has begun: the model stays as it was
             raise KeyboardInterrupt("stopped by the user before a penalty was chosen.") from None
         except NonFiniteError:
             refuse_not_finite(self, X)
             raise
         # metrics do not take numbers that come as objects
         labels = np.array(self.classes_.tolist()) if self.classes_.dtype == object else self.classes_
-        scorer = None if asked.scoring is None else scorer_for(asked.scoring, labels)
-        weight, tests = checked_weight(sample_weight, X), [test for _, test in folds]
-        fits = scored(points, FoldScore(X, labels[codes], tests, labels, scorer, weight, routed.scorer.score))
+        scorer = None if options.scoring is None else scorer_for(options.scoring, labels)
+        weight, tests = check_weight(sample_weight, X), [test for _, test in folds]
+        fits = score_fits(points, FoldScore(X, labels[codes], tests, labels, scorer, weight, routed.scorer.score))
         self.plan_ = Plan("", "float64", len(path.observations.blocks()), thread_count())
-        self.Cs_, self.l1_ratios_ = grid.Cs, np.asarray(asked.l1_ratios)
+        self.Cs_, self.l1_ratios_ = grid.Cs, np.asarray(options.l1_ratios)
         self.diagnosis_ = Diagnosis()
-        point = self._refitted(path, grid, fits, asked) if self.refit else self._averaged(grid, fits, asked)
+        point = self._refit_best(path, grid, fits, options) if self.refit else self._average_folds(grid, fits, options)
         self._store(point)
         warn_if_unfinished(point, self.solver, self.max_iter)
 
@@ -543,26 +543,28 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
         score = params if sample_weight is None else params | {"sample_weight": sample_weight}
         return _manual_routing({"splitter": {}, "scorer": {"score": score}})
 
-    def _refitted(self, path: LogisticPath, grid: PenaltyGrid, fits: FoldFits, asked: CVOptions) -> LogisticPoint:
-        """The best penalty, fitted to all rows."""
+    def _refit_best(self, path: LogisticPath, grid: PenaltyGrid, fits: FoldFits, options: CVOptions) -> LogisticPoint:
+        """Fit the best penalty to all rows."""
         at_C, at_ratio = fits.best()
-        self._publish(fits, asked, grid.Cs[at_C], asked.l1_ratios[at_ratio])
+        self._publish(fits, options, grid.Cs[at_C], options.l1_ratios[at_ratio])
         self._penalised = PathPenalty(float(grid.Cs[at_C]), grid.l1_ratios[at_ratio])
         start = mean_coefficients([of_fold[at_ratio][at_C] for of_fold in fits.points])
         try:
-            point = finite(path.at(*self._penalised, start))
-            point, self.diagnosis_ = settled(path, point, column_names(self), list(map(str, self.classes_.tolist())))
+            point = refuse_not_solved(path.at(*self._penalised, start))
+            point, self.diagnosis_ = diagnose_point(
+                path, point, column_names(self), list(map(str, self.classes_.tolist()))
+            )
         except PathInterrupted as stop:
             self._store(stop.point)
             raise
         return point
 
-    def _averaged(self, grid: PenaltyGrid, fits: FoldFits, asked: CVOptions) -> LogisticPoint:
-        """The means of the best fits of the folds."""
+    def _average_folds(self, grid: PenaltyGrid, fits: FoldFits, options: CVOptions) -> LogisticPoint:
+        """Return the mean of the best fits of the folds."""
         places = fits.best_of_each()
         each = [of_fold[at_ratio][at_C] for of_fold, (at_C, at_ratio) in zip(fits.points, places, strict=True)]
-        ratio = np.mean([asked.l1_ratios[r] for _, r in places]) if asked.penalty == "elasticnet" else 0.0
-        self._publish(fits, asked, float(np.mean(grid.Cs[[at_C for at_C, _ in places]])), ratio)
+        ratio = np.mean([options.l1_ratios[r] for _, r in places]) if options.penalty == "elasticnet" else 0.0
+        self._publish(fits, options, float(np.mean(grid.Cs[[at_C for at_C, _ in places]])), ratio)
         worst = max(each, key=lambda point: point.certificate.value)
         return replace(worst, coefficients=mean_coefficients(each))
 
@@ -572,16 +574,16 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
         path = f"{point.path} along {len(self.Cs_)} penalties, for solver={self.solver!r}"
         self.plan_ = replace(self.plan_, path=path)
 
-    def _publish(self, fits: FoldFits, asked: CVOptions, C: float, ratio: Any) -> None:
-        """What was tried and what is best, in the form that `use_legacy_attributes` asks for."""
+    def _publish(self, fits: FoldFits, options: CVOptions, C: float, ratio: Any) -> None:
+        """Set the attributes of values tried and best values, in the form that `use_legacy_attributes` selects."""
         coefficients, n_iter = fits.coefficients(intercept=self.fit_intercept), fits.n_iter()
-        if not asked.legacy:
+        if not options.legacy:
             self.coefs_paths_, self.scores_, self.n_iter_ = coefficients, fits.scores, n_iter
-            given = asked.l1_ratios != [None]
+            given = options.l1_ratios != [None]
             self.C_, self.l1_ratio_ = float(C), float(ratio) if given else float(self.penalty == "l1")
             return
         # by class, and then with axes folds, Cs and l1_ratios; the last only where any were given
-        place = slice(None) if asked.l1_ratios != [None] else 0
+        place = slice(None) if options.l1_ratios != [None] else 0
         labels = self.classes_[-coefficients.shape[3] :]
         paths = np.moveaxis(coefficients, (3, 2), (0, 2))
         self.coefs_paths_ = {label: path[:, :, place] for label, path in zip(labels, paths, strict=True)}
@@ -591,7 +593,7 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
 
     @_deprecate_positional_args(version="1.11")  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any, *, sample_weight: Any = None, **score_params: Any) -> float:
-        """The score that `scoring` stands for.
+        """Return the score of `scoring`.
 
         Parameters
         ----------
@@ -602,12 +604,12 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
         **score_params : dict
-            What the scorer asked for by metadata routing.
+            Parameters of the scorer, by metadata routing.
 
         Returns
         -------
         score : float
-            The accuracy, unless `scoring` says otherwise.
+            The accuracy, unless `scoring` is given.
         """
         _raise_for_params(score_params, self, "score")
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -616,12 +618,12 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
         return float(self._get_scorer()(self, X, y, **weights))
 
     def get_metadata_routing(self) -> Any:
-        """What the splitter and the scorer ask for.
+        """Return the metadata routing.
 
         Returns
         -------
         routing : MetadataRouter
-            For scikit-learn's metadata routing.
+            Parameters that are passed to the splitter and the scorer.
         """
         return (
             MetadataRouter(owner=self)
@@ -634,8 +636,8 @@ class LogisticRegressionCV(LogisticCallbacks, LinearClassifier):
         )
 
     def _get_scorer(self) -> Any:
-        unsaid = isinstance(self.scoring, str) and self.scoring == "warn"
-        return get_scorer("accuracy" if unsaid else self.scoring or "accuracy")
+        is_default = isinstance(self.scoring, str) and self.scoring == "warn"
+        return get_scorer("accuracy" if is_default else self.scoring or "accuracy")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

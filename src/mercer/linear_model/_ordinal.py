@@ -4,8 +4,8 @@ P(y ≤ k | x) = σ(θₖ − xβ) with θ₀ < θ₁ < … . With u = θₖ −
 
     σ(u) − σ(l) = σ(u) σ(−l) (1 − e^−(u−l)),
 
-so that the negative log likelihood is a sum of convex terms: the logistic losses of u and of −l of every row, as in two
-logistic regressions, and −log(1 − e^−δ) of the distances δ between thresholds, which keeps them in order.
+so that the negative log likelihood is a sum of convex terms: for every row the logistic losses of u and of −l, as in
+two logistic regressions, and −log(1 − e^−δ) of the distances δ between thresholds, which keeps them in order.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
     Plan,
-    checked,
-    checked_weight,
+    check_rows,
+    check_weight,
     column_names,
     is_sparse,
-    old_state_on_failure,
     refuse_no_target,
     refuse_not_finite,
     refuse_one_class,
     refuse_too_wide,
+    restore_on_failure,
 )
 from mercer.data.labels import encode_labels
 from mercer.optim.certificate import Certificate
 from mercer.optim.row_space import FEW_COLUMNS, RowSpace
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 
-#: columns up to which the Hessian is formed and factored; beyond, conjugate gradients need only products with it
+#: maximum number of columns for a factored Hessian; beyond, conjugate gradients need only products with it
 MOST_FACTORED = 1_000
-#: halvings of a step before a search gives up
+#: maximum number of halvings of a step in a line search
 MOST_HALVINGS = 40
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
-    """Yield a model for ordered classes, which chooses its penalty where rows suffice for folds."""
+    """Yield a model for ordered classes, which chooses its penalty if there are enough rows for folds."""
     if question.task != "ordered":
         return
     order = list(question.order)
-    # numbers in ascending order are taken so anyway
+    # ascending numbers are the default order
     is_usual = all(isinstance(label, int | float) for label in order) and order == sorted(order)
     safest_first = tuple(sorted(question.strengths, key=lambda strength: abs(math.log(strength))))
     search = ("C", safest_first) if question.has_enough_rows else None
@@ -97,19 +97,19 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         Labels from lowest to highest.
     coef_ : ndarray of shape (n_features,)
-        β, of one score for all classes: higher scores mean higher classes.
+        β; higher scores xβ mean higher classes.
     thresholds_ : ndarray of shape (n_classes - 1,)
-        θ, ascending.
+        Thresholds θ, ascending.
     n_iter_ : int
         Newton steps.
     certificate_ : Certificate
         Evidence that this is the optimum.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, where they had any.
+        Their names, if they had any.
 
     See Also
     --------
@@ -162,28 +162,28 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             refuse_no_target(self, y, "label")
-            X, y = checked(self, X, y, reset=True, dtype=np.float64)
+            X, y = check_rows(self, X, y, reset=True, dtype=np.float64)
             self.classes_, codes = self._in_order(y)
             refuse_one_class(self.classes_)
             refuse_not_finite(self, X)
-            weight = checked_weight(sample_weight, X)
+            weight = check_weight(sample_weight, X)
             weight = np.ones(len(codes)) if weight is None else weight
             refuse_too_wide(_sums_of_squares(X, weight), column_names(self))
             problem = ProportionalOdds(X, codes, weight, 1 / self.C)
             self._minimise(problem)
         if not self.certificate_.holds:
             warn(
-                f"OrdinalRegression did not converge in {counted(self.n_iter_, 'step')}: {self.certificate_}. "
+                f"OrdinalRegression did not converge in {format_count(self.n_iter_, 'step')}: {self.certificate_}. "
                 "Increase max_iter, or choose a smaller C, which makes the penalty stronger.",
                 ConvergenceWarning,
             )
         return self
 
     def _in_order(self, y: Any) -> tuple[Array, Array]:
-        """Labels from lowest to highest, and for every row the position of its label."""
+        """Return the labels from lowest to highest, and for every row the position of its label."""
         labels, codes = encode_labels(y)
         if self.order is None:
             return labels, codes
@@ -197,7 +197,7 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
         return np.asarray(order, dtype=labels.dtype), ranks[codes]
 
     def _minimise(self, problem: ProportionalOdds) -> None:
-        """Damped Newton steps: the best point is stored also where the user stops the fit."""
+        """Minimise by damped Newton steps; after an interruption the best point is stored."""
         self.plan_ = Plan(problem.described, "float64", 1, 1)
         point, steps, distance = problem.start(), 0, np.inf
         try:
@@ -205,8 +205,8 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
                 step, distance = problem.newton_step(point)
                 if distance <= self.tol or steps == self.max_iter:
                     break
-                following = _shortened(problem, point, step)
-                if following is None:  # rounding leaves nothing to gain
+                following = _search_line(problem, point, step)
+                if following is None:  # no further decrease in float64
                     break
                 point, steps = following, steps + 1
         except KeyboardInterrupt:
@@ -217,7 +217,7 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
     def _store(self, problem: ProportionalOdds, point: OrdinalCoefficients, steps: int, distance: float) -> None:
         self.coef_, self.thresholds_ = problem.lifted(point)
         self.n_iter_ = max(1, steps)
-        # below the square root of the rounding of the objective no step can be judged
+        # a step below the square root of the rounding error of the objective cannot be verified
         tolerance = max(self.tol, 1e-6)
         self.certificate_ = Certificate(
             "gradient norm",
@@ -277,7 +277,7 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
             Columns in the order of `classes_`.
         """
         check_is_fitted(self)
-        X = checked(self, to_numpy(X) if is_tensor(X) else X, reset=False, dtype=np.float64)
+        X = check_rows(self, to_numpy(X) if is_tensor(X) else X, reset=False, dtype=np.float64)
         score = np.asarray(X @ self.coef_)
         if not np.isfinite(score).all():
             refuse_not_finite(self, X)
@@ -291,9 +291,8 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.poor_score = (
-            True  # of classes whose labels have no order, as those of scikit-learn's checks
-        )
+        # scikit-learn's checks have classes without an order
+        tags.classifier_tags.poor_score = True
         return tags
 
 
@@ -309,7 +308,7 @@ class OrdinalCoefficients(NamedTuple):
 
 
 def _sums_of_squares(X: Any, weight: Array) -> Array:
-    """Σ w x² of each column, which bounds the curvature; not finite where it overflows."""
+    """Return Σ w x² of each column, which bounds the curvature; not finite if it overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray((X.multiply(X) if is_sparse(X) else np.square(X)).T @ weight).ravel()
 
@@ -317,8 +316,8 @@ def _sums_of_squares(X: Any, weight: Array) -> Array:
 class ProportionalOdds:
     """Σ weight · −log p(y|x) + ½ l2 ‖β‖², with its gradient and products with its Hessian.
 
-    Where dense rows are fewer than columns, a penalised β is a combination of them, and points have its coefficients in
-    an orthonormal basis of the space that they span.
+    If there are fewer dense rows than columns, a penalised β is a combination of the rows, and points have its
+    coefficients in an orthonormal basis of their span.
     """
 
     def __init__(self, X: Any, codes: Array, weight: Array, l2: float) -> None:
@@ -336,12 +335,12 @@ class ProportionalOdds:
 
     def lifted(self, point: OrdinalCoefficients) -> OrdinalCoefficients:
         """Return the point with a coefficient for each column."""
-        return point if self._space is None else point._replace(coef=self._space.lifted(point.coef))
+        return point if self._space is None else point._replace(coef=self._space.lift(point.coef))
 
     def distance(self, point: OrdinalCoefficients, distance: float) -> float:
-        """Return the distance to the optimum in all columns, where that in the space of the rows is given.
+        """Return the distance to the optimum in all columns, given that in the span of the rows.
 
-        Outside that space only the penalty has a curvature.
+        Outside the span only the penalty has a curvature.
         """
         if self._space is None:
             return distance
@@ -350,13 +349,13 @@ class ProportionalOdds:
         return math.hypot(distance, math.sqrt(self._space.outside(gradient) / self.l2))
 
     def start(self) -> OrdinalCoefficients:
-        """No coefficients, and the thresholds that give every class its share; an empty class has a small one."""
+        """Return coefficients of zero and the thresholds of the class frequencies; empty classes get a small one."""
         shares = np.maximum(self.sizes, 1e-3 * self.sizes[self.sizes > 0].min())
         below = np.cumsum(shares)[:-1] / shares.sum()
         return OrdinalCoefficients(np.zeros(self.X.shape[1]), np.log(below) - np.log1p(-below))
 
     def value(self, point: OrdinalCoefficients) -> float:
-        """The objective; infinite where thresholds are not in order."""
+        """Return the objective; infinite if thresholds are not in order."""
         gaps = np.diff(point.thresholds)
         if (gaps <= 0).any():
             return np.inf
@@ -366,8 +365,7 @@ class ProportionalOdds:
         return float(-self.weight @ rows - between + 0.5 * self.l2 * (point.coef @ point.coef))
 
     def newton_step(self, point: OrdinalCoefficients) -> tuple[Array, float]:
-        """The step to the minimum of the quadratic that fits the objective, and √(gᵀH⁻¹g): its length in standard \
-errors."""
+        """Return the Newton step, and its length in standard errors √(gᵀH⁻¹g)."""
         upper, lower = self._edges(point)
         # slopes and curvatures of the two logistic losses of a row
         slope_up, slope_low = self._slopes(upper, lower)
@@ -390,23 +388,23 @@ errors."""
         return step, math.sqrt(max(0.0, -float(gradient @ step)))
 
     def _edges(self, point: OrdinalCoefficients) -> tuple[Array, Array]:
-        """θₖ − xβ above and below the class of every row: ∞ above the highest and −∞ below the lowest."""
+        """Return θₖ − xβ above and below the class of every row: ∞ above the highest and −∞ below the lowest."""
         edges = np.concatenate([[-np.inf], point.thresholds, [np.inf]])
         score = np.asarray(self.X @ point.coef)
         return edges[self.codes + 1] - score, edges[self.codes] - score
 
     def _slopes(self, upper: Array, lower: Array) -> tuple[Array, Array]:
-        """Of the logistic losses of the edges above and below every row."""
+        """Return the slopes of the logistic losses of the edges above and below every row."""
         return self.weight * expit(-upper), self.weight * expit(lower)
 
     def _by_threshold(self, above: Array, below: Array) -> Array:
-        """Sums over the rows whose class ends at each threshold, and over those whose class begins there."""
+        """Return sums for each threshold over the rows whose class ends there and those whose class begins there."""
         ends = np.bincount(self.codes, weights=above, minlength=self.top + 1)[:-1]
         begins = np.bincount(self.codes, weights=below, minlength=self.top + 1)[1:]
         return np.asarray(ends + begins)
 
-    def _crossed(self, bend_up: Array, bend_low: Array) -> Array:
-        """∂²/∂β∂θ, a column for each threshold."""
+    def _mixed_hessian(self, bend_up: Array, bend_low: Array) -> Array:
+        """Return ∂²/∂β∂θ, a column for each threshold."""
         crossed = np.empty((self.X.shape[1], self.top))
         for j in range(self.top):
             bend = np.where(self.codes == j, bend_up, 0.0) + np.where(self.codes == j + 1, bend_low, 0.0)
@@ -424,13 +422,13 @@ errors."""
         weighted = self.X.multiply(bend[:, None]).tocsr() if is_sparse(self.X) else self.X * bend[:, None]
         curved = self.X.T @ weighted
         curved = curved.toarray() if is_sparse(curved) else np.asarray(curved)
-        crossed = self._crossed(bend_up, bend_low)
+        crossed = self._mixed_hessian(bend_up, bend_low)
         own = curved + self.l2 * np.eye(len(curved))
         return np.block([[own, crossed], [crossed.T, self._thresholds_hessian(bend_up, bend_low, stiffness)]])
 
     def _hessian_product(self, bend_up: Array, bend_low: Array, stiffness: Array) -> Callable[[Array], Array]:
         p, bend = self.X.shape[1], bend_up + bend_low
-        crossed = self._crossed(bend_up, bend_low)
+        crossed = self._mixed_hessian(bend_up, bend_low)
         of_thresholds = self._thresholds_hessian(bend_up, bend_low, stiffness)
 
         def product(v: Array) -> Array:
@@ -441,7 +439,7 @@ errors."""
 
 
 def _solve(hessian: Array | None, product: Callable[[Array], Array], right: Array) -> Array:
-    """H⁻¹ right: by a factor, by least squares where columns depend on each other, or by conjugate gradients."""
+    """Return H⁻¹ right, by a factor, by least squares if columns depend on each other, or by conjugate gradients."""
     if hessian is not None:
         from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
@@ -456,8 +454,8 @@ def _solve(hessian: Array | None, product: Callable[[Array], Array], right: Arra
     return np.asarray(cg(operator, right, rtol=1e-6, maxiter=500)[0])
 
 
-def _shortened(problem: ProportionalOdds, point: OrdinalCoefficients, step: Array) -> OrdinalCoefficients | None:
-    """The point after the step, halved until the objective falls; None where no step lowers it."""
+def _search_line(problem: ProportionalOdds, point: OrdinalCoefficients, step: Array) -> OrdinalCoefficients | None:
+    """Return the point after the step, halved until the objective decreases; None if no step lowers it."""
     value, length = problem.value(point), 1.0
     for _ in range(MOST_HALVINGS):
         following = point.moved(step, length)

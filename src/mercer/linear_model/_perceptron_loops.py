@@ -1,8 +1,8 @@
-"""One pass of scikit-learn's perceptron, operation by operation, so that its numbers come out to the last bit.
+"""One pass of scikit-learn's perceptron, operation by operation, so that results agree to the last bit.
 
-Nothing is reordered or fused, and where the data are float32 the same intermediate results are rounded to it. What is
-peculiar is kept: the norms that enter the objective are those of the coordinates that the last update touched, and the
-L1 penalty is Tsuruoka's cumulative one.
+Nothing is reordered or fused, and for float32 data the same intermediate results are rounded. Two peculiarities are
+kept: the norms in the objective are those of the coordinates that the last update changed, and the L1 penalty is
+Tsuruoka's cumulative one.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from mercer._jit import jit
 from mercer.optim.row_order_loops import prefetch_row, row_span
 
 EXACTLY: dict[str, Any] = {"fastmath": False}
-#: places in the state: intercept, common factor of the weights, their squared and absolute norms, what the L1 penalty
-#: may have taken from each by now, and of the last pass the objective and the loss
+#: positions in the state: intercept, common factor of the weights, their squared and absolute norms, the cumulative L1
+#: penalty that each weight is due, and the objective and the loss of the last pass
 INTERCEPT, SCALE, SQUARED, ABSOLUTE, TAKEN, OBJECTIVE, LOSS = range(7)
 
 
 class PerceptronTerms(NamedTuple):
-    """What does not change from pass to pass."""
+    """Constants of all passes."""
 
     eta: float
     alpha: float
@@ -43,7 +43,7 @@ def unscale(w, state):  # type: ignore[no-untyped-def]
 
 @jit(forceinline=True, **EXACTLY)
 def product(w, indices, values, begin, end):  # type: ignore[no-untyped-def]
-    """Of the weights with the entries of a row, one after the other."""
+    """Return the product of the weights with the entries of a row, summed in order."""
     total = 0.0
     if indices.shape[0] == 0:
         for j in range(end - begin):
@@ -68,7 +68,7 @@ def add(w, indices, values, begin, end, step):  # type: ignore[no-untyped-def]
 
 @jit(forceinline=True, **EXACTLY)
 def norms(w, indices, begin, end):  # type: ignore[no-untyped-def]
-    """Σ w² and Σ |w| over the columns of a row."""
+    """Return Σ w² and Σ |w| over the columns of a row."""
     squares = absolutes = 0.0
     for entry in range(begin, end):
         j = np.int64(entry - begin) if indices.shape[0] == 0 else np.int64(indices[entry])
@@ -79,7 +79,7 @@ def norms(w, indices, begin, end):  # type: ignore[no-untyped-def]
 
 @jit(forceinline=True, **EXACTLY)
 def truncate(w, indices, begin, end, state, q):  # type: ignore[no-untyped-def]
-    """Take from the weights of a row what the L1 penalty is due since they were last seen, down to zero."""
+    """Apply the L1 penalty that the weights of a row are due since their last update, down to zero."""
     taken, factor = state[TAKEN], state[SCALE]
     for entry in range(begin, end):
         j = np.int64(entry - begin) if indices.shape[0] == 0 else np.int64(indices[entry])
@@ -93,11 +93,10 @@ def truncate(w, indices, begin, end, state, q):  # type: ignore[no-untyped-def]
 
 @jit(**EXACTLY)
 def learn(indptr, indices, values, y, weight, held_out, order, terms, smallest_scale, w, state, q):  # type: ignore[no-untyped-def]
-    """One pass over the rows in their order, but for those held out; w, `state` and q are updated.
+    """Make one pass over the rows in the given order, without those held out; update w, `state` and q.
 
-    Rows of numbers come without `indptr` and `indices`. An empty `weight` means ones, and an empty `held_out` that all
-    rows are learnt: what is looked up for each row of a shuffled order should be little. q is what the L1 penalty has
-    taken from each weight so far.
+    Dense rows have empty `indptr` and `indices`. An empty `weight` means ones, and an empty `held_out` means none: in a
+    shuffled order, reading less memory per row is faster. q is the L1 penalty applied to each weight so far.
     """
     kind = w.dtype.type
     n, d = order.shape[0], w.shape[0]

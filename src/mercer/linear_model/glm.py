@@ -72,7 +72,7 @@ from mercer.families import (
 )
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.kernel_approximation.approximate import APPROXIMATE, features_for
+from mercer.kernel_approximation.approximate import APPROXIMATE, fit_feature_map
 from mercer.kernel_approximation.function import FourierFunction, Function, KernelFunction
 from mercer.kernels import Kernel, KernelHolder, kernel_from
 from mercer.linear_model.glm_figures import UNKNOWN_FIGURES, Figures, find_absent_overdispersion, find_overdispersion
@@ -212,48 +212,48 @@ def _levels(model: GLM) -> dict[str, tuple[Any, ...]]:
     intercept_=either(real(), floats("k")),
 )
 class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
-    """A generalised linear model: E y = g⁻¹(Xβ + b + offset), y distributed as the family says.
+    """Generalised linear model: E y = g⁻¹(Xβ + b + offset), with the distribution of y from a family.
 
-    The coefficients minimise Σ weight · ½ deviance + penalty: they are the maximum likelihood estimate, or with a
-    penalty the mode of the posterior under the prior that it stands for. With a kernel, Xβ is a function Σ αᵢ k(x, xᵢ)
-    of the rows, and αᵀKα is what an L2 penalty has for ‖β‖².
+    The coefficients minimise Σ weight · ½ deviance + penalty: they are the maximum likelihood estimate or, with a
+    penalty, the mode of the posterior under the corresponding prior. With a kernel, Xβ is replaced by the function
+    Σ αᵢ k(x, xᵢ) of the rows, and ‖β‖² in the L2 penalty by αᵀKα.
 
     Parameters
     ----------
     family : str or Family, default="gaussian"
         Distribution of the response: "gaussian", "bernoulli", "categorical", "poisson", "gamma", "inverse_gaussian",
         "negative_binomial" (with r estimated; give `NegativeBinomial(r)` where it is known), "binomial" with y of two
-        columns, successes and failures, `Binomial(trials)` with y counting successes among as many trials, one number
-        or an array of one for each row, or `Tweedie(power)`. With "bernoulli" and "categorical" the model is a
-        classifier of labels of any type. Where trials differ from row to row, `predict` gives shares.
+        columns, successes and failures, `Binomial(trials)` with y counting successes, where trials are one number for
+        all rows or an array of one for each row, or `Tweedie(power)`. With "bernoulli" and "categorical" the model is
+        a classifier of labels of any type. If trials differ from row to row, `predict` returns shares.
     link : str or Link, default="canonical"
         "identity", "log", "logit", "probit", "cloglog", "cauchit", "inverse", "inverse_squared" or "sqrt".
     penalty : None, str or Penalty, default=None
         A negative log prior of the coefficients: "l2" or `L2(strength, mean)` is normal, "l1" Laplace, "elasticnet" a
-        mixture; strength and mean are one number or one per coefficient. The intercept is free. A kernel needs "l2", of
-        one strength above 0.
+        mixture; strength and mean are one number or one per coefficient. The intercept is not penalised. A kernel needs
+        "l2" with a single strength above 0.
     kernel : None, str, Kernel or callable, default=None
-        What compares two rows, in the place of their columns: "rbf", `RBF(gamma=0.1)`, a function k(x, z). Rows are
-        then numbers, or whatever the kernel compares.
+        Kernel that compares two rows, used in place of their columns: "rbf", `RBF(gamma=0.1)`, a function k(x, z). Rows
+        are then numbers, or any objects that the kernel compares.
     approximate : {"nystroem", "fourier", "auto"}, Nystroem, RandomFourierFeatures or None, default=None
-        With a kernel: features that stand in for it, for up to millions of rows. A transformer brings its own
+        With a kernel: features that approximate it, for up to millions of rows. A transformer is used with its
         parameters; a name means about 2√n features. "auto" is exact where that takes only seconds. `approximation_`
-        says how much accuracy is lost.
+        has the loss of accuracy.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     solver : {"auto", "direct", "newton", "newton-cg", "lbfgs", "gradient", "online", "proximal"}, default="auto"
-        How the optimum is found; `plan_` says what "auto" chose, and why. "gradient" and "online" are the lectures'
-        batch and stochastic gradient descent, which need many steps and a larger `tol`. With a kernel, "newton" has
-        the kernel matrix in memory, "newton-cg" makes its products tile by tile.
+        Algorithm; `plan_` has the choice of "auto" and its reason. "gradient" and "online" are the batch and stochastic
+        gradient descent of the lectures, which need many steps and a larger `tol`. With a kernel, "newton" keeps the
+        kernel matrix in memory, and "newton-cg" computes products with it tile by tile.
     tol : float, default=1e-8
         Distance to the optimum, in standard errors, at which the fit has converged.
     max_iter : int, default=100
-        Steps after which to give up.
+        Maximum number of steps.
     weight_kind : {"frequency", "precision"}, default="frequency"
-        What `sample_weight` means: so many equal rows, or one row that is so many times as precise. It changes degrees
-        of freedom, the dispersion and the log likelihood, never the coefficients.
+        Meaning of a `sample_weight` w: w equal rows, or one row that is w times as precise. It changes degrees of
+        freedom, the dispersion and the log likelihood, never the coefficients.
     on_separation : {"warn", "firth", "ridge", "error"}, default="warn"
-        What to do where a hyperplane separates the check_responses, so that some coefficients are infinite.
+        Action if a hyperplane separates the responses, so that some coefficients are infinite.
     reference : label, default=None
         For "categorical": the class whose coefficients are 0. None is symmetric: coefficients of each feature sum to 0.
     warm_start : bool, default=False
@@ -270,44 +270,44 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
     dual_coef_ : ndarray of shape (n_samples,), for "categorical" (n_samples, n_predictors)
         With a kernel, α; then there are no `coef_` and `coefficient_names_`.
     X_fit_, kernel_ : rows, Kernel
-        With a kernel, what new rows are compared with, and how: with Nyström features the landmarks, with Fourier
-        features nothing (None, and `dual_coef_` has the coefficients of the features).
+        With a kernel, the rows that new rows are compared with, and the kernel. With Nyström features the rows are the
+        landmarks; with Fourier features they are None, and `dual_coef_` has the coefficients of the features.
     approximation_ : Approximation
-        How far features that stand for the kernel are from it, if they do.
+        Distance of the features from the kernel, if `approximate` is used.
     coefficient_names_ : list of str
-        What each coefficient belongs to: a column, or a level of one. Without a penalty the first level of a category
-        is the reference level, and has no coefficient.
+        Names of the coefficients: of a column, or of a level of a category. Without a penalty the first level of a
+        category is the reference level, and has no coefficient.
     classes_ : ndarray of shape (n_classes,)
         Class labels, where the family has them.
     family_, link_ : Family, Link
-        As used, with parameters of the family that were estimated.
+        Family with its estimated parameters, and link.
     dispersion_ : float
-        φ in Var y = φ V(μ): Pearson's χ² over `df_residual_`, or 1 where the family knows it.
+        φ in Var y = φ V(μ): Pearson's χ² over `df_residual_`, or 1 where the family fixes it.
     deviance_, null_deviance_ : float
-        Twice the loss, of the model and of one with nothing but an intercept (and the offset).
+        Twice the loss, of the model and of one with only an intercept (and the offset).
     df_residual_ : float
-        Degrees of freedom: number of observations less the effective number of coefficients. Under an L2 penalty each
-        coefficient counts as far as it is determined by the data rather than by the prior, under L1 if it is not 0.
+        Degrees of freedom: number of observations minus the effective number of coefficients. Under an L2 penalty each
+        coefficient counts by the degree to which the data, not the prior, determine it, under L1 if it is not 0.
         With a kernel the effective number is the trace of the smoother, estimated beyond 1000 rows; NaN for
         "categorical".
     log_likelihood_ : float
-        At the estimates; NaN where the family has no density in closed form.
+        Log likelihood at the estimates; NaN if the family has no density in closed form.
     n_iter_ : int
         Steps of the solver.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that this is the optimum.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
     diagnosis_ : Diagnosis
-        What a reader of the coefficients should know: collinear columns, separation, over-dispersion.
+        Findings that affect the meaning of the coefficients: collinear columns, separation, overdispersion.
     n_features_in_ : int
         Number of columns seen in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, where they had any.
+        Their names, if they had any.
 
     Notes
     -----
-    The objective is convex, so that the certificate is about the minimum of all coefficients, for these links:
+    The objective is convex, so that the certificate is about the global minimum, for these links:
 
     - gaussian: identity
     - bernoulli: identity, log, logit, probit, cloglog, sqrt
@@ -320,8 +320,8 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
     - Tweedie(p) with 1 ≤ p ≤ 2: log; with any p: μᵏ for 1 − p ≤ k ≤ 2 − p (k = 1 − p for p ≤ 0)
 
     With other links, and where r is estimated, several minima may exist. The fit then begins at up to 30 starts, fewer
-    the larger the data are (one with a kernel), and keeps the lowest end; the kind of the certificate is "stationary
-    point", it is about points nearby, and `certificate_.is_global` is False.
+    for larger data (one with a kernel), and keeps the lowest minimum. The kind of the certificate is then "stationary
+    point", it is about neighbouring points only, and `certificate_.is_global` is False.
 
     Examples
     --------
@@ -582,7 +582,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         given = {"sample_weight": sample_weight, "offset": offset, "exposure": exposure}
         sample_weight, offset, exposure = (fetch_row_values(values, X, name) for name, values in given.items())
         machine, data = self._make_machine(family, kernel, y, check_weight(sample_weight, y), offset, exposure)
-        machine = replace(machine, map=features_for(self, kernel, data.counted(X)))
+        machine = replace(machine, map=fit_feature_map(self, kernel, data.counted(X)))
         outputs = getattr(machine.kind.response, "columns", 1)  # type: ignore[attr-defined]
         is_start = before is not None and before.alpha.shape == (len(y), outputs)
         with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
@@ -717,10 +717,11 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         return eta
 
     def _mean(self, X: Any, offset: Any, exposure: Any) -> Array:
-        return self._kind.mean(self._predictors(X, offset, exposure))
+        eta = self._predictors(X, offset, exposure)  # first, as it raises NotFittedError
+        return self._kind.mean(eta)
 
     def predict_linear(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
-        """The linear predictor Xβ + b + offset of every row.
+        """Return the linear predictor Xβ + b + offset of every row.
 
         Parameters
         ----------
@@ -738,7 +739,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         return self._kind.linear(eta)
 
     def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
-        """The mean response of every row, or its most probable class.
+        """Return the mean response of every row, or its most probable class.
 
         Parameters
         ----------
@@ -759,7 +760,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
 
     @available_if(_has_labels)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
-        """p(y|x) for every row and class.
+        """Return p(y|x) for every row and class.
 
         Parameters
         ----------
@@ -778,7 +779,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
 
     @available_if(_has_labels)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any, offset: Any = None, exposure: Any = None) -> Array:
-        """log p(y|x) for every row and class, also where p itself is too small for a number.
+        """Return log p(y|x) for every row and class, also where p itself underflows.
 
         Parameters
         ----------
@@ -796,7 +797,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         return self._kind.log_probabilities(eta)
 
     def predict_distribution(self, X: Any, offset: Any = None, exposure: Any = None) -> Distribution:
-        """The fitted p(y|x) itself: its density, distribution function, quantiles, samples.
+        """Return the fitted p(y|x) as an object with density, distribution function, quantiles and samples.
 
         Parameters
         ----------
@@ -808,20 +809,20 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         Returns
         -------
         distribution : families.Distribution
-            Of every row; of labels, those of their codes 0, 1, … in `classes_`.
+            Distribution of every row; for labels, of their codes 0, 1, … in `classes_`.
         """
         eta = self._predictors(X, offset, exposure)
         return self._kind.distribution(eta, self.dispersion_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> float:
-        """D², the share of the deviance of a constant mean that is explained; for labels, the accuracy.
+        """Return D², the explained share of the deviance of a constant mean; for labels, the accuracy.
 
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or tensor of shape (n_samples, n_features)
             Rows to predict.
         y : array-like of shape (n_samples,)
-            Their check_responses.
+            Their responses.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; 1 if not given.
         offset, exposure : array-like of shape (n_samples,), default=None
@@ -830,7 +831,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         Returns
         -------
         score : float
-            1 at best.
+            The best value is 1.
         """
         if is_label_family(response_family_from(self.family)):
             predicted = fetch_tensor(self.predict(X, offset, exposure))
@@ -891,6 +892,10 @@ def _one_per_row(given: Any, name: str, n_rows: int) -> Array:
         raise DataError(
             f"{name} has shape {values.shape}, but X has {n_rows} rows; give one number for each row, or one for all."
         )
+    if not (finite := np.isfinite(values)).all():
+        row = int(np.argmin(finite))
+        raise NonFiniteError(f"{name} is {values[row]} in row {row}; give a finite number, or drop the row.")
+    return values
 
 
 def refuse_spoilt_table(table: Table | Encoded, names: list[str], *, estimator: str) -> None:
@@ -951,7 +956,7 @@ def _names_of(table: Any) -> tuple[str, ...] | None:
 
 
 def _responses_of(family: Family, survey: Survey) -> Responses:
-    """Return how check_responses are read: as numbers, or as codes of the labels that have positive weight."""
+    """Return how responses are read: as numbers, or as codes of the labels that have positive weight."""
     if not is_label_family(family):
         return Responses()
     labels = survey.labels

@@ -1,4 +1,8 @@
-"""What the rows say about the family: counts that spread more than a Poisson's, or no more."""
+"""Figures of a fitted GLM: deviance, dispersion, degrees of freedom, log likelihood, and tests of overdispersion.
+
+In memory the figures take one pass over the rows. From a source they take one pass, or two where the densities depend
+on a dispersion that has to be estimated first.
+"""
 
 from __future__ import annotations
 
@@ -22,21 +26,29 @@ from mercer.engines.reducing import reduce
 from mercer.families import IDENTITY, Family, Gaussian, NegativeBinomial, Poisson
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response
-from mercer.linear_model.glm_solve import NO_DISPERSION, SolverLimits, solve
+from mercer.linear_model.glm_solve import LARGEST_R, SolverLimits, solve
 from mercer.linear_model.glm_target import saturated_counts
 from mercer.linear_model.separation import Prepare
 from mercer.matrices import DenseDesign, Observations
 from mercer.optim.problem import Problem
 from mercer.stats.goodness import Goodness
 
-# The figures of a fitted GLM: deviance, dispersion, degrees of freedom, log likelihood.
-
 #: rows whose densities one thread computes at a time
 BLOCK_ROWS = 1 << 16
 
 
+#: probability of a false alarm of the tests of overdispersion
+FALSE_ALARM_RATE = 0.001
+#: trials of a row from which on its Pearson residual is about normal
+ENOUGH_TRIALS = 5
+#: a ratio of variances below this changes standard errors by less than a twentieth, and is not reported
+LEAST_EXCESS = 1.1
+#: tolerance, in standard errors, of a fit of the intercept alone: the deviance is right to its square
+CONSTANT_TOLERANCE = 1e-5
+
+
 class Figures(NamedTuple):
-    """Figures of a fit beside its coefficients."""
+    """Figures of a fit that are not coefficients."""
 
     deviance: float
     null_deviance: float
@@ -46,26 +58,39 @@ class Figures(NamedTuple):
     goodness: Goodness | None = None
 
 
-#: of a fit that was stopped before they were computed
-UNKNOWN = Figures(np.nan, np.nan, np.nan, np.nan, np.nan)
+#: figures of a fit that was interrupted before they were computed
+UNKNOWN_FIGURES = Figures(np.nan, np.nan, np.nan, np.nan, np.nan)
 
 
-def figures(problem: Problem, w: Array, coefficients: float, weight_kind: str) -> Figures:
-    """Figures of a fit that used so many coefficients; `weight_kind` says how many observations the weights make."""
+def compute_figures(problem: Problem, w: Array, coefficients: float, weight_kind: str) -> Figures:
+    """Return the figures of a fit.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was solved.
+    w : array of shape (p,)
+        The solution.
+    coefficients : float
+        Number of coefficients that the data have determined.
+    weight_kind : {"frequency", "precision"}
+        Whether a weight of 2 counts as two observations or as one.
+    """
     problem = replace(problem, observations=problem.observations.vectors_in_memory())
     observations, response = problem.observations, problem.response
     # means close to 0, and rows of weight 0 whatever they hold, may overflow; figures need not be finite
     with np.errstate(all="ignore"):
         goodness = reduce(Goodness(response, w), observations)
-        told = told_by(goodness, response, coefficients, weight_kind)
-        likelihood = log_likelihood(observations, response, goodness.deviance, told.spread, weight_kind)
-        return Figures(goodness.deviance, null_deviance(problem), told.dispersion, told.df, likelihood, goodness)
+        phi = estimate_dispersion(goodness, response, coefficients, weight_kind)
+        likelihood = log_likelihood(observations, response, goodness.deviance, phi.for_likelihood, weight_kind)
+        null = null_deviance(problem)
+        return Figures(goodness.deviance, null, phi.dispersion, phi.df_residual, likelihood, goodness)
 
 
-def figures_of_counts(
+def adjust_figures_for_trials(
     found: Figures, observations: Observations, coefficients: float, weight_kind: str, trials: Array
 ) -> Figures:
-    """Figures of shares, as those of the counts that they are of: a row is one observation, whatever its trials."""
+    """Return the figures of counts, from those of shares: a row is one observation, whatever its number of trials."""
     weight = np.ones(len(trials)) if observations.weight is None else observations.weight
     own = np.divide(weight, trials, out=np.zeros(len(trials)), where=trials > 0)
     count = float(own.sum() if weight_kind == "frequency" else np.count_nonzero(own))
@@ -73,78 +98,73 @@ def figures_of_counts(
     return found._replace(df_residual=count - coefficients, log_likelihood=likelihood)
 
 
-class Told(NamedTuple):
-    """What the goodness of a fit says of φ: the estimate, the one of the likelihood, and degrees of freedom."""
+class DispersionEstimate(NamedTuple):
+    """Estimate of φ, the value of φ that the log likelihood uses, and the residual degrees of freedom."""
 
     dispersion: float
-    spread: float
-    df: float
+    for_likelihood: float
+    df_residual: float
 
 
-def told_by(goodness: Goodness, response: Response, coefficients: float, weight_kind: str) -> Told:
-    """After so many coefficients."""
+def estimate_dispersion(
+    goodness: Goodness, response: Response, coefficients: float, weight_kind: str
+) -> DispersionEstimate:
+    """Return φ, known or estimated by Pearson's χ², after a fit that has determined this number of coefficients."""
     count = goodness.weight if weight_kind == "frequency" else float(goodness.rows)
     df = count - coefficients
     dispersion = response.family.known_dispersion
     if dispersion is None:
-        # as many coefficients as rows leave nothing to measure the spread by
+        # with as many coefficients as rows, no degrees of freedom are left to estimate φ
         dispersion = goodness.pearson / df if df > 0 else np.nan
-    return Told(dispersion, goodness.deviance / count if profiled(response) else dispersion, df)
+    return DispersionEstimate(
+        dispersion, goodness.deviance / count if has_profiled_variance(response) else dispersion, df
+    )
 
 
-def profiled(response: Response) -> bool:
-    """Least squares have a maximum likelihood variance in closed form, which information criteria use."""
+def has_profiled_variance(response: Response) -> bool:
+    """Return whether the likelihood is that at the maximum likelihood variance, which least squares have in closed \
+form."""
     return isinstance(response.family, Gaussian) and response.link == IDENTITY and response.family.variance is None
 
 
 def log_likelihood(
     observations: Observations, response: Response, deviance: float, dispersion: float, weight_kind: str
 ) -> float:
-    """Σ w log p(y; μ, φ), or Σ log p(y; μ, φ/w) for precisions: that of means equal to y, less deviance / 2φ."""
+    """Return Σ w log p(y; μ, φ), or Σ log p(y; μ, φ/w) for precisions: that of means equal to y, minus deviance / 2φ.
+
+    It is NaN for rates: a fraction of an event has no probability, and they have only a quasi-likelihood.
+    """
     if not dispersion > 0:
-        return np.nan if np.isnan(dispersion) else np.inf  # no spread at all: a density without bound
+        return np.nan if np.isnan(dispersion) else np.inf  # the density has no bound where nothing varies
     try:
-        best = saturated(response, observations.y, observations.weight, dispersion, weight_kind)
+        best = saturated_log_likelihood(response, observations.y, observations.weight, dispersion, weight_kind)
     except NoDensityError:
         return np.nan
-    return likelihood_of(best, deviance, dispersion)
-
-
-def likelihood_of(best: float, deviance: float, dispersion: float) -> float:
-    """From that of means equal to y; rates have a quasi-likelihood alone: a fraction of an event has no probability."""
     return best - deviance / (2 * dispersion) if np.isfinite(best) else np.nan
 
 
-def saturated(response: Response, y: Array, weight: Array | None, dispersion: float, weight_kind: str) -> float:
-    """The log likelihood of means equal to y."""
-    spread: float | Array = dispersion
-    if weight is not None and weight_kind == "precision" and response.family.known_dispersion is None:
-        seen = weight > 0
-        y, spread, weight = y[seen], dispersion / weight[seen], None
-    elif response.family.discrete:
-        y, weight = _distinct(y, weight)
-    return _saturated(response.family, y, spread, weight)
+def saturated_log_likelihood(
+    response: Response, y: Array, weight: Array | None, dispersion: float, weight_kind: str
+) -> float:
+    """Return the log likelihood of means equal to y."""
+    family = response.family
+    phi: float | Array = dispersion
+    if weight is not None and weight_kind == "precision" and family.known_dispersion is None:
+        positive = weight > 0
+        y, phi, weight = y[positive], dispersion / weight[positive], None
+    elif family.discrete:  # a million counts have few distinct values, each of which needs one density
+        codes, counts = code_floats(y)
+        y, weight = counts.astype(float), np.bincount(codes, weight, minlength=len(counts)).astype(float)
 
-
-def _distinct(y: Array, weight: Array | None) -> tuple[Array, Array]:
-    """Each count once, and how often it was seen: the densities of a million counts are those of a few."""
-    codes, counts = code_floats(y)
-    return counts.astype(float), np.bincount(codes, weight, minlength=len(counts)).astype(float)
-
-
-def _saturated(family: Family, y: Array, dispersion: float | Array, weight: Array | None) -> float:
-    """Σ w log p(y; μ = y, φ)."""
-
-    def of_block(rows: slice) -> float:
-        spread = dispersion[rows] if isinstance(dispersion, np.ndarray) else dispersion
-        logs = family.log_density(y[rows], family.at_mean(y[rows], spread))
+    def sum_block(rows: slice) -> float:
+        logs = family.log_density(y[rows], family.at_mean(y[rows], phi[rows] if isinstance(phi, np.ndarray) else phi))
         return float(logs.sum() if weight is None else weight[rows] @ np.where(weight[rows] > 0, logs, 0.0))
 
-    return sum(ordered_map(of_block, row_blocks(len(y), BLOCK_ROWS)))
+    return sum(ordered_map(sum_block, row_blocks(len(y), BLOCK_ROWS)))
 
 
 def null_deviance(problem: Problem) -> float:
-    """Deviance of a model with nothing but an intercept, where there is one, and the offset."""
+    """Return the deviance of a model with only an intercept, if there is one, and the offset."""
     observations, response = problem.observations, problem.response
     y, weight, offset = observations.y, observations.weight, observations.offset
     if not observations.design.coordinates.intercept:
@@ -153,17 +173,11 @@ def null_deviance(problem: Problem) -> float:
         with np.errstate(divide="ignore"):
             level = response.predictor(np.average(y, weights=weight))
         return _deviance(response, y, np.full(len(y), level), weight)
-    return _fitted_null_deviance(problem)
+    return fit_constant_deviance(problem, replace(observations, design=DenseDesign.of(np.empty((len(y), 0)))))
 
 
-def _fitted_null_deviance(problem: Problem) -> float:
-    return deviance_of_constant(
-        problem, replace(problem.observations, design=DenseDesign.of(np.empty((len(problem.observations), 0))))
-    )
-
-
-def deviance_of_constant(problem: Problem, constant: Observations, tolerance: float = 1e-8) -> float:
-    """Of the best intercept, where nothing is known of the rows but their offsets."""
+def fit_constant_deviance(problem: Problem, constant: Observations, tolerance: float = 1e-8) -> float:
+    """Return the deviance of the best intercept, for rows with an offset and no columns."""
     alone = replace(problem, observations=constant, strengths=Strengths.none(1))
     return 2 * solve(alone, "newton", SolverLimits(tolerance, 100)).solution.trace[-1]
 
@@ -172,42 +186,40 @@ def _deviance(response: Response, y: Array, eta: Array, weight: Array | None) ->
     return 2 * response.loss(y, eta, weight)
 
 
-# The figures of a GLM that was fitted to a source: in one pass, or two where densities wait for the dispersion.
-
-#: standard errors that the intercept alone may be off by: the square of it is lost in the rounding of a deviance
-NEAR = 1e-5
 #: goodness of the fit, loss of a constant mean, and log likelihood of means equal to y
-Sums = tuple[Goodness, float, float]
+FigureSums = tuple[Goodness, float, float]
 
 
-def streamed_figures(problem: Problem, w: Array, coefficients: float, weight_kind: str) -> Figures:
-    """See `figures`."""
+def compute_figures_of_source(problem: Problem, w: Array, coefficients: float, weight_kind: str) -> Figures:
+    """Return the figures of a fit to a source; parameters as in `compute_figures`."""
     observations: Any = problem.observations
     response, known = problem.response, problem.response.family.known_dispersion
-    look = partial(_looked, observations.prepare, Goodness(response, w), _level(problem), known, weight_kind)
-    goodness, null, best = fold(look, observations.source, _merged)
-    told = told_by(goodness, response, coefficients, weight_kind)
-    if not told.spread > 0:
-        likelihood = np.nan if np.isnan(told.spread) else np.inf  # no spread at all: a density without bound
+    sums = partial(_sums_of_chunk, observations.prepare, Goodness(response, w), _level(problem), known, weight_kind)
+    goodness, null_loss, best = fold(sums, observations.source, _merge_sums)
+    phi = estimate_dispersion(goodness, response, coefficients, weight_kind)
+    if not phi.for_likelihood > 0:
+        likelihood = np.nan if np.isnan(phi.for_likelihood) else np.inf  # see `log_likelihood`
     else:
-        best = _best(problem, told.spread, weight_kind) if known is None else best
-        likelihood = likelihood_of(best, goodness.deviance, told.spread)
-    fits = observations.has_offset and observations.design.coordinates.intercept
-    null = deviance_of_constant(problem, observations.without_columns(), NEAR) if fits else 2 * null
-    return Figures(goodness.deviance, null, told.dispersion, told.df, likelihood, goodness)
+        best = _saturated_of_source(problem, phi.for_likelihood, weight_kind) if known is None else best
+        likelihood = best - goodness.deviance / (2 * phi.for_likelihood) if np.isfinite(best) else np.nan
+    if observations.has_offset and observations.design.coordinates.intercept:
+        null = fit_constant_deviance(problem, observations.without_columns(), CONSTANT_TOLERANCE)
+    else:
+        null = 2 * null_loss
+    return Figures(goodness.deviance, null, phi.dispersion, phi.df_residual, likelihood, goodness)
 
 
 def _level(problem: Problem) -> float:
-    """η of the mean response; 0 where there is no intercept."""
+    """Return η of the mean response, or 0 without an intercept."""
     if not problem.observations.design.coordinates.intercept:
         return 0.0
     with np.errstate(divide="ignore"):
         return float(problem.response.predictor(np.asarray(problem.observations.mean_response)))
 
 
-def _looked(
+def _sums_of_chunk(
     prepare: Prepare, goodness: Goodness, level: float, known: float | None, weight_kind: str, chunk: Chunk
-) -> Sums:
+) -> FigureSums:
     batch = prepare(chunk)
     _, y, weight, offset = batch
     with np.errstate(over="ignore", under="ignore"):
@@ -220,23 +232,25 @@ def _looked(
 
 def _density(response: Response, y: Array, weight: Array | None, dispersion: float, weight_kind: str) -> float:
     try:
-        return saturated(response, y, weight, dispersion, weight_kind)
+        return saturated_log_likelihood(response, y, weight, dispersion, weight_kind)
     except NoDensityError:
         return np.nan
 
 
-def _merged(mine: Sums, theirs: Sums) -> Sums:
+def _merge_sums(mine: FigureSums, theirs: FigureSums) -> FigureSums:
     return mine[0].merge(theirs[0]), mine[1] + theirs[1], mine[2] + theirs[2]
 
 
-def _best(problem: Problem, dispersion: float, weight_kind: str) -> float:
-    """The log likelihood of means equal to y, where φ had to be estimated first."""
+def _saturated_of_source(problem: Problem, dispersion: float, weight_kind: str) -> float:
+    """Return the log likelihood of means equal to y by a second pass, after φ was estimated by the first."""
     observations: Any = problem.observations
     if isinstance(problem.response.family, Gaussian) and weight_kind == "frequency":
-        of_one = saturated(problem.response, np.zeros(1), None, dispersion, weight_kind)  # y does not matter
+        of_one = saturated_log_likelihood(
+            problem.response, np.zeros(1), None, dispersion, weight_kind
+        )  # y does not matter
         return float(observations.total_weight * of_one)
-    look = partial(_density_of_chunk, observations.prepare, problem.response, dispersion, weight_kind)
-    best: float = fold(look, observations.source, operator.add)
+    density = partial(_density_of_chunk, observations.prepare, problem.response, dispersion, weight_kind)
+    best: float = fold(density, observations.source, operator.add)
     return best
 
 
@@ -245,25 +259,17 @@ def _density_of_chunk(prepare: Prepare, response: Response, dispersion: float, w
     return _density(response, y, weight, dispersion, weight_kind)
 
 
-#: the chance of a false alarm
-LEVEL = 0.001
-#: trials of a row from which on its Pearson residual is about normal
-ENOUGH_TRIALS = 5
-#: a spread that exceeds a Poisson's by less changes standard errors by less than a twentieth
-WORTH_TELLING = 1.1
-
-
-def overdispersion(family: Family, figures: Figures) -> tuple[Finding, ...]:
-    """Score test of a Poisson against variances μ + θμ² (Dean and Lawless 1989): normal if there is no θ."""
+def find_overdispersion(family: Family, figures: Figures) -> tuple[Finding, ...]:
+    """Test a Poisson against variances μ + θμ²: the score is standard normal if θ = 0 (Dean and Lawless 1989)."""
     goodness = figures.goodness
     if not isinstance(family, Poisson) or goodness is None or not figures.df_residual > 0:
         return ()
-    if not 0 < goodness.squares < np.inf or not np.isfinite(goodness.excess):  # of counts of 1e150 neither has a float
+    if not 0 < goodness.squares < np.inf or not np.isfinite(goodness.excess):  # overflow, e.g. for counts of 1e150
         return ()
     score = goodness.excess / np.sqrt(2 * goodness.squares)
     ratio = goodness.pearson / figures.df_residual
     chance = float(ndtr(-score))
-    if chance > LEVEL or ratio < WORTH_TELLING:
+    if chance > FALSE_ALARM_RATE or ratio < LEAST_EXCESS:
         return ()
     finding = Finding(
         "overdispersion",
@@ -275,13 +281,13 @@ def overdispersion(family: Family, figures: Figures) -> tuple[Finding, ...]:
     return (finding,)
 
 
-def overdispersion_of_counts(figures: Figures, trials: Array) -> tuple[Finding, ...]:
-    """Pearson's χ² of successes among trials, where there are enough trials in a row for it to be one."""
-    seen, df = trials[trials > 0], figures.df_residual
-    if figures.goodness is None or not df > 0 or np.median(seen) < ENOUGH_TRIALS:
+def find_overdispersion_of_trials(figures: Figures, trials: Array) -> tuple[Finding, ...]:
+    """Test a binomial by Pearson's χ², if rows have enough trials for its distribution to be χ²."""
+    df = figures.df_residual
+    if figures.goodness is None or not df > 0 or np.median(trials[trials > 0]) < ENOUGH_TRIALS:
         return ()
     ratio, chance = figures.goodness.pearson / df, float(chi2.sf(figures.goodness.pearson, df))
-    if chance > LEVEL or ratio < WORTH_TELLING:
+    if chance > FALSE_ALARM_RATE or ratio < LEAST_EXCESS:
         return ()
     finding = Finding(
         "overdispersion",
@@ -293,9 +299,10 @@ def overdispersion_of_counts(figures: Figures, trials: Array) -> tuple[Finding, 
     return (finding,)
 
 
-def no_overdispersion(family: Family) -> tuple[Finding, ...]:
-    """That counts spread no more than a Poisson's, where the r of a negative binomial ran to its largest value."""
-    if not isinstance(family, NegativeBinomial) or family.r is None or not np.all(family.r >= 0.99 * NO_DISPERSION):
+def find_absent_overdispersion(family: Family) -> tuple[Finding, ...]:
+    """Return a finding if the r of a negative binomial is at its largest value: counts spread no more than a \
+Poisson's."""
+    if not isinstance(family, NegativeBinomial) or family.r is None or not np.all(family.r >= 0.99 * LARGEST_R):
         return ()
     finding = Finding(
         "no overdispersion",

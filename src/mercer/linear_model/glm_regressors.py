@@ -1,4 +1,7 @@
-"""Log-normal regression: least squares of log y, with the mean of y predicted."""
+"""Ridge-penalised GLMs with the parameters of scikit-learn's: Poisson, gamma, Tweedie, and the log-normal regression.
+
+Their objective, 1/(2 Σw) Σ w deviance + α/2 ‖β‖², is that of `Problem` divided by Σw.
+"""
 
 from __future__ import annotations
 
@@ -25,24 +28,24 @@ from mercer._warn import warn
 from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED_LINEAR
 from mercer.base.linear import linear_predictor
-from mercer.base.progress import watched
-from mercer.base.sources import fits_sources, naming_the_place, observe, reader_of, refuse_offset, streamed_plan
+from mercer.base.progress import watch_fit
+from mercer.base.sources import fits_sources, locate_bad_values, observe, reader_of, refuse_offset, streamed_plan
 from mercer.base.validation import (
     Plan,
-    beside,
-    checked,
-    checked_tensor,
-    checked_tensor_weight,
-    checked_weight,
+    align_with_rows,
+    cast_to_precision,
+    check_rows,
+    check_tensor,
+    check_tensor_weight,
+    check_weight,
     column_names,
-    in_memory,
-    in_precision,
+    fetch_tensor,
     is_sparse,
-    old_state_on_failure,
     publish,
     refuse_no_target,
     refuse_not_finite,
     refuse_unrepresentable,
+    restore_on_failure,
     tensor_plan,
 )
 from mercer.data.sources.base import Chunk, Source
@@ -56,7 +59,7 @@ from mercer.linear_model.glm_solve import (
     SolverLimits,
     certificate_as_published,
     curvature_along,
-    keeping_solved,
+    keep_solved_on_interrupt,
     solve,
 )
 from mercer.linear_model.glm_target import read_numbers
@@ -64,21 +67,21 @@ from mercer.matrices import Coordinates, Observations, TensorDesign, TensorObser
 from mercer.matrices.streamed import Responses, Survey, SurveySample
 from mercer.optim.problem import Problem
 
-# What the drop-ins for scikit-learn's GLM regressors have in common.
-#
-# Their objective, 1/(2 Σw) Σ w deviance + α/2 ‖β‖², is ours divided by Σw.
-
-#: standard errors that the coefficients may be left away from the optimum per unit of `tol`: the slopes that
-#: scikit-learn's default of 1e-4 allows are those of a tenth of a standard error for a million rows
-PER_TOL, LOOSEST = 100.0, 1e-2
-#: … and where X has fewer entries than this, so that more steps cost nothing
-LOOSEST_OF_FEW, FEW_ENTRIES = 1e-8, 1_000_000
-#: rounding alone may leave a gradient of this many standard errors
+#: allowed distance from the optimum, in standard errors, per unit of `tol`: for a million rows, the gradient that
+#: scikit-learn's default tol of 1e-4 allows is that of a tenth of a standard error
+ERRORS_PER_TOL = 100.0
+#: largest allowed distance from the optimum, in standard errors
+LOOSEST = 1e-2
+#: number of entries of X below which further steps cost nothing
+FEW_ENTRIES = 1_000_000
+#: largest allowed distance from the optimum for fewer entries
+LOOSEST_OF_FEW = 1e-8
+#: distance in standard errors that rounding alone may leave
 TIGHTEST = 1e-12
 
 
 class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
-    """Ridge-penalised GLM with the parameters that scikit-learn's have."""
+    """Base of the ridge-penalised GLMs with scikit-learn's parameters."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "alpha": [Interval(Real, 0.0, None, closed="left")],
@@ -113,15 +116,15 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _response(self) -> Response:
-        """Family and link."""
+        """Return family and link."""
 
     @abstractmethod
     def _loss_name(self) -> str:
-        """What scikit-learn calls the loss."""
+        """Return scikit-learn's name of the loss."""
 
     @abstractmethod
     def _out_of_range(self, y: Array) -> Array:
-        """Where a response cannot come from the family; fractions of counts are allowed, as in scikit-learn."""
+        """Return which responses the family excludes; fractions of counts are allowed, as in scikit-learn."""
 
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -142,7 +145,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             self._learn(X, y, sample_weight)
         return self
@@ -152,7 +155,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
             X, values, weight = self._tensors(X, y, sample_weight)
         else:
             X, y = self._checked_rows(X, y, reset=True)
-            values, weight = self._checked_target(y), checked_weight(sample_weight, X)
+            values, weight = self._checked_target(y), check_weight(sample_weight, X)
         problem = self._problem(X, values, weight)
         blocks = len(problem.observations.blocks())
         plan = tensor_plan("", X, blocks=blocks) if is_tensor(X) else Plan("", str(X.dtype), blocks, thread_count())
@@ -164,14 +167,14 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
             raise
 
     def _minimise(self, problem: Problem, X: Any = None, y: Any = None) -> None:
-        """Fit to a problem, and keep what was found also where the user stops it."""
+        """Solve and store; after an interruption the best coefficients so far are stored."""
         try:
-            with watched(self, verbose=self.verbose, X=X, y=y) as watch:
+            with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
                 solved = solve(
                     problem, self._solver(), self._limits(problem), start=self._start(problem), progress=watch.progress
                 )
-            with keeping_solved(solved):
-                solved = self._resolved(solved)
+            with keep_solved_on_interrupt(solved):
+                solved = self._resolve_dependence(solved)
         except SolveInterrupted as stop:
             self._store(stop.solved)
             raise
@@ -184,16 +187,16 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         X, _ = self._checked_rows(first.X, first.y, reset=True)
         reader = reader_of(self)
         self.plan_ = streamed_plan("", X.dtype)
-        with naming_the_place(source, reader, _numbers_of):
+        with locate_bad_values(source, reader, _read_numbers):
             observations: Any = observe(
-                source, partial(_seen, reader), _as_they_are, labels=False, intercept=self.fit_intercept
+                source, partial(_read_chunk, reader), _responses, labels=False, intercept=self.fit_intercept
             )
             self._minimise(self._penalised(observations, X.shape[1]))
         self.plan_ = streamed_plan(self.plan_.path, X.dtype)
 
     def _checked_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         refuse_no_target(self, y, "response")
-        taken: tuple[Any, Any] = checked(
+        taken: tuple[Any, Any] = check_rows(
             self,
             X,
             y,
@@ -206,16 +209,16 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         return taken
 
     def _tensors(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-        """X, responses and weights on the device of X."""
+        """Return X, responses and weights on the device of X."""
         import torch
 
-        X = checked_tensor(self, X, reset=True)
-        values = beside(y, X, "y", dtype=torch.float64)
+        X = check_tensor(self, X, reset=True)
+        values = align_with_rows(y, X, "y", dtype=torch.float64)
         if values.ndim != 1 or not bool(values.isfinite().all()) or self._out_of_range(to_numpy(values.min())).any():
-            checked(self, np.broadcast_to(0.0, X.shape), in_memory(y), reset=False, y_numeric=True)
-            self._checked_target(to_numpy(values.reshape(-1)))  # finds out what is wrong, and says it
+            check_rows(self, np.broadcast_to(0.0, X.shape), fetch_tensor(y), reset=False, y_numeric=True)
+            self._checked_target(to_numpy(values.reshape(-1)))  # raises the error that applies
             values = values.reshape(-1)
-        return X, values, checked_tensor_weight(sample_weight, X)
+        return X, values, check_tensor_weight(sample_weight, X)
 
     def _checked_target(self, y: Any) -> Array:
         values = read_numbers(y)
@@ -251,8 +254,8 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
 
     @property
     def _allowed(self) -> float:
-        """The standard errors from the optimum that `tol` allows."""
-        return min(PER_TOL * self.tol, LOOSEST)
+        """Distance from the optimum that `tol` allows, in standard errors."""
+        return min(ERRORS_PER_TOL * self.tol, LOOSEST)
 
     def _start(self, problem: Problem) -> Array | None:
         if not (self.warm_start and hasattr(self, "coef_")):
@@ -266,28 +269,25 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
             np.asarray(self.coef_, dtype=float), float(self.intercept_) if self.fit_intercept else 0.0
         )
 
-    def _resolved(self, solved: Solved) -> Solved:
-        """With the smallest coefficients, where columns depend on each other and others fit as well.
+    def _resolve_dependence(self, solved: Solved) -> Solved:
+        """Return the smallest of the coefficients that fit equally well, if columns depend on each other.
 
-        They are those of scikit-learn's lbfgs, and of its newton-cholesky, which warns on its way there.
+        They are those of scikit-learn's lbfgs, and of its newton-cholesky, which also warns.
         """
         observations, strengths = solved.problem.observations, solved.problem.strengths
         dependence = find_dependence(observations, strengths)
         if dependence is None:
             return solved
         if self.solver == "newton-cholesky":
-            self._warn_of_dependence(dependence.columns())
+            names = [*column_names(self), "the intercept"]
+            warn(
+                "The inner solver of NewtonCholeskySolver stumbled upon a singular or very ill-conditioned Hessian "
+                f"matrix: the columns {', '.join(names[column] for column in dependence.columns()[:10])} are "
+                "collinear. Leave some out, or increase alpha.",
+                LinAlgWarning,
+            )
         value = dependence.smallest(solved.solution.value, observations.design.coordinates)
         return solved.with_value(value)
-
-    def _warn_of_dependence(self, columns: list[int]) -> None:
-        names = [*column_names(self), "the intercept"]
-        warn(
-            "The inner solver of NewtonCholeskySolver stumbled upon a singular or very ill-conditioned Hessian matrix: "
-            f"the columns {', '.join(names[column] for column in columns[:10])} are collinear. Leave some out, or "
-            "increase alpha.",
-            LinAlgWarning,
-        )
 
     def _store(self, solved: Solved) -> None:
         coordinates: Coordinates = solved.problem.observations.design.coordinates
@@ -307,9 +307,9 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
             self.certificate_ = certificate_as_published(solved.problem, solved.solution, squares, self.coef_.dtype)
 
     def _warn_if_unfinished(self) -> None:
-        """Where scikit-learn does: not of a distance that `tol` allows, once rounding lets no step be taken."""
-        stopped = self.n_iter_ >= self.max_iter
-        if not self.certificate_.holds and (stopped or not self.certificate_.value <= self._allowed):
+        """Warn as scikit-learn does: not if rounding ended the descent at a distance that `tol` allows."""
+        is_stopped = self.n_iter_ >= self.max_iter
+        if not self.certificate_.holds and (is_stopped or not self.certificate_.value <= self._allowed):
             warn(
                 f"{self.solver} failed to converge after {self.n_iter_} iteration(s): {self.certificate_}. Increase "
                 "the number of iterations (max_iter) or scale the data.",
@@ -321,7 +321,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         return linear_predictor(self, X)
 
     def predict(self, X: Any) -> Array:
-        """The mean response of every row.
+        """Return the mean response of every row.
 
         Parameters
         ----------
@@ -336,10 +336,10 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         eta = self._linear_predictor(X)
         if is_tensor(eta):
             return self._response().mean(eta)
-        return in_precision(self._response().mean(eta.astype(np.float64, copy=False)), eta.dtype)
+        return cast_to_precision(self._response().mean(eta.astype(np.float64, copy=False)), eta.dtype)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """D²: the share of the deviance of a constant mean that is explained.
+        """Return D²: the share of the deviance of a constant mean that is explained.
 
         Parameters
         ----------
@@ -353,16 +353,16 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         Returns
         -------
         score : float
-            1 at best, and below 0 for a model that is worse than a constant.
+            At most 1, and below 0 for a model that is worse than a constant.
         """
-        eta = in_memory(self._linear_predictor(X))
-        values = self._checked_target(column_or_1d(in_memory(y), warn=True))
+        eta = fetch_tensor(self._linear_predictor(X))
+        values = self._checked_target(column_or_1d(fetch_tensor(y), warn=True))
         if len(values) != len(eta):
             raise DataError(
                 f"Found input variables with inconsistent numbers of samples: {[len(eta), len(values)]}. Give one "
                 "response for each row of X."
             )
-        return deviance_explained(self._response(), values, eta, checked_weight(in_memory(sample_weight), eta))
+        return deviance_explained(self._response(), values, eta, check_weight(fetch_tensor(sample_weight), eta))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -371,29 +371,26 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         return tags
 
 
-def _seen(reader: GLMRegressor, chunk: Chunk) -> SurveySample:
+def _read_chunk(reader: GLMRegressor, chunk: Chunk) -> SurveySample:
     X, y = reader._checked_rows(chunk.X, chunk.y, reset=False)
     X = X.tocsr() if is_sparse(X) else X
-    return SurveySample(X, reader._checked_target(y), checked_weight(chunk.weight, X, part=True), None)
+    return SurveySample(X, reader._checked_target(y), check_weight(chunk.weight, X, part=True), None)
 
 
-def _numbers_of(reader: GLMRegressor, chunk: Chunk) -> Any:
-    return _seen(reader, chunk).X
+def _read_numbers(reader: GLMRegressor, chunk: Chunk) -> Any:
+    return _read_chunk(reader, chunk).X
 
 
-def _as_they_are(survey: Survey) -> Responses:
+def _responses(survey: Survey) -> Responses:
     return Responses()
 
 
 def deviance_explained(response: Response, y: Array, eta: Array, weight: Array | None) -> float:
-    """1 − deviance / deviance of the mean of y."""
+    """Return 1 − deviance / deviance of the mean of y."""
     level = response.predictor(np.average(y, weights=weight))
     null = response.loss(y, np.full(len(y), level), weight)
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(1 - response.loss(y, np.asarray(eta, dtype=float), weight) / np.float64(null))
-
-
-# Poisson regression: counts with a log link.
 
 
 @traits(
@@ -401,7 +398,7 @@ def deviance_explained(response: Response, y: Array, eta: Array, weight: Array |
     "counts",
     export="mercer.export.linear.glm_regression",
     summary="mercer.inference.reading.read_glm_regressor",
-    objective="mercer.kernel_ridge.objectives.OfRegressor",
+    objective="mercer.kernel_ridge.objectives.DevianceObjective",
 )
 @stored(**FITTED_LINEAR)
 class PoissonRegressor(GLMRegressor):
@@ -413,19 +410,19 @@ class PoissonRegressor(GLMRegressor):
     Parameters
     ----------
     alpha : float, default=1
-        Strength of the penalty; with 0 there is none.
+        Strength of the penalty; 0 means no penalty.
     fit_intercept : bool, default=True
         Whether there is an intercept; it is not penalised.
     solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
-        Both find the same optimum by Newton's method, or by L-BFGS where there are very many columns and "lbfgs"
-        was asked for; `plan_` says which. Without a penalty, "newton-cholesky" warns of collinear columns.
+        Both find the same optimum by Newton's method, or "lbfgs" by L-BFGS if there are very many columns; `plan_` has
+        the choice. Without a penalty, "newton-cholesky" warns of collinear columns.
     max_iter : int, default=100
-        Steps after which to give up.
+        Maximum number of steps.
     tol : float, default=1e-4
-        The fit has converged when it is within 100 · tol standard errors of the optimum, and never farther than 1e-2;
-        for small data within 1e-8, where that costs nothing.
+        The fit has converged if it is within 100 · tol and 1e-2 standard errors of the optimum, and for small data, at
+        no extra cost, within 1e-8.
     warm_start : bool, default=False
-        Whether a fit begins at the coefficients of the last one.
+        Whether a fit begins at the coefficients of the previous one.
     verbose : int, default=0
         Whether to show the progress of the solver.
 
@@ -438,13 +435,13 @@ class PoissonRegressor(GLMRegressor):
     n_iter_ : int
         Steps of the solver.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that this is the optimum.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, where they had any.
+        Their names, if they had any.
 
     Examples
     --------
@@ -466,15 +463,12 @@ class PoissonRegressor(GLMRegressor):
         return np.asarray(y < 0)
 
 
-# Gamma regression: amounts above 0 with a log link.
-
-
 @traits(
     "regression",
     "amounts",
     export="mercer.export.linear.glm_regression",
     summary="mercer.inference.reading.read_glm_regressor",
-    objective="mercer.kernel_ridge.objectives.OfRegressor",
+    objective="mercer.kernel_ridge.objectives.DevianceObjective",
 )
 @stored(**FITTED_LINEAR)
 class GammaRegressor(GLMRegressor):
@@ -486,19 +480,19 @@ class GammaRegressor(GLMRegressor):
     Parameters
     ----------
     alpha : float, default=1
-        Strength of the penalty; with 0 there is none.
+        Strength of the penalty; 0 means no penalty.
     fit_intercept : bool, default=True
         Whether there is an intercept; it is not penalised.
     solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
-        Both find the same optimum by Newton's method, or by L-BFGS where there are very many columns and "lbfgs"
-        was asked for; `plan_` says which. Without a penalty, "newton-cholesky" warns of collinear columns.
+        Both find the same optimum by Newton's method, or "lbfgs" by L-BFGS if there are very many columns; `plan_` has
+        the choice. Without a penalty, "newton-cholesky" warns of collinear columns.
     max_iter : int, default=100
-        Steps after which to give up.
+        Maximum number of steps.
     tol : float, default=1e-4
-        The fit has converged when it is within 100 · tol standard errors of the optimum, and never farther than 1e-2;
-        for small data within 1e-8, where that costs nothing.
+        The fit has converged if it is within 100 · tol and 1e-2 standard errors of the optimum, and for small data, at
+        no extra cost, within 1e-8.
     warm_start : bool, default=False
-        Whether a fit begins at the coefficients of the last one.
+        Whether a fit begins at the coefficients of the previous one.
     verbose : int, default=0
         Whether to show the progress of the solver.
 
@@ -511,13 +505,13 @@ class GammaRegressor(GLMRegressor):
     n_iter_ : int
         Steps of the solver.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that this is the optimum.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, where they had any.
+        Their names, if they had any.
 
     Examples
     --------
@@ -539,15 +533,12 @@ class GammaRegressor(GLMRegressor):
         return np.asarray(y <= 0)
 
 
-# Tweedie regression: variance proportional to a power of the mean.
-
-
 @traits(
     "regression",
     "amounts",
     export="mercer.export.linear.glm_regression",
     summary="mercer.inference.reading.read_glm_regressor",
-    objective="mercer.kernel_ridge.objectives.OfRegressor",
+    objective="mercer.kernel_ridge.objectives.DevianceObjective",
 )
 @stored(**FITTED_LINEAR)
 class TweedieRegressor(GLMRegressor):
@@ -559,24 +550,24 @@ class TweedieRegressor(GLMRegressor):
     Parameters
     ----------
     power : float, default=0
-        p: 0 normal, 1 Poisson, between 1 and 2 compound Poisson-gamma, 2 gamma, 3 inverse Gaussian. There is no such
-        distribution between 0 and 1.
+        p: 0 normal, 1 Poisson, between 1 and 2 compound Poisson-gamma, 2 gamma, 3 inverse Gaussian. No distribution
+        has a power between 0 and 1.
     alpha : float, default=1
-        Strength of the penalty; with 0 there is none.
+        Strength of the penalty; 0 means no penalty.
     fit_intercept : bool, default=True
         Whether there is an intercept; it is not penalised.
     link : {"auto", "identity", "log"}, default="auto"
-        "auto" is the identity for powers up to 0 and else the logarithm.
+        "auto" is the identity for powers up to 0, and the logarithm otherwise.
     solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
-        Both find the same optimum by Newton's method, or by L-BFGS where there are very many columns and "lbfgs"
-        was asked for; `plan_` says which. Without a penalty, "newton-cholesky" warns of collinear columns.
+        Both find the same optimum by Newton's method, or "lbfgs" by L-BFGS if there are very many columns; `plan_` has
+        the choice. Without a penalty, "newton-cholesky" warns of collinear columns.
     max_iter : int, default=100
-        Steps after which to give up.
+        Maximum number of steps.
     tol : float, default=1e-4
-        The fit has converged when it is within 100 · tol standard errors of the optimum, and never farther than 1e-2;
-        for small data within 1e-8, where that costs nothing.
+        The fit has converged if it is within 100 · tol and 1e-2 standard errors of the optimum, and for small data, at
+        no extra cost, within 1e-8.
     warm_start : bool, default=False
-        Whether a fit begins at the coefficients of the last one.
+        Whether a fit begins at the coefficients of the previous one.
     verbose : int, default=0
         Whether to show the progress of the solver.
 
@@ -589,13 +580,13 @@ class TweedieRegressor(GLMRegressor):
     n_iter_ : int
         Steps of the solver.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that this is the optimum.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, where they had any.
+        Their names, if they had any.
 
     Examples
     --------
@@ -653,7 +644,7 @@ class TweedieRegressor(GLMRegressor):
         return np.asarray(y < 0 if self.power < 2 else y <= 0)
 
 
-#: penalties that a comparison tries, safest first
+#: values of alpha that a comparison tries, safest first
 STRENGTHS = (1e-3, 1e-5, 1e-4, 1e-2, 0.1)
 
 
@@ -669,7 +660,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     candidates=_candidates,
     export="mercer.export.linear.glm_regression",
     summary="mercer.inference.reading.refuse_log_target",
-    objective="mercer.kernel_ridge.objectives.OfRegressor",
+    objective="mercer.kernel_ridge.objectives.DevianceObjective",
 )
 @stored(**FITTED_LINEAR)
 class LogNormalRegressor(GLMRegressor):
@@ -682,19 +673,19 @@ class LogNormalRegressor(GLMRegressor):
     Parameters
     ----------
     alpha : float, default=1
-        Strength of the penalty; with 0 there is none.
+        Strength of the penalty; 0 means no penalty.
     fit_intercept : bool, default=True
         Whether a is fitted; it is not penalised. Otherwise a is 0.
     solver : {"lbfgs", "newton-cholesky"}, default="lbfgs"
-        Both find the same optimum by Newton's method, or by L-BFGS where there are very many columns and "lbfgs"
-        was asked for; `plan_` says which. Without a penalty, "newton-cholesky" warns of collinear columns.
+        Both find the same optimum by Newton's method, or "lbfgs" by L-BFGS if there are very many columns; `plan_` has
+        the choice. Without a penalty, "newton-cholesky" warns of collinear columns.
     max_iter : int, default=100
         Maximum number of steps.
     tol : float, default=1e-4
-        The fit has converged when it is within 100 · tol standard errors of the optimum, and never farther than 1e-2;
-        for small data within 1e-8, where that costs nothing.
+        The fit has converged if it is within 100 · tol and 1e-2 standard errors of the optimum, and for small data, at
+        no extra cost, within 1e-8.
     warm_start : bool, default=False
-        Whether a fit begins at the coefficients of the last one.
+        Whether a fit begins at the coefficients of the previous one.
     verbose : int, default=0
         Whether to show the progress of the solver.
 
@@ -711,11 +702,11 @@ class LogNormalRegressor(GLMRegressor):
     certificate_ : Certificate
         Evidence that this is the optimum.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
     n_features_in_ : int
         Number of columns seen in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, where they had any.
+        Their names, if they had any.
 
     See Also
     --------
@@ -744,7 +735,7 @@ class LogNormalRegressor(GLMRegressor):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         if is_tensor(X):
-            X, y, sample_weight = in_memory(X), in_memory(y), in_memory(sample_weight)
+            X, y, sample_weight = fetch_tensor(X), fetch_tensor(y), fetch_tensor(sample_weight)
         super()._learn(X, y, sample_weight)
 
     def _fit_source(self, source: Source) -> None:

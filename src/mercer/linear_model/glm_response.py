@@ -1,4 +1,7 @@
-"""A categorical response: the softmax of one linear predictor per class."""
+"""Kinds of response of a GLM: one mean (a number, a count, one of two labels), or the probabilities of several classes.
+
+A `GLM` calls its `ResponseKind` for every step that differs between the two.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +25,23 @@ from mercer.families.response import Response, SoftmaxResponse
 from mercer.linear_model._dependence import MOST_COLUMNS, Dependence, find_dependence
 from mercer.linear_model.glm_figures import (
     Figures,
-    figures,
-    figures_of_counts,
-    overdispersion,
-    overdispersion_of_counts,
-    streamed_figures,
+    adjust_figures_for_trials,
+    compute_figures,
+    compute_figures_of_source,
+    find_overdispersion,
+    find_overdispersion_of_trials,
 )
 from mercer.linear_model.glm_solve import (
-    Settled,
+    DiagnosedFit,
     Solved,
     SolverLimits,
-    dependent,
+    describe_dependence,
+    diagnose,
+    diagnose_wide,
     estimates_r,
-    separated,
-    settle,
+    handle_separation,
     solve,
     solve_with_r,
-    wide,
 )
 from mercer.linear_model.separation import examine_classes, weak_prior
 from mercer.matrices import Coordinates, Observations
@@ -47,84 +50,79 @@ from mercer.optim.problem import Problem
 from mercer.optim.softmax import SoftmaxProblem
 from mercer.stats.quadratic import LOSS
 
-# What kinds of response there are: of one mean, or of several classes. A `GLM` asks its kind for all that differs.
-
 
 class ResponseKind(ABC):
-    """How a response depends on linear predictors. Working coefficients have shape (p,), or (p, predictors)."""
+    """Relation of a response to linear predictors. Working coefficients have shape (p,), or (p, predictors)."""
 
     @abstractmethod
     def problem(self, observations: Observations, strengths: Strengths) -> Any:
-        """What is to be minimised."""
+        """Return the problem to minimise."""
 
     @abstractmethod
     def solve(
         self, problem: Any, solver: str, limits: SolverLimits, start: Array | None, progress: Progress | None
     ) -> Solved:
-        """Minimise it."""
+        """Minimise the problem."""
 
     @abstractmethod
-    def settle(
+    def diagnose(
         self, solved: Solved, names: Sequence[str], on_separation: str, limits: SolverLimits, progress: Progress | None
-    ) -> Settled:
-        """Make the answer unique and finite."""
+    ) -> DiagnosedFit:
+        """Make the coefficients unique and finite, or describe why they are not."""
 
     @abstractmethod
     def figures(self, solved: Solved, coefficients: float, weight_kind: str) -> Figures:
-        """Deviance, dispersion and the like."""
+        """Return deviance, dispersion, degrees of freedom and log likelihood."""
 
     def overdispersion(self, figures: Figures) -> tuple[Finding, ...]:
-        """Whether the rows spread more than the family allows."""
-        return overdispersion(self.family, figures)
+        """Return a finding if the responses spread more than the family allows."""
+        return find_overdispersion(self.family, figures)
 
     @property
     @abstractmethod
     def family(self) -> Family:
-        """With the parameters that were estimated."""
+        """The family, with its estimated parameters after a fit."""
 
     @abstractmethod
     def fitted(self, solved: Solved) -> ResponseKind:
-        """The kind with parameters of the family as they were estimated."""
+        """Return the kind with the estimated parameters of the family."""
 
     @abstractmethod
-    def like(self, other: ResponseKind) -> bool:
-        """Whether its coefficients are a start for those of the other."""
+    def is_like(self, other: ResponseKind) -> bool:
+        """Return whether coefficients of this kind are a start for the other kind."""
 
     @abstractmethod
     def to_user(self, w: Array, coordinates: Coordinates) -> tuple[Array, Any]:
-        """Working coefficients -> `coef_`, `intercept_`."""
+        """Convert working coefficients to `coef_` and `intercept_`."""
 
     @abstractmethod
     def from_user(self, coefficients: Array, intercept: Any, coordinates: Coordinates) -> Array:
-        """The inverse of `to_user`."""
+        """Convert `coef_` and `intercept_` to working coefficients."""
 
     @abstractmethod
     def linear(self, eta: Array) -> Array:
-        """The linear predictors as the user sees them."""
+        """Return the linear predictors, with zeros for a reference class."""
 
     @abstractmethod
     def mean(self, eta: Array) -> Array:
-        """Mean of y, or probabilities of the classes."""
+        """Return the mean of y, or the probabilities of the classes."""
 
     @abstractmethod
     def log_probabilities(self, eta: Array) -> Array:
-        """log p of each class, where the response is one of several."""
+        """Return log p of each class, for labels."""
 
     @abstractmethod
     def distribution(self, eta: Array, dispersion: float) -> Distribution:
-        """p(y|x) of rows."""
-
-
-# A response of one mean: a number, a count, or one of two labels.
+        """Return p(y|x) of every row."""
 
 
 @stored(trials=optional(reals()))
 @dataclass(frozen=True, eq=False)
 class MeanResponse(ResponseKind):
-    """One linear predictor, seen through a link."""
+    """Response with one linear predictor and a link: a number, a count, or one of two labels."""
 
     response: Response
-    #: of the rows of a fit, the number of trials that each share is of; None where the family says it
+    #: number of trials behind each share in the rows of a fit; None if the family fixes the number of trials
     trials: Array | None = None
 
     def problem(self, observations: Observations, strengths: Strengths) -> Problem:
@@ -133,24 +131,26 @@ class MeanResponse(ResponseKind):
     def solve(
         self, problem: Any, solver: str, limits: SolverLimits, start: Array | None, progress: Progress | None
     ) -> Solved:
-        find = solve_with_r if estimates_r(self.response.family) else solve
-        return find(problem, solver, limits, start=start, progress=progress)
+        minimise = solve_with_r if estimates_r(self.response.family) else solve
+        return minimise(problem, solver, limits, start=start, progress=progress)
 
-    def settle(
+    def diagnose(
         self, solved: Solved, names: Sequence[str], on_separation: str, limits: SolverLimits, progress: Progress | None
-    ) -> Settled:
-        return settle(solved, names, on_separation, limits, progress)
+    ) -> DiagnosedFit:
+        return diagnose(solved, names, on_separation, limits, progress)
 
     def figures(self, solved: Solved, coefficients: float, weight_kind: str) -> Figures:
-        find = streamed_figures if solved.problem.observations.streamed else figures
-        found = find(solved.problem, solved.solution.value, coefficients, weight_kind)
+        compute = compute_figures_of_source if solved.problem.observations.streamed else compute_figures
+        found = compute(solved.problem, solved.solution.value, coefficients, weight_kind)
         if self.trials is None:
             return found
-        return figures_of_counts(found, solved.problem.observations, coefficients, weight_kind, self.trials)
+        return adjust_figures_for_trials(found, solved.problem.observations, coefficients, weight_kind, self.trials)
 
     def overdispersion(self, figures: Figures) -> tuple[Finding, ...]:
         return (
-            super().overdispersion(figures) if self.trials is None else overdispersion_of_counts(figures, self.trials)
+            super().overdispersion(figures)
+            if self.trials is None
+            else find_overdispersion_of_trials(figures, self.trials)
         )
 
     @property
@@ -160,7 +160,7 @@ class MeanResponse(ResponseKind):
     def fitted(self, solved: Solved) -> MeanResponse:
         return MeanResponse(solved.problem.response)
 
-    def like(self, other: ResponseKind) -> bool:
+    def is_like(self, other: ResponseKind) -> bool:
         return isinstance(other, MeanResponse)
 
     def to_user(self, w: Array, coordinates: Coordinates) -> tuple[Array, Any]:
@@ -185,8 +185,8 @@ class MeanResponse(ResponseKind):
     def distribution(self, eta: Array, dispersion: float) -> Distribution:
         if np.isnan(dispersion):
             raise DegenerateDataError(
-                "the fit has as many coefficients as rows, so that nothing tells how far responses spread; fit to more "
-                "rows, or give the dispersion, e.g. Gaussian(variance=…)."
+                "the fit has as many coefficients as rows, so that the dispersion is not determined; fit to more rows, "
+                "or give the dispersion, e.g. Gaussian(variance=…)."
             )
         return Distribution(self.response.family, self.response.family.at_mean(self.mean(to_numpy(eta)), dispersion))
 
@@ -194,20 +194,29 @@ class MeanResponse(ResponseKind):
 @stored(labels=values("k"), response=part_of(SoftmaxResponse, k="k"))
 @dataclass(frozen=True, eq=False)
 class ClassResponse(ResponseKind):
-    """One of K classes: `coef_` has a row for each, of zeros for the reference class."""
+    """One of K classes, by the softmax of a linear predictor per class.
+
+    `coef_` has a row for each class, of zeros for the reference class.
+    """
 
     response: SoftmaxResponse
     labels: Array
 
     @classmethod
     def of(cls, labels: Array, reference: Any) -> ClassResponse:
-        return cls(SoftmaxResponse(len(labels), _reference_code(reference, labels)), labels)
+        """Return the response with these labels; `reference` is one of them, or None."""
+        if reference is None:
+            return cls(SoftmaxResponse(len(labels), None), labels)
+        known: list[Any] = labels.tolist()
+        if reference not in known:
+            raise DataError(f"reference={reference!r} is none of the classes {known[:10]}; give one of them, or None.")
+        return cls(SoftmaxResponse(len(labels), known.index(reference)), labels)
 
     def problem(self, observations: Observations, strengths: Strengths) -> SoftmaxProblem:
         if observations.has_offset:
             raise DataError(
-                "a categorical response has a linear predictor for each class, to which one offset would add nothing; "
-                "leave it out, or make the numbers a column of X."
+                "a categorical response has a linear predictor for each class, and one offset added to all of them has "
+                "no effect; leave it out, or make the numbers a column of X."
             )
         if not strengths.smooth and self.response.reference is not None:
             raise UnsuitableSolverError(
@@ -221,33 +230,45 @@ class ClassResponse(ResponseKind):
     ) -> Solved:
         return solve(problem, solver, limits, start=start, progress=progress)
 
-    def settle(
+    def diagnose(
         self, solved: Solved, names: Sequence[str], on_separation: str, limits: SolverLimits, progress: Progress | None
-    ) -> Settled:
+    ) -> DiagnosedFit:
         problem: Any = solved.problem
+        # 1. coefficients that are not unique: take the smallest
         dependence = find_dependence(problem.observations, problem.strengths)
-        settled = Settled(solved, self._used(problem, solved.solution.value, dependence))
+        used = self._used_coefficients(problem, solved.solution.value, dependence)
         if dependence is not None:
             value = dependence.smallest(solved.solution.value, problem.observations.design.coordinates)
-            settled = Settled(
+            fit = DiagnosedFit(
                 solved.with_value(value),
-                settled.coefficients,
-                *dependent(names, dependence.columns(), dependence.constant),
+                used,
+                *describe_dependence(names, dependence.columns(), dependence.constant),
             )
-        elif (open_ones := wide(solved, names)) is not None:
-            settled = open_ones._replace(coefficients=open_ones.coefficients * (self.response.levels - 1))
-        finding = None if problem.strengths.any else self._examined(solved, names)
+        elif (wide := diagnose_wide(solved, names)) is not None:
+            fit = wide._replace(coefficients=wide.coefficients * (self.response.levels - 1))
+        else:
+            fit = DiagnosedFit(solved, used)
+        # 2. separated classes: infinite coefficients
+        if problem.strengths.any:
+            return fit
+        labels = [str(label) for label in self.labels.tolist()]
+        finding = examine_classes(problem.observations, self.response, solved.solution, names, labels)
         if finding is None:
-            return settled
+            return fit
         if on_separation == "firth":
             raise UnsuitableSolverError(
                 f"{finding.sentence} Firth's penalised likelihood is not for categorical responses; use "
                 'on_separation="ridge".'
             )
-        return separated(settled, finding, on_separation, lambda: self._ridge(solved, limits, progress))
 
-    def _used(self, problem: SoftmaxProblem, W: Array, dependence: Dependence | None) -> float:
-        """How many coefficients the data have determined; see `used_coefficients`."""
+        def ridge() -> Solved:
+            weak = replace(problem, strengths=weak_prior(problem.observations))
+            return solve(weak, "auto", limits, progress=progress)
+
+        return handle_separation(fit, finding, on_separation, ridge)
+
+    def _used_coefficients(self, problem: SoftmaxProblem, W: Array, dependence: Dependence | None) -> float:
+        """Return the number of coefficients that the data have determined; see `used_coefficients`."""
         strengths, free = problem.strengths, self.response.levels - 1
         if not strengths.smooth:
             return float(
@@ -258,14 +279,6 @@ class ClassResponse(ResponseKind):
             return curvature.rank - curvature.share(np.repeat(strengths.l2, free))
         return float((len(W) - (0 if dependence is None else dependence.rank_lost)) * free)
 
-    def _examined(self, solved: Solved, names: Sequence[str]) -> Any:
-        labels = [str(label) for label in self.labels.tolist()]
-        return examine_classes(solved.problem.observations, self.response, solved.solution, names, labels)
-
-    def _ridge(self, solved: Solved, limits: SolverLimits, progress: Progress | None) -> Solved:
-        problem: Any = solved.problem
-        return solve(replace(problem, strengths=weak_prior(problem.observations)), "auto", limits, progress=progress)
-
     def figures(self, solved: Solved, coefficients: float, weight_kind: str) -> Figures:
         observations = solved.problem.observations.vectors_in_memory()
         if observations.streamed:
@@ -275,9 +288,11 @@ class ClassResponse(ResponseKind):
             loss = self.response.loss(observations.y, eta, observations.weight)
         counts = observations.class_weights(self.response.levels)
         total = counts.sum()
-        seen = counts[counts > 0]
-        intercept = observations.design.coordinates.intercept
-        null = -float(seen @ np.log(seen / total)) if intercept else float(total * np.log(self.response.levels))
+        if observations.design.coordinates.intercept:
+            positive = counts[counts > 0]
+            null = -float(positive @ np.log(positive / total))
+        else:
+            null = float(total * np.log(self.response.levels))
         count = float(total if weight_kind == "frequency" else observations.heavy)
         return Figures(2 * loss, 2 * null, 1.0, count - coefficients, -loss)
 
@@ -288,13 +303,13 @@ class ClassResponse(ResponseKind):
     def fitted(self, solved: Solved) -> ClassResponse:
         return self
 
-    def like(self, other: ResponseKind) -> bool:
+    def is_like(self, other: ResponseKind) -> bool:
         return isinstance(other, ClassResponse) and np.array_equal(self.labels, other.labels)
 
     def to_user(self, w: Array, coordinates: Coordinates) -> tuple[Array, Any]:
         coefficients, intercept = coordinates.to_user(self._all_columns(w))
         if self.response.reference is None:
-            # a constant for all classes changes no probability, and centred ones are easier to read
+            # adding a constant for all classes changes no probability, and centred intercepts are easier to read
             intercept = intercept - intercept.mean()
         return np.ascontiguousarray(coefficients.T), intercept
 
@@ -321,13 +336,3 @@ class ClassResponse(ResponseKind):
 
     def distribution(self, eta: Array, dispersion: float) -> Distribution:
         return Distribution(self.family, CategoricalParameters(self.mean(to_numpy(eta))))
-
-
-def _reference_code(reference: Any, labels: Array) -> int | None:
-    """The position of the reference class."""
-    if reference is None:
-        return None
-    known: list[Any] = labels.tolist()
-    if reference not in known:
-        raise DataError(f"reference={reference!r} is none of the classes {known[:10]}; give one of them, or None.")
-    return known.index(reference)

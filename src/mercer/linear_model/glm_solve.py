@@ -173,7 +173,7 @@ def convergence_warnings(solved: Solved, limits: SolverLimits) -> tuple[NotConve
 # The r of a negative binomial.
 
 #: a named tuple with a `solution`
-FitT = TypeVar("F", bound=Any)
+FitT = TypeVar("FitT", bound=Any)
 
 #: r of counts that vary no more than a Poisson's: at any mean, float64 cannot tell the two apart
 LARGEST_R = 1e12

@@ -1,8 +1,9 @@
-"""Responses that are counts of successes among several trials, whose number differs from row to row.
+"""The response of a GLM as numbers: measurements and counts as they are, labels as codes, successes among trials as \
+shares.
 
-The number of trials belongs to a row as its weight does: k successes among n trials have the likelihood of the share
-k/n with the weight n, but for the binomial coefficient, which no coefficient of the model changes. A fit is therefore
-one of shares; how many observations there are, and their likelihood, are those of the counts.
+k successes among n trials have the likelihood of the share k/n with the weight n, up to the binomial coefficient, which
+does not depend on the coefficients of the model. So if the number of trials differs from row to row, the fit is one of
+shares weighted by trials; the number of observations and their likelihood are those of the counts.
 """
 
 from __future__ import annotations
@@ -16,32 +17,37 @@ from mercer._typing import Array
 from mercer.data.labels import encode_labels
 from mercer.families import Bernoulli, BernoulliParameters, Binomial, Categorical, Family
 
-# The response of a GLM as numbers: counts and measurements as they are, labels as codes.
-
 
 class GLMTarget(NamedTuple):
-    """One number per row, and where they are codes of labels the labels."""
+    """One number per row and, if they are codes, the labels."""
 
     values: Array
     classes: Array | None = None
 
 
 def is_label_family(family: Family) -> bool:
-    """Whether the response is one of several labels."""
+    """Return whether the response is one of several labels."""
     return isinstance(family, Bernoulli | Categorical)
 
 
 def read_target(family: Family, y: Any, weight: Array | None = None) -> GLMTarget:
-    """y as the family needs it; a typed error that names the first value that cannot be a response."""
+    """Return y as the family needs it, or raise an error that names the first value outside its support."""
     if is_label_family(family):
-        return _labels(family, np.asarray(y), weight)
+        classes, codes = encode_labels(np.asarray(y))
+        if weight is not None and len(classes) > 1:
+            # a class without weight is left out; the codes of its rows do not matter
+            has_weight = np.bincount(codes, weight, minlength=len(classes)) > 0
+            codes = np.where(has_weight, np.cumsum(has_weight) - 1, 0)[codes]
+            classes = classes[has_weight]
+        refuse_classes(family, classes)
+        return GLMTarget(codes.astype(np.float64), classes)
     values = read_numbers(y)
     family.refuse_response(values)
     return GLMTarget(values)
 
 
 def read_numbers(y: Any) -> Array:
-    """Finite numbers as float64."""
+    """Return y as float64, or raise an error if it is not numeric or not finite."""
     given = np.asarray(y)
     if given.dtype.kind == "c":
         raise DataError("Complex data not supported: give the real and the imaginary part each a model of its own.")
@@ -61,20 +67,12 @@ def read_numbers(y: Any) -> Array:
     return values
 
 
-def _labels(family: Family, y: Array, weight: Array | None) -> GLMTarget:
-    classes, codes = encode_labels(y)
-    if weight is not None and len(classes) > 1:
-        classes, codes = _of_weight(classes, codes, weight)
-    refuse_classes(family, classes)
-    return GLMTarget(codes.astype(np.float64), classes)
-
-
 def refuse_classes(family: Family, classes: Array) -> None:
-    """Raise where the family has not so many classes."""
+    """Raise an error if the family does not have this number of classes."""
     if len(classes) < 2:
         raise DataError(
             f"{type(family).__name__} needs 2 classes, but y holds only one class: {classes.tolist()[0]!r}. Add rows "
-            "of another class; with one there is nothing to tell apart."
+            "of another class; one class cannot be distinguished from anything."
         )
     if isinstance(family, Bernoulli) and len(classes) > 2:
         raise SupportError(
@@ -85,35 +83,28 @@ def refuse_classes(family: Family, classes: Array) -> None:
         raise SupportError(f"y holds {len(classes)} labels, but the family has {family.levels} levels; drop `levels`.")
 
 
-def _of_weight(classes: Array, codes: Array, weight: Array) -> tuple[Array, Array]:
-    """Without classes of which no row has any weight; such rows count for nothing, whatever their code."""
-    seen = np.bincount(codes, weight, minlength=len(classes)) > 0
-    places = np.where(seen, np.cumsum(seen) - 1, 0)
-    return classes[seen], places[codes]
-
-
 class ResponseTrials(NamedTuple):
-    """A response as a fit needs it; `number` is None where every row has as many trials as the family says."""
+    """Response for a fit; `number` is None unless the number of trials differs from row to row."""
 
-    #: that of a share, where there are trials
+    #: the family of shares, if there are trials
     family: Family
     y: Any
     number: Array | None = None
 
     def weighted(self, weight: Array | None) -> Array | None:
-        """Weights of the rows with their trials among them."""
+        """Return the weights of the rows times their numbers of trials."""
         if self.number is None:
             return weight
         return self.number if weight is None else weight * self.number
 
 
 def is_grouped(family: Family) -> bool:
-    """Whether the number of trials differs from row to row."""
+    """Return whether the number of trials differs from row to row."""
     return isinstance(family, Binomial) and not isinstance(family.trials, int | np.integer | float)
 
 
 def family_of_shares(family: Family) -> Family:
-    """The family of one trial, for one whose number of trials differs from row to row; else the family itself."""
+    """Return the family of one trial if the number of trials differs from row to row, else the family itself."""
     return Binomial(1) if is_grouped(family) else family
 
 
@@ -126,9 +117,10 @@ def read_trials(family: Family, y: Any) -> ResponseTrials:
     if not is_grouped(family):
         return ResponseTrials(family, y)
     assert isinstance(family, Binomial)
-    if y is None:  # for the model to complain about
+    if y is None:  # the model raises the error
         return ResponseTrials(family_of_shares(family), None)
-    counts = read_numbers_of_columns(y)
+    table: Array = np.asarray(y)
+    counts: Any = read_numbers(table.ravel()).reshape(table.shape)
     if family.trials is None:
         if counts.ndim != 2 or counts.shape[1] != 2:
             raise DataError(
@@ -160,30 +152,24 @@ def read_trials(family: Family, y: Any) -> ResponseTrials:
     return ResponseTrials(family_of_shares(family), shares, number)
 
 
-def read_numbers_of_columns(y: Any) -> Array:
-    """Finite numbers as float64, of one column or several."""
-    given = np.asarray(y)
-    return read_numbers(given.ravel()).reshape(given.shape)
-
-
 def refuse_grouped(family: Family, what: str) -> None:
-    """Raise where a fit cannot have trials that differ from row to row."""
+    """Raise an error if the number of trials differs from row to row."""
     if is_grouped(family):
         raise FamilyError(
-            f"Trials that differ from row to row are not known to {what}; give shares of successes to Binomial(1), and "
-            "the trials as sample_weight."
+            f"Trials that differ from row to row are not supported by {what}; give shares of successes to Binomial(1), "
+            "and the trials as sample_weight."
         )
 
 
 def saturated_counts(shares: Array, number: Array, weight: Array) -> float:
-    """Σ weight · log C(n, k) pᵏ (1 − p)ⁿ⁻ᵏ at p = k/n; NaN where counts are not whole."""
-    seen = (weight > 0) & (number > 0)
+    """Return Σ weight · log C(n, k) pᵏ (1 − p)ⁿ⁻ᵏ at p = k/n; NaN if counts are not whole numbers."""
+    positive = (weight > 0) & (number > 0)
     total = 0.0
-    for n in np.unique(number[seen]):
+    for n in np.unique(number[positive]):
         if n != np.floor(n):
             return np.nan
-        rows = seen & (number == n)
-        # k = n · (k/n) but for rounding
+        rows = positive & (number == n)
+        # n · (k/n) equals k up to rounding
         counts = shares[rows] * n
         whole = np.rint(counts)
         if not np.allclose(counts, whole, rtol=0, atol=1e-6):

@@ -1,6 +1,6 @@
-"""Logistic regression of one data set at one penalty after another: what `LogisticRegression` and its CV share.
+"""Logistic regression of one data set at one penalty after another, for `LogisticRegression` and its CV.
 
-scikit-learn's objective, C Σ w · loss + l1_ratio ‖β‖₁ + (1 − l1_ratio)/2 ‖β‖², is ours times C.
+scikit-learn's objective, C Σ w · loss + l1_ratio ‖β‖₁ + (1 − l1_ratio)/2 ‖β‖², is that of `Problem` times C.
 """
 
 from __future__ import annotations
@@ -24,13 +24,22 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base.diagnosis import Diagnosis, Finding
 from mercer.base.progress import CallbackSupportMixin, Progress
-from mercer.base.validation import check_rows, check_weight, is_sparse, refuse_no_target, refuse_not_finite, refuse_one_class_of_solver, refuse_other_device, warn_of_many_classes
+from mercer.base.validation import (
+    check_rows,
+    check_weight,
+    is_sparse,
+    refuse_no_target,
+    refuse_not_finite,
+    refuse_one_class_of_solver,
+    refuse_other_device,
+    warn_of_many_classes,
+)
 from mercer.data.labels import encode_labels
 from mercer.data.sources.base import Chunk
 from mercer.families import LOGIT, Bernoulli
 from mercer.families.penalties import ElasticNet, Strengths
 from mercer.families.response import Response, SoftmaxResponse
-from mercer.linear_model._dependence import Dependence, find_dependence
+from mercer.linear_model._dependence import find_dependence
 from mercer.linear_model.glm_solve import SolverLimits, certificate_as_published, curvature_along, describe_dependence
 from mercer.linear_model.separation import examine, examine_classes
 from mercer.matrices import (
@@ -54,46 +63,82 @@ from mercer.optim.problem import Problem, Slope
 from mercer.optim.softmax import SoftmaxProblem
 from mercer.stats.quadratic import HESSIAN
 
-# The two problems of logistic regression, and which solver suits them.
-
-#: columns up to which Hessians are worth their while, and rows per column from which on those of a sample are
-NEWTON_COLUMNS, ROWS_PER_COLUMN = 300, 500
+#: number of columns up to which Newton's method with full Hessians is fastest
+NEWTON_COLUMNS = 300
+#: number of rows per column from which on Newton's method with Hessians of a sample is faster than L-BFGS
+ROWS_PER_COLUMN = 500
 NEWTON = "Newton's method"
+#: gradient in standard errors, for a weight of one, that rounding alone may leave
+TIGHTEST = 1e-11
+#: largest tolerance of Newton's method in standard errors, since its last steps gain much at little cost
+LOOSEST = 1e-2
+#: the same for rows so few that every step has a full Hessian
+LOOSEST_OF_FEW = 1e-6
+#: values of `solver`
+SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
+#: scikit-learn's solvers whose sparse matrices have 32-bit indices
+SMALL_INDICES = ("liblinear", "sag", "saga")
+#: largest value that scikit-learn allows for liblinear
+LIBLINEAR_LARGEST = 1e30
+#: remedy for columns that depend on each other and for separated classes
+REMEDY = "Leave the columns out, or give C a finite value, under which the optimum is unique."
+#: function of the coefficients after each step
+StepListener = Callable[["Coefficients"], None]
+
+LOGISTIC_CONSTRAINTS: dict[str, Any] = {
+    "penalty": [StrOptions({"l1", "l2", "elasticnet"}), None, Hidden(StrOptions({"deprecated"}))],
+    "C": [Interval(Real, 0, None, closed="right")],
+    "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
+    "dual": ["boolean"],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "fit_intercept": ["boolean"],
+    "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "random_state": ["random_state"],
+    "solver": [StrOptions(set(SOLVERS))],
+    "max_iter": [Interval(Integral, 0, None, closed="left")],
+    "verbose": ["verbose"],
+    "warm_start": ["boolean"],
+    "n_jobs": [None, Integral],
+}
+
+
+# The two problems, and the solver of each.
 
 
 @dataclass(frozen=True, eq=False)
 class BinaryProblem(Problem):
-    """`Problem` that remembers where it was looked at last."""
+    """`Problem` of two classes that stores the point of its last evaluation, for callbacks."""
 
-    seen: list[Array] = field(default_factory=list)
-    by_matrix: ClassVar[bool] = False
+    last_point: list[Array] = field(default_factory=list)
+    starts_at_matrix: ClassVar[bool] = False
 
     def at(self, w: Array, order: int = HESSIAN) -> Slope:
-        self.seen[:] = [w]
+        self.last_point[:] = [w]
         return Problem.at(self, w, order)
 
     def working(self, w: Array) -> Array:
-        """Coefficients of a point."""
+        """Return the working coefficients of a point."""
         return w
 
     def point(self, working: Array) -> Array:
-        """The point of coefficients, which come as a column."""
+        """Return the point of working coefficients, which are a column."""
         return working[:, 0]
 
 
 @dataclass(frozen=True, eq=False)
 class MultinomialProblem(SoftmaxProblem):
-    """`SoftmaxProblem` that remembers where it was looked at last."""
+    """`SoftmaxProblem` that stores the point of its last evaluation, for callbacks."""
 
-    seen: list[Array] = field(default_factory=list)
+    last_point: list[Array] = field(default_factory=list)
 
     def at(self, v: Array, order: int = HESSIAN) -> Slope:
-        self.seen[:] = [v]
+        self.last_point[:] = [v]
         return SoftmaxProblem.at(self, v, order)
 
     @property
-    def by_matrix(self) -> bool:
-        """Whether its solver begins at coefficients, not at a point."""
+    def starts_at_matrix(self) -> bool:
+        """Whether the solver takes a matrix of coefficients as a start, not a point."""
         return not self.strengths.smooth
 
     def working(self, v: Array) -> Array:
@@ -104,7 +149,7 @@ class MultinomialProblem(SoftmaxProblem):
 
 
 def solver_for(problem: Problem | SoftmaxProblem) -> tuple[Any, str]:
-    """The module that solves a problem best, and what it is called."""
+    """Return the module of the fastest solver of a problem, and its name."""
     if not problem.strengths.smooth and problem.observations.streamed:
         return streamed_proximal, "proximal Newton"
     if isinstance(problem, SoftmaxProblem):
@@ -123,26 +168,23 @@ def solver_for(problem: Problem | SoftmaxProblem) -> tuple[Any, str]:
     return lbfgs, "L-BFGS"
 
 
-#: rounding alone may leave a gradient of this many standard errors, for a weight of one
-TIGHTEST = 1e-11
-#: Newton's method, which is quick at the end, goes on until the coefficients are this many standard errors off
-LOOSEST, LOOSEST_OF_FEW = 1e-2, 1e-6
+# The fit at one penalty.
 
 
 class Coefficients(NamedTuple):
-    """Of each class, or of the second of two, in the units of the data."""
+    """Coefficients of each class, or of the second of two, in the units of the data."""
 
     coef: Array  # (classes, columns)
     intercept: Array  # (classes,)
 
     def joined(self, *, intercept: bool) -> Array:
-        """Side by side, as scikit-learn has them in paths."""
+        """Return coefficients and intercept side by side, as in scikit-learn's paths."""
         return np.hstack([self.coef, self.intercept[:, None]]) if intercept else self.coef
 
 
 @dataclass(frozen=True)
 class LogisticPoint:
-    """The fit at one penalty."""
+    """Fit at one penalty."""
 
     coefficients: Coefficients
     solution: Solution  # in working coordinates
@@ -150,7 +192,7 @@ class LogisticPoint:
     problem: Any
 
     @property
-    def penalised(self) -> bool:
+    def is_penalised(self) -> bool:
         return bool(self.problem.strengths.any)
 
     @property
@@ -172,13 +214,13 @@ class LogisticPoint:
             return self.certificate
         value = np.asarray(self.solution.value)
         squares = curvature_along(problem, problem.point(value) if value.ndim == 2 else value, problem.point(change))
-        if len(coef) > 1:  # what all classes share is known to the penalty alone
+        if len(coef) > 1:  # a change that all classes share affects the penalty alone
             squares += len(coef) * float(problem.strengths.l2 @ np.square(change.mean(axis=1)))
         return certificate_as_published(problem, self.solution, squares, coef.dtype)
 
 
 class PathInterrupted(FitInterrupted):
-    """Ctrl-C, with the fit so far."""
+    """Interruption by Ctrl-C, with the fit so far."""
 
     def __init__(self, message: str, point: LogisticPoint) -> None:
         super().__init__(message, point.solution)
@@ -187,7 +229,7 @@ class PathInterrupted(FitInterrupted):
 
 @stored()
 class PathPenalty(NamedTuple):
-    """How much, and by which norm."""
+    """Inverse strength of the penalty, and the share of L1."""
 
     C: float
     l1_ratio: float
@@ -195,29 +237,29 @@ class PathPenalty(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LogisticPath:
-    """Rows with their classes, and what is asked of the coefficients but for the penalty's strength."""
+    """Rows with their classes, and the objective apart from the strength of the penalty."""
 
     observations: Observations  # y are codes
     n_classes: int
-    #: how much the intercept is penalised, compared with a coefficient: not at all but for liblinear
+    #: penalty of the intercept relative to a coefficient, for liblinear; None if it is not penalised
     intercept_scaling: float | None
     limits: SolverLimits
 
     @classmethod
     def of(cls, model: Any, X: Any, codes: Array, weight: Array | None) -> Self:
-        """Rows in memory, or on a device, for a model that has its `classes_`."""
+        """Return the path for rows in memory or on a device; the model has its `classes_`."""
         design = _design(X, weight, intercept=model.fit_intercept, shifted=model.solver != "liblinear")
-        of_rows: Any = TensorObservations.of if isinstance(design, TensorDesign) else Observations
-        return cls.over(model, of_rows(design, codes, weight))
+        make: Any = TensorObservations.of if isinstance(design, TensorDesign) else Observations
+        return cls.of_observations(model, make(design, codes, weight))
 
     @classmethod
-    def over(cls, model: Any, observations: Observations) -> Self:
-        """What the parameters of such a model ask of observations."""
+    def of_observations(cls, model: Any, observations: Observations) -> Self:
+        """Return the path for observations, with the parameters of the model."""
         scaling = model.intercept_scaling if model.solver == "liblinear" else None
         return cls(observations, len(model.classes_), scaling, SolverLimits(model.tol, model.max_iter))
 
     def weighted(self, weight: Array) -> Self:
-        """The same rows with other weights."""
+        """Return the path for the same rows with other weights."""
         return replace(self, observations=replace(self.observations, weight=weight))
 
     @property
@@ -235,27 +277,37 @@ class LogisticPath:
         start: Coefficients | None = None,
         *,
         progress: Progress | None = None,
-        told: Callable[[Coefficients], None] | None = None,
+        listener: StepListener | None = None,
     ) -> LogisticPoint:
-        """The fit at one penalty, from the coefficients of another; `told` gets the coefficients after each step."""
+        """Return the fit at one penalty, begun at `start`; `listener` gets the coefficients after each step."""
         problem = self.problem(C, l1_ratio)
-        if told is not None:
-            progress = self._telling(problem, told)
-        return self._solved(problem, self._begin(problem, start), progress)
+        if listener is not None:
+
+            def progress(number: int, value: float, length: float) -> None:
+                listener(self.coefficients(problem.working(problem.last_point[-1])))
+
+        solver, path = solver_for(problem)
+        try:
+            solution = solver.solve(
+                problem,
+                self._begin(problem, start),
+                tolerance=self._tolerance(problem, path),
+                most_steps=self.limits.most_steps,
+                progress=progress,
+            )
+        except FitInterrupted as stop:
+            raise PathInterrupted(str(stop), self._point(stop.solution, problem, path)) from None
+        return self._point(solution, problem, path)
 
     def problem(self, C: float, l1_ratio: float) -> Any:
-        """What is minimised at one penalty."""
+        """Return the problem at one penalty."""
         strengths = self._strengths(C, l1_ratio)
         if self.n_classes == 2:
             return BinaryProblem(self._second, Response(Bernoulli(), LOGIT), strengths)
         return MultinomialProblem(self.observations, SoftmaxResponse(self.n_classes), strengths)
 
-    def _telling(self, problem: Any, told: Callable[[Coefficients], None]) -> Progress:
-        """The point that a solver looked at last is that of its step."""
-        return lambda number, value, length: told(self.coefficients(problem.working(problem.seen[-1])))
-
     def start(self) -> Coefficients:
-        """Where a fit begins that is told nothing."""
+        """Return the coefficients at which a fit begins by default."""
         problem = self.problem(1.0, 0.0)
         return self.coefficients(problem.working(problem.start()))
 
@@ -269,35 +321,24 @@ class LogisticPath:
 
     @cached_property
     def _second(self) -> Observations:
-        """With 1 for the second of two classes and 0 for the first."""
+        """The observations with 1 for the second of two classes and 0 for the first."""
         return self.observations.responses_as(np.float64)
 
     def _begin(self, problem: Any, start: Coefficients | None) -> Array | None:
         if start is None:
             if self.limits.most_steps > 0:
                 return None
-            # scikit-learn begins at zero, which only a fit without a step can tell
+            # without a step, the start is the result, and scikit-learn begins at zero
             coef = np.zeros((1 if self.n_classes == 2 else self.n_classes, len(self._coordinates.shift)))
             start = Coefficients(coef, np.zeros(len(coef)))
         with np.errstate(over="ignore", invalid="ignore"):
             working = self._coordinates.from_user(start.coef.T, start.intercept)
-        if not np.isfinite(working).all():  # of columns of 1e308, say
+        if not np.isfinite(working).all():  # e.g. for columns of 1e308
             return None
-        return working if problem.by_matrix else np.asarray(problem.point(working))
-
-    def _solved(self, problem: Any, start: Array | None, progress: Progress | None) -> LogisticPoint:
-        solver, path = solver_for(problem)
-        tolerance = self._tolerance(problem, path)
-        try:
-            solution = solver.solve(
-                problem, start, tolerance=tolerance, most_steps=self.limits.most_steps, progress=progress
-            )
-        except FitInterrupted as stop:
-            raise PathInterrupted(str(stop), self._point(stop.solution, problem, path)) from None
-        return self._point(solution, problem, path)
+        return working if problem.starts_at_matrix else np.asarray(problem.point(working))
 
     def _tolerance(self, problem: Any, path: str) -> float:
-        """Of distances in standard errors, for one of gradients per row."""
+        """Convert the tolerance of gradients per row to one of distances in standard errors."""
         root = np.sqrt(self._total) / problem.unit(0.0)
         tolerance = self.limits.tolerance * root
         if path == NEWTON:
@@ -308,16 +349,16 @@ class LogisticPath:
         return LogisticPoint(self.coefficients(solution.value), solution, path, problem)
 
     def coefficients(self, working: Array) -> Coefficients:
-        """In the units of the data."""
-        with np.errstate(over="ignore", invalid="ignore"):  # a column of 1e-310 has a coefficient without float
+        """Return working coefficients in the units of the data."""
+        with np.errstate(over="ignore", invalid="ignore"):  # the coefficient of a column of 1e-310 overflows
             coef, intercept = self._coordinates.to_user(working)
-        if self.n_classes > 2:  # a constant for all classes changes no probability, and centred ones are easier to read
+        if self.n_classes > 2:  # a constant for all classes has no effect; centred intercepts are easier to read
             intercept = intercept - intercept.mean()
         return Coefficients(np.atleast_2d(coef.T), np.atleast_1d(intercept))
 
 
 def _design(X: Any, weight: Any, *, intercept: bool, shifted: bool) -> Design:
-    """Where the intercept is penalised it must stay the user's: columns are not shifted."""
+    """Return the design of X; without `shifted`, columns are not centred, so that the intercept can be penalised."""
     movable = shifted or not intercept
     if isinstance(X, Encoded) or (is_sparse(X) and movable):
         return design_of(X, intercept=intercept, weight=weight)[0]
@@ -331,30 +372,7 @@ def _design(X: Any, weight: Any, *, intercept: bool, shifted: bool) -> Design:
     return matrix(X, replace(plain, intercept=True))
 
 
-# What `LogisticRegression` and `LogisticRegressionCV` understand by their parameters: scikit-learn's rules.
-
-SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
-#: whose sparse matrices have 32-bit indices in scikit-learn
-SMALL_INDICES = ("liblinear", "sag", "saga")
-#: scikit-learn refuses larger values for liblinear
-LIBLINEAR_LARGEST = 1e30
-
-LOGISTIC_CONSTRAINTS: dict[str, Any] = {
-    "penalty": [StrOptions({"l1", "l2", "elasticnet"}), None, Hidden(StrOptions({"deprecated"}))],
-    "C": [Interval(Real, 0, None, closed="right")],
-    "l1_ratio": [Interval(Real, 0, 1, closed="both"), None],
-    "dual": ["boolean"],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "fit_intercept": ["boolean"],
-    "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-    "class_weight": [dict, StrOptions({"balanced"}), None],
-    "random_state": ["random_state"],
-    "solver": [StrOptions(set(SOLVERS))],
-    "max_iter": [Interval(Integral, 0, None, closed="left")],
-    "verbose": ["verbose"],
-    "warm_start": ["boolean"],
-    "n_jobs": [None, Integral],
-}
+# Parameters and data, by scikit-learn's rules.
 
 
 def refuse_unsuitable(solver: str, penalty: str | None, dual: bool) -> None:
@@ -374,7 +392,7 @@ def refuse_unsuitable(solver: str, penalty: str | None, dual: bool) -> None:
 
 
 def encode_classes(y: Any, solver: str) -> tuple[Array, Array]:
-    """The labels and their codes; there must be two of them, or more if the solver takes them."""
+    """Return the labels and their codes, after a check that the solver takes this number of classes."""
     classes, codes = encode_labels(y)
     refuse_few_classes(classes, solver)
     warn_of_many_classes(classes, len(codes))
@@ -382,7 +400,7 @@ def encode_classes(y: Any, solver: str) -> tuple[Array, Array]:
 
 
 def refuse_few_classes(classes: Array, solver: str) -> None:
-    """There must be two classes, or more if the solver takes them."""
+    """Raise an error unless there are two classes, or more if the solver takes them."""
     refuse_one_class_of_solver(classes)
     if solver == "liblinear" and len(classes) > 2:
         raise DataError(
@@ -392,14 +410,14 @@ def refuse_few_classes(classes: Array, solver: str) -> None:
 
 
 def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any, *, reset: bool = True) -> tuple[Any, Any]:
-    """X as floats, in any order, and y; what is not finite is found by the fit."""
+    """Return X as floats, in any memory order, and y; values that are not finite are detected by the fit."""
     refuse_no_target(estimator, y, "class")
     X, y = check_rows(
         estimator,
         X,
         y,
         reset=reset,
-        codes=solver != "liblinear",  # whose penalised intercept allows no shift of columns
+        codes=solver != "liblinear",  # a penalised intercept allows no shift of columns
         dtype=dtype,
         accept_large_sparse=solver not in SMALL_INDICES,
     )
@@ -409,16 +427,16 @@ def checked_rows(estimator: Any, X: Any, y: Any, solver: str, dtype: Any, *, res
 
 
 def read_labelled_chunk(reader: Any, chunk: Chunk) -> SurveySample:
-    """The rows of a chunk, checked like all others."""
+    """Return the rows of a chunk of a source, checked as rows in memory are."""
     X, y = checked_rows(reader, chunk.X, chunk.y, reader.solver, [np.float64, np.float32], reset=False)
     return SurveySample(X, y, check_weight(chunk.weight, X, part=True), None)
 
 
 def read_labelled_numbers(reader: Any, chunk: Chunk) -> Any:
-    """X of a chunk, to be looked at."""
-    seen = read_labelled_chunk(reader, chunk)
-    encode_labels(seen.y)  # looks at labels
-    return seen.X
+    """Return X of a chunk, to be searched for values that are not finite."""
+    sample = read_labelled_chunk(reader, chunk)
+    encode_labels(sample.y)  # raises an error for labels that are missing
+    return sample.X
 
 
 def _refuse_huge(X: Any, estimator: Any) -> None:
@@ -433,12 +451,12 @@ def _refuse_huge(X: Any, estimator: Any) -> None:
 
 
 def row_weights(sample_weight: Any, X: Any, class_weight: Any, classes: Array, codes: Array) -> Array | None:
-    """Weights of rows times those of their classes; None if all are 1."""
+    """Return weights of rows times those of their classes; None if all are 1."""
     return _times_class_weights(check_weight(sample_weight, X), class_weight, classes, codes)
 
 
 def tensor_row_weights(sample_weight: Any, X: Any, class_weight: Any, classes: Array, codes: Any) -> Any:
-    """`row_weights` where X is a tensor: found in main memory, unless there are none, and put beside it."""
+    """Return `row_weights` for a tensor X, on its device; they are computed in main memory."""
     import torch
 
     if sample_weight is None and class_weight is None:
@@ -457,27 +475,24 @@ def _times_class_weights(weight: Array | None, class_weight: Any, classes: Array
 
 
 def class_weights(class_weight: Any, classes: Array, counts: Array) -> Array | None:
-    """One for each class, whose rows weigh `counts`; None if all are 1."""
-    of_class = _class_weights(class_weight, classes, counts)
-    if of_class is not None and not (of_class @ counts) > 0:
-        raise DataError("the weights of the classes leave no row a weight, so that there is nothing to learn from.")
-    return of_class
-
-
-def _class_weights(class_weight: Any, classes: Array, counts: Array) -> Array | None:
+    """Return a weight for each class, given the total weight of its rows as `counts`; None if all are 1."""
     if class_weight is None or len(class_weight) == 0:
         return None
     if class_weight == "balanced":
         with np.errstate(divide="ignore"):
-            return np.where(counts > 0, counts.sum() / (len(classes) * counts), 0.0)
-    try:
-        return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes), dtype=float)
-    except ValueError as wrong:
-        raise DataError(f"{wrong}. Give the classes of y as keys; those without a weight have 1.") from None
+            of_class = np.where(counts > 0, counts.sum() / (len(classes) * counts), 0.0)
+    else:
+        try:
+            of_class = np.asarray(compute_class_weight(class_weight, classes=classes, y=classes), dtype=float)
+        except ValueError as wrong:
+            raise DataError(f"{wrong}. Give the classes of y as keys; those without a weight have 1.") from None
+    if not (of_class @ counts) > 0:
+        raise DataError("the weights of the classes leave no row a weight, so that there is nothing to learn from.")
+    return of_class
 
 
 def warn_if_unfinished(point: LogisticPoint, solver: str, max_iter: int) -> None:
-    """scikit-learn's sentence for the solver asked for, the evidence, and one thing to do."""
+    """Warn with scikit-learn's sentence for the given solver, the evidence, and one remedy."""
     if point.certificate.holds or point.n_iter < max_iter:
         return
     n = point.n_iter
@@ -494,24 +509,22 @@ def warn_if_unfinished(point: LogisticPoint, solver: str, max_iter: int) -> None
     )
 
 
-# scikit-learn's callbacks of logistic regressions: a task per step, which can see the coefficients.
-
-StepListener = Callable[[Coefficients], None]
+# Scikit-learn's callbacks: a task per step, which has the coefficients.
 
 
 class LogisticCallbacks(CallbackSupportMixin):
-    """Takes callbacks, with scikit-learn's warning where its solver would ignore them."""
+    """Support of callbacks, with scikit-learn's warning if its solver would ignore them."""
 
     solver: str
 
     def set_callbacks(self, *callbacks: Any) -> Self:
-        """Have a fit watched by scikit-learn's callbacks.
+        """Set scikit-learn's callbacks of a fit.
 
         Parameters
         ----------
         *callbacks : callback instances
-            They see the coefficients of `LogisticRegression` after every step. `LogisticRegressionCV` takes them and
-            calls none, as in scikit-learn 1.9.
+            They receive the coefficients of `LogisticRegression` after every step. `LogisticRegressionCV` takes them
+            and calls none, as in scikit-learn 1.9.
 
         Returns
         -------
@@ -529,10 +542,12 @@ class LogisticCallbacks(CallbackSupportMixin):
 
 
 @contextmanager
-def report_steps(estimator: Any, X: Any, y: Any, sample_weight: Any, start: Coefficients) -> Iterator[StepListener | None]:
-    """The fit as a task, with a subtask for each step; in scikit-learn only lbfgs tells of its steps.
+def report_steps(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, start: Coefficients
+) -> Iterator[StepListener | None]:
+    """Report the fit as a task, with a subtask for each step; as in scikit-learn, only "lbfgs" reports steps.
 
-    As there, each step begins where the last one ended, so that one more is begun than is made, and one at least is.
+    As there, each step begins where the last one ended: one more is begun than is made, and at least one is made.
     """
     root = estimator._init_callback_context(max_subtasks=max(estimator.max_iter, 1) + 1)
     about: dict[str, Any] = {"estimator": estimator, "X": X, "y": y}
@@ -542,17 +557,19 @@ def report_steps(estimator: Any, X: Any, y: Any, sample_weight: Any, start: Coef
         yield None
     else:
         steps = _CallbackSteps(root, about, start)
-        yield steps.told
+        yield steps.end_step
         steps.close()
     root.call_on_fit_task_end(**about, reconstruction_attributes={})
 
 
 class _CallbackSteps:
+    """Subtasks of a fit for callbacks, one for each step."""
+
     def __init__(self, root: Any, about: dict[str, Any], start: Coefficients) -> None:
         self._root, self._about, self._last, self._made = root, about, start, 0
-        self._task = self._begun()
+        self._task = self._begin_step()
 
-    def _begun(self) -> Any:
+    def _begin_step(self) -> Any:
         task = self._root.subcontext(task_name="lbfgs-iter")
         task.call_on_fit_task_begin(**self._about, reconstruction_attributes=self._attributes())
         return task
@@ -560,61 +577,52 @@ class _CallbackSteps:
     def _attributes(self) -> dict[str, Any]:
         return {"coef_": self._last.coef, "intercept_": self._last.intercept}
 
-    def told(self, coefficients: Coefficients) -> None:
-        """A step has led to these coefficients."""
+    def end_step(self, coefficients: Coefficients) -> None:
+        """End the present step, which has led to these coefficients, and begin the next."""
         self._last = coefficients
         self._made += 1
         self._task.call_on_fit_task_end(**self._about, reconstruction_attributes=self._attributes())
-        self._task = self._begun()
+        self._task = self._begin_step()
 
     def close(self) -> None:
         if not self._made:
-            self.told(self._last)
+            self.end_step(self._last)
         self._task.call_on_fit_task_end(estimator=self._about["estimator"])
 
 
-# What a logistic regression without a penalty has to say about its data: collinear columns, and separated classes.
-
-REMEDY = "Leave the columns out, or give C a finite value, under which there is one answer."
+# Diagnosis of a fit without a penalty.
 
 
 def diagnose_point(
     path: LogisticPath, point: LogisticPoint, names: Sequence[str], classes: Sequence[str]
 ) -> tuple[LogisticPoint, Diagnosis]:
-    """The fit with the smallest of all coefficients that are as good, as scikit-learn's lbfgs has, and findings.
+    """Return the fit and findings about collinear columns and separated classes.
 
-    On Ctrl-C, a `PathInterrupted` has the fit as it was.
+    If columns are collinear, the coefficients are the smallest of those that fit equally well, as scikit-learn's lbfgs
+    has them. On Ctrl-C, a `PathInterrupted` has the fit as it was.
     """
-    if path.intercept_scaling is not None or point.penalised:
+    if path.intercept_scaling is not None or point.is_penalised:
         return point, Diagnosis()
     try:
-        return _examined(path, point, names, classes)
+        return _diagnose(path, point, names, classes)
     except KeyboardInterrupt:
         raise PathInterrupted("stopped by the user after the search; its coefficients are kept.", point) from None
 
 
-def _examined(
+def _diagnose(
     path: LogisticPath, point: LogisticPoint, names: Sequence[str], classes: Sequence[str]
 ) -> tuple[LogisticPoint, Diagnosis]:
     terms = [*names, "the intercept"] if path.observations.design.coordinates.intercept else list(names)
     dependence = find_dependence(path.observations, Strengths.none(len(terms)))
-    separation = _separation(path, point, terms, classes)
+    if len(classes) == 2:
+        separation = examine(path.problem(np.inf, 0.0), point.solution, terms)
+    else:
+        response = SoftmaxResponse(len(classes))
+        separation = examine_classes(path.observations, response, point.solution, terms, classes)
     findings: list[Finding] = [] if separation is None else [replace(separation, remedy=REMEDY)]
     if dependence is not None:
         found, _ = describe_dependence(terms, dependence.columns(), dependence.constant)
         findings += [replace(finding, remedy=REMEDY) for finding in found]
-        point = _smallest(path, point, dependence)
+        value = dependence.smallest(point.solution.value, path.observations.design.coordinates)
+        point = replace(point, solution=replace(point.solution, value=value), coefficients=path.coefficients(value))
     return point, Diagnosis(tuple(findings))
-
-
-def _smallest(path: LogisticPath, point: LogisticPoint, dependence: Dependence) -> LogisticPoint:
-    value = dependence.smallest(point.solution.value, path.observations.design.coordinates)
-    return replace(point, solution=replace(point.solution, value=value), coefficients=path.coefficients(value))
-
-
-def _separation(
-    path: LogisticPath, point: LogisticPoint, names: Sequence[str], classes: Sequence[str]
-) -> Finding | None:
-    if len(classes) == 2:
-        return examine(path.problem(np.inf, 0.0), point.solution, names)
-    return examine_classes(path.observations, SoftmaxResponse(len(classes)), point.solution, names, classes)

@@ -1,4 +1,8 @@
-"""The perceptron, with scikit-learn's parameters and numbers."""
+"""The perceptron, with scikit-learn's parameters and numbers.
+
+The order of rows, the updates and the stopping rule are scikit-learn's (1.9), number for number; the updates are in
+`_perceptron_loops`.
+"""
 
 from __future__ import annotations
 
@@ -23,44 +27,42 @@ from mercer._threads import bounded, ordered_map, thread_count
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import DECIDES_ONLY, traits
-from mercer.base.agreement import announced_classes
+from mercer.base.agreement import check_announced_classes
 from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.linear import LinearClassifier
 from mercer.base.sources import fits_sources
 from mercer.base.validation import (
     Plan,
-    checked,
-    checked_weight,
-    old_state_on_failure,
+    check_rows,
+    check_weight,
     refuse_no_target,
     refuse_not_finite,
     refuse_one_class,
+    restore_on_failure,
 )
 from mercer.data.labels import codes_of, encode_labels
 from mercer.data.sources.base import Chunk, Source
 from mercer.linear_model import _perceptron_loops as loops
-from mercer.linear_model._linear_threshold import labels_of, learn_in_order
+from mercer.linear_model._linear_threshold import learn_in_order, read_all_labels
 from mercer.linear_model._perceptron_loops import PerceptronTerms
 from mercer.matrices.sparse import Entries
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.row_order_loops import shuffle
 
-# scikit-learn's perceptron, one unit at a time: pass after pass until its objective stops falling.
-#
-# The order of rows, the updates and the rule to stop are scikit-learn's (1.9), number for number; see
-# `_jit.solvers.perceptron`.
-
+#: codes of the penalties in the compiled loop
 PENALTIES = {None: 0, "l1": 1, "l2": 2, "elasticnet": 3}
-#: sparse rows move the intercept less, since every row does
+#: factor of the intercept's updates for sparse rows, since every row updates the intercept, but only some each column
 SPARSE_INTERCEPT_RATE = 0.01
-#: numbers below this are drawn to shuffle rows by
+#: upper bound of the random seeds by which rows are shuffled
 LARGEST_SEED = np.iinfo(np.int32).max
-#: common factors of weights below this are multiplied in
+#: number of entries from which on units are trained in threads
+WORTH_THREADS = 100_000
+#: common factor of the weights below which it is multiplied into them
 SMALLEST_SCALE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
 
 
 class Stopping(NamedTuple):
-    """When to stop: after so many passes, or so many in a row without gaining `tolerance` (None: never)."""
+    """Stop after `most_passes`, or after `patience` passes in a row that gain less than `tolerance` (None: never)."""
 
     tolerance: float | None
     patience: int
@@ -68,7 +70,7 @@ class Stopping(NamedTuple):
 
 
 class PerceptronRows(NamedTuple):
-    """Entries of rows, weights, and which rows only judge; empty are places in an array, weights of 1, and "none"."""
+    """Entries of rows, weights (empty if all are 1), and a mask of rows held out of training (empty for none)."""
 
     entries: Entries
     weight: Array
@@ -87,21 +89,21 @@ class PerceptronRows(NamedTuple):
 
 @dataclass(eq=False)
 class PerceptronUnit:
-    """A perceptron while it learns to tell rows with y = 1 from rows with y = −1."""
+    """Perceptron that is trained to separate rows with y = 1 from rows with y = −1."""
 
     rows: PerceptronRows
-    y: Array  # of int8: little to look up for each row
+    y: Array  # of int8, since a random row of little memory is read faster
     terms: PerceptronTerms
     stopping: Stopping
     w: Array
     intercept: float
-    #: of the order of the rows; None for the order they have
+    #: random seed of the order of the rows; None to keep their order
     seed: int | None
-    #: accuracy on the rows held out, given weights and intercept; None where none are
-    judge: Callable[[Array, float], float] | None = None
+    #: accuracy on the held-out rows as a function of weights and intercept; None if no rows are held out
+    validate: Callable[[Array, float], float] | None = None
     verbose: bool = False
     passes: int = 0
-    finished: bool = False
+    is_finished: bool = False
     _state: Array = field(init=False)
     _taken: Array = field(init=False)
     _order: Array = field(init=False)
@@ -113,10 +115,10 @@ class PerceptronUnit:
         self._state = np.array([self.intercept, 1.0, self.w @ self.w, np.abs(self.w).sum(), 0.0, 0.0, 0.0])
         self._taken = np.zeros_like(self.w)
         self._order = np.arange(len(self.y), dtype=np.int32)
-        self._best = math.inf if self.judge is None else -math.inf
+        self._best = math.inf if self.validate is None else -math.inf
 
     def learn(self) -> None:
-        """Make one pass, and note whether it was the last."""
+        """Make one pass, and set whether it was the last."""
         if self.seed is not None:
             shuffle(self._order, self.seed)
         rows, smallest = self.rows, SMALLEST_SCALE[self.w.dtype]
@@ -126,41 +128,41 @@ class PerceptronUnit:
         self.intercept = float(self._state[loops.INTERCEPT])
         if not (math.isfinite(self.intercept) and np.isfinite(self.w).all()):
             raise OverflowError(self.passes)
-        self._idle = self._idle + 1 if self._stagnates() else 0
-        self.finished = self._idle >= self.stopping.patience or self.passes >= self.stopping.most_passes
+        self._idle = self._idle + 1 if self._is_stagnant() else 0
+        self.is_finished = self._idle >= self.stopping.patience or self.passes >= self.stopping.most_passes
 
-    def _stagnates(self) -> bool:
-        learnt = len(self.y) - int(self.rows.held_out.sum())
-        loss, objective = (float(self._state[which]) / learnt for which in (loops.LOSS, loops.OBJECTIVE))
-        # as in scikit-learn, the common factor of the weights is left out when rows held out are judged
-        score = objective if self.judge is None else self.judge(self.w, self.intercept)
+    def _is_stagnant(self) -> bool:
+        trained = len(self.y) - int(self.rows.held_out.sum())
+        loss, objective = (float(self._state[position]) / trained for position in (loops.LOSS, loops.OBJECTIVE))
+        # as in scikit-learn, held-out rows are scored without the common factor of the weights
+        score = objective if self.validate is None else self.validate(self.w, self.intercept)
         if self.verbose:
             self._report(loss, objective, score)
-        sign = 1 if self.judge is None else -1
-        idle = self.stopping.tolerance is not None and sign * score > sign * self._best - self.stopping.tolerance
-        self._best = min(self._best, score) if self.judge is None else max(self._best, score)
-        return idle
+        sign = 1 if self.validate is None else -1
+        is_idle = self.stopping.tolerance is not None and sign * score > sign * self._best - self.stopping.tolerance
+        self._best = min(self._best, score) if self.validate is None else max(self._best, score)
+        return is_idle
 
     def _report(self, loss: float, objective: float, score: float) -> None:
-        judged = "" if self.judge is None else f", Validation score: {score:f}"
+        validation = "" if self.validate is None else f", Validation score: {score:f}"
         sys.stdout.write(
             f"-- Epoch {self.passes}\nNorm: {np.linalg.norm(self.weights()):.2f}, "
             f"NNZs: {np.count_nonzero(self.w)}, Bias: {self.intercept:.6f}, T: {self.passes * len(self.y)}, "
-            f"Avg. loss: {loss:f}, Objective: {objective:f}{judged}\n"
+            f"Avg. loss: {loss:f}, Objective: {objective:f}{validation}\n"
             f"Total training time: {time.perf_counter() - self._began:.2f} seconds.\n"
         )
 
     def weights(self) -> Array:
-        """With the common factor multiplied in."""
+        """Return the weights with their common factor multiplied in."""
         w = self.w.copy()
         loops.unscale(w, self._state.copy())
         return w
 
 
 def learn_all(units: list[PerceptronUnit], threads: int) -> None:
-    """Let units make passes until all have finished, each in a thread of its own where there are several."""
+    """Train units until all have finished; with several threads, each pass of a unit is in a thread."""
     try:
-        while active := [unit for unit in units if not unit.finished]:
+        while active := [unit for unit in units if not unit.is_finished]:
             if threads > 1:
                 ordered_map(PerceptronUnit.learn, active)
             else:
@@ -174,17 +176,14 @@ def learn_all(units: list[PerceptronUnit], threads: int) -> None:
 
 
 def seed_of(seed: int) -> int:
-    """What scikit-learn draws second from a generator with this seed."""
+    """Return the second number that scikit-learn draws from a generator with this seed."""
     rng = np.random.RandomState(seed)
     rng.randint(1, LARGEST_SEED)
     return int(rng.randint(LARGEST_SEED))
 
 
-# Rows held out of learning, to judge when to stop: chosen and used as scikit-learn does.
-
-
-def held_out_rows(y: Array, weight: Array | None, fraction: float, random_state: Any) -> Array:
-    """A stratified part of the rows, as a mask."""
+def choose_held_out(y: Array, weight: Array | None, fraction: float, random_state: Any) -> Array:
+    """Return a mask of a stratified part of the rows, which decides when to stop, chosen as in scikit-learn."""
     split = StratifiedShuffleSplit(test_size=fraction, random_state=random_state)
     _, chosen = next(split.split(np.zeros((len(y), 1)), y))
     if weight is not None and not weight[chosen].any():
@@ -195,8 +194,8 @@ def held_out_rows(y: Array, weight: Array | None, fraction: float, random_state:
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
-    """The accuracy of weights on rows held out."""
+class HeldOutAccuracy:
+    """Accuracy of weights on held-out rows."""
 
     X: Any
     y: Array
@@ -209,10 +208,6 @@ class Judge:
     def __call__(self, w: Array, intercept: float) -> float:
         right = (np.asarray(self.X @ w) + intercept > 0) == (self.y > 0)
         return float(np.average(right, weights=self.weight))
-
-
-#: numbers from which on units learn in threads
-WORTH_THREADS = 100_000
 
 
 @traits(
@@ -229,37 +224,37 @@ class Perceptron(LinearClassifier):
     Parameters
     ----------
     penalty : {"l2", "l1", "elasticnet"}, default=None
-        The penalty of the weights.
+        Penalty of the weights.
     alpha : float, default=0.0001
-        Its strength.
+        Strength of the penalty.
     l1_ratio : float, default=0.15
-        The part of "elasticnet" that is L1, between 0 and 1.
+        Share of L1 in "elasticnet", between 0 and 1.
     fit_intercept : bool, default=True
         Whether there is an intercept.
     max_iter : int, default=1000
-        The most passes over the rows in `fit`.
+        Maximum number of passes over the rows in `fit`.
     tol : float or None, default=1e-3
-        A pass that lowers the mean objective by less has not helped; None makes all passes.
+        Decrease of the mean objective below which a pass counts as no change; None makes all passes.
     shuffle : bool, default=True
         Whether rows are shuffled before each pass.
     verbose : int, default=0
-        Whether to print how each pass went.
+        Whether to print the results of each pass.
     eta0 : float, default=1
         Constant by which updates are multiplied.
     n_jobs : int, default=None
-        The most threads to use, one for each class; None for as many as there are cores.
+        Maximum number of threads, one for each class; None for the number of cores.
     random_state : int, RandomState instance or None, default=0
         Determines the order of rows and which are held out.
     early_stopping : bool, default=False
-        Whether a part of the rows is held out to judge when to stop.
+        Whether a part of the rows is held out, whose accuracy decides when to stop.
     validation_fraction : float, default=0.1
-        How large that part is.
+        Size of that part.
     n_iter_no_change : int, default=5
-        Passes in a row that may fail to help before learning stops.
+        Number of passes in a row without a change after which to stop.
     class_weight : dict, {class_label: weight} or "balanced", default=None
         Weights of the classes.
     warm_start : bool, default=False
-        Whether `fit` goes on from the weights of the last one.
+        Whether `fit` begins at the weights of the previous one.
 
     Attributes
     ----------
@@ -270,13 +265,13 @@ class Perceptron(LinearClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     n_iter_ : int
-        Passes over the rows; of several classes, the most that one took.
+        Passes over the rows; the largest number over several classes.
     t_ : float
         One more than the number of rows processed.
     certificate_ : Certificate
-        How many rows are on the wrong side: 0 proves that the classes are linearly separable.
+        Number of rows on the wrong side: 0 proves that the classes are linearly separable.
     plan_ : Plan
-        Which path the fit took.
+        Path that the fit took.
 
     Examples
     --------
@@ -345,7 +340,7 @@ class Perceptron(LinearClassifier):
 
     @property
     def predict_proba(self) -> NoReturn:
-        """There is none: a perceptron learns a boundary."""
+        """Not available: a perceptron learns a boundary, and no probabilities."""
         raise AttributeError(
             "This 'Perceptron' has no attribute 'predict_proba': it learns a boundary and no probabilities; use "
             "LogisticRegression."
@@ -353,11 +348,11 @@ class Perceptron(LinearClassifier):
 
     predict_log_proba = predict_proba
 
-    # Learning.
+    # Fitting.
 
     @fits_sources
     def fit(self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from rows, pass after pass.
+        """Fit the model.
 
         Parameters
         ----------
@@ -377,7 +372,7 @@ class Perceptron(LinearClassifier):
         self : object
             The fitted model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             X, y = self._checked(X, y, reset=True)
             self.classes_, codes = encode_labels(y)
@@ -400,7 +395,7 @@ class Perceptron(LinearClassifier):
     def _fit_source(self, source: Source) -> Any:
         if self.early_stopping or self.class_weight == "balanced" or self.warm_start:
             return NotImplemented
-        classes = labels_of(source)
+        classes = read_all_labels(source)
 
         def learn_from(chunk: Chunk) -> None:
             self.partial_fit(chunk.X, chunk.y, classes=classes, sample_weight=chunk.weight)
@@ -418,7 +413,7 @@ class Perceptron(LinearClassifier):
         y : array-like of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
-            Every class that can ever appear; needed in the first call.
+            All classes that can ever appear; needed in the first call.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; 1 if not given.
 
@@ -427,7 +422,7 @@ class Perceptron(LinearClassifier):
         self : object
             The model.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._validate_params()
             first = not hasattr(self, "classes_")
             if first:
@@ -449,7 +444,7 @@ class Perceptron(LinearClassifier):
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         refuse_no_target(self, y, "class")
-        X, y = checked(self, X, y, reset=reset, dtype=[np.float64, np.float32], order="C", accept_large_sparse=False)
+        X, y = check_rows(self, X, y, reset=reset, dtype=[np.float64, np.float32], order="C", accept_large_sparse=False)
         refuse_not_finite(self, X)
         return X, y
 
@@ -474,26 +469,26 @@ class Perceptron(LinearClassifier):
                     "does not: pass classes=numpy.unique(all_labels)."
                 )
             return self.classes_
-        return announced_classes(classes, None if first else self.classes_)
+        return check_announced_classes(classes, None if first else self.classes_)
 
     def _begin(self, X: Any, coef_init: Any, intercept_init: Any) -> None:
-        """Set weights and intercepts to begin with, not shared with the user's."""
+        """Set the weights and intercepts to begin with, as copies."""
         units = 1 if len(self.classes_) == 2 else len(self.classes_)
         shapes = {"coef_init": (units, X.shape[1]), "intercept_init": (units,)}
         given = {"coef_init": coef_init, "intercept_init": intercept_init}
-        begun = {
+        initial = {
             name: np.zeros(shapes[name], dtype=X.dtype) if value is None else np.array(value, dtype=X.dtype)
             for name, value in given.items()
         }
-        for name, value in begun.items():
+        for name, value in initial.items():
             if value.shape != shapes[name] and not (units == 1 and value.size == np.prod(shapes[name])):
                 raise DataError(
                     f"Provided {name} does not match dataset. It has shape {value.shape}, and {shapes[name]} is needed."
                 )
-        self.coef_, self.intercept_ = (begun[name].reshape(shapes[name]) for name in shapes)
+        self.coef_, self.intercept_ = (initial[name].reshape(shapes[name]) for name in shapes)
 
     def _learn(self, X: Any, y: Any, codes: Array, sample_weight: Any, *, passes: int) -> None:
-        weight = _in_precision(checked_weight(sample_weight, X), X.dtype)
+        weight = _in_precision(check_weight(sample_weight, X), X.dtype)
         class_weight = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         units = self._units(X, codes, weight, class_weight, passes)
         threads = None if self.n_jobs is None else effective_n_jobs(self.n_jobs)
@@ -511,10 +506,11 @@ class Perceptron(LinearClassifier):
     def _units(
         self, X: Any, codes: Array, weight: Array | None, class_weight: Array, passes: int
     ) -> list[PerceptronUnit]:
-        """One for two classes, or one for each; random numbers are drawn in scikit-learn's order."""
-        two = len(self.classes_) == 2
-        targets = [np.where(codes == k, np.int8(1), np.int8(-1)) for k in ([1] if two else range(len(self.classes_)))]
-        if two:
+        """Return one unit for two classes, or one for each; random numbers are drawn in scikit-learn's order."""
+        is_binary = len(self.classes_) == 2
+        positive_codes = [1] if is_binary else range(len(self.classes_))
+        targets = [np.where(codes == k, np.int8(1), np.int8(-1)) for k in positive_codes]
+        if is_binary:
             rng = check_random_state(self.random_state)
             rng.randint(1, LARGEST_SEED)
             held_out = self._held_out(targets[0], weight)
@@ -536,14 +532,14 @@ class Perceptron(LinearClassifier):
                 self.coef_[k].copy(),
                 float(self.intercept_[k]),
                 int(seed) if self.shuffle else None,
-                None if held_out is None else Judge.of(X, y, weight, held_out),
+                None if held_out is None else HeldOutAccuracy.of(X, y, weight, held_out),
                 bool(self.verbose),
             )
             for k, (y, positive, seed) in enumerate(zip(targets, positives, seeds, strict=True))
         ]
 
     def _held_out(self, y: Array, weight: Array | None) -> Array | None:
-        return held_out_rows(y, weight, self.validation_fraction, self.random_state) if self.early_stopping else None
+        return choose_held_out(y, weight, self.validation_fraction, self.random_state) if self.early_stopping else None
 
     def _terms(self, positive: float, negative: float, sparse: bool) -> PerceptronTerms:
         penalty = PENALTIES[self.penalty]
@@ -557,7 +553,7 @@ class Perceptron(LinearClassifier):
         self.n_iter_ = max(unit.passes for unit in units)
         self.t_ += self.n_iter_ * X.shape[0]
         self.coef_ = np.array([unit.weights() for unit in units])
-        # as in scikit-learn: the intercept of two classes stays a double
+        # as in scikit-learn, the intercept of two classes stays in double precision
         self.intercept_ = np.array([unit.intercept for unit in units], dtype=None if len(units) == 1 else X.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = np.asarray(X @ self.coef_.T) + self.intercept_
@@ -572,7 +568,7 @@ class Perceptron(LinearClassifier):
 
 
 def _in_precision(weight: Array | None, dtype: Any) -> Array | None:
-    """Weights of rows as numbers of the type of the rows."""
+    """Return the weights of the rows in the type of the rows."""
     if weight is None:
         return None
     with np.errstate(over="ignore"):

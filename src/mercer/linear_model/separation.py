@@ -1,4 +1,10 @@
-"""What a model that was fitted to a source asks of its rows beside losses: each question is a pass."""
+"""Separation of responses by a hyperplane: suspected from the course of a fit, proved by linear programming, described.
+
+Where a hyperplane separates the responses, the likelihood increases without bound along its normal and some
+coefficients are infinite: a solver stops at arbitrary numbers, when rounding or its tolerance ends the descent. A
+healthy fit costs nothing extra. Only a fit that took many steps, did not converge, or has more columns than rows (where
+few steps may suffice) is examined, and a linear program is solved only if the information of some row has collapsed.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +22,12 @@ from mercer._typing import Array
 from mercer.base.diagnosis import Finding
 from mercer.data.sources.base import Chunk
 from mercer.engines.folding import fold
-from mercer.families import LOG, Bernoulli, Binomial, Family, NegativeBinomial, Poisson, Tweedie
+from mercer.families import LOG, Bernoulli, Binomial, NegativeBinomial, Poisson, Tweedie
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response, SoftmaxResponse
 from mercer.matrices import Observations
 from mercer.matrices.observations import ObservedBatch
+from mercer.matrices.streamed import StreamedObservations
 from mercer.optim import firth, separation
 from mercer.optim.certificate import Solution
 from mercer.optim.problem import Problem
@@ -28,99 +35,64 @@ from mercer.optim.separation import Separation
 
 #: a chunk in working coordinates; can be pickled
 Prepare = Callable[[Chunk], ObservedBatch]
-
-
-def cross_products(observations: Any, *, counted: bool) -> Array:
-    """XᵀX of all rows by their weights; where `counted`, every row that has one weighs 1."""
-    return fold(partial(_products, observations.prepare, counted), observations.source, np.add)
-
-
-def least_information(observations: Any, response: Response, w: Array) -> float:
-    """The least information about η that any row has at these coefficients, for a weight of 1."""
-    return fold(partial(_least_information, observations.prepare, response, w), observations.source, min)
-
-
-def class_collapsed(observations: Any, response: SoftmaxResponse, W: Array, portion: float) -> bool:
-    """Whether some row's own class is certain, but for this portion."""
-    return fold(partial(_class_collapsed, observations.prepare, response, W, portion), observations.source, max)
-
-
-def _class_collapsed(prepare: Prepare, response: SoftmaxResponse, W: Array, portion: float, chunk: Chunk) -> bool:
-    design, y, _, _ = prepare(chunk)
-    own = response.probabilities(design.times(W))[np.arange(len(y)), y]
-    return bool((own > 1 - portion).any())
-
-
-def _products(prepare: Prepare, counted: bool, chunk: Chunk) -> Array:
-    design, y, weight, _ = prepare(chunk)
-    h = np.ones(len(y)) if weight is None else 1.0 * (weight > 0) if counted else weight
-    return design.gram(h)
-
-
-def _least_information(prepare: Prepare, response: Response, w: Array, chunk: Chunk) -> float:
-    design, y, _, offset = prepare(chunk)
-    eta = design.times(w)
-    return float(response.slopes(y, eta if offset is None else eta + offset).second.min())
-
-
-# Separation: told from the way a fit went, proved by linear programming, named term by term, and remedied.
-#
-# Where a hyperplane separates the responses, the likelihood rises for ever along it and some coefficients are infinite:
-# a solver stops where rounding or its tolerance tells it to, at numbers that mean nothing. A healthy fit pays nothing
-# for the diagnosis: only one that took many steps, did not arrive, or has more columns than rows, which a few steps may
-# separate, is looked at, and only if the information of some row has collapsed is a linear programme solved.
-
 #: steps that a fit with a finite maximum rarely needs
 MANY_STEPS = 10
-#: the information of a row about η, per unit of its weight, below which it says next to nothing
+#: information of a row about η, per unit of its weight, below which it has collapsed
 COLLAPSED = 1e-5
 #: standard deviation of the normal prior for on_separation="ridge", per standard deviation of a column
 PRIOR_DEVIATION = 2.5
-#: rows at hand of a source that are asked whether they are separated: if they are not, no more rows are
-SOME_ROWS = 10_000
-#: columns named in a sentence
+#: sampled rows of a source that are tested first: if they are not separated, all rows are not
+SAMPLED_ROWS = 10_000
+#: maximum number of columns named in a sentence
 MOST_NAMES = 10
 
-CODE = "separation"
-#: why it is not said which coefficients are infinite, and who would say it
+SEPARATION_CODE = "separation"
+#: why infinite coefficients of a source are not identified, and an alternative
 OF_A_SOURCE = (
-    "A fit to a source does not look for those that are infinite.",
+    "A fit to a source does not search for those that are infinite.",
     "; or fit to a sample in memory, which names the columns",
 )
-TOO_WIDE = "There are too many columns to look for those that are infinite.", ""
-WORDS = {np.inf: "+∞", -np.inf: "−∞"}
+#: the same for many columns in memory
+TOO_WIDE = "There are too many columns to search for those that are infinite.", ""
 
 
 @stored()
 @dataclass(frozen=True)
 class SeparationFinding(Finding):
-    """Which coefficients are infinite: `limits` has "+∞", "−∞" or "finite" for each term."""
+    """Infinite coefficients: `limits` has "+∞", "−∞" or "finite" for each term."""
 
     limits: Mapping[str, str] = field(default_factory=dict)
 
 
 def examine(problem: Problem, solution: Solution, names: Sequence[str]) -> SeparationFinding | None:
-    """What separates the responses of an unpenalised fit, if anything does.
+    """Return a finding if a hyperplane separates the responses of an unpenalised fit.
 
     Parameters
     ----------
     problem : Problem
-        What was solved.
+        The problem that was solved.
     solution : Solution
-        Where the solver stopped.
+        Point at which the solver stopped.
     names : sequence of str
-        Of the coefficients, the intercept (where there is one) last.
+        Names of the coefficients, with the intercept (if there is one) last.
 
     Returns
     -------
     finding : SeparationFinding or None
     """
-    if problem.strengths.any or not _can_separate(problem.response) or not _looks_separated(problem, solution):
+    observations, response = problem.observations, problem.response
+    if problem.strengths.any or not _can_separate(response):
         return None
-    if problem.observations.streamed:
-        return unproved(OF_A_SOURCE)
-    found = _separation(problem)
-    return unproved(TOO_WIDE) if found is None else _finding(found, names, firth=firth.suits(problem.response))
+    if observations.streamed:
+        if not _looks_separated_in_source(problem, solution):
+            return None
+        return _describe_without_proof(*OF_A_SOURCE)
+    if _is_healthy(observations, solution) or not _has_collapsed_row(problem, solution):
+        return None
+    found = _find_separation(problem)
+    if found is None:
+        return _describe_without_proof(*TOO_WIDE)
+    return _describe_separation(found, names, has_firth=firth.suits(response))
 
 
 def examine_classes(
@@ -130,90 +102,98 @@ def examine_classes(
     names: Sequence[str],
     classes: Sequence[str],
 ) -> SeparationFinding | None:
-    """The same for an unpenalised softmax."""
+    """Return a finding if hyperplanes separate the classes of an unpenalised softmax; see `examine`."""
     if observations.streamed:
-        some: Any = observations.some(SOME_ROWS)
-        told = _some_class_certain(some, response, solution)
-        suspect = not _went_well(solution) or (told and _is_separated(separation.categorical(some, len(classes))))
-        certain = suspect and class_collapsed(observations, response, solution.value, COLLAPSED)
-        return unproved(OF_A_SOURCE) if certain else None
-    if _is_healthy(observations, solution) or not _some_class_certain(observations, response, solution):
+        sample: Any = observations.some(SAMPLED_ROWS)
+        is_suspect = not _has_converged_fast(solution) or (
+            _has_certain_class(sample, response, solution)
+            and separation.categorical(sample, len(classes)).kind != "none"
+        )
+        if not is_suspect:
+            return None
+        assert isinstance(observations, StreamedObservations)
+        is_certain = partial(_has_certain_class_in_chunk, observations.prepare, response, solution.value)
+        return _describe_without_proof(*OF_A_SOURCE) if fold(is_certain, observations.source, max) else None
+    if _is_healthy(observations, solution) or not _has_certain_class(observations, response, solution):
         return None
     named = [f"{label}: {name}" for name in names for label in classes]
     try:
-        return _finding(separation.categorical(observations.in_memory(), len(classes)), named, firth=False)
+        found = separation.categorical(observations.in_memory(), len(classes))
     except TooManyColumnsError:
-        return unproved(TOO_WIDE)
+        return _describe_without_proof(*TOO_WIDE)
+    return _describe_separation(found, named, has_firth=False)
 
 
-def _some_class_certain(observations: Observations, response: SoftmaxResponse, solution: Solution) -> bool:
-    probabilities = response.probabilities(to_numpy(observations.design.times(solution.value)))
-    own = probabilities[np.arange(len(observations)), to_numpy(observations.y)]
-    return bool((own > 1 - COLLAPSED).any())
+def _can_separate(response: Response) -> bool:
+    """Return whether a hyperplane can make coefficients of this family and link infinite.
 
-
-def unproved(reason: tuple[str, str]) -> SeparationFinding:
-    """What is said where a proof would need more than can be had at once: all rows, or all pairs of columns."""
-    why, otherwise = reason
-    return SeparationFinding(
-        CODE,
-        "warning",
-        "The responses look as if a hyperplane separated them: some rows came to say next to nothing about the "
-        f"coefficients. {why}",
-        f'Use on_separation="ridge", or a penalty, which keep coefficients finite{otherwise}.',
+    With a log link it can if a response of 0 is likeliest under a mean of 0: for counts, and for sums of claims.
+    """
+    family = response.family
+    if isinstance(family, Bernoulli | Binomial):
+        return response.link.means == (0.0, 1.0)
+    can_be_zero = isinstance(family, Poisson | NegativeBinomial) or (
+        isinstance(family, Tweedie) and 1 <= family.power < 2
     )
+    return can_be_zero and response.link == LOG
 
 
-def _went_well(solution: Solution) -> bool:
+def _has_converged_fast(solution: Solution) -> bool:
     return solution.certificate.holds and len(solution.trace) <= MANY_STEPS
 
 
 def _is_healthy(observations: Observations, solution: Solution) -> bool:
-    """Whether nothing about a fit in memory makes separation likely."""
-    return _went_well(solution) and observations.heavy >= observations.design.n_columns
-
-
-def _can_separate(response: Response) -> bool:
-    if isinstance(response.family, Bernoulli | Binomial):
-        return response.link.means == (0.0, 1.0)
-    return _can_be_zero(response.family) and response.link == LOG
-
-
-def _can_be_zero(family: Family) -> bool:
-    """Whether a response of 0 is likeliest under a mean of 0, as of counts and of sums of as many claims."""
-    return isinstance(family, Poisson | NegativeBinomial) or (isinstance(family, Tweedie) and 1 <= family.power < 2)
-
-
-def _looks_separated(problem: Problem, solution: Solution) -> bool:
-    """Whether the fit is not healthy and the information of some row collapsed."""
-    if problem.observations.streamed:
-        return _looks_separated_in_source(problem, solution)
-    return not _is_healthy(problem.observations, solution) and _some_information_collapsed(problem, solution)
+    """Return whether nothing about a fit in memory makes separation likely."""
+    return _has_converged_fast(solution) and observations.heavy >= observations.design.n_columns
 
 
 def _looks_separated_in_source(problem: Problem, solution: Solution) -> bool:
-    """The same of rows of a source, where a fit may have begun at the end of a long way: that of the rows at hand."""
-    some: Any = problem.observations.some(SOME_ROWS)
-    part = problem.on(some)
-    if _went_well(solution) and not (_some_information_collapsed(part, solution) and _is_separated(_separation(part))):
-        return False
-    return least_information(problem.observations, problem.response, solution.value) < COLLAPSED
+    """Return whether rows of a source look separated.
+
+    The fit may have begun near its end, at the solution for a sample, so that fast convergence alone proves nothing.
+    """
+    observations: Any = problem.observations
+    if _has_converged_fast(solution):
+        sample = problem.on(observations.some(SAMPLED_ROWS))
+        if not _has_collapsed_row(sample, solution):
+            return False
+        found = _find_separation(sample)
+        if found is None or found.kind == "none":
+            return False
+    information = partial(_least_information_of_chunk, observations.prepare, problem.response, solution.value)
+    return fold(information, observations.source, min) < COLLAPSED
 
 
-def _is_separated(found: Separation | None) -> bool:
-    return found is not None and found.kind != "none"
+def _least_information_of_chunk(prepare: Prepare, response: Response, w: Array, chunk: Chunk) -> float:
+    """Return the least information about η of the rows of a chunk, for a weight of 1."""
+    design, y, _, offset = prepare(chunk)
+    eta = design.times(w)
+    return float(response.slopes(y, eta if offset is None else eta + offset).second.min())
 
 
-def _some_information_collapsed(problem: Problem, solution: Solution) -> bool:
+def _has_collapsed_row(problem: Problem, solution: Solution) -> bool:
     y, offset = problem.observations.y, problem.observations.offset
-    with np.errstate(over="ignore", invalid="ignore"):  # coefficients of columns that are too small are refused later
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow of coefficients raises an error later
         eta = problem.observations.design.times(solution.value)
         information = problem.response.slopes(y, eta if offset is None else eta + offset).second
     return bool((information < COLLAPSED).any())
 
 
-def _separation(problem: Problem) -> Separation | None:
-    """None where there are too many columns to find out."""
+def _has_certain_class(observations: Observations, response: SoftmaxResponse, solution: Solution) -> bool:
+    """Return whether the probability of some row's own class is 1 up to `COLLAPSED`."""
+    probabilities = response.probabilities(to_numpy(observations.design.times(solution.value)))
+    own = probabilities[np.arange(len(observations)), to_numpy(observations.y)]
+    return bool((own > 1 - COLLAPSED).any())
+
+
+def _has_certain_class_in_chunk(prepare: Prepare, response: SoftmaxResponse, W: Array, chunk: Chunk) -> bool:
+    design, y, _, _ = prepare(chunk)
+    own = response.probabilities(design.times(W))[np.arange(len(y)), y]
+    return bool((own > 1 - COLLAPSED).any())
+
+
+def _find_separation(problem: Problem) -> Separation | None:
+    """Return the proof by linear programming; None if there are too many columns."""
     observations, family = problem.observations.in_memory(), problem.response.family
     try:
         if isinstance(family, Bernoulli | Binomial):
@@ -223,21 +203,33 @@ def _separation(problem: Problem) -> Separation | None:
         return None
 
 
-def _finding(found: Separation, names: Sequence[str], *, firth: bool) -> SeparationFinding | None:
+def _describe_without_proof(reason: str, alternative: str) -> SeparationFinding:
+    """Return the finding if a proof would need more than is available: all rows, or all pairs of columns."""
+    return SeparationFinding(
+        SEPARATION_CODE,
+        "warning",
+        "The responses look as if a hyperplane separated them: the information of some rows about the coefficients is "
+        f"next to nothing. {reason}",
+        f'Use on_separation="ridge", or a penalty, which keep coefficients finite{alternative}.',
+    )
+
+
+def _describe_separation(found: Separation, names: Sequence[str], *, has_firth: bool) -> SeparationFinding | None:
     if found.kind == "none":
         return None
+    words = {np.inf: "+∞", -np.inf: "−∞"}
     limits = {
-        name: WORDS.get(limit, "finite") for name, limit in zip(names, found.limits.ravel().tolist(), strict=True)
+        name: words.get(limit, "finite") for name, limit in zip(names, found.limits.ravel().tolist(), strict=True)
     }
     infinite = tuple(name for name, limit in limits.items() if limit != "finite")
-    told = ", ".join(f"{name} → {limits[name]}" for name in infinite[:MOST_NAMES])
+    directions = ", ".join(f"{name} → {limits[name]}" for name in infinite[:MOST_NAMES])
     more = ", …" if len(infinite) > MOST_NAMES else ""
-    how = "completely" if found.kind == "complete" else "for some of the rows"
-    remedies = '"firth" or "ridge"' if firth else '"ridge"'
+    extent = "completely" if found.kind == "complete" else "for some of the rows"
+    remedies = '"firth" or "ridge"' if has_firth else '"ridge"'
     return SeparationFinding(
-        CODE,
+        SEPARATION_CODE,
         "warning",
-        f"A hyperplane separates the responses {how}: the likelihood rises for ever as {told}{more}.",
+        f"A hyperplane separates the responses {extent}: the likelihood rises for ever as {directions}{more}.",
         f"Use on_separation={remedies}, or a penalty, which keep coefficients finite; or leave the columns out.",
         infinite,
         limits,
@@ -245,14 +237,27 @@ def _finding(found: Separation, names: Sequence[str], *, firth: bool) -> Separat
 
 
 def weak_prior(observations: Observations) -> Strengths:
-    """What on_separation="ridge" adds: a normal prior of deviation 2.5 per standard deviation of each column."""
+    """Return the penalty of on_separation="ridge": a normal prior with a deviation of 2.5 in units of each column's \
+standard deviation."""
     if observations.streamed:
-        products = cross_products(observations, counted=False) / observations.total_weight
+        products = cross_products(observations, equal_weights=False) / observations.total_weight
     else:
-        counted = np.ones(len(observations)) if observations.weight is None else observations.weight
-        products = observations.design.gram(counted / counted.sum())
+        weight = np.ones(len(observations)) if observations.weight is None else observations.weight
+        products = observations.design.gram(weight / weight.sum())
     variance = np.diagonal(products).copy()
     if observations.design.coordinates.intercept:
         variance -= np.square(products[-1])
         variance[-1] = 0.0
     return Strengths.none(len(variance))._replace(l2=np.maximum(variance, 0.0) / PRIOR_DEVIATION**2)
+
+
+def cross_products(observations: Any, *, equal_weights: bool) -> Array:
+    """Return the weighted XᵀX of a source in one pass; with `equal_weights`, positive weights count as 1."""
+    return fold(partial(_products_of_chunk, observations.prepare, equal_weights), observations.source, np.add)
+
+
+def _products_of_chunk(prepare: Prepare, equal_weights: bool, chunk: Chunk) -> Array:
+    design, y, weight, _ = prepare(chunk)
+    if weight is None:
+        return design.gram(np.ones(len(y)))
+    return design.gram(1.0 * (weight > 0) if equal_weights else weight)

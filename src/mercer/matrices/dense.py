@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._jit.gram import add_gram, padded
 from mercer._jit.product import square
-from mercer._threads import WORTH_THREADS, ordered_stream, row_blocks
+from mercer._threads import MIN_COLUMNS_FOR_THREADS, ordered_stream, row_blocks
 from mercer._typing import Array
 from mercer.data.blocks import rows_per_block
 from mercer.matrices import _dense_loops as loops
@@ -194,7 +194,7 @@ class FoldedTile(Tile):
 
 def is_for_loops(design: DenseDesign) -> bool:
     """Whether compiled loops multiply its rows by themselves faster than BLAS does."""
-    return is_block(design.X) and design.n_columns < WORTH_THREADS
+    return is_block(design.X) and design.n_columns < MIN_COLUMNS_FOR_THREADS
 
 
 def is_block(X: Array) -> bool:

@@ -1,4 +1,4 @@
-"""Bernoulli naive Bayes: every column is there or not, and its absence speaks as well as its presence (lecture 3)."""
+"""Bernoulli naive Bayes: every column is present or absent, and both are evidence (lecture 3)."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED_COUNTS
 from mercer.base.generative import GenerativeClassifier
 from mercer.base.linear_form import LinearPiece
-from mercer.base.posterior import even_where_unknown, log
-from mercer.base.validation import column_names, first_where, is_sparse
+from mercer.base.posterior import fill_unknown_evenly, log
+from mercer.base.validation import column_names, find_first, is_sparse
 from mercer.data.blocks import COPIED_BLOCK, rows_per_block
 from mercer.families import Bernoulli, BernoulliParameters
 from mercer.families.pseudo_counts import add_alpha
 from mercer.naive_bayes import _loops as loops
-from mercer.naive_bayes._discrete import BernoulliScores, DiscreteClassifier, some_rows, with_entries
+from mercer.naive_bayes._discrete import BernoulliScores, DiscreteClassifier, replace_entries, slice_rows
 from mercer.stats import ByClass, ColumnSums, statistic_for
 from mercer.stats.base import NOTHING, as_block
-from mercer.stats.sparse import StoredMatrixRows, one_entry_per_place
+from mercer.stats.sparse import StoredMatrixRows, sum_duplicates
 
 
 class _Absences(NamedTuple):
-    """What `Bernoulli.fit` asks of a statistic, for zeros in place of ones: so 1 − p keeps its digits near p = 1."""
+    """A statistic for `Bernoulli.fit` with zeros in place of ones, so that 1 − p keeps its digits near p = 1."""
 
     weight: Array
     mean: Array
@@ -43,7 +43,7 @@ class _Absences(NamedTuple):
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
-    # models of columns as they are do not keep how numbers are written in columns of strings
+    """Yield a model of columns of 0 and 1, unless numbers are written as strings, whose format it would not keep."""
     if question.is_sparse or (question.is_numeric and not question.has_formats):
         yield Candidate(BernoulliNB(), 11 if question.is_sparse else 53, "matrix", "columns of 0 and 1")
 
@@ -73,7 +73,7 @@ class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
     force_alpha : bool, default=True
         If False, an alpha below 1e-10 is raised to it.
     binarize : float or None, default=0.0
-        Values above it count as present. With None the data must be 0 and 1 already (or shares in between).
+        Values above it count as present. With None the data must be 0 and 1 (or fractions in between).
     fit_prior : bool, default=True
         Whether to learn class priors; they are uniform otherwise.
     class_prior : array-like of shape (n_classes,), default=None
@@ -92,11 +92,11 @@ class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Log probability that the column is present.
     statistic_ : ByClass
-        The sufficient statistics the model was computed from.
+        The sufficient statistics from which the parameters are computed.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that the parameters are optimal.
     plan_ : Plan
-        Which path the fit took.
+        The path that the fit took.
 
     Examples
     --------
@@ -131,29 +131,29 @@ class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
         return ByClass.zero(labels, (statistic_for(Bernoulli(), len(labels), self.n_features_in_),))
 
     def _block(self, X: Any, rows: slice) -> tuple[Any, ...]:
-        block = some_rows(X, rows)
+        block = slice_rows(X, rows)
         if not is_sparse(X):
-            return (self._binarized(as_block(block), X),)
-        block.has_canonical_format = X.has_canonical_format  # which is found out once, not for each block
-        block = one_entry_per_place(block)  # to be compared with the threshold as a whole
-        return (with_entries(block, self._binarized(StoredMatrixRows.of(block).values, X)),)
+            return (self._mark_present(as_block(block), X),)
+        block.has_canonical_format = X.has_canonical_format  # determined once, not for each block
+        block = sum_duplicates(block)  # a sum of entries is compared with the threshold
+        return (replace_entries(block, self._mark_present(StoredMatrixRows.of(block).values, X)),)
 
-    def _binarized(self, values: Array, X: Any) -> Array:
-        """1 where present, 0 where absent, NaN where missing; infinite values are refused."""
+    def _mark_present(self, values: Array, X: Any) -> Array:
+        """Return 1 where present, 0 where absent, NaN where missing; raise for infinite values."""
         if self.binarize is None:
             ones, infinite = values, bool(np.isinf(values).any())
         else:
             ones = np.empty(values.shape, dtype=np.float32)
-            # as NumPy does: what is stored in single precision is compared in single precision
+            # as NumPy does, compare float32 values in single precision
             threshold = np.float32(self.binarize) if values.dtype == np.float32 else float(self.binarize)
-            infinite = loops.above(values.reshape(-1), threshold, ones.reshape(-1))
+            infinite = loops.mark_above(values.reshape(-1), threshold, ones.reshape(-1))
         if infinite:
-            self._refuse(X)
+            self._refuse_values(X)
         return ones
 
-    def _learnt_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
+    def _training_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
         (block,) = self._block(X, rows)
-        if self.binarize is None and (found := first_where(block, lambda x: (x < 0) | (x > 1))) is not None:
+        if self.binarize is None and (found := find_first(block, lambda x: (x < 0) | (x > 1))) is not None:
             row, column, value = found
             raise SupportError(
                 f"with binarize=None the data must lie between 0 and 1, but column {column_names(self)[column]!r} is "
@@ -173,12 +173,12 @@ class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
     def _block_bytes(self, X: Any) -> int:
         return COPIED_BLOCK
 
-    def _settle_columns(self, alpha: Any) -> None:
+    def _update_column_parameters(self, alpha: Any) -> None:
         sums = self.statistic_.parts[0]
         assert isinstance(sums, ColumnSums)
         prior = add_alpha(Bernoulli(), np.stack([alpha, alpha], axis=-1))
         present, absent = (
-            log(even_where_unknown(Bernoulli().fit(statistic, prior).probability, 2))
+            log(fill_unknown_evenly(Bernoulli().fit(statistic, prior).probability, 2))
             for statistic in (sums, _Absences.of(sums))
         )
         self.feature_count_ = sums.total[..., 0]
@@ -201,11 +201,11 @@ class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
         return self._sparse_type(sp.vstack([sp.csr_matrix(self._draw(codes[rows], rng)) for rows in blocks]))
 
     def _draw(self, codes: Array, rng: np.random.Generator) -> Array:
-        """0 where absent; where present, a value that `binarize` takes for it."""
+        """Draw rows: 0 for absent, and a value above `binarize` for present."""
         present = 1 if self.binarize is None else int(np.floor(self.binarize)) + 1
         p = np.exp(self.feature_log_prob_)
         rows = np.zeros((len(codes), p.shape[1]), dtype=np.int64)
         for c in np.unique(codes):
-            (mine,) = np.nonzero(codes == c)
-            rows[mine] = present * Bernoulli().sample(BernoulliParameters(p[c]), len(mine), rng)
+            (members,) = np.nonzero(codes == c)
+            rows[members] = present * Bernoulli().sample(BernoulliParameters(p[c]), len(members), rng)
         return rows

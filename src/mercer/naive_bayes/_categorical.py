@@ -1,4 +1,4 @@
-"""Categorical naive Bayes: every column is one of several categories, coded 0, 1, 2, …"""
+"""Categorical naive Bayes: every column has categories coded 0, 1, 2, …"""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from mercer.base import traits
 from mercer.base.fitted_fields import FITTED_COUNTS
 from mercer.base.generative import GenerativeClassifier
 from mercer.base.linear_form import LinearPiece
-from mercer.base.posterior import even_where_unknown, log
-from mercer.base.validation import checked, column_names, first_where, refuse_negative
+from mercer.base.posterior import fill_unknown_evenly, log
+from mercer.base.validation import check_rows, column_names, find_first, refuse_negative
 from mercer.data.blocks import COPIED_BLOCK
 from mercer.data.coding import Coded
 from mercer.families import Categorical, CategoricalParameters
 from mercer.families.pseudo_counts import add_alpha
 from mercer.naive_bayes._discrete import DiscreteClassifier
-from mercer.naive_bayes._unweighted import CountsRowsApart, unweighted
+from mercer.naive_bayes._unweighted import UnweightedStatisticsMixin, unweighted_parts
 from mercer.stats import ByClass, LevelCounts, statistic_for
 
-#: larger codes are identifiers: of 16 million categories the tables of one class take half a gigabyte
+#: largest code; larger ones are identifiers: with 16 million categories the tables of one class take half a gigabyte
 LARGEST_CODE = (1 << 24) - 1
-#: of so few categories all are counted, whether they occur or not
-FEW = 1024
-#: from so many numbers in the tables the memory that is left is asked for
-WORTH_A_LOOK = 1 << 20
-#: what is held of each number while the tables are made
-NUMBERS_AT_ONCE = 8
+#: categories up to which all are counted, whether they occur or not
+MOST_CODES_LISTED = 1024
+#: numbers in the tables from which available memory is checked
+NUMBERS_TO_CHECK_MEMORY = 1 << 20
+#: copies of each number in memory while the tables are made
+COPIES_OF_TABLE = 8
 
 
 @traits(
@@ -52,14 +52,14 @@ NUMBERS_AT_ONCE = 8
     feature_log_prob_=sequence("d", floats("k _c")),
     _tables=sequence("d", floats("_c k")),
 )
-class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
+class CategoricalNB(UnweightedStatisticsMixin, DiscreteClassifier, GenerativeClassifier):
     """Categorical naive Bayes; scikit-learn's `CategoricalNB` with merging, forgetting, sampling and missing values.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        Pseudo-count of each category: the mode under a Dirichlet(1 + alpha) prior. With 0 a category that a class
-        never showed has probability exactly 0 there.
+        Pseudo-count of each category: the mode under a Dirichlet(1 + alpha) prior. With 0 a category without
+        rows in a class has probability exactly 0 there.
     force_alpha : bool, default=True
         If False, an alpha below 1e-10 is raised to it.
     fit_prior : bool, default=True
@@ -67,7 +67,7 @@ class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
     class_prior : array-like of shape (n_classes,), default=None
         Class priors to use instead of learnt or uniform ones.
     min_categories : int or array-like of shape (n_features,), default=None
-        Each column has at least so many categories, whether or not they were seen.
+        Least number of categories of each column, whether or not they occur.
 
     Attributes
     ----------
@@ -82,13 +82,13 @@ class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
     feature_log_prob_ : list of ndarray of shape (n_classes, n_categories)
         For each column, the log probability of each category in each class.
     n_categories_ : ndarray of shape (n_features,)
-        Number of categories of each column: one more than the highest seen, or `min_categories`.
+        Number of categories of each column: one more than the highest code, or `min_categories`.
     statistic_ : ByClass
-        The sufficient statistics the model was computed from.
+        The sufficient statistics from which the parameters are computed.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that the parameters are optimal.
     plan_ : Plan
-        Which path the fit took.
+        The path that the fit took.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
         self.min_categories = min_categories
 
     def _check_X(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        return checked(self, X, y, reset=reset, accept_sparse=False)
+        return check_rows(self, X, y, reset=reset, accept_sparse=False)
 
     def _zero(self, labels: Array, X: Any) -> ByClass:
         columns = (statistic_for(Categorical(), len(labels), 1) for _ in range(self.n_features_in_))
@@ -132,27 +132,27 @@ class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
         codes = self._codes(X, rows)
         return tuple(Coded(column, np.arange(column.max(initial=0) + 1)) for column in codes)
 
-    def _learnt_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
-        return tuple(map(_shown, self._codes(X, rows)))
+    def _training_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
+        return tuple(map(_code_by_labels, self._codes(X, rows)))
 
     def _codes(self, X: Any, rows: slice) -> Array:
-        """The categories of each column (a row), their fractions cut off as scikit-learn does; −1 where missing."""
+        """Return the codes of each column (a row of the result), truncated as in scikit-learn; −1 where missing."""
         values = X[rows].T
         if np.isinf(values).any():
-            self._refuse(X)
+            self._refuse_values(X)
         missing = np.isnan(values)
         known = np.where(missing, 0, values) if missing.any() else values
         if known.min(initial=0) < 0:
             expected = "categories are coded 0, 1, 2, …"
             refuse_negative(X, column_names(self), estimator="CategoricalNB", expected=expected)
         if float(known.max(initial=0)) > LARGEST_CODE:
-            self._refuse_large(X)
+            self._refuse_large_codes(X)
         codes = np.array(known, dtype=np.int32, order="C")
         codes[missing] = -1
         return codes
 
-    def _refuse_large(self, X: Any) -> None:
-        if (found := first_where(X, lambda values: values > LARGEST_CODE)) is not None:
+    def _refuse_large_codes(self, X: Any) -> None:
+        if (found := find_first(X, lambda values: values > LARGEST_CODE)) is not None:
             row, column, value = found
             raise UnseenCodeError(
                 f"index {value:.0f} is out of bounds: column {column_names(self)[column]!r} has it in row {row}, and "
@@ -162,22 +162,22 @@ class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
     def _block_bytes(self, X: Any) -> int:
         return COPIED_BLOCK
 
-    def _settle_columns(self, alpha: Any) -> None:
+    def _update_column_parameters(self, alpha: Any) -> None:
         self.n_categories_ = self._number_of_categories()
         groups = len(self.classes_)
-        if (numbers := groups * int(self.n_categories_.sum())) > WORTH_A_LOOK:
+        if (numbers := groups * int(self.n_categories_.sum())) > NUMBERS_TO_CHECK_MEMORY:
             refuse_beyond_memory(
-                NUMBERS_AT_ONCE * 8 * numbers,
+                COPIES_OF_TABLE * 8 * numbers,
                 f"a table of {groups} classes and {self.n_categories_.sum():,} categories",
                 "code the categories of each column 0, 1, 2, … without gaps, e.g. with scikit-learn's OrdinalEncoder",
             )
         columns = [
-            LevelCounts.zero(groups, declared=np.arange(k)).merge(seen)
-            for k, seen in zip(self.n_categories_.tolist(), self._columns, strict=True)
+            LevelCounts.zero(groups, declared=np.arange(k)).merge(column)
+            for k, column in zip(self.n_categories_.tolist(), self._columns, strict=True)
         ]
         self.category_count_ = [column.counts for column in columns]
-        self.feature_log_prob_ = [log_probabilities(column, alpha) for column in columns]
-        # the row beyond the last category is what code −1 finds: nothing is known of a missing value
+        self.feature_log_prob_ = [log_category_probabilities(column, alpha) for column in columns]
+        # code −1, a missing value, selects the last row, which adds 0
         self._tables = [np.vstack([table.T, np.zeros(groups)]) for table in self.feature_log_prob_]
 
     @property
@@ -185,20 +185,20 @@ class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
         return cast(tuple[LevelCounts, ...], self.statistic_.parts[: self.n_features_in_])
 
     def _number_of_categories(self) -> Array:
-        # as in scikit-learn a category counts even if no row that shows it has any weight
-        columns = unweighted(self.statistic_) or self._columns
-        seen = np.array([max(column.levels, default=-1) + 1 for column in columns], dtype=np.int64)
+        # as in scikit-learn, categories whose rows all have weight 0 count
+        columns = unweighted_parts(self.statistic_) or self._columns
+        occurring = np.array([max(column.levels, default=-1) + 1 for column in columns], dtype=np.int64)
         if self.min_categories is None:
-            return seen
+            return occurring
         least = np.asarray(self.min_categories)
         if least.dtype.kind != "i":
             raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
-        if least.shape not in ((), seen.shape):
+        if least.shape not in ((), occurring.shape):
             raise ValueError(
-                f"'min_categories' should have shape ({len(seen)},) when an array-like is provided. Got {least.shape} "
-                "instead. Give one number per column, or one for all."
+                f"'min_categories' should have shape ({len(occurring)},) when an array-like is provided. Got "
+                f"{least.shape} instead. Give one number per column, or one for all."
             )
-        return np.asarray(np.maximum(seen, least))
+        return np.asarray(np.maximum(occurring, least))
 
     def _joint(self, block: tuple[Any, ...]) -> Array:
         joint = np.tile(self.class_log_prior_, (len(block[0].codes), 1))
@@ -223,14 +223,14 @@ class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
         )
 
     def _sample_rows(self, codes: Array, rng: np.random.Generator) -> Array:
-        """Categories as integers; NaN in a column that was never observed."""
+        """Draw categories as integers; NaN in a column that was never observed."""
         observed = self.n_categories_ > 0
         rows = np.full((len(codes), self.n_features_in_), 0 if observed.all() else np.nan)
         for c in np.unique(codes):
-            (mine,) = np.nonzero(codes == c)
+            (members,) = np.nonzero(codes == c)
             for j in np.flatnonzero(observed):
                 p = CategoricalParameters(np.exp(self.feature_log_prob_[j][c]))
-                rows[mine, j] = Categorical().sample(p, len(mine), rng)
+                rows[members, j] = Categorical().sample(p, len(members), rng)
         return rows.astype(np.int64) if observed.all() else rows
 
     def __sklearn_tags__(self) -> Any:
@@ -240,20 +240,20 @@ class CategoricalNB(CountsRowsApart, DiscreteClassifier, GenerativeClassifier):
         return tags
 
 
-def _shown(codes: Array) -> Coded:
-    """Codes of one column among their labels; where these have long gaps, among those that occur."""
+def _code_by_labels(codes: Array) -> Coded:
+    """Return codes of one column with all their labels, or with those that occur where these have long gaps."""
     highest = int(codes.max(initial=0))
-    if highest < 2 * len(codes) + FEW:
+    if highest < 2 * len(codes) + MOST_CODES_LISTED:
         return Coded(codes, np.arange(highest + 1))
     labels, places = np.unique(codes, return_inverse=True)
     missing = int(labels[0] < 0)
     return Coded((places - missing).astype(np.int32), labels[missing:].astype(np.int64))
 
 
-def log_probabilities(column: LevelCounts, alpha: float) -> Array:
-    """Of each category in each class, with pseudo-counts `alpha`."""
+def log_category_probabilities(column: LevelCounts, alpha: float) -> Array:
+    """Return the log probability of each category in each class, with pseudo-counts `alpha`."""
     k = len(column.levels)
     if k == 0:
         return np.zeros((column.groups, 0))
     family = Categorical(levels=k)
-    return log(even_where_unknown(family.fit(column, add_alpha(family, alpha)).probabilities, k))
+    return log(fill_unknown_evenly(family.fit(column, add_alpha(family, alpha)).probabilities, k))

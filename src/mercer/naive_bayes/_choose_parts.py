@@ -1,4 +1,4 @@
-"""Which family describes which columns: from what was asked for, and for the rest from the columns' types."""
+"""The choice of a family for each column: from the parameter `families`, and for other columns by their types."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from mercer._errors import ColumnMismatchError, ColumnTypeError, DataError, FamilyError, MercerWarning
 from mercer._warn import warn
-from mercer.base.validation import position_of
-from mercer.data.infer import MAX_CODES, look_at
+from mercer.base.validation import find_column
+from mercer.data.infer import MAX_CODES, infer_single
 from mercer.data.kinds import Kind
 from mercer.data.schema import Schema
 from mercer.data.table import Table
@@ -32,7 +32,7 @@ from mercer.naive_bayes.parts import (
     VectorPart,
     WindowsPart,
 )
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 
 FAMILY_OF: dict[Kind, Family] = {
     Kind.NUMBER: Gaussian(),
@@ -42,71 +42,73 @@ FAMILY_OF: dict[Kind, Family] = {
     Kind.COUNTS: Multinomial(),
     Kind.CODE: Categorical(),
     Kind.BINARY: Categorical(),
-    # counts in the wild vary more than a Poisson allows, whose few large values would then decide every row
+    # counts are mostly overdispersed: under a Poisson, a few large values would decide every row
     Kind.COUNT: NegativeBinomial(),
 }
 
-#: rows that tell text from categories
-SOME_ROWS = 1000
+#: rows by which text is distinguished from categories
+ROWS_TO_DETECT_TEXT = 1000
 
 
 class ColumnChoice(NamedTuple):
-    """A family and the columns it describes: together if it is a family of vectors, else each by itself."""
+    """A family and its columns, described together if it is a family of vectors, else one by one."""
 
     columns: tuple[int, ...]
     family: Family
-    #: levels that a schema has seen in the whole table
+    #: levels that a schema has found in the whole table
     levels: tuple[Any, ...] | None = None
 
 
 def choose_parts(table: Table, families: Any, *, unseen: Any) -> tuple[ModelPart, ...]:
-    """Parts that cover every column of the table once; of an array, those that a schema describes."""
-    choices = _together([*_each(table, _choices(table, families))])
-    return tuple(_part(table, choice, unseen) for choice in choices)
+    """Return parts that cover every column of the table once, or for an array every column that a schema describes."""
+    choices = _group_columns([*_split_columns(table, _read_choices(table, families))])
+    return tuple(_make_part(table, choice, unseen) for choice in choices)
 
 
-def _choices(table: Table, families: Any) -> list[ColumnChoice]:
+def _read_choices(table: Table, families: Any) -> list[ColumnChoice]:
     if isinstance(families, Schema):
         names = table.names if table.named else [name for name in families.names if name in table.positions]
         described = [(table.positions[name], families[name]) for name in names or table.names]
         return [ColumnChoice((j,), FAMILY_OF[column.stored or column.kind], column.levels) for j, column in described]
     if isinstance(families, Mapping):
-        asked = [ColumnChoice(_columns(table, key), _family(family)) for key, family in families.items()]
-        _refuse_twice(table, asked)
-        return [*asked, *_by_type(table, except_for={column for choice in asked for column in choice.columns})]
+        given = [ColumnChoice(_find_columns(table, key), _read_family(family)) for key, family in families.items()]
+        named = [column for choice in given for column in choice.columns]
+        if twice := {column for column in named if named.count(column) > 1}:
+            raise DataError(f"families describes column {table.names[min(twice)]!r} twice; name it once.")
+        return [*given, *_choose_by_type(table, except_for=set(named))]
     if isinstance(families, str) and families == "auto":
-        return _by_type(table, except_for=set())
-    return [ColumnChoice(tuple(range(table.n_columns)), _family(families))]
+        return _choose_by_type(table, except_for=set())
+    return [ColumnChoice(tuple(range(table.n_columns)), _read_family(families))]
 
 
-def _family(asked: Any) -> Family:
-    """`family_from`, which lives below the room of Parzen windows and cannot know them by their name."""
-    if isinstance(asked, str) and asked == Parzen.name:
+def _read_family(family: Any) -> Family:
+    """Return a family given as such or by its name, which may be that of Parzen windows as well."""
+    if isinstance(family, str) and family == Parzen.name:
         return Parzen()
     try:
-        return family_from(asked)
-    except FamilyError as refusal:
-        raise FamilyError(f"{refusal} There is {Parzen.name!r}, too.") from None
+        return family_from(family)
+    except FamilyError as error:
+        raise FamilyError(f"{error} There is {Parzen.name!r}, too.") from None
 
 
-def needs_all_rows(asked: Any) -> bool:
-    """Whether a family has to see all rows together: windows keep them, a histogram places its bins by them."""
-    family = None if isinstance(asked, Schema) or asked == "auto" else _family(asked)
+def needs_all_rows(given: Any) -> bool:
+    """Whether a family needs all rows at once: windows store them, a histogram places its bins by them."""
+    family = None if isinstance(given, Schema) or given == "auto" else _read_family(given)
     return isinstance(family, Parzen) or (isinstance(family, Histogram) and not family.resolved)
 
 
-def _by_type(table: Table, *, except_for: set[int]) -> list[ColumnChoice]:
-    """By type alone, never by the values that a batch happens to hold, so that batches agree."""
+def _choose_by_type(table: Table, *, except_for: set[int]) -> list[ColumnChoice]:
+    """Choose families by type alone, not by values, which differ between batches."""
     columns = [j for j in range(table.n_columns) if j not in except_for]
     _warn_of_text(table, [j for j in columns if table.kinds[j] is Kind.CATEGORY])
     return [ColumnChoice((j,), FAMILY_OF[table.kinds[j]]) for j in columns]
 
 
 def _warn_of_text(table: Table, columns: list[int]) -> None:
-    """Texts differ from row to row: as categories they tell nothing about any other row."""
-    some = table.rows(slice(0, SOME_ROWS))
-    if texts := [table.names[j] for j in columns if look_at(some, j, MAX_CODES).kind is Kind.TEXT]:
-        more = f", like those of {counted(len(texts) - 1, 'more column')}," if len(texts) > 1 else ""
+    """Warn of columns of text: its values differ from row to row, so that as categories they carry no information."""
+    some = table.rows(slice(0, ROWS_TO_DETECT_TEXT))
+    if texts := [table.names[j] for j in columns if infer_single(some, j, MAX_CODES).kind is Kind.TEXT]:
+        more = f", like those of {format_count(len(texts) - 1, 'more column')}," if len(texts) > 1 else ""
         different = len(some.coded(table.position(texts[0])).labels)
         warn(
             f"Column {texts[0]!r} holds free text, {different} different values in {some.n_rows} rows, which{more} "
@@ -117,21 +119,15 @@ def _warn_of_text(table: Table, columns: list[int]) -> None:
         )
 
 
-def _columns(table: Table, key: Any) -> tuple[int, ...]:
+def _find_columns(table: Table, key: Any) -> tuple[int, ...]:
     keys = key if isinstance(key, tuple) else (key,)
     if not keys:
         raise ColumnMismatchError("families gives a family to (), to no column; name the columns it describes.")
-    return tuple(position_of(one, table.names, "families") for one in keys)
+    return tuple(find_column(one, table.names, "families") for one in keys)
 
 
-def _refuse_twice(table: Table, choices: list[ColumnChoice]) -> None:
-    named = [column for choice in choices for column in choice.columns]
-    if twice := {column for column in named if named.count(column) > 1}:
-        raise DataError(f"families describes column {table.names[min(twice)]!r} twice; name it once.")
-
-
-def _each(table: Table, choices: list[ColumnChoice]) -> Iterator[ColumnChoice]:
-    """Columns of scalar families one by one, checked and with the edges of their histograms."""
+def _split_columns(table: Table, choices: list[ColumnChoice]) -> Iterator[ColumnChoice]:
+    """Yield columns of scalar families one by one, checked and with the edges of their histograms."""
     for choice in choices:
         columns, family, levels = choice
         if family.statistic != "levels":
@@ -153,10 +149,10 @@ def _refuse_text(table: Table, columns: tuple[int, ...], family: Family) -> None
             )
 
 
-def _together(choices: list[ColumnChoice]) -> list[ColumnChoice]:
-    """Columns of equal scalar families as one block, and the counts of a sparse matrix as one row.
+def _group_columns(choices: list[ColumnChoice]) -> list[ColumnChoice]:
+    """Return columns of equal scalar families as one block, and the counts of a sparse matrix as one row.
 
-    In the order of their first columns, so that models merge whatever the order in which families were named.
+    Blocks are in the order of their first columns, so that models merge for any order of the keys of `families`.
     """
     blocks: dict[Any, ColumnChoice] = {}
     for choice in sorted(choices, key=lambda choice: choice.columns):
@@ -167,7 +163,7 @@ def _together(choices: list[ColumnChoice]) -> list[ColumnChoice]:
     return sorted(blocks.values(), key=lambda choice: min(choice.columns))
 
 
-def _part(table: Table, choice: ColumnChoice, unseen: Any) -> ModelPart:
+def _make_part(table: Table, choice: ColumnChoice, unseen: Any) -> ModelPart:
     columns, family, levels = choice
     names = tuple(table.names[column] for column in columns)
     match family:

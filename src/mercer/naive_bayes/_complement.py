@@ -1,4 +1,4 @@
-"""Complement naive Bayes: a text belongs where it is least unlike the texts of all other classes."""
+"""Complement naive Bayes: a text is of the class whose complement, all other classes, fits it least."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mercer.base import traits
 from mercer.base.fitted_fields import FITTED_COUNTS
 from mercer.base.generative import SUMS_TOO_LARGE
 from mercer.base.linear_form import LinearPiece
-from mercer.base.posterior import even_where_unknown, log
+from mercer.base.posterior import fill_unknown_evenly, log
 from mercer.base.validation import column_names
 from mercer.families import Multinomial
 from mercer.families.pseudo_counts import add_alpha
@@ -21,7 +21,7 @@ from mercer.naive_bayes._discrete import CountClassifier, DiscreteClassifier, Lo
 
 
 class _OtherClasses(NamedTuple):
-    """What `Multinomial.fit` asks of a statistic, for the complement of each class."""
+    """A statistic for `Multinomial.fit` of the complement of each class."""
 
     weight: Array
     mean: Array
@@ -45,8 +45,8 @@ class _OtherClasses(NamedTuple):
 class ComplementNB(CountClassifier):
     """Complement naive Bayes (Rennie et al., 2003); scikit-learn's `ComplementNB` with merging and forgetting.
 
-    A class c scores −Σ_j x_j log p_j, where p describes the words of all classes but c. These are scores, not a
-    likelihood: there is no density, nothing to sample from, and class priors play no part.
+    A class c scores −Σ_j x_j log p_j, where p are the probabilities of words in all classes but c. These scores are
+    not a likelihood: there is no density, no sampling, and class priors have no effect.
 
     Parameters
     ----------
@@ -76,11 +76,11 @@ class ComplementNB(CountClassifier):
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Weight of each word for each class: −log p of its complement, normalised if `norm`.
     statistic_ : ByClass
-        The sufficient statistics the model was computed from.
+        The sufficient statistics from which the parameters are computed.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that the parameters are optimal.
     plan_ : Plan
-        Which path the fit took.
+        The path that the fit took.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class ComplementNB(CountClassifier):
         self.class_prior = class_prior
         self.norm = norm
 
-    def _settle_columns(self, alpha: Any) -> None:
+    def _update_column_parameters(self, alpha: Any) -> None:
         self.feature_count_ = self._words.total
         with np.errstate(over="ignore"):
             self.feature_all_ = self.feature_count_.sum(axis=0)
@@ -119,12 +119,12 @@ class ComplementNB(CountClassifier):
                 raise NonFiniteError(SUMS_TOO_LARGE)
         prior = add_alpha(Multinomial(), alpha, levels=self.n_features_in_)
         p = Multinomial().fit(self._other_classes(), prior).probabilities
-        log_p = log(even_where_unknown(p, self.n_features_in_))
-        self.feature_log_prob_ = normalised(log_p) if self.norm else -log_p
+        log_p = log(fill_unknown_evenly(p, self.n_features_in_))
+        self.feature_log_prob_ = normalize_log_weights(log_p) if self.norm else -log_p
         self._product = LogProduct.of(-self.feature_log_prob_)
 
     def _other_classes(self) -> _OtherClasses:
-        # added up rather than taken from the sum over all classes, so that a word no other class has counts exactly 0
+        # a sum, not a difference from the sum over all classes, so that a word in no other class counts exactly 0
         others = 1.0 - np.eye(len(self.classes_))
         counts = others @ self.feature_count_
         return _OtherClasses((counts.sum(axis=1) > 0).astype(float), counts)
@@ -138,16 +138,16 @@ class ComplementNB(CountClassifier):
         weights = self.feature_log_prob_
         return intercept, (LinearPiece.of_columns(column_names(self), weights, np.zeros(len(weights))),)
 
-    def _possible(self, joint: Array) -> Array:
-        """Without pseudo-counts a word that only one class has decides for it; where several do so, they share."""
+    def _with_prior_for_impossible(self, joint: Array) -> Array:
+        """Replace scores by 0 and −inf where words occur in one class only, without pseudo-counts; several share."""
         certain = np.isposinf(joint)
         decided = certain.any(axis=1)
         joint[decided] = np.where(certain[decided], 0.0, -np.inf)
         return joint
 
 
-def normalised(log_p: Array) -> Array:
-    """log p / Σ log p of each class; its limits where some p are 0, which share all the weight, or the only p is 1."""
+def normalize_log_weights(log_p: Array) -> Array:
+    """Return log p / Σ log p of each class, or the limit where some p are 0 (they share all weight) or one p is 1."""
     infinite = np.isinf(log_p)
     size = np.where(infinite.any(axis=1, keepdims=True), infinite, np.where(infinite, 0.0, log_p))
     total = size.sum(axis=1, keepdims=True)

@@ -1,4 +1,7 @@
-"""Drawing rows of counts, whose lengths the multinomial does not model."""
+"""What naive Bayes models of discrete data share: scores by matrix products, pseudo-counts, priors, drawing counts.
+
+Scores are products with log probabilities, sparse where the data are.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +19,21 @@ from mercer._errors import SupportError
 from mercer._stored import floats, optional, part_of, reals, stored
 from mercer._typing import Array
 from mercer._warn import warn
-from mercer.base.generative import StatisticClassifier, checked_priors
+from mercer.base.generative import StatisticClassifier, check_priors
 from mercer.base.posterior import log
-from mercer.base.validation import checked, column_names, is_sparse, refuse_negative
+from mercer.base.validation import check_rows, column_names, is_sparse, refuse_negative
 from mercer.data.blocks import COPIED_BLOCK, VIEWED_BLOCK
 from mercer.families import CategoricalParameters, Multinomial
 from mercer.matrices import sparse_loops as sparse_products
 from mercer.stats import ByClass, VectorSums, statistic_for
-from mercer.stats.sparse import StoredMatrixRows, one_entry_per_place
-
-# Counts, presence and absence scored by products of matrices, sparse where the data are.
+from mercer.stats.sparse import StoredMatrixRows, sum_duplicates
 
 #: a product of fractions with indicators that is this close to 0 is 0
-ROUNDING = 1e-9
+IMPOSSIBLE_TOLERANCE = 1e-9
 
 
-def times(x: Any, table: Array) -> Array:
-    """x @ table, for rows of any type of number; SciPy would convert those of a sparse matrix first."""
+def multiply_rows(x: Any, table: Array) -> Array:
+    """Return x @ table for numbers of any type; a sparse matrix is not converted first, as SciPy would do."""
     if not is_sparse(x):
         return np.asarray(np.asarray(x, dtype=float) @ table)
     product: Array = sparse_products.times_matrix(*StoredMatrixRows.of(x), 0, x.shape[0], table)
@@ -42,32 +43,32 @@ def times(x: Any, table: Array) -> Array:
 @stored(logs=floats("dk"), impossible=optional(reals("dk")))
 @dataclass(frozen=True)
 class LogProduct:
-    """x ↦ Σ_j x_j·log p_j of each class, with 0·log 0 = 0: of a word that is absent nothing is asked."""
+    """The map x ↦ Σ_j x_j·log p_j for each class, with 0·log 0 = 0: an absent word adds nothing."""
 
     logs: Array
     impossible: Array | None
 
     @classmethod
     def of(cls, log_p: Array) -> Self:
-        """From log p of shape (classes, columns)."""
+        """Return the map for log p of shape (classes, columns)."""
         infinite = np.isinf(log_p)
         logs = np.ascontiguousarray(np.where(infinite, 0.0, log_p).T)
         return cls(logs, np.ascontiguousarray(infinite.T, dtype=float) if infinite.any() else None)
 
     def __call__(self, x: Any) -> Array:
-        """Scores of shape (rows, classes)."""
-        scores = times(x, self.logs)
+        """Return scores of shape (rows, classes)."""
+        scores = multiply_rows(x, self.logs)
         if self.impossible is not None:
-            scores[times(x, self.impossible) > 0] = -np.inf
+            scores[multiply_rows(x, self.impossible) > 0] = -np.inf
         return scores
 
 
 def log_coefficient(counts: Any) -> Array:
-    """log of the multinomial coefficient Γ(N+1) / Π Γ(x+1) of every row."""
+    """Return the log of the multinomial coefficient Γ(N+1) / Π Γ(x+1) of every row."""
     if not is_sparse(counts):
         return Multinomial().log_base(counts)
     n = counts.shape[0]
-    indptr, _, values = StoredMatrixRows.of(one_entry_per_place(counts))
+    indptr, _, values = StoredMatrixRows.of(sum_duplicates(counts))
     row = np.repeat(np.arange(n), np.diff(indptr))
     length, terms, negative = (
         np.bincount(row, of_entry, minlength=n) for of_entry in (values, gammaln(values + 1.0), values < 0)
@@ -78,8 +79,8 @@ def log_coefficient(counts: Any) -> Array:
 
 @stored(slope=floats("dk"), absent=floats("dk"), constant=floats("k"))
 @dataclass(frozen=True)
-class TwoSided:
-    """x ↦ Σ_j x_j·present_j + (1 − x_j)·absent_j of each class, over what is not missing."""
+class TwoSidedProduct:
+    """The map x ↦ Σ_j x_j·present_j + (1 − x_j)·absent_j for each class, over values that are not missing."""
 
     slope: Array
     absent: Array
@@ -87,41 +88,41 @@ class TwoSided:
 
     @classmethod
     def of(cls, present: Array, absent: Array) -> Self:
-        """From matrices of shape (classes, columns)."""
+        """Return the map for matrices of shape (classes, columns)."""
         return cls(np.ascontiguousarray((present - absent).T), np.ascontiguousarray(absent.T), absent.sum(axis=1))
 
     def __call__(self, x: Any, missing: Any) -> Array:
-        """`x` is 0 where `missing`, an indicator or None, says that it is missing."""
-        scores = times(x, self.slope) + self.constant
-        return scores if missing is None else scores - times(missing, self.absent)
+        """Return scores; `missing` is an indicator of missing values, where x is 0, or None."""
+        scores = multiply_rows(x, self.slope) + self.constant
+        return scores if missing is None else scores - multiply_rows(missing, self.absent)
 
 
-@stored(finite=part_of(TwoSided, d="d", k="k"), impossible=optional(part_of(TwoSided, d="d", k="k")))
+@stored(finite=part_of(TwoSidedProduct, d="d", k="k"), impossible=optional(part_of(TwoSidedProduct, d="d", k="k")))
 @dataclass(frozen=True)
 class BernoulliScores:
-    """log p(x|y), with 0·log 0 = 0."""
+    """The map from x to log p(x|y), with 0·log 0 = 0."""
 
-    finite: TwoSided
-    impossible: TwoSided | None
+    finite: TwoSidedProduct
+    impossible: TwoSidedProduct | None
 
     @classmethod
     def of(cls, present: Array, absent: Array) -> Self:
-        """From log p and log(1 − p) of shape (classes, columns)."""
+        """Return the map for log p and log(1 − p) of shape (classes, columns)."""
         never, always = np.isneginf(present), np.isneginf(absent)
-        finite = TwoSided.of(np.where(never, 0.0, present), np.where(always, 0.0, absent))
+        finite = TwoSidedProduct.of(np.where(never, 0.0, present), np.where(always, 0.0, absent))
         certain = never.any() or always.any()
-        return cls(finite, TwoSided.of(never.astype(float), always.astype(float)) if certain else None)
+        return cls(finite, TwoSidedProduct.of(never.astype(float), always.astype(float)) if certain else None)
 
     def __call__(self, x: Any) -> Array:
-        x, missing = without_missing(x)
+        x, missing = split_missing(x)
         scores = self.finite(x, missing)
         if self.impossible is not None:
-            scores[self.impossible(x, missing) > ROUNDING] = -np.inf
+            scores[self.impossible(x, missing) > IMPOSSIBLE_TOLERANCE] = -np.inf
         return scores
 
 
-def without_missing(x: Any) -> tuple[Any, Any]:
-    """`x` with 0 in place of missing values, and an indicator of them; None if there are none."""
+def split_missing(x: Any) -> tuple[Any, Any]:
+    """Return `x` with 0 in place of missing values, and an indicator of these or None if there are none."""
     values = x.data if is_sparse(x) else x
     missing = np.isnan(values)
     if not missing.any():
@@ -129,20 +130,18 @@ def without_missing(x: Any) -> tuple[Any, Any]:
     known = np.where(missing, 0.0, values)
     if not is_sparse(x):
         return known, missing.astype(float)
-    return with_entries(x, known), with_entries(x, missing.astype(float))
+    return replace_entries(x, known), replace_entries(x, missing.astype(float))
 
 
-def with_entries(X: Any, data: Array) -> Any:
-    """A CSR matrix with other numbers in the same places, which are shared."""
+def replace_entries(X: Any, data: Array) -> Any:
+    """Return a CSR matrix with other entries, sharing the indices."""
     result = type(X)(X.shape, dtype=data.dtype)
     result.data, result.indices, result.indptr = data, X.indices, X.indptr
     result.has_canonical_format = X.has_canonical_format
     return result
 
 
-# What naive Bayes on counts and categories shares: pseudo-counts, class priors, and rows of counts.
-
-#: what scikit-learn raises smaller pseudo-counts to, unless `force_alpha` says otherwise
+#: smaller pseudo-counts are raised to this value, as in scikit-learn, unless `force_alpha`
 SMALLEST_ALPHA = 1e-10
 
 
@@ -163,17 +162,17 @@ class DiscreteClassifier(StatisticClassifier):
     }
 
     @abstractmethod
-    def _settle_columns(self, alpha: Any) -> None:
-        """Set the fitted attributes that describe the columns, with pseudo-counts `alpha`."""
+    def _update_column_parameters(self, alpha: Any) -> None:
+        """Set the fitted attributes of the columns, with pseudo-counts `alpha`."""
 
-    def _settle(self) -> None:
+    def _update_parameters(self) -> None:
         self.class_count_ = self.statistic_.weight
         self.class_log_prior_ = self._class_log_prior()
-        self._settle_columns(self._check_alpha())
+        self._update_column_parameters(self._check_alpha())
 
     def _class_log_prior(self) -> Array:
         if self.class_prior is not None:
-            prior = checked_priors(self.class_prior, self.classes_, normalised=False)
+            prior = check_priors(self.class_prior, self.classes_, normalised=False)
         elif self.fit_prior:
             prior = self.class_count_ / self.class_count_.sum()
         else:
@@ -181,7 +180,7 @@ class DiscreteClassifier(StatisticClassifier):
         return log(prior)
 
     def _check_alpha(self) -> Any:
-        """`alpha`, one for all columns or one for each, raised to SMALLEST_ALPHA unless that is forbidden."""
+        """Return `alpha`, one for all columns or one for each, raised to SMALLEST_ALPHA unless `force_alpha`."""
         if isinstance(self.alpha, Real):
             alpha: Any = self.alpha
         else:
@@ -209,13 +208,13 @@ class DiscreteClassifier(StatisticClassifier):
         return self.set_params(class_prior=priors)  # type: ignore[no-any-return]
 
     def _check_X(self, X: Any, y: Any = None, *, reset: bool) -> Any:
-        result = checked(self, X, y, reset=reset)
-        if reset:  # samples come in the container of the data
+        result = check_rows(self, X, y, reset=reset)
+        if reset:  # samples are returned in the container of the data
             self._sparse_type = type(result[0]) if is_sparse(result[0]) else None
         return result
 
     def _block(self, X: Any, rows: slice) -> tuple[Any, ...]:
-        return (some_rows(X, rows),)
+        return (slice_rows(X, rows),)
 
     def _numbers_per_row(self, X: Any) -> int:
         return max(1, X.nnz // X.shape[0] if is_sparse(X) else self._n_columns)
@@ -228,7 +227,7 @@ class DiscreteClassifier(StatisticClassifier):
 
 
 class CountClassifier(DiscreteClassifier):
-    """A `DiscreteClassifier` of rows of counts (words of a text), which are never missing."""
+    """A `DiscreteClassifier` for rows of counts (words of a text), which are never missing."""
 
     _accepts_missing: ClassVar[bool] = False
     _positive_only: ClassVar[bool] = True
@@ -236,12 +235,12 @@ class CountClassifier(DiscreteClassifier):
     def _zero(self, labels: Array, X: Any) -> ByClass:
         return ByClass.zero(labels, (statistic_for(Multinomial(), len(labels), self.n_features_in_),))
 
-    def _learnt_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
-        block = some_rows(X, rows)
+    def _training_block(self, X: Any, rows: slice) -> tuple[Any, ...]:
+        block = slice_rows(X, rows)
         lowest = np.min(block.data if is_sparse(block) else block, initial=0)
-        if not lowest >= 0:  # nor is NaN
+        if not lowest >= 0:  # negative or NaN
             refuse_negative(X, column_names(self), estimator=type(self).__name__, expected="counts are 0 or more")
-            self._refuse(X)
+            self._refuse_values(X)
         return (block,)
 
     def _block_bytes(self, X: Any) -> int:
@@ -254,8 +253,8 @@ class CountClassifier(DiscreteClassifier):
         return words
 
 
-def some_rows(X: Any, rows: slice) -> Any:
-    """X[rows]; of a CSR matrix without copying its entries, which SciPy would."""
+def slice_rows(X: Any, rows: slice) -> Any:
+    """Return X[rows], for a CSR matrix without the copy of entries that SciPy makes."""
     if not is_sparse(X):
         return X[rows]
     bounds = X.indptr[rows.start : rows.stop + 1]
@@ -265,21 +264,19 @@ def some_rows(X: Any, rows: slice) -> Any:
     return block
 
 
-def drawn_lengths(length: Any, words: VectorSums, codes: Array, rng: np.random.Generator) -> Array:
-    """A length for each class code: as given, or drawn from those seen in the class."""
-    return _lengths_seen(words, codes, rng) if length is None else _checked_lengths(length, len(codes))
-
-
-def _lengths_seen(words: VectorSums, codes: Array, rng: np.random.Generator) -> Array:
+def draw_lengths(length: Any, words: VectorSums, codes: Array, rng: np.random.Generator) -> Array:
+    """Return the number of words of a row for each class code: as given, or drawn from the lengths in the class."""
+    if length is not None:
+        return _check_lengths(length, len(codes))
     lengths = np.zeros(len(codes), dtype=np.int64)
     for c in np.unique(codes):
-        seen, shares = words.length_distribution(c)
-        lengths[codes == c] = rng.choice(seen, size=np.count_nonzero(codes == c), p=shares)
+        values, shares = words.length_distribution(c)
+        lengths[codes == c] = rng.choice(values, size=np.count_nonzero(codes == c), p=shares)
     return lengths
 
 
-def _checked_lengths(length: Any, n_samples: int) -> Array:
-    """One whole number, 0 or more, for each row."""
+def _check_lengths(length: Any, n_samples: int) -> Array:
+    """Return lengths as one whole number, 0 or more, for each row."""
     lengths = np.asarray(length)
     if lengths.shape not in ((), (n_samples,)):
         raise SupportError(f"length has shape {lengths.shape}; give one number, or one for each of {n_samples} rows.")
@@ -289,23 +286,26 @@ def _checked_lengths(length: Any, n_samples: int) -> Array:
 
 
 def draw_counts(p: Array, codes: Array, lengths: Array, rng: np.random.Generator, *, sparse: bool) -> Any:
-    """Rows of counts with the probabilities `p` (classes, words) of their class; a CSR matrix if `sparse`."""
+    """Draw rows of counts with the probabilities `p` (classes, words) of their class; a CSR matrix if `sparse`.
+
+    The multinomial does not model the lengths of rows, which are given.
+    """
     p = p / p.sum(axis=1, keepdims=True)
     if sparse:
         return _draw_words(p, codes, lengths, rng)
     rows = np.zeros((len(codes), p.shape[1]), dtype=np.int64)
     for c in np.unique(codes):
-        (mine,) = np.nonzero(codes == c)
-        rows[mine] = Multinomial().sample(CategoricalParameters(p[c]), len(mine), rng, length=lengths[mine])
+        (members,) = np.nonzero(codes == c)
+        rows[members] = Multinomial().sample(CategoricalParameters(p[c]), len(members), rng, length=lengths[members])
     return rows
 
 
 def _draw_words(p: Array, codes: Array, lengths: Array, rng: np.random.Generator) -> Any:
-    """Word by word, so that the cost is that of the words and not that of the vocabulary."""
+    """Draw word by word, at the cost of the number of words and not of the size of the vocabulary."""
     rows = np.repeat(np.arange(len(codes)), lengths)
     words = np.zeros(len(rows), dtype=np.int64)
     for c in np.unique(codes):
-        mine = codes[rows] == c
-        words[mine] = rng.choice(p.shape[1], size=np.count_nonzero(mine), p=p[c])
+        members = codes[rows] == c
+        words[members] = rng.choice(p.shape[1], size=np.count_nonzero(members), p=p[c])
     ones = np.ones(len(rows), dtype=np.int64)
     return sp.csr_matrix((ones, (rows, words)), shape=(len(codes), p.shape[1]))

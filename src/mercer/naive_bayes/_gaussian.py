@@ -15,13 +15,13 @@ from mercer._typing import Array
 from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.gaussian_scores import GaussianScores
-from mercer.base.generative import GenerativeClassifier, TakesTensors
+from mercer.base.generative import GenerativeClassifier, TensorClassifier
 from mercer.base.linear_form import LinearPiece
-from mercer.base.posterior import log, with_prior
+from mercer.base.posterior import add_log_prior, log
 from mercer.base.validation import column_names, publish
 from mercer.families.gaussian import GaussianParameters
-from mercer.naive_bayes._unweighted import CountsRowsApart, unweighted
-from mercer.stats.base import ratio
+from mercer.naive_bayes._unweighted import UnweightedStatisticsMixin, unweighted_parts
+from mercer.stats.base import divide
 from mercer.stats.by_class import ByClass
 from mercer.stats.centred import ColumnMoments
 
@@ -63,19 +63,19 @@ def _tables(model: GaussianNB) -> dict[str, dict[Any, dict[str, float]]]:
     theta_=floats("kd"),
     var_=floats("kd"),
 )
-class GaussianNB(CountsRowsApart, TakesTensors, GenerativeClassifier):
+class GaussianNB(UnweightedStatisticsMixin, TensorClassifier, GenerativeClassifier):
     """Gaussian naive Bayes; scikit-learn's `GaussianNB` with merging, forgetting, sampling and missing values.
 
     Rows may be torch tensors, also on a GPU: they are summarised and scored on their device, and predictions are
-    tensors there. The model itself stays in main memory, and takes arrays as well.
+    tensors there. The fitted attributes are in main memory, and the model takes arrays as well.
 
     Parameters
     ----------
     priors : array-like of shape (n_classes,), default=None
         Class priors; estimated from the data if not given.
     var_smoothing : float, default=1e-9
-        This portion of the largest variance of all columns is added to every variance. After `partial_fit` that is
-        the variance of all rows seen, as after one `fit`; scikit-learn looks at the last batch alone.
+        This portion of the largest variance of all columns is added to every variance. After `partial_fit` it is
+        the variance of all rows so far, as after one `fit`; scikit-learn takes that of the last batch.
     shared_variance : bool, default=False
         One variance per column for all classes: the posterior is then a softmax of a linear function of x, the
         lecture's equivalence with logistic regression.
@@ -93,13 +93,13 @@ class GaussianNB(CountsRowsApart, TakesTensors, GenerativeClassifier):
     var_ : ndarray of shape (n_classes, n_features)
         Variance of each column in each class, smoothed.
     epsilon_ : float
-        What was added to the variances.
+        The number added to the variances.
     statistic_ : ByClass
-        The sufficient statistics the model was computed from.
+        The sufficient statistics from which the parameters are computed.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that the parameters are optimal.
     plan_ : Plan
-        Which path the fit took.
+        The path that the fit took.
 
     Examples
     --------
@@ -124,13 +124,15 @@ class GaussianNB(CountsRowsApart, TakesTensors, GenerativeClassifier):
     def _zero(self, labels: Array, X: Any) -> ByClass:
         return ByClass.zero(labels, (ColumnMoments.zero(len(labels), self.n_features_in_),))
 
-    def _settle(self) -> None:
+    def _update_parameters(self) -> None:
         moments = self._moments
-        # as in scikit-learn the variance of rows as such is the scale of var_smoothing
-        (rows,) = unweighted(self.statistic_) or [moments.pooled()]
+        # as in scikit-learn, var_smoothing is relative to the unweighted variance
+        (rows,) = unweighted_parts(self.statistic_) or [moments.pool()]
         spread = rows.variance[0]
         self._priors = self._class_priors()
-        self.epsilon_ = self.var_smoothing * spread.max() if self.var_smoothing > 0 else 0.0  # which of ∞ is 0, too
+        self.epsilon_ = (
+            self.var_smoothing * spread.max() if self.var_smoothing > 0 else 0.0
+        )  # 0 also for an infinite spread
         mean, variance = self._moments_of_classes(moments)
         variance = variance + self.epsilon_
         informative = moments.rows.any(axis=0) & ((spread > 0) | (self.epsilon_ > 0)) & self._known(variance)
@@ -144,19 +146,21 @@ class GaussianNB(CountsRowsApart, TakesTensors, GenerativeClassifier):
         return moments
 
     def _known(self, variance: Array) -> Array:
-        """False where a class that was announced but not seen has no variance either."""
+        """Whether a column has a density in a class: not without variance in an announced class without rows."""
         return (self.statistic_.rows > 0)[:, None] | (variance > 0)
 
     def _moments_of_classes(self, moments: ColumnMoments) -> tuple[Array, Array]:
-        """Means and variances; a class in which a column was never observed takes those of all classes together."""
-        # as in scikit-learn 0 for a class that was announced and not seen
+        """Return means and variances; where a class has no values of a column, those of all classes together.
+
+        As in scikit-learn, both are 0 for an announced class without rows.
+        """
         mean, variance = moments.mean, moments.variance
         if self.shared_variance:
-            shared = ratio(moments.scatter.sum(axis=0), moments.weight.sum(axis=0))
+            shared = divide(moments.scatter.sum(axis=0), moments.weight.sum(axis=0))
             variance = np.tile(shared, (len(mean), 1))
         unobserved = (moments.rows == 0) & (self.statistic_.rows > 0)[:, None]
         if unobserved.any():
-            together = moments.pooled()
+            together = moments.pool()
             mean = np.where(unobserved, together.mean, mean)
             variance = np.where(unobserved & (not self.shared_variance), together.variance, variance)
         return mean, variance
@@ -165,10 +169,10 @@ class GaussianNB(CountsRowsApart, TakesTensors, GenerativeClassifier):
         return log(self._priors)
 
     def _joint(self, block: tuple[Any, ...]) -> Array:
-        return with_prior(self._scores(block[0]), self._log_prior())  # type: ignore[no-any-return]
+        return add_log_prior(self._scores(block[0]), self._log_prior())  # type: ignore[no-any-return]
 
-    def _refuse(self, X: Any) -> None:
-        super()._refuse(X)
+    def _refuse_values(self, X: Any) -> None:
+        super()._refuse_values(X)
         if hasattr(self, "_scores") and len(flat := np.argwhere(np.isinf(self._scores.constants))):
             c, j = flat[0]
             raise DegenerateDataError(
@@ -185,5 +189,5 @@ class GaussianNB(CountsRowsApart, TakesTensors, GenerativeClassifier):
 
     def _sample_rows(self, codes: Array, rng: np.random.Generator) -> Array:
         rows: Array = rng.normal(self.theta_[codes], np.sqrt(self.var_[codes]))
-        rows[:, ~self._moments.rows.any(axis=0)] = np.nan  # nothing is known of a column that was never observed
+        rows[:, ~self._moments.rows.any(axis=0)] = np.nan  # columns without values
         return rows

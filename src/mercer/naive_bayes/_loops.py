@@ -1,4 +1,4 @@
-"""Values above a threshold as ones, in one pass that also looks for what is missing or infinite."""
+"""The compiled loop of `BernoulliNB`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from mercer._jit import jit
 
 
 @jit
-def above(values, threshold, ones):  # type: ignore[no-untyped-def]
-    """ones[i] = 1 where a value is above the threshold, NaN where it is missing, else 0; returns if one is infinite."""
+def mark_above(values, threshold, ones):  # type: ignore[no-untyped-def]
+    """Set ones[i] to 1 for a value above the threshold, NaN for NaN, else 0; return whether a value is infinite."""
     infinite = False
     for i in range(values.shape[0]):
         value = values[i]

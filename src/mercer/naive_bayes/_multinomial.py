@@ -1,4 +1,4 @@
-"""Multinomial naive Bayes: the words of a text are independent draws from its class (lecture 3)."""
+"""Multinomial naive Bayes: the words of a text are independent draws given its class (lecture 3)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED_COUNTS
 from mercer.base.generative import GenerativeClassifier
 from mercer.base.linear_form import LinearPiece
-from mercer.base.posterior import even_where_unknown, log
+from mercer.base.posterior import fill_unknown_evenly, log
 from mercer.base.validation import column_names
 from mercer.families import Multinomial
 from mercer.families.pseudo_counts import add_alpha
-from mercer.naive_bayes._discrete import CountClassifier, LogProduct, draw_counts, drawn_lengths, log_coefficient
+from mercer.naive_bayes._discrete import CountClassifier, LogProduct, draw_counts, draw_lengths, log_coefficient
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
@@ -43,14 +43,14 @@ def _candidates(question: Question) -> Iterator[Candidate]:
 class MultinomialNB(CountClassifier, GenerativeClassifier):
     """Multinomial naive Bayes; scikit-learn's `MultinomialNB` with merging, forgetting, sampling and densities.
 
-    The model speaks of the words of a row given how many there are. `predict_joint_log_proba` leaves out, as
-    scikit-learn does, the multinomial coefficient, which is the same for all classes; `log_density` has it.
+    The model is of the words of a row given their number. `predict_joint_log_proba` leaves out, as
+    scikit-learn does, the multinomial coefficient, which is the same for all classes; `log_density` includes it.
 
     Parameters
     ----------
     alpha : float or array-like of shape (n_features,), default=1.0
-        Pseudo-count of each word: the mode under a Dirichlet(1 + alpha) prior. With 0 a word that a class never
-        showed has probability exactly 0 there.
+        Pseudo-count of each word: the mode under a Dirichlet(1 + alpha) prior. With 0 a word that is absent
+        from a class has probability exactly 0 there.
     force_alpha : bool, default=True
         If False, an alpha below 1e-10 is raised to it.
     fit_prior : bool, default=True
@@ -71,11 +71,11 @@ class MultinomialNB(CountClassifier, GenerativeClassifier):
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Log probability of each word in each class.
     statistic_ : ByClass
-        The sufficient statistics the model was computed from.
+        The sufficient statistics from which the parameters are computed.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that the parameters are optimal.
     plan_ : Plan
-        Which path the fit took.
+        The path that the fit took.
 
     Examples
     --------
@@ -94,9 +94,9 @@ class MultinomialNB(CountClassifier, GenerativeClassifier):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
 
-    def _settle_columns(self, alpha: Any) -> None:
+    def _update_column_parameters(self, alpha: Any) -> None:
         prior = add_alpha(Multinomial(), alpha, levels=self.n_features_in_)
-        words = even_where_unknown(Multinomial().fit(self._words, prior).probabilities, self.n_features_in_)
+        words = fill_unknown_evenly(Multinomial().fit(self._words, prior).probabilities, self.n_features_in_)
         self.feature_count_ = self._words.total
         self.feature_log_prob_ = log(words)
         self._product = LogProduct.of(self.feature_log_prob_)
@@ -109,7 +109,7 @@ class MultinomialNB(CountClassifier, GenerativeClassifier):
         return self.class_log_prior_, (LinearPiece.of_columns(column_names(self), weights, np.zeros(len(weights))),)
 
     def _log_base(self, block: tuple[Any, ...]) -> Array:
-        """The multinomial coefficient, Γ(N+1) / Π Γ(x+1)."""
+        """Return the log of the multinomial coefficient Γ(N+1) / Π Γ(x+1)."""
         return log_coefficient(block[0])
 
     def sample(self, n_samples: int = 1, random_state: Any = None, length: Any = None) -> tuple[Any, Array]:
@@ -118,11 +118,11 @@ class MultinomialNB(CountClassifier, GenerativeClassifier):
         Parameters
         ----------
         n_samples : int, default=1
-            How many rows.
+            Number of rows.
         random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-            Fixes the draw.
+            Seed or generator of the draw.
         length : int or array-like of shape (n_samples,), default=None
-            Number of words in each row; drawn from the lengths seen in its class if not given.
+            Number of words in each row; drawn from the lengths in its class if not given.
 
         Returns
         -------
@@ -131,9 +131,9 @@ class MultinomialNB(CountClassifier, GenerativeClassifier):
         y : ndarray of shape (n_samples,)
             Their classes.
         """
-        return self._sampled(n_samples, random_state, length=length)
+        return self._draw_rows(n_samples, random_state, length=length)
 
     def _sample_rows(self, codes: Array, rng: np.random.Generator, length: Any = None) -> Any:
-        kind, lengths = self._sparse_type, drawn_lengths(length, self._words, codes, rng)
+        kind, lengths = self._sparse_type, draw_lengths(length, self._words, codes, rng)
         rows = draw_counts(np.exp(self.feature_log_prob_), codes, lengths, rng, sparse=kind is not None)
         return rows if kind is None else kind(rows)

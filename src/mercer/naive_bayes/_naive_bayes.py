@@ -1,4 +1,4 @@
-"""Naive Bayes for mixed columns: a family for each, numbers, counts and categories side by side."""
+"""Naive Bayes for mixed columns (numbers, counts, categories), with a family for each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mercer.base import Candidate, Question, traits
 from mercer.base.fitted_fields import FITTED_CLASSES
 from mercer.base.generative import GenerativeClassifier
 from mercer.base.linear_form import LinearPiece
-from mercer.base.validation import checked_table, column_names
+from mercer.base.validation import check_table, column_names
 from mercer.data.frame_like import frame_like
 from mercer.data.schema import Schema
 from mercer.data.select import fetched, names_of, select
@@ -33,12 +33,12 @@ from mercer.naive_bayes._choose_parts import choose_parts, needs_all_rows
 from mercer.naive_bayes.parts import ModelPart, PartConditional, Smoothing
 from mercer.stats import ByClass
 
-#: statistics that an infinite value spoils: its rows need no other check
-SPOILT_BY_INFINITY = frozenset({"moments", "scatter"})
+#: statistics that an infinite value makes non-finite, so that rows need no check before
+NON_FINITE_BY_INFINITY = frozenset({"moments", "scatter"})
 
 
-def _parts_agree(model: Any) -> bool:
-    """Whether each factor is of the columns that are read for it."""
+def _have_same_columns(model: Any) -> bool:
+    """Whether each conditional has the columns of its part."""
     if not hasattr(model, "parts_"):
         return True
     pairs = list(zip(model.parts_, model._conditionals, strict=True))
@@ -46,11 +46,11 @@ def _parts_agree(model: Any) -> bool:
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
-    """Yield a model of columns of any kind, gaps and all: the one that is fitted by name to the same table.
+    """Yield a model of columns of any kind with their gaps, as it is fitted by name to the same table.
 
-    The schema of the whole table tells codes, 0 and 1 among them, and counts from other numbers. Codes have levels,
-    not a normal distribution; two levels are a Bernoulli distribution that also has an answer to a third, should one
-    turn up in other rows. The schema also has how numbers are written in columns of strings.
+    The schema of the whole table distinguishes codes (0 and 1 among them) and counts from other numbers. Codes have
+    levels, not a normal distribution; two levels are a Bernoulli distribution that also scores a third level in other
+    rows. The schema also has the formats of numbers in columns of strings.
     """
     if question.is_sparse:
         yield Candidate(NaiveBayes(), 10, need="nothing")
@@ -83,7 +83,7 @@ def _levels(model: NaiveBayes) -> dict[str, tuple[Any, ...]]:
     tables=lambda model: model.tables(),
 )
 @stored(
-    _parts_agree,
+    _have_same_columns,
     **FITTED_CLASSES,
     parts_=sequence(".", part_of(ModelPart)),
     _conditionals=sequence(".", part_of(PartConditional, k="k")),
@@ -96,23 +96,23 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
     Parameters
     ----------
     families : "auto", str, Family, Schema or dict, default="auto"
-        Which family describes which column. "auto" goes by the *type* of a column: Gaussian for numbers, Categorical
+        The family of each column. "auto" chooses by the *type* of a column: Gaussian for numbers, Categorical
         for bools, strings and categories, Multinomial for all columns of a sparse matrix; it warns of columns of free
-        text, whose categories would say nothing about other rows. A dict gives families (or their lower-case names) to
-        columns by name or position, or to tuples of them, and leaves the others to their types:
+        text, whose categories carry no information about other rows. A dict maps columns by name or position, or tuples
+        of them, to families or their lower-case names; the other columns are chosen by type:
         `{"visits": Poisson(), ("x", "y"): MultivariateGaussian(), "dose": Histogram(bins=20)}`. A number of bins is
-        laid over the first data; models to be merged need the edges. `mercer.density.Parzen()` lays a kernel around
-        every value. One family, or its name, describes all columns.
-        A `Schema` that has seen the whole table tells codes and counts from numbers; its columns are found by their
+        turned into edges by the first data; models to be merged need the edges. `mercer.density.Parzen()` places a
+        kernel at every value. One family, or its name, describes all columns.
+        A `Schema` of the whole table distinguishes codes and counts from numbers; its columns are found by their
         names, in any order, and columns that it does not name are ignored.
     priors : array-like of shape (n_classes,) or dict from class to probability, default=None
         Class priors; estimated from the data if not given.
     smoothing : float, default=1.0
         Pseudo-count of discrete families: of every level, every word, every bin; for a family without levels, such as
-        Poisson, this many observations that look like all classes together.
+        Poisson, the weight of observations that are distributed as all classes together.
     unseen : {"smooth", "ignore", "error"}, default="smooth"
-        A category that was never seen has the probability α/(N + αK) of one more level with pseudo-count α, says
-        nothing, or is an error. With "smooth", a number beyond levels that are a scale, 3 to 10 consecutive whole
+        A new category has the probability α/(N + αK) of one more level with pseudo-count α, is ignored, or is an
+        error. With "smooth", a number beyond levels that are a scale, 3 to 10 consecutive whole
         numbers, counts as the nearest level.
     missing : {"integrate", "error"}, default="integrate"
         Missing values are integrated out, or are an error.
@@ -134,11 +134,11 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
         Parameters by column name, or by the names of columns that are described together: named tuples of arrays
         whose first axis is the class. `tables` has them with the names of classes and levels.
     statistic_ : ByClass
-        The sufficient statistics the model was computed from.
+        The sufficient statistics from which the parameters are computed.
     certificate_ : Certificate
-        How we know that this is the optimum.
+        Evidence that the parameters are optimal.
     plan_ : Plan
-        Which path the fit took.
+        The path that the fit took.
 
     Examples
     --------
@@ -177,12 +177,10 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
         self.missing = missing
         self.var_smoothing = var_smoothing
 
-    # Reading.
-
     def _check_X(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         if isinstance(self.families, Schema):
-            X = self._only_described(X, self.families.names, reset=reset)
-        table, labels = checked_table(self, X, y, reset=reset)
+            X = self._select_described(X, self.families.names, reset=reset)
+        table, labels = check_table(self, X, y, reset=reset)
         if isinstance(self.families, Schema):
             table = table.with_formats(self.families.formats)
         if reset:
@@ -190,16 +188,16 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
             self._library = table.library
         return table if y is None else (table, labels)
 
-    def _only_described(self, X: Any, described: Sequence[str], *, reset: bool) -> Any:
-        """A frame without columns that have no description, in the order of the fit; anything else as it is."""
+    def _select_described(self, X: Any, described: Sequence[str], *, reset: bool) -> Any:
+        """Return the described columns of a frame, in the order of the fit, and anything else as it is."""
         names = None if isinstance(X, Encoded | Table) or is_tensor(X) else names_of(X)
         if names is None:
             return X
         known = frozenset(described)
-        kept = [name for name in names if name in known]
-        if not reset and sorted(kept) == sorted(of_fit := column_names(self)):
-            kept = of_fit
-        return select(fetched(X), kept) if kept and kept != names else X
+        selected = [name for name in names if name in known]
+        if not reset and sorted(selected) == sorted(fitted := column_names(self)):
+            selected = fitted
+        return select(fetched(X), selected) if selected and selected != names else X
 
     def _block(self, X: Table, rows: slice) -> tuple[Any, ...]:
         table = X.rows(rows)
@@ -209,26 +207,24 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
                 part.refuse_missing(block, rows.start)
         return blocks
 
-    def _learnt_block(self, X: Table, rows: slice) -> tuple[Any, ...]:
+    def _training_block(self, X: Table, rows: slice) -> tuple[Any, ...]:
         blocks = self._block(X, rows)
         for part, block in zip(self.parts_, blocks, strict=True):
-            if part.family.statistic not in SPOILT_BY_INFINITY:
+            if part.family.statistic not in NON_FINITE_BY_INFINITY:
                 part.refuse_outside(block, rows.start)
         return blocks
 
-    def _blame(self, X: Table, rows: slice) -> None:
+    def _raise_for_rows(self, X: Table, rows: slice) -> None:
         table = X.rows(rows)
         for part in self.parts_:
             part.refuse_outside(part.read(table), rows.start)
 
-    def _refuse(self, X: Table) -> None:
-        self._blame(X, slice(0, X.n_rows))
-
-    # Learning.
+    def _refuse_values(self, X: Table) -> None:
+        self._raise_for_rows(X, slice(0, X.n_rows))
 
     def _fit_source(self, source: Source) -> Any:
-        asked = self.families.values() if isinstance(self.families, Mapping) else [self.families]
-        return NotImplemented if any(map(needs_all_rows, asked)) else super()._fit_source(source)
+        given = self.families.values() if isinstance(self.families, Mapping) else [self.families]
+        return NotImplemented if any(map(needs_all_rows, given)) else super()._fit_source(source)
 
     def _zero(self, labels: Array, X: Table) -> ByClass:
         return ByClass.zero(labels, tuple(part.zero(len(labels), X) for part in self.parts_))
@@ -239,9 +235,9 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
         pairs = [(name, part, theirs[name]) for part in self.parts_ for name in part.names]
         odd = [pair for pair in pairs if pair[1].family != pair[2].family]
         if odd := odd or [pair for pair in pairs if pair[1].columns != pair[2].columns]:
-            name, here, there = odd[0]
+            name, own, other_part = odd[0]
             raise MergeError(
-                f"cannot merge models that describe column {name!r} differently: here by {here}, there by {there}. "
+                f"cannot merge models that describe column {name!r} differently: here by {own}, there by {other_part}. "
                 "Give both the same families, and to a histogram its edges as `bins`."
             )
 
@@ -249,20 +245,22 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
         super()._store(statistic)
         smoothing = Smoothing(self.smoothing, self.var_smoothing)
         self._conditionals: tuple[PartConditional, ...] = tuple(
-            part.fit(seen, smoothing) for part, seen in zip(self.parts_, statistic.parts, strict=True)
+            part.fit(part_statistic, smoothing)
+            for part, part_statistic in zip(self.parts_, statistic.parts, strict=True)
         )
         self.parameters_ = {
             name: parameters for each in self._conditionals for name, parameters in each.by_column().items()
         }
-        proofs = (each.certificate for each in self._conditionals)
-        self.certificate_ = max(proofs, key=lambda proof: (not proof.holds, proof.kind != "closed form", proof.value))
+        # the weakest certificate of all parts
+        self.certificate_ = max(
+            (each.certificate for each in self._conditionals),
+            key=lambda each: (not each.holds, each.kind != "closed form", each.value),
+        )
         if self.certificate_.kind != "closed form":
             self.plan_ = replace(self.plan_, path=f"{self._path()}, then iterations where there is no formula")
         stopped = next((each.interruption for each in self._conditionals if each.interruption is not None), None)
         if stopped is not None:
             raise stopped
-
-    # Predicting and sampling.
 
     def _joint(self, block: tuple[Any, ...]) -> Array:
         scores = (each.score(columns) for each, columns in zip(self._conditionals, block, strict=True))
@@ -274,11 +272,11 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
         Parameters
         ----------
         n_samples : int, default=1
-            How many rows.
+            Number of rows.
         random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-            Fixes the draw.
+            Seed or generator of the draw.
         length : int or array-like of shape (n_samples,), default=None
-            Number of words in rows of counts; drawn from the lengths seen in their class if not given.
+            Number of words in rows of counts; drawn from the lengths in their class if not given.
 
         Returns
         -------
@@ -287,7 +285,7 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
         y : ndarray of shape (n_samples,)
             Their classes.
         """
-        return self._sampled(n_samples, random_state, length=length)
+        return self._draw_rows(n_samples, random_state, length=length)
 
     def _sample_rows(self, codes: Array, rng: np.random.Generator, length: Any = None) -> Any:
         draws = [each.sample(codes, rng, length=length) for each in self._conditionals]
@@ -299,10 +297,8 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
         rows = [columns.get(j, undescribed) for j in range(self._n_columns)]
         return frame_like(column_names(self), rows, self._library)
 
-    # Looking inside.
-
     def tables(self) -> dict[Any, dict[Any, dict[Any, Any]]]:
-        """Parameters by column, class, and level or name of the parameter, as plain numbers."""
+        """Return parameters by column, class, and level or name of the parameter, as plain numbers."""
         classes = self._fitted_classes().tolist()
         return {name: table for each in self._conditionals for name, table in each.tables(classes).items()}
 

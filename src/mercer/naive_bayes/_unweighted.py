@@ -1,4 +1,9 @@
-"""Statistics of rows as such, whatever they weigh: a few of scikit-learn's attributes leave weights out."""
+"""Unweighted statistics beside weighted ones, for attributes in which scikit-learn ignores `sample_weight`.
+
+These are `GaussianNB.epsilon_`, a portion of the unweighted variance, and `CategoricalNB.n_categories_`, which counts
+categories of rows without weight. Both have to stay exact under `merge` and `forget`, which needs a statistic of their
+own. It is kept from the first weighted batch on; until then every weight is 1 and both statistics are the same.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +21,8 @@ from mercer.stats.by_class import ByClass
 
 @stored(part=part_of(Statistic))
 @dataclass(frozen=True)
-class Unweighted(Statistic):
-    """A statistic of all rows together, each counted once."""
+class UnweightedPart(Statistic):
+    """A statistic of all classes together in which every row has weight 1."""
 
     part: Any
 
@@ -39,34 +44,34 @@ class Unweighted(Statistic):
         return self
 
 
-class CountsRowsApart(StatisticClassifier):
-    """Once weights have come in its statistic has each part twice: weighted by class, and `Unweighted`."""
+class UnweightedStatisticsMixin(StatisticClassifier):
+    """Mixin that adds an `UnweightedPart` for each part of the statistic as soon as rows have weights."""
 
     def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> ByClass:
         statistic = super()._summarise(X, y, sample_weight, reset=reset)
         if sample_weight is None:
             return statistic
         rows = super()._summarise(X, y, None, reset=False)
-        return replace(statistic, parts=(*statistic.parts, *_pooled(rows)))
+        return replace(statistic, parts=(*statistic.parts, *_pool(rows)))
 
     def _reconcile(self, mine: ByClass, theirs: ByClass) -> tuple[ByClass, ByClass]:
         mine, theirs = super()._reconcile(mine, theirs)
         if len(mine.parts) == len(theirs.parts):
             return mine, theirs
-        return _counted_apart(mine), _counted_apart(theirs)
+        return _with_unweighted_parts(mine), _with_unweighted_parts(theirs)
 
 
-def unweighted(statistic: ByClass) -> list[Any]:
-    """The parts of all rows together, each row counted once; none where rows have not been counted apart."""
-    return [part.part for part in statistic.parts if isinstance(part, Unweighted)]
+def unweighted_parts(statistic: ByClass) -> list[Any]:
+    """Return the statistics in which every row has weight 1; an empty list where no row had a weight."""
+    return [part.part for part in statistic.parts if isinstance(part, UnweightedPart)]
 
 
-def _counted_apart(statistic: ByClass) -> ByClass:
-    """With the parts of rows as such; where there are none yet, every row weighed 1."""
-    if unweighted(statistic):
+def _with_unweighted_parts(statistic: ByClass) -> ByClass:
+    """Return a statistic with unweighted parts; where it has none, every weight was 1."""
+    if unweighted_parts(statistic):
         return statistic
-    return replace(statistic, parts=(*statistic.parts, *_pooled(statistic)))
+    return replace(statistic, parts=(*statistic.parts, *_pool(statistic)))
 
 
-def _pooled(statistic: ByClass) -> list[Unweighted]:
-    return [Unweighted(part.pooled()) for part in statistic.parts]
+def _pool(statistic: ByClass) -> list[UnweightedPart]:
+    return [UnweightedPart(part.pool()) for part in statistic.parts]

@@ -98,7 +98,7 @@ class _NewtonCGDescent:
         self._w, self._here, self._products = start, evaluate(self._problem, start, GRADIENT), 0
         self._trace = [self._here.value]
         # until there is a step, by the curvature of the scaling, SSᵀ = H⁻¹
-        self._length = self._in_errors(float(np.linalg.norm(scaling.back(self._here.gradient))))
+        self._length = self._in_errors(float(np.linalg.norm(scaling.apply_transposed(self._here.gradient))))
         self._step = self._find_step()
 
     def _in_errors(self, length: float) -> float:
@@ -130,7 +130,7 @@ class _NewtonCGDescent:
 
     def _solve_newton(self, product: Product, precision: float) -> Array:
         """Solve H s = −g in the variables u of s = S u, and measure √(gᵀH⁻¹g); the residual is measured by SSᵀ."""
-        forth, back = self._scaling.forth, self._scaling.back
+        forth, back = self._scaling.apply, self._scaling.apply_transposed
         downhill = -back(self._here.gradient)
         found = conjugate_gradient(
             lambda u: back(product(forth(u))), downhill, tolerance=precision, most_steps=MOST_PRODUCTS

@@ -181,7 +181,7 @@ class StoredPart:
     def _matrix(self) -> Any:
         return sparse.csc_array(self._entries.for_scipy(), shape=(self.n_rows, len(self._entries.indptr) - 1))
 
-    def of(self, ids: Array) -> Any:
+    def to_matrix(self, ids: Array) -> Any:
         """Return columns as a sparse matrix of float64."""
         return self._matrix()[:, ids].astype(np.float64)
 
@@ -295,15 +295,15 @@ def _cross_products(left: Part, mine: Array, right: Part, theirs: Array, h: Arra
     if isinstance(left, StoredPart):
         if isinstance(right, DensePart):
             return _cross_products(right, theirs, left, mine, h).T
-        weighted = left.of(mine).multiply(h[:, None]).tocsc()
-        return np.asarray((weighted.T @ right.of(theirs)).toarray())
+        weighted = left.to_matrix(mine).multiply(h[:, None]).tocsc()
+        return np.asarray((weighted.T @ right.to_matrix(theirs)).toarray())
     if left is right:
         return left.gram(mine, theirs, h)
     out = np.empty((len(mine), len(theirs)))
     for few, tile in left.gather_chunks(mine):
         weighted = tile * h
         if isinstance(right, StoredPart):
-            out[few] = np.asarray(right.of(theirs).T @ weighted.T).T
+            out[few] = np.asarray(right.to_matrix(theirs).T @ weighted.T).T
         else:
             for others, columns in right.gather_chunks(theirs):
                 out[few, others] = weighted @ columns.T

@@ -244,7 +244,7 @@ class PenalisedQuadratic:
         Return the decrease of the objective; below 0 if no step was made.
         """
         rows = np.append(self._factor.ids, j)
-        few, w = penalty.of(rows), self.w[rows]
+        few, w = penalty.select(rows), self.w[rows]
         step = np.append(-self._factor.solve(self.G[j, rows[:-1]]), 1.0)
         step[np.abs(step) <= LEVEL * np.abs(step).max()] = 0.0
         uphill = (few.l1 * np.sign(w) + few.l2 * w - self.c[rows]) @ step
@@ -262,7 +262,7 @@ class PenalisedQuadratic:
 
     def _face(self, penalty: GapPenalty, rows: Array) -> tuple[float, bool]:
         """Step towards the minimum for the present signs; return the decrease, and whether no sign changed."""
-        few, w = penalty.of(rows), self.w[rows]
+        few, w = penalty.select(rows), self.w[rows]
         sign = np.sign(w)
         step = self._factor.solve(self.c[rows] - few.l2 * w - few.l1 * sign)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -351,7 +351,7 @@ class GramWorkingSet:
 
     def solve(self, penalty: GapPenalty, target: float, most: int) -> int:
         """Minimise until the gap of the set is at most `target`; return the number of steps."""
-        return self.quadratic.solve(penalty.of(self.ids), target, most)
+        return self.quadratic.solve(penalty.select(self.ids), target, most)
 
 
 #: earlier sweeps that Anderson acceleration combines
@@ -384,7 +384,7 @@ class ResidualWorkingSet:
 
     def solve(self, penalty: GapPenalty, target: float, most: int) -> int:
         """Sweep until a sweep lowers the objective by no more than `target`; return the number of sweeps."""
-        penalty = penalty.of(self.ids)
+        penalty = penalty.select(self.ids)
         k, anderson = len(self.ids), AndersonAcceleration(MEMORY)
         patience = self._patience(penalty)
         for sweeps in range(1, most + 1):
@@ -448,7 +448,7 @@ class ResidualWorkingSet:
 
     def _face(self, penalty: GapPenalty, support: Array, K: Array) -> bool:
         """Step towards the minimum for the present signs; return whether no more steps are needed."""
-        few, w, ids, root = penalty.of(support), self.w[support], self.ids[support], np.sqrt(self._h)
+        few, w, ids, root = penalty.select(support), self.w[support], self.ids[support], np.sqrt(self._h)
         sign = np.sign(w)
         # (XᵀhX + l2)⁻¹ b = l2⁻¹ (b − Xᵀ√h K⁻¹ √hX l2⁻¹ b)
         step = (self._columns.products(self.v[None], ids)[0] - few.l1 * sign - few.l2 * w) / few.l2

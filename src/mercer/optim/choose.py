@@ -113,7 +113,7 @@ def choose(problem: AnyProblem, requested: str = "auto") -> SolverChoice:
     """
     if requested != "auto":
         _check_suitable(problem, requested)
-        return SolverChoice(requested, "asked for")
+        return SolverChoice(requested, "requested")
     if not problem.strengths.smooth:
         return SolverChoice("proximal", "the penalty has absolute values")
     if isinstance(problem, SoftmaxProblem):

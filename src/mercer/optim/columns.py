@@ -75,7 +75,7 @@ class DenseColumns(MatrixColumns):
         return bool(self.X.flags.f_contiguous)
 
     @classmethod
-    def standardised(cls, X: Array, weight: Array, *, centred: bool) -> tuple[DenseColumns, Array]:
+    def standardise(cls, X: Array, weight: Array, *, centred: bool) -> tuple[DenseColumns, Array]:
         """Return columns about their weighted means (if `centred`), scaled to length about 1, and squared lengths."""
         columns = cls(X, np.zeros(X.shape[1]), np.ones(X.shape[1]))
         squares = np.zeros(X.shape[1])
@@ -180,7 +180,7 @@ class DenseColumns(MatrixColumns):
             )
         decrease = 0.0
         for part in self.chunks(ids):
-            tile, own = self.gather(ids[part]), penalty.of(part)
+            tile, own = self.gather(ids[part]), penalty.select(part)
             plain = np.arange(len(tile)), np.zeros(len(tile)), np.ones(len(tile))
             decrease += descent_loops.dense_sweep(tile, *plain, h, curvature[part], *own, w[part], v)
         return float(decrease)
@@ -205,7 +205,7 @@ class SparseColumns(MatrixColumns):
         self._left = centre
 
     @classmethod
-    def standardised(cls, X: Any, weight: Array, *, centred: bool) -> tuple[SparseColumns, Array]:
+    def standardise(cls, X: Any, weight: Array, *, centred: bool) -> tuple[SparseColumns, Array]:
         """Return centred and scaled columns and their squared lengths, as `DenseColumns.standardised` does."""
         columns = cls(X, np.zeros(X.shape[1]), np.ones(X.shape[1]))
         total = weight.sum()

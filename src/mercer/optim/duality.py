@@ -34,7 +34,7 @@ class GapPenalty(NamedTuple):
     l2: Array
     positive: bool = False
 
-    def of(self, ids: Array) -> GapPenalty:
+    def select(self, ids: Array) -> GapPenalty:
         """Return the penalty of some coefficients."""
         return GapPenalty(self.l1[ids], self.l2[ids], self.positive)
 

@@ -331,7 +331,7 @@ class EMProblem:
         pooled = np.tensordot(self.share, matrices, axes=1)
         return np.asarray((pooled + pooled.T) / 2)
 
-    def completed(self, position: EMState) -> ScatterMoments:
+    def expected_moments(self, position: EMState) -> ScatterMoments:
         """Return the expected moments of the completed rows."""
         centre, unit = self.scale
         scatter = position.spread * (self.weight[:, None, None] * unit[:, None] * unit)
@@ -514,7 +514,9 @@ class EMAscent:
             f"size of the gradient of the observed log likelihood per unit weight after {self._steps} steps of EM; "
             "with values missing it is not concave, so that a higher point may exist elsewhere",
         )
-        return Solution(self._problem.completed(self._here), certificate, (*self._trace, self._end.log_likelihood))
+        return Solution(
+            self._problem.expected_moments(self._here), certificate, (*self._trace, self._end.log_likelihood)
+        )
 
     @property
     def _steps(self) -> int:

@@ -129,11 +129,11 @@ def _columns(
 ) -> tuple[MatrixColumns, Array, Array | None, Array | None]:
     """Return columns and squared lengths; for few columns and many rows also Gram matrix and slopes, by one pass."""
     if hasattr(X, "indptr"):
-        return *SparseColumns.standardised(X, ones, centred=intercept), None, None
+        return *SparseColumns.standardise(X, ones, centred=intercept), None, None
     n, p = X.shape
     if p > min(FULL_GRAM_COLUMNS, n // ROWS_PER_COLUMN) or n * p <= SMALL:
-        return *DenseColumns.standardised(X, ones, centred=intercept), None, None
-    sums = LeastSquaresRows(X, target[:, None], weight).summarised(NormalEquations)
+        return *DenseColumns.standardise(X, ones, centred=intercept), None, None
+    sums = LeastSquaresRows(X, target[:, None], weight).summarise(NormalEquations)
     gram, moment, _ = sums.products(centred=intercept)
     centre = sums.mean[0] if intercept else np.zeros(p)
     squares = np.array(gram.diagonal())

@@ -143,7 +143,7 @@ class LBFGSDescent:
     def _evaluate(self, w: Array) -> LBFGSPoint:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             slope = self._problem.at(w, GRADIENT)
-            return LBFGSPoint(w, slope.value, self._scaling.back(slope.gradient), slope.gradient)
+            return LBFGSPoint(w, slope.value, self._scaling.apply_transposed(slope.gradient), slope.gradient)
 
     def _length_at_first(self) -> float:
         """Return λ by the curvature of the start."""
@@ -163,7 +163,7 @@ class LBFGSDescent:
     def _measure(self) -> float:
         if not np.isfinite(self.length):
             return self.length
-        forth, back, gradient = self._scaling.forth, self._scaling.back, self.here.gradient
+        forth, back, gradient = self._scaling.apply, self._scaling.apply_transposed, self.here.gradient
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             sample, w = _sample_for_hessian(self._problem), self.here.w
             product = self._problem.hessian_product(w) if sample is None else product_of_rows(self._problem, sample, w)
@@ -224,7 +224,7 @@ class LBFGSDescent:
     def _search(self, before: LBFGSPoint, direction: Array) -> tuple[float, LBFGSPoint] | None:
         """Find a step that satisfies Wolfe's conditions, by doubling and halving; None if that fails."""
         slope = float(before.gradient @ direction)
-        along = self._scaling.forth(direction)
+        along = self._scaling.apply(direction)
         low, high, size = 0.0, np.inf, 1.0
         for _ in range(MOST_EVALUATIONS):
             there = self._evaluate(before.w + size * along)

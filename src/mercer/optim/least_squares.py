@@ -329,7 +329,7 @@ def solve_normal_equations(
 
     `sums` is the statistic of the rows, if it is known already.
     """
-    sums = sums or rows.summarised(NormalEquations)
+    sums = sums or rows.summarise(NormalEquations)
     if not np.isfinite(sums.moments.offset).all():
         raise NonFiniteError(NOT_FINITE)
     if not sums.finite:  # squares are too large, values are not
@@ -386,8 +386,8 @@ def _has_ten_digits(part: RefinedFit, factor: ScaledCholesky) -> bool:
 
 def solve_by_triangle(rows: LeastSquaresRows, alpha: Array, *, intercept: bool) -> Solution:
     """Solve by the triangle of a QR factorisation, computed block by block, and refine."""
-    rows = rows.one_by_one()
-    factor = rows.summarised(RFactor)
+    rows = rows.to_exact()
+    factor = rows.summarise(RFactor)
     if not factor.finite:
         raise NonFiniteError(NOT_FINITE)
     with blas_for(rows.shape[1]):

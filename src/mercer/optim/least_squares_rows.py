@@ -94,7 +94,7 @@ class LeastSquaresRows:
         """Return the rows with some of the targets."""
         return replace(self, Y=self.Y[:, targets])
 
-    def one_by_one(self) -> LeastSquaresRows:
+    def to_exact(self) -> LeastSquaresRows:
         """Return the same rows in a form whose products keep all digits, whatever the cost."""
         return self
 
@@ -106,7 +106,7 @@ class LeastSquaresRows:
         """Return X, Y and weight of some rows."""
         return self.X[rows], self.Y[rows], None if self.weight is None else self.weight[rows]
 
-    def summarised(self, kind: type[S]) -> S:
+    def summarise(self, kind: type[S]) -> S:
         """Return the statistic of all rows."""
         zero = kind.zero(self.shape[1], self.targets)
         wide = self.shape[1] >= MIN_COLUMNS_FOR_THREADS and not self.sparse  # large products use threads of BLAS
@@ -186,7 +186,7 @@ class EncodedBlocks(LeastSquaresRows):
     def view(self, rows: slice) -> Any:
         return self.X[rows]
 
-    def summarised(self, kind: type[S]) -> S:
+    def summarise(self, kind: type[S]) -> S:
         return reduce(kind.zero(self.shape[1], self.targets), self)
 
 
@@ -196,15 +196,15 @@ class EncodedRows(EncodedBlocks):
 
     gradients: ClassVar[str] = "gradients of codes as they are"
 
-    def one_by_one(self) -> LeastSquaresRows:
+    def to_exact(self) -> LeastSquaresRows:
         return EncodedBlocks(self.X, self.Y, self.weight)
 
-    def summarised(self, kind: type[S]) -> S:
+    def summarise(self, kind: type[S]) -> S:
         if issubclass(kind, NormalEquations):
             made = kind.of_sums(self._positive_weight()._sums(), self.shape[1])
             if not _has_far_columns(made):
                 return made
-        return super().summarised(kind)
+        return super().summarise(kind)
 
     def _positive_weight(self) -> Self:
         """Return the rows with positive weight; the others may have any values."""
@@ -295,7 +295,7 @@ class TensorRows(LeastSquaresRows):
         weight = np.ones((len(self), 1)) if self.weight is None else self.weight[:, None]
         return np.asarray(np.sqrt(np.where(weight > 0, weight * np.square(image), 0.0).sum(axis=0)))
 
-    def summarised(self, kind: type[S]) -> S:
+    def summarise(self, kind: type[S]) -> S:
         if issubclass(kind, NormalEquations):
             return kind.of_sums(self._sums(), self.shape[1])
         return reduce(kind.zero(self.shape[1], self.targets), self)

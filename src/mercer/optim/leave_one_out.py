@@ -69,7 +69,7 @@ class RidgeSpectrum(ABC):
     def generalised(self, alphas: Array) -> Array:
         """Return the generalised cross-validation errors: (penalties, targets)."""
 
-    def shrunk(self, alphas: Array) -> Array:
+    def unexplained_shares(self, alphas: Array) -> Array:
         """Return alpha / (eigenvalue + alpha), the unexplained share of each direction: (k, penalties)."""
         return np.asarray(alphas / (self.values[:, None] + alphas))
 
@@ -169,7 +169,7 @@ class TallSpectrum(RidgeSpectrum):
 
     def generalised(self, alphas: Array) -> Array:
         n = self.rows.heavy
-        shrunk = self.shrunk(alphas)
+        shrunk = self.unexplained_shares(alphas)
         # components along directions without variation are rounding
         explained = np.divide(
             self.along**2, self.values[:, None], out=np.zeros_like(self.along), where=self.values[:, None] > 0
@@ -181,7 +181,7 @@ class TallSpectrum(RidgeSpectrum):
 
 def _spectrum_from_sums(rows: LeastSquaresRows, intercept: bool) -> TallSpectrum | None:
     """Return the spectrum of XᵀX; None if squares overflow."""
-    sums = rows.summarised(NormalEquations)
+    sums = rows.summarise(NormalEquations)
     if not sums.finite:
         return None
     gram, moment, squares = sums.products(centred=intercept)
@@ -197,7 +197,7 @@ def _spectrum_from_sums(rows: LeastSquaresRows, intercept: bool) -> TallSpectrum
 
 
 def _spectrum_from_triangle(rows: LeastSquaresRows, intercept: bool) -> TallSpectrum:
-    factor = rows.summarised(RFactor)
+    factor = rows.summarise(RFactor)
     if not factor.finite:
         raise NonFiniteError(NOT_FINITE)
     R, z, rest = factor.triangle(centred=intercept)
@@ -224,17 +224,17 @@ class WideSpectrum(RidgeSpectrum):
         turn = HouseholderReflection.of(wide.root[:, 0]) if intercept else None
         with blas_for(len(wide.y)):
             if stable:
-                whole = wide.whole() if turn is None else turn.reduced(wide.whole())
+                whole = wide.whole() if turn is None else turn.reduce(wide.whole())
                 vectors, singular, _ = np.linalg.svd(_check_finite(factorize(whole.T)).T)
                 values = _check_finite(singular**2)
             else:
                 kernel = _check_finite(wide.kernel())
-                values, vectors = np.linalg.eigh(kernel if turn is None else turn.reduced(turn.reduced(kernel).T))
-        return cls(rows, wide, vectors if turn is None else turn.restored(vectors), np.maximum(values, 0.0))
+                values, vectors = np.linalg.eigh(kernel if turn is None else turn.reduce(turn.reduce(kernel).T))
+        return cls(rows, wide, vectors if turn is None else turn.restore(vectors), np.maximum(values, 0.0))
 
     def _dual(self, alphas: Array) -> tuple[Array, Array]:
         """Return D y, (rows, targets, penalties), and the diagonal of D = alpha · (X Xᵀ + alpha)⁻¹."""
-        shrunk = self.shrunk(alphas)
+        shrunk = self.unexplained_shares(alphas)
         along = self.vectors.T @ self.wide.y
         residual = np.tensordot(self.vectors, along[:, :, None] * shrunk[:, None, :], axes=1)
         return residual, self.vectors**2 @ shrunk
@@ -300,11 +300,11 @@ class HouseholderReflection:
         u[0] += 1.0  # entries of the direction are nonnegative, so that nothing cancels
         return cls(u * np.sqrt(2) / np.linalg.norm(u))
 
-    def reduced(self, matrix: Array) -> Array:
+    def reduce(self, matrix: Array) -> Array:
         """Return the reflected matrix without its first row."""
         return np.asarray((matrix - self.u[:, None] * (self.u @ matrix))[1:])
 
-    def restored(self, matrix: Array) -> Array:
+    def restore(self, matrix: Array) -> Array:
         """Return the inverse reflection of the matrix with a first row of 0."""
         padded = np.concatenate([np.zeros((1, matrix.shape[1])), matrix])
         return np.asarray(padded - self.u[:, None] * (self.u @ padded))

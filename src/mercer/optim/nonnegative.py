@@ -67,7 +67,7 @@ def _reduce_rows(rows: LeastSquaresRows, intercept: bool) -> tuple[Array, Array,
     if n <= d:
         wide = WideLeastSquares.of(rows, intercept=intercept)
         return wide.whole(), wide.y, wide.mean, np.zeros(d)
-    factor = rows.summarised(RFactor)
+    factor = rows.summarise(RFactor)
     if not factor.finite:
         raise NonFiniteError(NOT_FINITE)
     R, z, _ = factor.triangle(centred=intercept)

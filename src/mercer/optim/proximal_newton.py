@@ -282,7 +282,7 @@ class ProximalModel:
         """Minimise by sweeps, and where these become slow by conjugate gradients for fixed signs."""
         self.forget()
         h = place.slopes.second.astype(self.columns.dtype)
-        penalty, curvature = self._penalty.of(ids), self.columns.squares(ids, h)
+        penalty, curvature = self._penalty.select(ids), self.columns.squares(ids, h)
         w, v, c = place.u[ids], np.zeros(len(h), dtype=h.dtype), place.c[ids]
         gains = [np.inf]
         for _ in range(MOST_ROW_SWEEPS):
@@ -300,7 +300,7 @@ class ProximalModel:
 
     def _polish(self, face: Array, w: Array, c: Array, h: Array, curvature: Array, portion: float) -> Array:
         """Approach the minimum of the model for the present signs; coefficients that would change sign become zero."""
-        few = self._penalty.of(face)
+        few = self._penalty.select(face)
         bend = curvature + few.l2
         residual = c - few.l2 * w - few.l1 * np.sign(w)
         step, direction = np.zeros((2, len(w)))

@@ -45,7 +45,7 @@ class RowSpace:
     --------
     >>> X = np.array([[3.0, 0.0, 4.0], [0.0, 2.0, 0.0]])
     >>> space = RowSpace.of(X, np.ones(3))
-    >>> np.allclose(X @ space.lifted(np.array([1.0, 2.0])), space.rows @ [1.0, 2.0])
+    >>> np.allclose(X @ space.lift(np.array([1.0, 2.0])), space.rows @ [1.0, 2.0])
     True
     """
 
@@ -62,11 +62,11 @@ class RowSpace:
         Q, R = np.linalg.qr((X / root).T)
         return cls(np.ascontiguousarray(R.T), Q / root[:, None], metric)
 
-    def lifted(self, v: Array) -> Array:
+    def lift(self, v: Array) -> Array:
         """Return the coefficients of all columns."""
         return np.asarray(self.basis @ v)
 
-    def projected(self, w: Array) -> Array:
+    def project(self, w: Array) -> Array:
         """Return the coordinates of the part of coefficients that changes the predictors of the rows."""
         return np.asarray(self.basis.T @ (self.metric * w.T).T)
 
@@ -133,11 +133,11 @@ def solve(
     inner = _ReducedProblem(problem, space)
 
     def after_step(number: int, value: float, length: float) -> None:
-        evaluate(problem, inner.lifted(inner.point), LOSS)  # a callback reads the point from the problem
+        evaluate(problem, inner.lift(inner.point), LOSS)  # a callback reads the point from the problem
         assert progress is not None
         progress(number, value, length)
 
-    begin = None if start is None else inner.projected(np.asarray(start, dtype=float))
+    begin = None if start is None else inner.project(np.asarray(start, dtype=float))
     with blas_for(1):  # with matrices this small, threads wait for each other longer than they work
         try:
             found = newton.solve(
@@ -204,19 +204,19 @@ class _ReducedProblem:
         slope: Slope = self._inner.at(v, order)
         return slope
 
-    def lifted(self, v: Array) -> Array:
+    def lift(self, v: Array) -> Array:
         """Return the point of the problem for one in the space of the rows."""
         v = v.reshape(self._rank + self._shape[0] - self._penalised, -1)
-        return np.concatenate([self._space.lifted(v[: self._rank]), v[self._rank :]]).ravel()
+        return np.concatenate([self._space.lift(v[: self._rank]), v[self._rank :]]).ravel()
 
-    def projected(self, w: Array) -> Array:
+    def project(self, w: Array) -> Array:
         """Return the closest point in the space of the rows for a point of the problem."""
         w = w.reshape(self._shape)
-        return np.concatenate([self._space.projected(w[: self._penalised]), w[self._penalised :]]).ravel()
+        return np.concatenate([self._space.project(w[: self._penalised]), w[self._penalised :]]).ravel()
 
     def certify(self, solution: Solution, tolerance: float) -> Solution:
         """Return the solution for all columns, with the certificate of the gradient there."""
-        v, w = solution.value, self.lifted(solution.value)
+        v, w = solution.value, self.lift(solution.value)
         here = evaluate(self._outer, w, GRADIENT)
         if self.exact_hessian or not self.is_convex:
             hessian = evaluate(self._inner, v, HESSIAN).hessian

@@ -32,11 +32,11 @@ class Scaling(ABC):
     """S, for the coefficients of one or of several linear predictors: (p,) or (p, q)."""
 
     @abstractmethod
-    def forth(self, u: Array) -> Array:
+    def apply(self, u: Array) -> Array:
         """Return S u."""
 
     @abstractmethod
-    def back(self, gradient: Array) -> Array:
+    def apply_transposed(self, gradient: Array) -> Array:
         """Return Sᵀ g."""
 
 
@@ -52,7 +52,7 @@ class WhiteningScaling(Scaling):
         # a Hessian that is not finite is detected with the objective
         return cls(Curvature.of(hessian if np.isfinite(hessian).all() else np.eye(len(hessian))))
 
-    def forth(self, u: Array) -> Array:
+    def apply(self, u: Array) -> Array:
         scale, factor = self.curvature.scale, self.curvature.factor
         if not self.curvature.definite:
             return np.asarray((scale * (factor @ u).T).T)
@@ -60,7 +60,7 @@ class WhiteningScaling(Scaling):
             v = solve_triangular(factor, u, trans=1, lower=True, check_finite=False)
         return np.asarray((scale * v.T).T)
 
-    def back(self, gradient: Array) -> Array:
+    def apply_transposed(self, gradient: Array) -> Array:
         factor, scaled = self.curvature.factor, (self.curvature.scale * gradient.T).T
         if not self.curvature.definite:
             return np.asarray(factor.T @ scaled)
@@ -91,10 +91,10 @@ class DiagonalScaling(Scaling):
         squares[:-1] = np.maximum(squares[:-1] - mean * sums[:-1], LEAST_SPREAD**2 * squares[:-1])
         return cls(inverse_root(squares + l2), mean)
 
-    def forth(self, u: Array) -> Array:
+    def apply(self, u: Array) -> Array:
         return _uncentre_coefficients(np.asarray((self.scale * u.T).T), self.mean)
 
-    def back(self, gradient: Array) -> Array:
+    def apply_transposed(self, gradient: Array) -> Array:
         return np.asarray((self.scale * _centre_gradient(gradient, self.mean).T).T)
 
 
@@ -135,14 +135,14 @@ class WoodburyScaling(Scaling):
         diagonal = np.append(penalised, h.sum()) if apart else penalised
         return cls(inverse_root(diagonal), B, factor, np.asfortranarray(one + factor), mean)
 
-    def forth(self, u: Array) -> Array:
+    def apply(self, u: Array) -> Array:
         w = np.array(u, dtype=float)
         columns = w[: self.rows.shape[1]]
         inner = solve_triangular(self.raised, self.rows @ columns, lower=True, check_finite=False)
         columns -= self.rows.T @ solve_triangular(self.factor, inner, trans=1, lower=True, check_finite=False)
         return _uncentre_coefficients(np.asarray((self.scale * w.T).T), self.mean)
 
-    def back(self, gradient: Array) -> Array:
+    def apply_transposed(self, gradient: Array) -> Array:
         scaled = np.asarray((self.scale * _centre_gradient(gradient, self.mean).T).T)
         columns = scaled[: self.rows.shape[1]]
         inner = solve_triangular(self.factor, self.rows @ columns, lower=True, check_finite=False)
@@ -157,11 +157,11 @@ class RepeatedScaling(Scaling):
     of_each: Scaling
     factors: Array
 
-    def forth(self, u: Array) -> Array:
-        return self.of_each.forth(u.reshape(-1, len(self.factors)) * self.factors).ravel()
+    def apply(self, u: Array) -> Array:
+        return self.of_each.apply(u.reshape(-1, len(self.factors)) * self.factors).ravel()
 
-    def back(self, gradient: Array) -> Array:
-        return self.of_each.back(gradient.reshape(-1, len(self.factors)) * self.factors).ravel()
+    def apply_transposed(self, gradient: Array) -> Array:
+        return self.of_each.apply_transposed(gradient.reshape(-1, len(self.factors)) * self.factors).ravel()
 
 
 def _uncentre_coefficients(w: Array, mean: Array | None) -> Array:

@@ -174,12 +174,12 @@ class _SoftmaxSearch:
     def _evaluate(self, z: Array) -> _SoftmaxPoint:
         problem, strengths = self._problem, self._problem.strengths
         with np.errstate(over="ignore", invalid="ignore"):
-            away = self._scaling.forth(z)
+            away = self._scaling.apply(z)
             W = strengths.mean[:, None] + away
             sums = reduce(SoftmaxExpansion.at(problem.response, W, GRADIENT), problem.observations)
             pull = strengths.l2[:, None] * away
             value = sums.loss + 0.5 * float(np.vdot(pull, away)) + float(np.vdot(self._l1, np.abs(z)))
-            gradient = self._scaling.back(sums.gradient + pull)
+            gradient = self._scaling.apply_transposed(sums.gradient + pull)
             return _SoftmaxPoint(W, value, z, gradient, self._l1, problem.unit(value))
 
     def _arrive(self, there: _SoftmaxPoint) -> None:

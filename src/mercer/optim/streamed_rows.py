@@ -89,7 +89,7 @@ class StreamedRows(LeastSquaresRows):
         chosen[np.flatnonzero(self.chosen)[targets]] = True
         return replace(self, Y=self.Y[:, targets], chosen=chosen)
 
-    def summarised(self, kind: type[S]) -> S:
+    def summarise(self, kind: type[S]) -> S:
         if self.chosen.all() and isinstance(self.sums, kind):
             return self.sums
         return fold(functools.partial(_summarise_chunk, kind, self.read, self.chosen), self.X, _merge_summaries)[1]
@@ -120,7 +120,7 @@ def check_total_weight(rows: int) -> None:
 def _summarise_chunk(kind: type[S], read: Reading, chosen: Array | None, chunk: Chunk) -> tuple[int, S]:
     """Return the number of rows of a chunk, and their statistic."""
     rows = read(chunk)
-    summary = (rows if chosen is None else rows.only(chosen)).summarised(kind)
+    summary = (rows if chosen is None else rows.only(chosen)).summarise(kind)
     _check_finite(summary)
     return len(rows), summary
 

@@ -1,4 +1,4 @@
-"""A column of 0 and 1 for every bucket that a number may lie in (lecture 1)."""
+"""Discretisation of columns: an indicator for each bucket of values (lecture 1: saturation by discretisation)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,14 @@ from mercer._memory import refuse_beyond_memory
 from mercer._stored import flags, floats, integers, part_of, sequence, stored, whole
 from mercer._typing import Array
 from mercer.base.fitted_fields import FITTED
-from mercer.base.validation import column_names, first_where
+from mercer.base.validation import column_names, find_first
 from mercer.matrices import Encoded
 from mercer.matrices.encoded import CodePart
-from mercer.preprocessing._numeric import NumericTransformer, by_column, increasing
-
-# Which bucket a number lies in (lecture 1: saturation by discretisation), and where buckets begin.
+from mercer.preprocessing._numeric import NumericTransformer, map_by_column, parse_increasing
 
 
 def decades(x: Array) -> Array:
-    """0, 10, 100, …, beyond the largest value; as many below 0 as the smallest one needs.
+    """Return 0, 10, 100, … beyond the largest value, and likewise below 0 as far as the smallest requires.
 
     Examples
     --------
@@ -39,31 +37,31 @@ def decades(x: Array) -> Array:
 
 
 def _powers_to(most: float) -> Array:
-    """10, 100, …, up to the first that is larger, or to the largest that is a number."""
+    """Return 10, 100, … up to the first that is larger than `most`, or to the largest finite power."""
     powers = 10.0 ** np.arange(1, 309)
     return powers[: int(np.searchsorted(powers, most, side="right")) + 1]
 
 
 def quantiles(x: Array, count: int) -> Array:
-    """Edges of as many buckets with as many values in each; fewer where many values are equal."""
+    """Return the edges of `count` buckets with equally many values; fewer if many values are equal."""
     if not len(x):
         return np.zeros(1)
-    x, unit = halved(x)
-    # in percent, as scikit-learn counts: the third of five quantiles is 0.6, and not 0.6 and a rounding
+    x, unit = halve_if_large(x)
+    # in percent, as in scikit-learn: the third of five quantiles is then exactly 0.6
     levels = np.linspace(0.0, 100.0, count + 1)
     return np.unique(np.percentile(x, levels, method="averaged_inverted_cdf") * unit)
 
 
 def equal_widths(x: Array, count: int) -> Array:
-    """Edges of as many buckets of one width between the smallest and the largest value."""
+    """Return the edges of `count` buckets of equal width between the smallest and the largest value."""
     if not len(x):
         return np.zeros(1)
-    x, unit = halved(x)
+    x, unit = halve_if_large(x)
     return np.unique(np.linspace(x.min(), x.max(), count + 1) * unit)
 
 
-def halved(x: Array) -> tuple[Array, float]:
-    """Values whose differences are numbers, which may take a unit of 2."""
+def halve_if_large(x: Array) -> tuple[Array, float]:
+    """Return values whose differences do not overflow, and their unit, 1 or 2."""
     x = x.astype(np.float64, copy=False)
     return (x, 1.0) if np.abs(x).max() < 1e307 else (x / 2, 2.0)
 
@@ -71,7 +69,7 @@ def halved(x: Array) -> tuple[Array, float]:
 @stored(edges=floats("e", order="rising"))
 @dataclass(frozen=True, eq=False)
 class Buckets:
-    """[e₀, e₁), [e₁, e₂), … of one column, by their edges; the first and the last reach to infinity.
+    """The buckets [e₀, e₁), [e₁, e₂), … of one column, by their edges; the first and the last are unbounded.
 
     Examples
     --------
@@ -91,26 +89,26 @@ class Buckets:
 
     @property
     def count(self) -> int:
-        """How many buckets there are."""
+        """Number of buckets."""
         return len(self.inner) + 1
 
     def codes(self, x: Array) -> Array:
-        """The bucket of each value, from 0 on; −1 where it is missing."""
+        """Return the bucket of each value, from 0 on; −1 if it is missing."""
         codes = np.searchsorted(self.inner, x, side="right").astype(np.int32)
         codes[np.isnan(x)] = -1
         return codes
 
     def names(self, column: str) -> list[str]:
-        """What a value of the column is like in each bucket."""
-        at = told_apart(self.inner)
+        """Return a condition on the column for each bucket, as its name."""
+        at = format_distinct(self.inner)
         if not at:
             return [f"{column} in (-inf, inf)"]
         between = [f"{column} in [{low}, {high})" for low, high in pairwise(at)]
         return [f"{column} < {at[0]}", *between, f"{column} >= {at[-1]}"]
 
 
-def told_apart(numbers: Array) -> list[str]:
-    """Numbers with six digits, or as many more as tell them apart; whole ones as they are."""
+def format_distinct(numbers: Array) -> list[str]:
+    """Format numbers with six digits, or as many more as distinguish them; whole numbers without decimals."""
     values = numbers.tolist()
     for digits in range(6, 18):
         texts = [f"{v:.0f}" if v == int(v) and abs(v) < 1e15 else f"{v:.{digits}g}" for v in values]
@@ -129,32 +127,32 @@ def told_apart(numbers: Array) -> list[str]:
     n_output_features_=whole(0),
 )
 class BucketFeatures(NumericTransformer):
-    """1[e₀ ≤ x < e₁], 1[e₁ ≤ x < e₂], … of every column: a linear model of them is any step function.
+    """Indicators 1[e₀ ≤ x < e₁], 1[e₁ ≤ x < e₂], … of every column: a linear model of them is a step function.
 
-    Buckets are those of the fit, and the first and the last reach to infinity: no value is out of range.
+    The buckets are those of the fit; the first and the last are unbounded, so that no value is out of range.
 
     Parameters
     ----------
     buckets : {"quantiles", "decades", "width"}, array-like or dict, default="quantiles"
-        Where they begin. "quantiles": with as many rows in each. "decades": at 0, 10, 100, …, and likewise below 0 if
-        there are negative numbers. "width": at equal distances. Or at edges given for all columns, e.g. [0, 10, 100,
-        1000] for three buckets, or by column, {"age": [0, 18, 65, 120]}, by name or position; columns not named have
+        Edges of the buckets. "quantiles": equally many rows in each bucket. "decades": 0, 10, 100, …, and likewise
+        below 0 if there are negative numbers. "width": equal distances. Or edges given for all columns, e.g. [0, 10,
+        100, 1000] for three buckets, or by column, {"age": [0, 18, 65, 120]}, by name or position; other columns have
         quantiles.
     n_buckets : int, default=10
-        How many, of quantiles or equal widths. Where many values are equal there are fewer quantiles.
+        Number of buckets for "quantiles" and "width". There are fewer quantiles if many values are equal.
     missing : {"bucket", "zeros", "error"}, default="bucket"
-        What becomes of missing values: a bucket of their own in columns that had some in the fit (and zeros in others),
-        a row of zeros, or an error.
+        Treatment of missing values: a separate bucket in columns that had some in the fit (and zeros in others), a row
+        of zeros, or an error.
     output : {"sparse", "array", "encoded", "codes"}, default="sparse"
-        A CSR matrix; an array; codes that linear models of mercer read as columns of 0 and 1 without writing them
-        out; or an array of these codes, int32, with −1 for zeros.
+        A CSR matrix; an array; an `Encoded` matrix of codes, which linear models of mercer use without expanding it; or
+        an array of these codes, int32, with −1 for zeros.
 
     Attributes
     ----------
     edges_ : list of ndarray
         Edges of the buckets of each column.
     n_buckets_ : ndarray of shape (`n_features_in_`,)
-        Number of buckets of each column, without the one of missing values.
+        Number of buckets of each column, without that of missing values.
     n_output_features_ : int
         Number of features.
     n_features_in_ : int
@@ -162,7 +160,7 @@ class BucketFeatures(NumericTransformer):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     plan_ : Plan
-        Which path the fit took.
+        Number of buckets and columns.
 
     Examples
     --------
@@ -194,7 +192,7 @@ class BucketFeatures(NumericTransformer):
         self.output = output
 
     def _learn(self, X: Array) -> str:
-        given = by_column("buckets", self.buckets, column_names(self), _checked_edges)
+        given = map_by_column("buckets", self.buckets, column_names(self), _check_edges)
         gaps = np.isnan(X)
         columns = [X[~gaps[:, j], j] for j in range(X.shape[1])]
         self.edges_ = [given[j] if j in given else self._edges(x) for j, x in enumerate(columns)]
@@ -214,7 +212,7 @@ class BucketFeatures(NumericTransformer):
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
         X = super()._rows(X, reset=reset)
-        if self.missing == "error" and (found := first_where(X, np.isnan)) is not None:
+        if self.missing == "error" and (found := find_first(X, np.isnan)) is not None:
             raise NonFiniteError(
                 f"Input X contains NaN. Column {column_names(self)[found[1]]!r} has a missing value in row {found[0]}; "
                 "give missing='bucket' or missing='zeros', or impute it."
@@ -232,18 +230,19 @@ class BucketFeatures(NumericTransformer):
         if self.output == "encoded":
             parts = [CodePart(codes[:, j], int(levels)) for j, levels in enumerate(self._levels)]
             return Encoded.of(parts, names=self.get_feature_names_out().tolist())
-        return self._written(codes, X.dtype)
+        return self._expand(codes, X.dtype)
 
-    def _written(self, codes: Array, dtype: Any) -> Any:
+    def _expand(self, codes: Array, dtype: Any) -> Any:
+        """Return the columns of 0 and 1 of the codes."""
         ends = np.cumsum(self._levels)
         begins, shape = ends - self._levels, (len(codes), int(ends[-1]))
         known, columns = codes >= 0, (codes + begins)
         indptr = np.append(0, np.cumsum(known.sum(axis=1)))
-        # a frame has no room for sparse matrices
+        # data frames cannot hold sparse matrices
         if self.output == "sparse" and _get_output_config("transform", self)["dense"] == "default":
-            made: Any = sp.csr_matrix((np.ones(indptr[-1], dtype), columns[known], indptr), shape=shape)
-            made.has_canonical_format = True
-            return made
+            X: Any = sp.csr_matrix((np.ones(indptr[-1], dtype), columns[known], indptr), shape=shape)
+            X.has_canonical_format = True
+            return X
         size = float(shape[0]) * shape[1] * np.dtype(dtype).itemsize
         what = f"{shape[0]:,} rows of {shape[1]:,} buckets"
         refuse_beyond_memory(size, what, "give output='sparse' or output='encoded'")
@@ -254,16 +253,16 @@ class BucketFeatures(NumericTransformer):
     def _names(self, columns: list[str]) -> list[str]:
         if self.output == "codes":
             return columns
-        made = []
+        names = []
         for name, each, gaps in zip(columns, self._buckets, self._gaps, strict=True):
-            made += each.names(name) + ([f"{name} missing"] if gaps else [])
-        return made
+            names += each.names(name) + ([f"{name} missing"] if gaps else [])
+        return names
 
 
-def _checked_edges(edges: Any, column: str) -> Array:
-    if (found := increasing(edges)) is None:
+def _check_edges(edges: Any, column: str) -> Array:
+    if (found := parse_increasing(edges)) is None:
         raise BinsError(
-            f"the edges of buckets for {column} have to be two or more increasing numbers, such as [0, 10, 100, 1000] "
+            f"the edges of buckets for {column} must be two or more increasing numbers, such as [0, 10, 100, 1000] "
             "for three buckets."
         )
     return found

@@ -1,4 +1,4 @@
-"""Categories as codes: one-hot columns that are never written out."""
+"""Encoding of categories as codes of their levels: one-hot columns that are not written out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base.fitted_fields import FITTED
 from mercer.base.sources import fits_sources, is_source, maps_sources
-from mercer.base.validation import Plan, checked_table, column_names, old_state_on_failure
+from mercer.base.validation import Plan, check_table, column_names, restore_on_failure
 from mercer.data.coding import Coded
 from mercer.data.levels import MOST_BUCKETS, Encoding, HashedLevels, Levels, Occurrences, missing_value
 from mercer.data.sources.base import Chunk, Source
@@ -42,48 +42,48 @@ from mercer.matrices.encoded import CodePart
     infrequent_categories_=sequence("d"),
 )
 class CategoryFeatures(TransformerMixin, BaseEstimator):
-    """A column of 0 and 1 for each level of each column, kept as one integer per row.
+    """Indicators of the levels of each column, stored as one integer per row and column.
 
-    Linear models of mercer read the integers; all others, and scikit-learn's, see the columns written out, or a sparse
-    matrix. Levels come sorted, or in the order that the type of a column declares (pandas category, polars Enum,
-    pyarrow dictionary), then missing values, then the level that rare values share. A level that is declared but never
-    occurs has no column. Columns, also of numbers, are taken as categories as they are: choose them beforehand, or let
-    `TableFeatures` do so.
+    Linear models of mercer use the integers; other models, including scikit-learn's, use the expanded columns or a
+    sparse matrix. Levels are sorted, or in the order that the type of a column declares (pandas category, polars Enum,
+    pyarrow dictionary), followed by missing values and by the level of pooled values. A level that is declared but does
+    not occur has no column. All columns, including numbers, are treated as categories: select them beforehand, or use
+    `TableFeatures`.
 
     Parameters
     ----------
     min_frequency : int or float, default=None
-        Levels of fewer rows are pooled into one; a float is a share of all rows. None pools nothing.
+        Levels in fewer rows are pooled into one; a float is a share of all rows. None pools nothing.
     max_levels : int, default=None
-        Largest number of features for each column of X: where there are more levels, the rarest share the last. None
-        is no limit.
+        Largest number of features for each column of X: if there are more levels, the rarest are pooled. None means no
+        limit.
     handle_unknown : {"pool", "ignore", "error"}, default="pool"
-        What happens to a value that was never seen in the fit: it joins the rare ones, where the column has pooled
-        some, and is all zeros elsewhere; it is always zeros; or it is an error that names it.
+        Treatment of a value that did not occur in the fit. "pool": as a rare value if the column has pooled levels,
+        else zeros. "ignore": zeros. "error": an error that names it.
     missing : {"level", "zeros", "error"}, default="level"
-        What a missing value becomes: a level like any other (if none is missing in the fit, one never seen); zeros in
-        all columns; or an error.
+        Treatment of a missing value: a level like any other (an unknown one if no value is missing in the fit), zeros
+        in all columns, or an error.
     hashed : int, default=None
-        If given, the number of features for each column of X, whatever its levels: a hash, which is the same
-        everywhere, says which one a value has. Nothing is learnt, so that no level is rare or unknown.
+        If given, the number of features for each column of X, whatever its levels: a hash, which is the same on all
+        machines, determines the feature of a value. Nothing is learned, so no level is rare or unknown.
     drop_first : bool, default=False
-        Whether the first level has no column, but is what all others are compared with. Without it, and without a
-        penalty, the columns and an intercept are collinear.
+        Whether the first level has no column and is the reference for all others. If False, the columns and an
+        intercept are collinear, which matters without a penalty.
 
     Attributes
     ----------
     levels_ : list of Levels or HashedLevels
-        What becomes of the values of each column.
+        The encoding of each column.
     categories_ : list of ndarray
-        Levels seen in each column, NaN last where some were missing; none where hashed.
+        Levels of each column in the fit, NaN last if values were missing; empty if hashed.
     infrequent_categories_ : list of ndarray or None
-        Those of them that were pooled; None where none were.
+        The levels that were pooled; None if none were.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     plan_ : Plan
-        Which path the fit took.
+        Whether levels were counted or hashed.
 
     Examples
     --------
@@ -150,12 +150,12 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
         self : object
             The fitted transformer.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._learn(X, reset=True)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """`fit` and `transform` in one reading of the rows.
+        """Count the levels and encode the same rows, reading them once.
 
         Parameters
         ----------
@@ -167,21 +167,20 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
         Returns
         -------
         features : Encoded of shape (n_samples, n_features_out)
-            As of `transform`.
+            The result of `transform`.
         """
         if is_source(X):
             return self.fit(X).transform(X)
-        with old_state_on_failure(self):
-            return self._encoded(self._learn(X, reset=True))
+        with restore_on_failure(self):
+            return self._encode(self._learn(X, reset=True))
 
     def _fit_source(self, source: Source) -> None:
-        self._refuse_hashed_with_counts()
+        self._check_hashing()
         self._table(source.head().X, reset=True)
-        seen = fold(functools.partial(_counted, copy.copy(self)), source, _merged)
-        self._settle(seen)
+        self._set_levels(fold(functools.partial(_count_chunk, copy.copy(self)), source, _merge_all))
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Count the levels of more rows: in the end all is as if they had come at once.
+        """Count the levels of more rows: the result is that of one fit on all rows.
 
         Parameters
         ----------
@@ -193,24 +192,24 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
         Returns
         -------
         self : object
-            The transformer, whose columns are those of all rows so far.
+            The transformer, with the levels of all rows so far.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._learn(X, reset=not hasattr(self, "_occurrences"))
         return self
 
     def merge(self, other: Self) -> Self:
-        """Add the rows that another transformer has seen.
+        """Add the rows of another transformer's fit.
 
         Parameters
         ----------
         other : CategoryFeatures
-            Fitted to the same columns, and left as it is.
+            Fitted to the same columns; it is not changed.
 
         Returns
         -------
         self : object
-            The transformer, as if it had seen the rows of both.
+            The transformer, as if fitted to the rows of both.
         """
         check_is_fitted(self)
         check_is_fitted(other)
@@ -218,31 +217,34 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
         if mine != theirs:
             raise MergeError(
                 f"The other transformer was fitted to the columns {listed(theirs)}, this one to {listed(mine)}; merge "
-                "such as were fitted to the same columns."
+                "transformers that were fitted to the same columns."
             )
-        with old_state_on_failure(self):
-            self._settle(_merged(self._occurrences, other._occurrences))
+        with restore_on_failure(self):
+            self._set_levels(_merge_all(self._occurrences, other._occurrences))
         return self
 
     def _learn(self, X: Any, *, reset: bool) -> list[Coded]:
-        """Count, and give the values of each column as codes of its labels."""
+        """Count the levels, and return the values of each column as codes."""
         self._validate_params()
-        self._refuse_hashed_with_counts()
-        coded, seen = self._counts(self._table(X, reset=reset))
-        self._settle(seen if reset else _merged(self._occurrences, seen))
+        self._check_hashing()
+        coded, occurrences = self._counts(self._table(X, reset=reset))
+        self._set_levels(occurrences if reset else _merge_all(self._occurrences, occurrences))
         return coded
 
     def _counts(self, table: Table) -> tuple[list[Coded], list[Occurrences]]:
-        """The values of each column as codes, and how often each occurs, if that is to be known."""
-        coded, none = _columns(table), [Occurrences.zero()] * table.n_columns
-        self._refuse_missing(coded)
+        """Return the values of each column as codes, and their numbers of occurrences unless hashed."""
+        coded, empty = _code_columns(table), [Occurrences.zero()] * table.n_columns
+        if self.missing == "error":
+            for column, (codes, _) in zip(column_names(self), coded, strict=True):
+                if (missing := codes < 0).any():
+                    raise missing_value(column, int(np.argmax(missing)))
         if self.hashed is not None:
-            return coded, none
+            return coded, empty
         types = table.take(np.zeros(0, dtype=np.int64))  # some libraries convert a column to find its levels
         declared = map(types.declared_levels, range(table.n_columns))
-        return coded, [each.update(new, levels) for each, new, levels in zip(none, coded, declared, strict=True)]
+        return coded, [each.update(new, levels) for each, new, levels in zip(empty, coded, declared, strict=True)]
 
-    def _refuse_hashed_with_counts(self) -> None:
+    def _check_hashing(self) -> None:
         if self.hashed is None:
             return
         if self.min_frequency is not None or self.max_levels is not None or self.drop_first:
@@ -251,19 +253,12 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
                 "and drop_first, or hashed."
             )
 
-    def _refuse_missing(self, coded: list[Coded]) -> None:
-        if self.missing != "error":
-            return
-        for column, (codes, _) in zip(column_names(self), coded, strict=True):
-            if (none := codes < 0).any():
-                raise missing_value(column, int(np.argmax(none)))
-
-    def _settle(self, occurrences: list[Occurrences]) -> None:
+    def _set_levels(self, occurrences: list[Occurrences]) -> None:
         self._occurrences = occurrences
-        self.levels_ = [self._encoding(of_column) for of_column in occurrences]
-        # one and the same array beside all rows that are encoded, so that nobody needs to compare it with itself
-        self._names = self._named(column_names(self))
-        self.categories_ = [_seen(of_column) for of_column in occurrences]
+        self.levels_ = [self._encoding(each) for each in occurrences]
+        # all encoded matrices share this array, so that comparing their names is a test of identity
+        self._names = self._feature_names(column_names(self))
+        self.categories_ = [_object_array([*each.ordered()[0], *[np.nan] * (each.missing > 0)]) for each in occurrences]
         self.infrequent_categories_ = [self._pooled(*each) for each in zip(self.levels_, occurrences, strict=True)]
         path = "levels counted" if self.hashed is None else f"hashed into {self.hashed} columns each"
         self.plan_ = Plan(path, "float64", 1, thread_count(), exact=self.hashed is None)
@@ -284,20 +279,20 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
         if not (isinstance(levels, Levels) and levels.pooled):
             return None
         with_missing = self.missing == "level" and occurrences.missing > 0 and not levels.own_missing
-        return _array([*levels.rare, *[np.nan] * with_missing])
+        return _object_array([*levels.rare, *[np.nan] * with_missing])
 
     # Reading.
 
     def _table(self, X: Any, *, reset: bool) -> Table:
-        """X as a table; strings that spell numbers are strings here, unlike for models of numbers."""
-        table: Table = checked_table(self, X, reset=reset)[0]
+        """Return X as a table; unlike for models of numbers, strings that spell numbers remain strings."""
+        table: Table = check_table(self, X, reset=reset)[0]
         if table.library == "numpy" and not (isinstance(X, np.ndarray) and X.dtype != object):
             table = replace(table, storage=DenseStorage(np.array(unmasked(X), dtype=object)))
         return table
 
     @maps_sources
     def transform(self, X: Any) -> Any:
-        """The code of each value.
+        """Encode values as codes.
 
         Parameters
         ----------
@@ -307,40 +302,40 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
         Returns
         -------
         features : Encoded of shape (n_samples, n_features_out)
-            Codes, which linear models of mercer read; `np.asarray`, `.toarray()` and `.tocsr()` write them out. A
-            frame if `set_output` asks for one.
+            Codes, which linear models of mercer use; `np.asarray`, `.toarray()` and `.tocsr()` expand them. A frame if
+            `set_output` selects one.
         """
         check_is_fitted(self)
-        return self._encoded(_columns(self._table(X, reset=False)))
+        return self._encode(_code_columns(self._table(X, reset=False)))
 
-    def _encoded(self, coded: list[Coded]) -> Any:
+    def _encode(self, coded: list[Coded]) -> Any:
         columns = column_names(self)
         codes = ordered_map(lambda j: self.levels_[j].codes(columns[j], coded[j]), range(len(coded)))
         _warn_of_other_types(columns, self.levels_, coded)
-        parts = tuple(CodePart(*part) for part in zip(codes, (of.n_columns for of in self.levels_), strict=True))
+        parts = tuple(CodePart(*part) for part in zip(codes, (each.n_columns for each in self.levels_), strict=True))
         X = Encoded(parts, len(codes[0]), self._names)
         return X if _get_output_config("transform", self)["dense"] == "default" else X.toarray()
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the columns of `transform`: that of the column, "_", and the level.
+        """Return the names of the features: that of the column, "_", and the level.
 
         Parameters
         ----------
         input_features : array-like of str, default=None
-            Names of the columns of X, if it came without; they must be those of the fit if it had some.
+            Names of the columns of X if it had none in the fit; otherwise they must be those of the fit.
 
         Returns
         -------
         names : ndarray of str objects
-            "infrequent" is the level of those that were pooled, and "nan" that of missing values; a level that prints
-            like another, or like one of these, is written as in code: `"city_'nan'"`.
+            "infrequent" is the level of pooled values and "nan" that of missing values; a level that prints like
+            another, or like one of these, is written as in code: `"city_'nan'"`.
         """
         check_is_fitted(self)
         if input_features is None:
             return self._names.copy()
-        return self._named(_check_feature_names_in(self, input_features).tolist())
+        return self._feature_names(_check_feature_names_in(self, input_features).tolist())
 
-    def _named(self, columns: list[str]) -> Array:
+    def _feature_names(self, columns: list[str]) -> Array:
         names = [name for column, levels in zip(columns, self.levels_, strict=True) for name in levels.names(column)]
         return np.array(names, dtype=object)
 
@@ -355,12 +350,12 @@ class CategoryFeatures(TransformerMixin, BaseEstimator):
 
 
 def _warn_of_other_types(columns: list[str], levels: list[Any], coded: list[Coded]) -> None:
-    """Warn once of all columns that were fitted to numbers and hold strings only, or the reverse."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for column, of_column, these in zip(columns, levels, coded, strict=True):
-        if isinstance(of_column, Levels) and (types := of_column.other_type(these)) is not None:
-            found.setdefault(types, []).append(column)
-    for (fitted, given), names in found.items():
+    """Warn once about all columns that were fitted to numbers and now hold only strings, or the reverse."""
+    changed: dict[tuple[str, str], list[str]] = {}
+    for column, fitted_levels, new in zip(columns, levels, coded, strict=True):
+        if isinstance(fitted_levels, Levels) and (types := fitted_levels.other_type(new)) is not None:
+            changed.setdefault(types, []).append(column)
+    for (fitted, given), names in changed.items():
         several = len(names) > 1
         warn(
             f"{'Columns' if several else 'Column'} {listed(names)} {'were' if several else 'was'} fitted to {fitted} "
@@ -370,23 +365,19 @@ def _warn_of_other_types(columns: list[str], levels: list[Any], coded: list[Code
         )
 
 
-def _columns(table: Table) -> list[Coded]:
+def _code_columns(table: Table) -> list[Coded]:
     return ordered_map(table.coded, range(table.n_columns))
 
 
-def _seen(occurrences: Occurrences) -> Array:
-    return _array([*occurrences.ordered()[0], *[np.nan] * (occurrences.missing > 0)])
-
-
-def _array(labels: list[Any]) -> Array:
+def _object_array(labels: list[Any]) -> Array:
     array = np.empty(len(labels), dtype=object)
     array[:] = labels
     return array
 
 
-def _counted(features: CategoryFeatures, chunk: Chunk) -> list[Occurrences]:
+def _count_chunk(features: CategoryFeatures, chunk: Chunk) -> list[Occurrences]:
     return features._counts(features._table(chunk.X, reset=False))[1]
 
 
-def _merged(mine: list[Occurrences], theirs: list[Occurrences]) -> list[Occurrences]:
+def _merge_all(mine: list[Occurrences], theirs: list[Occurrences]) -> list[Occurrences]:
     return [a.merge(b) for a, b in zip(mine, theirs, strict=True)]

@@ -1,4 +1,4 @@
-"""Which treatment each column gets: by what its values are, unless somebody says otherwise."""
+"""The choice of a treatment for each column, by its values or as requested."""
 
 from __future__ import annotations
 
@@ -34,58 +34,59 @@ from mercer.preprocessing.treatments import (
     Treatment,
 )
 
-# What the rows of a fit show of a column: asked for by what it is to become, answered by a table or a source.
 
-
-class Manner(NamedTuple):
-    """What was asked of all columns."""
+class TreatmentOptions(NamedTuple):
+    """The options that apply to all columns."""
 
     missing: str
     scaled: bool
     vectorizer: Any
     #: options of `Levels`
     levels: Mapping[str, Any]
-    #: for vectorisers whose weights depend on classes
+    #: the target, for vectorizers whose weights depend on classes
     y: Any
-    #: where features of the rows of the fit are put that were found on the way
-    made: dict[str, list[Part]]
+    #: collects features of the rows of the fit that are computed while learning
+    computed: dict[str, list[Part]]
 
 
-class ColumnEvidenceSource(Protocol):
-    """One column of a fit. What is not what it is asked for raises an error that names a row."""
+class ColumnEvidence(Protocol):
+    """What the rows of a fit show of one column, in a table or a source.
+
+    A method raises an error that names a row if the column does not hold the kind of values that it reads.
+    """
 
     @property
     def present(self) -> int:
-        """How many rows have a value."""
+        """Number of rows with a value."""
 
     def gaps(self, missing: str) -> Gaps:
-        """Whether rows have none, which may be refused."""
+        """Return whether rows have missing values, which may be an error."""
 
     def numbers(self) -> NumberSpread:
-        """Where its numbers lie."""
+        """Return the distribution of its numbers."""
 
     def days(self) -> tuple[NumberSpread, DaysSeen]:
-        """Where its dates lie."""
+        """Return the distribution of its dates."""
 
     def labels(self) -> Occurrences:
-        """Which labels it has, and how often."""
+        """Return its labels with their numbers of occurrences."""
 
-    def text(self, manner: Manner) -> TextTreatment:
-        """What a vectoriser learns of its documents."""
+    def text(self, options: TreatmentOptions) -> TextTreatment:
+        """Return the vectorizer fitted to its documents."""
 
 
 @dataclass(frozen=True, eq=False)
-class InTable:
-    """A column whose rows are all there."""
+class TableEvidence:
+    """A column whose rows are all in memory."""
 
     table: Table
     position: int
-    #: where its numbers lie, if that is known already: it has no gaps then
+    #: the distribution of its numbers, if known already; the column has no gaps then
     spread: NumberSpread | None = None
 
     @classmethod
     def all_of(cls, table: Table) -> list[Self]:
-        """Return all columns of a table; those of numbers are read together, as many as fit a block."""
+        """Return all columns of a table; columns of numbers are read together, as many as fit into a block."""
         spreads: dict[int, NumberSpread | None] = {}
         for columns in blocks_of_columns(table, frozenset(Kind) - {Kind.DATE}):
             numbers = np.asarray(table.numbers(columns), dtype=np.float64)
@@ -102,7 +103,7 @@ class InTable:
         return Gaps.of(self.table.names[self.position], self._missing(), missing)
 
     def _missing(self) -> Array:
-        if self.table.kinds[self.position].numeric:  # without a look at which numbers there are
+        if self.table.kinds[self.position].numeric:  # without coding the numbers
             return np.isnan(self.table.numbers([self.position])[:, 0])
         return np.asarray(self._coded.codes < 0)
 
@@ -120,116 +121,127 @@ class InTable:
     def labels(self) -> Occurrences:
         return Occurrences.zero().update(self._coded, self.table.declared_levels(self.position))
 
-    def text(self, manner: Manner) -> TextTreatment:
-        text, parts = TextTreatment.of(self.table, self.position, manner.vectorizer, manner.y, manner.missing)
-        manner.made[text.column] = parts
+    def text(self, options: TreatmentOptions) -> TextTreatment:
+        text, parts = TextTreatment.of(self.table, self.position, options.vectorizer, options.y, options.missing)
+        options.computed[text.column] = parts
         return text
 
 
-#: kinds that may be asked for
-ASKED = (Kind.NUMBER, Kind.COUNT, Kind.BINARY, Kind.CATEGORY, Kind.TEXT, Kind.DATE, Kind.IDENTIFIER, Kind.CONSTANT)
-ASKED_FOR = "as asked for"
+#: kinds that may be requested
+REQUESTABLE_KINDS = (
+    Kind.NUMBER,
+    Kind.COUNT,
+    Kind.BINARY,
+    Kind.CATEGORY,
+    Kind.TEXT,
+    Kind.DATE,
+    Kind.IDENTIFIER,
+    Kind.CONSTANT,
+)
+#: the remark on a column whose kind was requested
+REQUESTED = "as requested"
 
 
-def schema_for(table: Table, kinds: Mapping[Any, Any]) -> Schema:
-    """The schema of a table, with the kinds that were asked for."""
-    asked = asked_kinds(table, kinds)
-    return Schema(tuple(with_kind(column, asked.get(column.name)) for column in Schema.infer(table)))
+def infer_schema_with(table: Table, kinds: Mapping[Any, Any]) -> Schema:
+    """Return the schema of a table, with the requested kinds."""
+    requested = requested_kinds(table, kinds)
+    return Schema(tuple(set_kind(column, requested.get(column.name)) for column in Schema.infer(table)))
 
 
-def asked_kinds(table: Table, kinds: Mapping[Any, Any]) -> dict[str, Kind]:
-    """Kinds that were asked for, by the names of the columns."""
-    return {name_of(table, key): _kind(word) for key, word in kinds.items()}
+def requested_kinds(table: Table, kinds: Mapping[Any, Any]) -> dict[str, Kind]:
+    """Return the requested kinds by the names of the columns."""
+    return {column_name(table, key): _kind(word) for key, word in kinds.items()}
 
 
-def name_of(table: Table, key: Any) -> str:
-    """The name of a column that is given by its name or its position."""
+def column_name(table: Table, key: Any) -> str:
+    """Return the name of a column that is given by its name or position."""
     if isinstance(key, int | np.integer) and -table.n_columns <= key < table.n_columns:
         return table.names[key]
     return table.names[table.position(str(key))]
 
 
-def treatment(column: Column, evidence: ColumnEvidenceSource, manner: Manner) -> Treatment:
-    """What becomes of one column."""
-    name, missing = column.name, manner.missing
+def choose_treatment(column: Column, evidence: ColumnEvidence, options: TreatmentOptions) -> Treatment:
+    """Choose the treatment of one column."""
+    name, missing = column.name, options.missing
     match column.kind:
         case Kind.IDENTIFIER:
             return LeftOutTreatment(name, reason_left_out(column, present=True))
         case Kind.CONSTANT:
-            return _constant(column, evidence, missing)
+            present = evidence.present > 0
+            if present and missing == "indicator" and evidence.gaps(missing).has_indicator:
+                return MissingOnlyTreatment(name)  # where the only value is missing may still be informative
+            return LeftOutTreatment(name, reason_left_out(column, present=present))
         case Kind.TEXT:
-            return evidence.text(manner)
+            return evidence.text(options)
         case Kind.DATE:
-            return DateTreatment.learnt(name, *evidence.days(), evidence.gaps(missing), scaled=manner.scaled)
+            return DateTreatment.learn(name, *evidence.days(), evidence.gaps(missing), scaled=options.scaled)
         case Kind.BINARY | Kind.BOOLEAN:
             labels = evidence.labels()
-            return BinaryTreatment.learnt(name, labels, two_of(name, labels.labels.tolist()), evidence.gaps(missing))
+            return BinaryTreatment.learn(name, labels, two_values(name, labels.labels.tolist()), evidence.gaps(missing))
         case Kind.CATEGORY | Kind.CODE:
             refuse_mixed(column)
-            return CategoryTreatment.learnt(name, evidence.labels(), evidence.gaps(missing), **manner.levels)
+            return CategoryTreatment.learn(name, evidence.labels(), evidence.gaps(missing), **options.levels)
         case _:
-            return NumberTreatment(name, evidence.numbers().scale(), manner.scaled, evidence.gaps(missing))
-
-
-def _constant(column: Column, evidence: ColumnEvidenceSource, missing: str) -> Treatment:
-    """Of a single value and gaps, where it is missing may still tell something."""
-    present = evidence.present > 0
-    if present and missing == "indicator" and evidence.gaps(missing).told:
-        return MissingOnlyTreatment(column.name)
-    return LeftOutTreatment(column.name, reason_left_out(column, present=present))
+            return NumberTreatment(name, evidence.numbers().scale(), options.scaled, evidence.gaps(missing))
 
 
 def reason_left_out(column: Column, *, present: bool) -> str:
-    """Why nothing of an identifier or a constant is used."""
-    if ASKED_FOR in column.notes:
-        return ASKED_FOR
+    """Return the reason why an identifier or a constant is not used."""
+    if REQUESTED in column.notes:
+        return REQUESTED
     if column.kind is Kind.IDENTIFIER:
         return "an identifier"
     return "it has one value" if present else "it has no values"
 
 
-def with_kind(column: Column, kind: Kind | None) -> Column:
-    """A column as it was asked for; that it is so anyhow is no remark, unless somebody would refuse it otherwise."""
-    if kind is None or (kind is column.kind and _mixed(column) is None):
+def set_kind(column: Column, kind: Kind | None) -> Column:
+    """Return a column with the requested kind.
+
+    The request is not noted if the column has this kind anyway, unless its values are of several types, which would be
+    an error otherwise.
+    """
+    if kind is None or (kind is column.kind and _note_on_mixed_types(column) is None):
         return column
     if column.format is not None and kind in OF_STRINGS:
         notes = tuple(note for note in column.notes if note != column.format.described)
-        return replace(column, kind=kind, stored=Kind.CATEGORY, format=None, notes=(*notes, ASKED_FOR))
-    return replace(column, kind=kind, notes=(*column.notes, ASKED_FOR))
+        return replace(column, kind=kind, stored=Kind.CATEGORY, format=None, notes=(*notes, REQUESTED))
+    return replace(column, kind=kind, notes=(*column.notes, REQUESTED))
 
 
-def _mixed(column: Column) -> str | None:
-    """The remark on a column that its values are of several types."""
+def _note_on_mixed_types(column: Column) -> str | None:
+    """Return the remark that the values of a column are of several types, or None."""
     return next((note for note in column.notes if note.startswith("values of several types")), None)
 
 
 def _kind(word: Any) -> Kind:
     if isinstance(word, Kind):
         return word
-    for kind in ASKED:
+    for kind in REQUESTABLE_KINDS:
         if kind.value == word:
             return kind
-    raise DataError(f"There is no kind of column {word!r}. {did_you_mean(str(word), [kind.value for kind in ASKED])}")
+    raise DataError(
+        f"There is no kind of column {word!r}. {did_you_mean(str(word), [kind.value for kind in REQUESTABLE_KINDS])}"
+    )
 
 
-def two_of(column: str, occurring: list[Any]) -> tuple[Any, Any]:
-    """The two values of a column that is to have two, in order."""
+def two_values(column: str, occurring: list[Any]) -> tuple[Any, Any]:
+    """Return the two values of a binary column in order."""
     levels = sorted(occurring, key=lambda label: (str(type(label)), label))
     if len(levels) != 2:
         raise ColumnTypeError(
-            f"Column {column!r} is to be binary, but has {len(levels)} different values. Ask for 'category' or "
+            f"Column {column!r} must be binary, but has {len(levels)} different values. Request the kind 'category' or "
             "'number' instead."
         )
     return levels[0], levels[1]
 
 
 def refuse_mixed(column: Column) -> None:
-    if ASKED_FOR in column.notes or (note := _mixed(column)) is None:
+    if REQUESTED in column.notes or (note := _note_on_mixed_types(column)) is None:
         return
     levels = column.levels or ()
     examples = {type(level).__name__: level for level in reversed(levels)}
     shown = " and ".join(repr(level) for level in examples.values())
     raise ColumnTypeError(
-        f"Column {column.name!r} holds {note}, e.g. {shown}. Convert them to one type, or ask for them as they "
-        f"are with kinds={{{column.name!r}: 'category'}}."
+        f"Column {column.name!r} holds {note}, e.g. {shown}. Convert them to one type, or use them as they are with "
+        f"kinds={{{column.name!r}: 'category'}}."
     )

@@ -1,4 +1,4 @@
-"""Columns by a formula, as R writes them: `log(income) + C(region) * age`."""
+"""Features by a formula in the notation of R, such as `log(income) + C(region) * age`."""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ from mercer._stored import stored
 from mercer._suggest import did_you_mean
 from mercer._typing import Array
 from mercer.data.table import Table
-from mercer.preprocessing.treatments import Unseen
+from mercer.preprocessing.treatments import UnseenValues
 
 INTERCEPT = "Intercept"
-#: formulaic tells of unseen levels by a warning, and warnings are caught for all threads at once
-ONE_AT_A_TIME = Lock()
+#: formulaic reports unseen levels by warnings, which are caught for all threads at once
+WARNINGS_LOCK = Lock()
 
 
 @stored(unsafe="mercer.files._formulas.unsafe_terms")
 @dataclass(frozen=True)
 class FormulaFeatures:
-    """The right side of a formula, with the levels, knots and means of the rows it was fitted on.
+    """The right side of a formula, with the levels, knots and means of the rows of the fit.
 
-    The intercept makes one level of each category superfluous, and is then left to the model. All parts are plain
-    values, so that a file can hold them; formulaic's own record of a fit is made of them when rows are read.
+    The intercept makes one level of each category redundant and is left to the model. All fields are plain values, so
+    that a file can hold them; formulaic's own record of a fit is recreated from them when rows are read.
     """
 
     formula: str
     missing: str
     #: columns that the formula reads
     variables: tuple[str, ...]
-    #: products of factors, each as it is written and how it is evaluated: "lookup", "python" or "literal"
+    #: products of factors, each given by its text and how it is evaluated: "lookup", "python" or "literal"
     terms: tuple[tuple[tuple[str, str], ...], ...]
-    #: what functions learnt: {call: {name: value}}
+    #: parameters learned by functions: {call: {name: value}}
     state: dict[str, Any]
     #: {factor: its levels}
     levels: dict[str, list[Any]]
-    #: names of what formulaic makes, with the intercept
+    #: names of formulaic's features, with the intercept
     columns: tuple[str, ...]
 
     @classmethod
     def of(cls, formula: str, table: Table, *, missing: str) -> Self:
-        """Learn levels, knots and means."""
+        """Learn levels, knots and means from a table."""
         if "~" in formula:
             raise FormulaError(f"The formula {formula!r} has a left side; give y to fit, and here what follows the ~.")
         formulaic = require("formulaic", purpose="A formula", extra="formula")
-        with _explained(formula, table), np.errstate(all="ignore"):
-            # no variables of whoever calls: a model has to mean the same wherever it is loaded
-            made = formulaic.model_matrix(
-                formula, table.to_pandas(), na_action=_with_gaps(missing), context={}, output="numpy"
+        with _formula_errors(formula, table), np.errstate(all="ignore"):
+            # no variables of the caller: a model must not depend on where it is loaded
+            matrix = formulaic.model_matrix(
+                formula, table.to_pandas(), na_action=_missing_action(missing), context={}, output="numpy"
             )
-            spec = made.model_spec
+            spec = matrix.model_spec
             fitted = cls(
                 formula,
                 missing,
@@ -67,48 +67,48 @@ class FormulaFeatures:
                 terms=tuple(tuple((each.expr, each.eval_method.value) for each in term.factors) for term in spec.terms),
                 state=spec.transform_state,
                 levels={
-                    expr: list(learnt["categories"])
-                    for expr, (_, learnt) in spec.encoder_state.items()
-                    if "categories" in learnt
+                    expr: list(state["categories"])
+                    for expr, (_, state) in spec.encoder_state.items()
+                    if "categories" in state
                 },
                 columns=tuple(spec.column_names),
             )
-        fitted._refuse_unnamed(table)
+        fitted._check_gaps(table)
         if not fitted.names:
             raise FormulaError(f"The formula {formula!r} has no column; name at least one.")
-        fitted._without_intercept(made)
+        fitted._drop_intercept(matrix)
         return fitted
 
     @property
     def names(self) -> list[str]:
-        """A name for each feature."""
+        """The names of the features."""
         return [name for name in self.columns if name != INTERCEPT]
 
-    def read(self, table: Table, unseen: Unseen) -> Array:
-        """Features of rows."""
+    def read(self, table: Table, unseen: UnseenValues) -> Array:
+        """Compute the features of rows."""
         require("formulaic", purpose="A formula", extra="formula")
         from formulaic.errors import DataMismatchWarning
 
-        self._refuse_unnamed(table)
-        with _explained(self.formula, table), ONE_AT_A_TIME, warnings.catch_warnings(record=True) as caught:
+        self._check_gaps(table)
+        with _formula_errors(self.formula, table), WARNINGS_LOCK, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            made = self._spec().get_model_matrix(table.to_pandas(), context={})
+            matrix = self._spec().get_model_matrix(table.to_pandas(), context={})
         for warning in caught:
             if issubclass(warning.category, DataMismatchWarning):
                 level = re.search(r"\{(.*)\}", str(warning.message))
-                unseen.tell_levels(level.group(1) if level else str(warning.message))
-        self._refuse_other_columns(made.model_spec.column_names)
-        return self._without_intercept(made)
+                unseen.report_levels(level.group(1) if level else str(warning.message))
+        self._check_columns(matrix.model_spec.column_names)
+        return self._drop_intercept(matrix)
 
     def _spec(self) -> Any:
-        """What formulaic would remember of the fit; it writes to what it is given, which is therefore a copy."""
+        """Return formulaic's record of the fit; its states are copies, since formulaic writes to them."""
         from formulaic import ModelSpec, SimpleFormula
         from formulaic.parser.types import Factor, Term
 
         terms = [Term([Factor(expr, eval_method=how) for expr, how in term]) for term in self.terms]
         return ModelSpec(
             SimpleFormula(terms, _ordering="none"),
-            na_action=_with_gaps(self.missing),
+            na_action=_missing_action(self.missing),
             output="numpy",
             transform_state=deepcopy(self.state),
             encoder_state={
@@ -116,19 +116,19 @@ class FormulaFeatures:
             },
         )
 
-    def _refuse_other_columns(self, columns: Sequence[str]) -> None:
-        """A category that comes as numbers, or numbers as text, would be other features."""
+    def _check_columns(self, columns: Sequence[str]) -> None:
+        """Raise an error if the features differ from the fit: a category given as numbers, or numbers as text."""
         if tuple(columns) != self.columns:
             other = sorted(set(self.columns) ^ set(columns))
             raise FormulaError(
                 f"The formula {self.formula!r} gives other features here than in the fit, e.g. {other[0]!r}: give its "
-                "columns the types that they had there, text as text and numbers as numbers."
+                "columns the types that they had in the fit, text as text and numbers as numbers."
             )
 
-    def _without_intercept(self, made: Any) -> Array:
-        """The features, after a look whether all are finite or missing."""
+    def _drop_intercept(self, matrix: Any) -> Array:
+        """Return the features without the intercept; raise an error if one is infinite."""
         kept = [j for j, name in enumerate(self.columns) if name != INTERCEPT]
-        features = np.asarray(made, dtype=np.float64)[:, kept]
+        features = np.asarray(matrix, dtype=np.float64)[:, kept]
         if (infinite := np.isinf(features)).any():
             row, position = np.argwhere(infinite)[0]
             raise NonFiniteError(
@@ -137,8 +137,8 @@ class FormulaFeatures:
             )
         return features
 
-    def _refuse_unnamed(self, table: Table) -> None:
-        """A gap in a category would count as its first level."""
+    def _check_gaps(self, table: Table) -> None:
+        """Raise an error if a category has missing values, which formulaic would count as its first level."""
         for name in self.variables:
             if not table.kinds[position := table.position(name)].numeric:
                 gaps = table.coded(position).codes < 0
@@ -149,27 +149,27 @@ class FormulaFeatures:
                     )
 
 
-def _with_gaps(missing: str) -> str:
-    """What formulaic does with missing values."""
+def _missing_action(missing: str) -> str:
+    """Return formulaic's name of the treatment of missing values."""
     return "ignore" if missing == "keep" else "raise"
 
 
 @contextmanager
-def _explained(formula: str, table: Table) -> Iterator[None]:
-    """Errors of formulaic as ours."""
+def _formula_errors(formula: str, table: Table) -> Iterator[None]:
+    """Convert the errors of formulaic to those of mercer."""
     try:
         yield
     except Exception as error:
         lines = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", str(error)).strip().splitlines()
-        said = lines[0] if lines else type(error).__name__
-        if absent := re.search(r"`([^`]*)` is not present", said):
+        message = lines[0] if lines else type(error).__name__
+        if absent := re.search(r"`([^`]*)` is not present", message):
             guess = did_you_mean(absent.group(1), table.names)
             raise FormulaError(
-                f"The formula {formula!r} reads {absent.group(1)!r}, which is no column. {guess}"
+                f"The formula {formula!r} reads {absent.group(1)!r}, which is not a column. {guess}"
             ) from None
-        if gap := re.search(r"`([^`]*)` contains null", said):
+        if gap := re.search(r"`([^`]*)` contains null", message):
             raise NonFiniteError(
                 f"Input X contains NaN. In the formula {formula!r}, {gap.group(1)!r} has missing values; fill them, or "
-                "let them through with missing='keep'."
+                "keep them with missing='keep'."
             ) from None
-        raise FormulaError(f"The formula {formula!r} cannot be followed: {said.rstrip('.')}.") from error
+        raise FormulaError(f"The formula {formula!r} cannot be evaluated: {message.rstrip('.')}.") from error

@@ -1,4 +1,4 @@
-"""log(1 + x) of columns with large ranges (lecture 1)."""
+"""Features log(1 + x) of columns with large ranges (lecture 1: saturation)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from mercer.base.fitted_fields import FITTED
 from mercer.base.validation import column_names, is_sparse, refuse_negative
 from mercer.preprocessing._numeric import NumericTransformer
 
-# log(1 + x) of counts (lecture 1: saturation), and its odd continuation to negative numbers.
-
 
 def signed_log(x: NDArray[Any]) -> NDArray[Any]:
-    """sign(x) log(1 + |x|), which is log(1 + x) of what is not negative; 0 stays 0 and NaN stays NaN.
+    """Compute sign(x) log(1 + |x|), the odd continuation of log(1 + x) to negative numbers; NaN stays NaN.
 
     Examples
     --------
@@ -28,19 +26,20 @@ def signed_log(x: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(np.copysign(result, x, out=result))
 
 
-EXPECTED = "log(1 + x) is for counts and other numbers that are not negative; give signed=True for the others"
+#: the end of the error message about negative numbers
+NEGATIVE_REMEDY = "log(1 + x) is for counts and other non-negative numbers; give signed=True for others"
 
 
 @stored(**FITTED, n_output_features_=whole(0))
 class LogFeatures(NumericTransformer):
-    """log(1 + x) of every column: what grows by factors then grows by steps.
+    """Logarithms log(1 + x) of every column: growth by factors becomes growth by steps.
 
     Sparse rows stay sparse, since log(1 + 0) is 0. Missing values stay missing.
 
     Parameters
     ----------
     signed : bool, default=False
-        Whether numbers may be negative, and have the features `sign(x) log(1 + |x|)`.
+        Whether numbers may be negative; the features are then `sign(x) log(1 + |x|)`.
 
     Attributes
     ----------
@@ -51,7 +50,7 @@ class LogFeatures(NumericTransformer):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     plan_ : Plan
-        Which path the fit took.
+        Kind of the logarithms and number of columns.
 
     Examples
     --------
@@ -75,7 +74,7 @@ class LogFeatures(NumericTransformer):
     def _rows(self, X: Any, *, reset: bool) -> Any:
         X = super()._rows(X, reset=reset)
         if not self.signed:
-            refuse_negative(X, column_names(self), estimator=type(self).__name__, expected=EXPECTED)
+            refuse_negative(X, column_names(self), estimator=type(self).__name__, expected=NEGATIVE_REMEDY)
         return X
 
     def _mapped(self, X: Any) -> Any:

@@ -1,4 +1,4 @@
-"""All products of columns up to a degree, as features of a linear model (lecture 1)."""
+"""Products of columns up to a degree as features of a linear model: interactions, squares, polynomials (lecture 1)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,16 @@ from mercer._threads import ordered_map, row_blocks
 from mercer._typing import Array
 from mercer.base import traits
 from mercer.base.fitted_fields import FITTED
-from mercer.base.validation import column_names, first_where, is_sparse
+from mercer.base.validation import column_names, find_first, is_sparse
 from mercer.data.blocks import COPIED_BLOCK
 from mercer.kernels.monomials import MonomialOrder
 from mercer.preprocessing._numeric import NumericTransformer, largest
 
-# Products of columns as features of a linear model (lecture 1): interactions, squares, polynomials.
-#
-# Rows that are sparse have sparse features: of a row with m numbers that are stored only the monomials of these are
-# made, C(m + p, p) instead of C(d + p, p). Rows with as many numbers have them at the same places, and are made
+# Sparse rows have sparse features: for a row with m stored numbers only the monomials of these are computed, C(m + p,
+# p) instead of C(d + p, p). Rows with equally many stored numbers have them at the same positions and are processed
 # together.
 
-#: numbers of sparse rows that are made at once
+#: number of monomials of sparse rows that are computed at a time
 BLOCK = 1 << 16
 MOST_COLUMNS = int(np.iinfo(np.int64).max)
 
@@ -39,7 +37,7 @@ MOST_COLUMNS = int(np.iinfo(np.int64).max)
 @stored(columns=length("d"), degree=whole(0, 1000))
 @dataclass(frozen=True)
 class MonomialMap:
-    """Monomials up to a degree, or `exactly` of it, with coefficients 1, or those of (x·z + c)ᵖ where `constant` is c.
+    """Monomials up to a degree, or of it `exactly`, with coefficients 1, or those of (x·z + c)ᵖ if `constant` is c.
 
     Examples
     --------
@@ -61,45 +59,45 @@ class MonomialMap:
 
     @cached_property
     def order(self) -> MonomialOrder:
-        """Which monomials there are."""
+        """The monomials in their order."""
         lowest = self.degree if self.exactly else int(not self.one)
         return MonomialOrder(self.columns, lowest, self.degree, self.distinct)
 
     @property
     def n_features(self) -> int:
-        """How many there are, by counting only."""
+        """Number of monomials, computed by counting only."""
         return self.order.n_features
 
     def __call__(self, X: Any) -> Any:
-        """Monomials of rows: an array, or a CSR matrix if X is one."""
+        """Return the monomials of rows: an array, or a CSR matrix if X is one."""
         return self._sparse(X) if sp.issparse(X) else self._dense(X)
 
     def weights(self, order: MonomialOrder) -> Array | None:
-        """The coefficients of monomials, which do not depend on which columns are multiplied."""
+        """Return the coefficients of monomials, which do not depend on the columns that are multiplied."""
         if self.constant is None:
             return None
         return order.weights(1.0, 0.0 if self.exactly else self.constant)
 
     def _dense(self, X: Array) -> Array:
-        # beside the result there is one row with lower degrees, at least, on the way
-        size = float(len(X) * self.n_features + self.order.n_made) * X.itemsize
-        self._refuse(size, len(X), self.n_features)
+        # besides the result, at least one row of lower degrees is in memory
+        size = float(len(X) * self.n_features + self.order.n_computed) * X.itemsize
+        self._check_memory(size, len(X), self.n_features)
         result = np.empty((len(X), self.n_features), X.dtype)
         self.order.write(X, result, self.weights(self.order))
         return result
 
     def _sparse(self, X: Any) -> Any:
-        if self.order.n_made > MOST_COLUMNS:
-            raise TooManyColumnsError(f"{self.n_features:,} monomials cannot even be numbered; {self._instead}.")
+        if self.order.n_computed > MOST_COLUMNS:
+            raise TooManyColumnsError(f"{self.n_features:,} monomials exceed the range of int64; {self._remedy}.")
         X = X if X.has_canonical_format else _canonical(X)
         stored = np.diff(X.indptr)
         sizes, group, counts = np.unique(stored, return_inverse=True, return_counts=True)
         orders = [self._order_of(size) for size in sizes.tolist()]
         lengths = [order.n_features for order in orders]
         total = sum(count * length for count, length in zip(counts.tolist(), lengths, strict=True))
-        place = np.int32 if max(total, self.order.n_made) <= np.iinfo(np.int32).max else np.int64
-        most = total + max(order.n_made for order in orders)
-        self._refuse(float(most) * (X.dtype.itemsize + np.dtype(place).itemsize), X.shape[0], max(lengths))
+        place = np.int32 if max(total, self.order.n_computed) <= np.iinfo(np.int32).max else np.int64
+        most = total + max(order.n_computed for order in orders)
+        self._check_memory(float(most) * (X.dtype.itemsize + np.dtype(place).itemsize), X.shape[0], max(lengths))
         indptr = np.append(0, np.cumsum(np.asarray(lengths, np.int64)[group], dtype=np.int64))
         data, indices = np.empty(total, X.dtype), np.empty(total, place)
         left = [counts.astype(place) for counts in self.order.left]
@@ -107,7 +105,7 @@ class MonomialMap:
         def write(block: tuple[MonomialOrder, Array]) -> None:
             order, rows = block
             into = indptr[rows][:, None] + np.arange(order.n_features)
-            values, columns = self._some(X, rows, order, left)
+            values, columns = self._compute_rows(X, rows, order, left)
             data[into], indices[into] = values.T, columns.T
 
         alike = ((order, np.flatnonzero(group == g)) for g, order in enumerate(orders))
@@ -118,21 +116,28 @@ class MonomialMap:
     def _order_of(self, columns: int) -> MonomialOrder:
         return MonomialOrder(columns, self.order.lowest, self.order.highest, self.distinct)
 
-    def _some(self, X: Any, rows: Array, order: MonomialOrder, left: list[Array]) -> tuple[Array, Array]:
-        """Monomials of rows that store as many numbers as `order` has columns, and their places; a column for each."""
+    def _compute_rows(self, X: Any, rows: Array, order: MonomialOrder, left: list[Array]) -> tuple[Array, Array]:
+        """Return monomials and their columns, for rows that store as many numbers as `order` has columns.
+
+        Each row of X is a column of the results.
+        """
         at = X.indptr[rows] + np.arange(order.columns)[:, None]
         values, columns = X.data[at], X.indices[at]
         every = [order.of_degree(t) for t in range(order.highest + 1)]
         made = [np.ones((count, len(rows)), X.dtype) for count in every]
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            order.climb(values, made)
+            order.fill_degrees(values, made)
         result = np.concatenate([made[t] for t in order.degrees])
         if (weights := self.weights(order)) is not None:
             result *= weights[:, None].astype(X.dtype)
         return result, self._places(columns, order, left)
 
     def _places(self, columns: Array, order: MonomialOrder, left: list[Array]) -> Array:
-        """x_c times a monomial is as far behind the first that begins with c as that one is behind its first."""
+        """Return the columns of monomials.
+
+        The product of x_c and a monomial m is as far behind the first monomial that begins with c as m is behind its
+        first.
+        """
         dtype = left[0].dtype
         made = [np.zeros((1, columns.shape[1]), dtype)]
         for t in range(1, order.highest + 1):
@@ -143,20 +148,20 @@ class MonomialMap:
                 np.add(made[t - 1][part.after :], begins[c] - lower[c], out=made[t][part.start : part.stop])
         return np.concatenate([made[t] + dtype.type(self.order.places[t].start) for t in order.degrees])
 
-    def _refuse(self, size: float, rows: int, features: int) -> None:
-        refuse_beyond_memory(size, f"{rows:,} rows of {features:,} monomials", self._instead)
+    def _check_memory(self, size: float, rows: int, features: int) -> None:
+        refuse_beyond_memory(size, f"{rows:,} rows of {features:,} monomials", self._remedy)
 
     @property
-    def _instead(self) -> str:
+    def _remedy(self) -> str:
         kernel = f"Polynomial(degree={self.degree}{', constant=0' if self.exactly else ''})"
         return (
-            f"use the kernel, which needs none of them: KernelRidge(kernel={kernel}), SVC(kernel={kernel}), or "
+            f"use the kernel, which computes none of them: KernelRidge(kernel={kernel}), SVC(kernel={kernel}), or "
             f"kernelize(model, {kernel})"
         )
 
 
 def _canonical(X: Any) -> Any:
-    """A copy with the columns of each row in order, each once."""
+    """Return a copy with ascending, distinct columns in each row."""
     X = X.tocsr(copy=True)
     X.sum_duplicates()
     return X
@@ -165,7 +170,7 @@ def _canonical(X: Any) -> Any:
 def _in_blocks(rows: Array, order: MonomialOrder) -> Iterator[Array]:
     if not order.n_features:
         return iter(())
-    size = max(1, BLOCK // order.n_made)
+    size = max(1, BLOCK // order.n_computed)
     return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
@@ -176,26 +181,27 @@ def _in_blocks(rows: Array, order: MonomialOrder) -> Iterator[Array]:
 )
 @stored(**FITTED, _map=part_of(MonomialMap, d="d"), n_output_features_=whole(0))
 class MonomialFeatures(NumericTransformer):
-    """Every product of up to `degree` columns, in the order of scikit-learn's `PolynomialFeatures`.
+    """Products of up to `degree` columns, in the order of scikit-learn's `PolynomialFeatures`.
 
     With `scaled=True` monomials have the coefficients of the polynomial kernel's map: inner products of features are
-    (x·z + c)ᵖ, or (x·z)ᵖ with `exactly=True`. `count` says how many features there will be; what has no room in memory
-    is refused, since the kernel needs none of them: `KernelRidge(kernel=Polynomial(8))`, `kernelize(model, kernel)`.
+    (x·z + c)ᵖ, or (x·z)ᵖ with `exactly=True`. `count` returns the number of features. Features that do not fit into
+    memory raise an error, since the kernel needs none of them: `KernelRidge(kernel=Polynomial(8))`, `kernelize(model,
+    kernel)`.
 
-    Sparse rows have sparse features, made of the numbers that are stored. Missing values stay missing.
+    Sparse rows have sparse features, computed from the stored numbers. Missing values stay missing.
 
     Parameters
     ----------
     degree : int, default=2
         The highest degree p.
     exactly : bool, default=False
-        Whether only monomials of degree p are wanted, not those of lower degrees.
+        Whether to use only monomials of degree p, without those of lower degrees.
     scaled : bool, default=False
         Whether monomials have the coefficients √(C(p, t) cᵖ⁻ᵗ t!/∏aⱼ!) instead of 1.
     constant : float, default=1.0
         c > 0 of the polynomial kernel; only used if `scaled` and not `exactly`.
     interaction_only : bool, default=False
-        Whether no column is to be multiplied by itself.
+        Whether no column is multiplied by itself.
     include_bias : bool, default=True
         Whether the monomial 1 is among the features, unless they are `exactly` of a degree.
 
@@ -208,7 +214,7 @@ class MonomialFeatures(NumericTransformer):
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if all are strings.
     plan_ : Plan
-        Which path the fit took.
+        Number of monomials and columns.
 
     Examples
     --------
@@ -250,7 +256,7 @@ class MonomialFeatures(NumericTransformer):
         self.include_bias = include_bias
 
     def count(self, columns: int) -> int:
-        """How many features so many columns have; nothing is made, and no fit is needed.
+        """Return the number of features for a number of columns, without computing any; no fit is needed.
 
         Parameters
         ----------
@@ -266,14 +272,14 @@ class MonomialFeatures(NumericTransformer):
         return self._map_of(columns).n_features
 
     def powers(self) -> Array:
-        """Exponents of every column in every feature, which scikit-learn calls `powers_`.
+        """Return the exponent of every column in every feature, scikit-learn's `powers_`.
 
         Returns
         -------
         powers : ndarray of shape (`n_output_features_`, `n_features_in_`)
             Whole numbers.
         """
-        check_is_fitted(self)  # a method, since whoever prints a model looks at all of its attributes
+        check_is_fitted(self)  # a method, since printing a model reads all its attributes
         what = f"a table of {self.n_output_features_:,} monomials"
         refuse_beyond_memory(16.0 * self.n_output_features_ * self.n_features_in_, what, "give a lower degree")
         return self._map.order.exponents()
@@ -291,16 +297,16 @@ class MonomialFeatures(NumericTransformer):
     def _mapped(self, X: Any) -> Any:
         features = self._map(X)
         if self._may_overflow(X):
-            self._refuse_overflow(X, features)
+            self._check_overflow(X, features)
         return features
 
     def _refuse_unmappable(self, X: Any) -> None:
         if self._may_overflow(X):
             for rows in row_blocks(X.shape[0], max(1, COPIED_BLOCK // (8 * self.n_output_features_))):
-                self._refuse_overflow(X, self._map(X[rows]), rows.start)
+                self._check_overflow(X, self._map(X[rows]), rows.start)
 
     def _names(self, columns: list[str]) -> list[str]:
-        # names of a few words, and lists of them
+        # approximate size of a name
         what = f"a list of {self.n_output_features_:,} names"
         refuse_beyond_memory(250.0 * self.n_output_features_, what, "give a lower degree")
         return self._map.order.names(columns)
@@ -320,15 +326,15 @@ class MonomialFeatures(NumericTransformer):
         return MonomialMap(columns, int(self.degree), self.exactly, self.interaction_only, self.include_bias, constant)
 
     def _may_overflow(self, X: Any) -> bool:
-        """Whether numbers are so large that a product of them may be none."""
+        """Return whether numbers are so large that a product of them may overflow."""
         constant = float(self.constant) if self.scaled else 1.0
-        # coefficients are at most √(2ᵖ p! cᵖ): four bits a factor, and half of those of c, are enough for them
+        # coefficients are at most √(2ᵖ p! cᵖ): four bits per factor and half of the bits of c suffice
         bits = np.log2(max(_largest_of_any(X), 1.0)) + np.log2(max(constant, 1.0)) / 2 + 4
         return bool(self.degree * bits >= np.finfo(X.dtype).maxexp)
 
-    def _refuse_overflow(self, X: Any, features: Any, first: int = 0) -> None:
-        """Refuse products that are none, of rows of X from the `first` on."""
-        if (found := first_where(features, np.isinf)) is not None:
+    def _check_overflow(self, X: Any, features: Any, first: int = 0) -> None:
+        """Raise an error if a product overflowed; the rows of X are counted from `first`."""
+        if (found := find_first(features, np.isinf)) is not None:
             row, feature, _ = found
             names = column_names(self)
             product = " ".join(names[j] for j in self._map.order.factors(feature))
@@ -339,7 +345,7 @@ class MonomialFeatures(NumericTransformer):
 
 
 def _largest_of_any(X: Any) -> float:
-    """The largest absolute value; missing ones do not count."""
+    """Return the largest absolute value, ignoring missing values."""
     if np.isnan(most := largest(X)):
         return float(np.nanmax(np.abs(X.data if is_sparse(X) else X), initial=0.0))
     return most

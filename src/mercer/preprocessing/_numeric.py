@@ -1,4 +1,4 @@
-"""What transformers of numbers share: rows at the door, and names for what is made of them."""
+"""Base class of the transformers of numbers: validation of rows, and names of features."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ from mercer._typing import Array
 from mercer.base.sources import fit_to_sample, fits_sources, maps_sources
 from mercer.base.validation import (
     Plan,
-    checked,
+    check_rows,
     column_names,
+    find_column,
     is_sparse,
-    old_state_on_failure,
-    position_of,
     refuse_infinite,
+    restore_on_failure,
 )
 from mercer.data.sources.base import Source
 
-# What is given for every column, or by column: edges of buckets, knots of splines.
 
-
-def by_column(parameter: str, given: Any, names: list[str], check: Callable[[Any, str], Array]) -> dict[int, Array]:
-    """Positions of the columns for which numbers are given, and these; a word gives none."""
+def map_by_column(parameter: str, given: Any, names: list[str], check: Callable[[Any, str], Array]) -> dict[int, Array]:
+    """Return the positions of columns with given numbers (edges or knots), and the checked numbers; a word gives
+    none."""
     if isinstance(given, str):
         return {}
     if isinstance(given, dict):
-        return {position_of(key, names, parameter): check(numbers, repr(key)) for key, numbers in given.items()}
+        return {find_column(key, names, parameter): check(numbers, repr(key)) for key, numbers in given.items()}
     return dict.fromkeys(range(len(names)), check(given, "every column"))
 
 
-def increasing(numbers: Any) -> Array | None:
-    """Two or more increasing numbers as a vector; None if they are not."""
+def parse_increasing(numbers: Any) -> Array | None:
+    """Return two or more increasing numbers as a vector; None if they are not increasing numbers."""
     try:
         vector = np.asarray(numbers, dtype=np.float64)
     except (TypeError, ValueError):
@@ -45,19 +44,19 @@ def increasing(numbers: Any) -> Array | None:
 
 
 class NumericTransformer(TransformerMixin, BaseEstimator):
-    """A transformer of columns of float64 or float32 that may have missing values, but no infinite ones."""
+    """Base class of transformers of float64 or float32 columns with missing, but no infinite, values."""
 
-    #: whether sparse rows are taken, and have sparse features
+    #: whether sparse rows are accepted, which then have sparse features
     _takes_sparse = False
 
     @fits_sources
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn what the map needs to know of the columns.
+        """Learn the parameters of the map from the columns.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features), or Source
-            Rows; NaN is a missing value. Of a source that is large a sample is looked at.
+            Rows; NaN is a missing value. Of a large source only a sample is used.
         y : None
             Ignored.
 
@@ -66,12 +65,12 @@ class NumericTransformer(TransformerMixin, BaseEstimator):
         self : object
             The fitted transformer.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._refuse_unmappable(self._fit_rows(X))
         return self
 
     def _fit_source(self, source: Source) -> Any:
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             return fit_to_sample(self, source, NumericTransformer._fit_rows)
 
     def _fit_rows(self, X: Any) -> Any:
@@ -82,23 +81,23 @@ class NumericTransformer(TransformerMixin, BaseEstimator):
 
     @maps_sources
     def transform(self, X: Any) -> Any:
-        """The features of rows.
+        """Compute the features of rows.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Rows, of the columns of the fit.
+            Rows with the columns of the fit.
 
         Returns
         -------
         features : array or sparse matrix of shape (n_samples, n_output_features_)
-            One row for each, in the precision of X.
+            Features of each row, in the precision of X.
         """
         check_is_fitted(self)
         return self._mapped(self._rows(X, reset=False))
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the features.
+        """Return the names of the features.
 
         Parameters
         ----------
@@ -116,22 +115,22 @@ class NumericTransformer(TransformerMixin, BaseEstimator):
 
     @abstractmethod
     def _learn(self, X: Any) -> str:
-        """Store what was learnt; the path that was taken."""
+        """Store what is learned, and return the description for `plan_`."""
 
     @abstractmethod
     def _mapped(self, X: Any) -> Any:
-        """The features of checked rows."""
+        """Return the features of checked rows."""
 
     def _refuse_unmappable(self, X: Any) -> None:
-        """Refuse rows of a fit that have no features; those of a source are refused when they are mapped."""
+        """Raise an error if rows of a fit have no features; rows of a source are checked when they are mapped."""
 
     @abstractmethod
     def _names(self, columns: list[str]) -> list[str]:
-        """Names of features by those of columns."""
+        """Return the names of the features, given those of the columns."""
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
         sparse = "csr" if self._takes_sparse else False
-        X = checked(self, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse=sparse)
+        X = check_rows(self, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse=sparse)
         if not np.isfinite(largest(X)):
             refuse_infinite(X, column_names(self), estimator=type(self).__name__)
         return X
@@ -145,6 +144,6 @@ class NumericTransformer(TransformerMixin, BaseEstimator):
 
 
 def largest(X: Any) -> float:
-    """The largest absolute value, without a copy; NaN if there is one."""
+    """Return the largest absolute value without a copy; NaN if a value is missing."""
     values = X.data if is_sparse(X) else X
     return float(max(-values.min(), values.max())) if values.size else 0.0

@@ -1,4 +1,4 @@
-"""Columns of a table as numbers, days or texts, or an error that says what they hold instead."""
+"""Columns of a table as numbers, days, labels or texts, with errors that name the row of a wrong value."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from mercer.matrices import Encoded
 
 
 def numbers_of(table: Table, position: int) -> Array:
-    """A column as float64, NaN where it is missing."""
+    """Return a column as float64, NaN where it is missing."""
     if table.kinds[position] is Kind.DATE:
-        raise _of_another_type(table, position, "numbers", "dates", "Turn them into numbers")
+        raise _wrong_type_error(table, position, "numbers", "dates", "Turn them into numbers")
     if not table.kinds[position].numeric:
         coded = table.coded(position)
         if (coded.codes >= 0).any():
-            raise _no_number(table, position, coded)
+            raise _not_a_number_error(table, position, coded)
         return np.full(table.n_rows, np.nan)
     values = np.asarray(table.numbers([position])[:, 0], dtype=np.float64)
     if (infinite := np.isinf(values)).any():
@@ -40,21 +40,22 @@ def numbers_of(table: Table, position: int) -> Array:
 
 
 def days_of(table: Table, position: int, zone: str | None = None) -> Array:
-    """A column of dates, or of strings that spell them, as days since 1970; NaN where they are missing.
+    """Return a column of dates, or of strings that spell them, as days since 1970; NaN where they are missing.
 
-    By the clock of a `zone` ("" if they are to have none), or of their own if it is None.
+    Times are those of the clock of `zone` ("" for dates without a time zone), or of the column's own zone if it is
+    None.
     """
-    days, found = _days_of(table, position, zone or ""), table.zone(position)
+    days, found = _parse_days(table, position, zone or ""), table.zone(position)
     if zone is not None and bool(zone) != bool(found) and not np.isnan(days).all():
         held, holds = (f"the time zone {name!r}" if name else "no time zone" for name in (zone, found))
         raise ColumnTypeError(
-            f"Column {table.names[position]!r} had {held} when this was fitted and has {holds} here, so that nobody "
-            "can say which times are the same. Say where its clock stands, as pandas' tz_localize does, in both."
+            f"Column {table.names[position]!r} had {held} when this was fitted and has {holds} here, so that times "
+            "cannot be compared. Give both a time zone, e.g. by pandas' tz_localize."
         )
     return days
 
 
-def _days_of(table: Table, position: int, zone: str) -> Array:
+def _parse_days(table: Table, position: int, zone: str) -> Array:
     if table.kinds[position] is Kind.DATE:
         return table.days(position, zone)
     coded = table.coded(position)
@@ -65,22 +66,22 @@ def _days_of(table: Table, position: int, zone: str) -> Array:
         wrong = next(label for label in labels if not are_dates([label]))
         row = int(np.argmax(coded.codes == labels.index(wrong)))
         raise ColumnTypeError(
-            f"Column {table.names[position]!r} is to hold dates, but is {quoted(wrong)} in row {row}. Write dates as "
+            f"Column {table.names[position]!r} must hold dates, but is {quoted(wrong)} in row {row}. Write dates as "
             "2024-05-31 or 2024-05-31 17:00, or give a column of dates."
         )
     return days_of_labels(coded)
 
 
 def labels_of(table: Table, position: int, *, text: bool | None) -> Coded:
-    """A column as codes and labels, after a look whether labels still are `text` (None: of either type)."""
+    """Return a column as codes and labels; check that labels are strings (`text`) or numbers, or neither if None."""
     if table.kinds[position] is Kind.DATE:
-        raise _of_another_type(table, position, "labels", "dates", "Turn them into strings")
+        raise _wrong_type_error(table, position, "labels", "dates", "Turn them into strings")
     coded = table.coded(position)
     if text is None or not (coded.codes >= 0).any():
         return coded
     is_text = coded.labels.dtype.kind == "O"
     if is_text and not text:
-        raise _no_number(table, position, coded)
+        raise _not_a_number_error(table, position, coded)
     if text and not is_text:
         row = int(np.argmax(coded.codes >= 0))
         raise ColumnTypeError(
@@ -92,7 +93,10 @@ def labels_of(table: Table, position: int, *, text: bool | None) -> Coded:
 
 
 def texts_of(table: Table, position: int) -> tuple[Any, Array]:
-    """Documents, the missing ones empty, and where they are missing: of pyarrow where the column is of strings."""
+    """Return documents, the missing ones empty, and a mask of those that are missing.
+
+    The documents are a pyarrow array if the column is one of strings.
+    """
     if (strings := table.strings(position)) is not None:
         return present_texts(strings)
     coded = drop_missing_words(labels_of(table, position, text=None), ())
@@ -100,23 +104,23 @@ def texts_of(table: Table, position: int) -> tuple[Any, Array]:
     for code, label in enumerate(labels.tolist()):
         if not isinstance(label, str) and (row := np.flatnonzero(coded.codes == code)).size:
             raise ColumnTypeError(
-                f"Column {table.names[position]!r} is to hold text, but is {quoted(label)} of type "
+                f"Column {table.names[position]!r} must hold text, but is {quoted(label)} of type "
                 f"{type(label).__name__} in row {int(row[0])}. Convert it to a string, or leave it empty."
             )
     return labels[coded.codes], coded.codes < 0
 
 
 def refuse_sparse(X: Any) -> None:
-    """What is made of features already."""
+    """Raise an error if X is a sparse or encoded matrix, which consists of features already."""
     if sparse.issparse(X) or isinstance(X, Encoded):
         raise ColumnTypeError(
-            "X is a sparse or encoded matrix, which is made of features already: give it to the model as it is. "
+            "X is a sparse or encoded matrix, which consists of features already: give it to the model as it is. "
             "TableFeatures takes frames and dense arrays."
         )
 
 
-def without(X: Any, excluded: Sequence[Any]) -> Any:
-    """A frame without columns that may be of any type; those of an array are left out later."""
+def drop_columns(X: Any, excluded: Sequence[Any]) -> Any:
+    """Return a frame without the excluded columns; those of an array are left out later."""
     names = names_of(X)
     if names is None or not len(excluded):
         return X
@@ -130,7 +134,7 @@ def without(X: Any, excluded: Sequence[Any]) -> Any:
 
 
 def absent_columns(absent: list[str], names: list[str]) -> ColumnMismatchError:
-    """The error about columns of the fit that are not among these names."""
+    """Return the error about columns of the fit that are missing from the given names."""
     return ColumnMismatchError(
         "The feature names should match those that were passed during fit.\nFeature names seen at fit time, yet now "
         f"missing: {listed(absent)}. {did_you_mean(absent[0], names)} Give the columns of the fit; their order "
@@ -139,7 +143,7 @@ def absent_columns(absent: list[str], names: list[str]) -> ColumnMismatchError:
 
 
 def refuse_gaps(column: str, gaps: Array) -> None:
-    """Name the first row of a column without a value."""
+    """Raise an error that names the first row without a value, if there is one."""
     if gaps.any():
         raise NonFiniteError(
             f"Input X contains NaN. Column {column!r} has a missing value in row {int(np.argmax(gaps))}; fill it, or "
@@ -147,16 +151,16 @@ def refuse_gaps(column: str, gaps: Array) -> None:
         )
 
 
-def _no_number(table: Table, position: int, coded: Coded) -> ColumnTypeError:
+def _not_a_number_error(table: Table, position: int, coded: Coded) -> ColumnTypeError:
     labels = coded.labels.tolist()
     row = next((r for r, c in enumerate(coded.codes.tolist()) if c >= 0 and isinstance(labels[c], str)), 0)
     return ColumnTypeError(
-        f"Column {table.names[position]!r} is to hold numbers, but is {quoted(labels[coded.codes[row]])} in row {row}. "
-        "Convert it to numbers, with NaN where there is none; or, if it is meant to be so, fit again."
+        f"Column {table.names[position]!r} must hold numbers, but is {quoted(labels[coded.codes[row]])} in row {row}. "
+        "Convert it to numbers, with NaN for missing values, or fit again."
     )
 
 
-def _of_another_type(table: Table, position: int, wanted: str, found: str, remedy: str) -> ColumnTypeError:
+def _wrong_type_error(table: Table, position: int, wanted: str, found: str, remedy: str) -> ColumnTypeError:
     return ColumnTypeError(
-        f"Column {table.names[position]!r} is to hold {wanted}, but holds {found}. {remedy}, or fit again."
+        f"Column {table.names[position]!r} must hold {wanted}, but holds {found}. {remedy}, or fit again."
     )

@@ -1,4 +1,4 @@
-"""A frame of numbers, categories, dates, text and gaps as a matrix that any model takes."""
+"""Conversion of a frame of numbers, categories, dates, text and gaps to a matrix of features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mercer._warn import warn
 from mercer.base import traits
 from mercer.base.fitted_fields import FITTED
 from mercer.base.sources import fits_sources, is_source, maps_sources
-from mercer.base.validation import Plan, checked_columns, forget_fit, old_state_on_failure
+from mercer.base.validation import Plan, check_columns, forget_fit, restore_on_failure
 from mercer.data.coding import Coded, code_array
 from mercer.data.formats import Format
 from mercer.data.infer import infer_formats
@@ -32,17 +32,17 @@ from mercer.data.table import Table
 from mercer.matrices import Encoded
 from mercer.matrices.encoded import NumberPart, Part
 from mercer.preprocessing._column_choice import (
-    ASKED_FOR,
-    ColumnEvidenceSource,
-    InTable,
-    Manner,
-    asked_kinds,
-    name_of,
-    schema_for,
-    treatment,
+    REQUESTED,
+    ColumnEvidence,
+    TableEvidence,
+    TreatmentOptions,
+    choose_treatment,
+    column_name,
+    infer_schema_with,
+    requested_kinds,
 )
 from mercer.preprocessing._formula import FormulaFeatures
-from mercer.preprocessing._reading import absent_columns, refuse_sparse, without
+from mercer.preprocessing._reading import absent_columns, drop_columns, refuse_sparse
 from mercer.preprocessing.table_source import learn_source
 from mercer.preprocessing.treatments import (
     LEVELS,
@@ -54,55 +54,67 @@ from mercer.preprocessing.treatments import (
     NumberTreatment,
     Slot,
     Treatment,
-    Unseen,
-    distinct,
-    numbers_at_once,
-    side_by_side,
+    UnseenValues,
+    join_parts,
+    number_duplicates,
+    standardize_together,
 )
 from mercer.report import Field, Grid
 
-# Whether the target is among the features: a model would only repeat it.
+# Detection of the target among the features, which a model would only repeat.
 
-#: rows in which a column has to be the target itself, and those in which it has to be another name for it
-ROWS_ALIKE, ROWS_RENAMED = 3, 20
-#: rows that tell of most columns that they are not the target
-SOME_ROWS = 1000
-#: values that are read faster together than two rows by themselves
-MOST_VALUES = 1 << 20
+#: fewest rows for which a column that equals the target is reported
+MIN_ROWS_EQUAL = 3
+#: fewest rows for which a column that renames the target is reported
+MIN_ROWS_RENAMED = 20
+#: rows that suffice to exclude most columns
+LEAK_SAMPLE_ROWS = 1000
+#: tables of at most this many values are read as a whole faster than in two separate rows
+MAX_VALUES_AT_ONCE = 1 << 20
 
 
-def guard_target(table: Table, positions: list[int], y: Any, on_leak: str) -> None:
-    """Look for a column that is y, or y under other names."""
+def check_for_target(table: Table, positions: list[int], y: Any, on_leak: str) -> None:
+    """Warn or raise an error if a column is y, or y with other labels."""
     labels = np.asarray(y)
-    if on_leak == "ignore" or labels.shape != (table.n_rows,) or table.n_rows < ROWS_ALIKE:
+    if on_leak == "ignore" or labels.shape != (table.n_rows,) or table.n_rows < MIN_ROWS_EQUAL:
         return
     try:
         target = code_array(labels)
-    except TypeError:  # no labels
+    except TypeError:  # y does not consist of labels
         return
-    distinct = len(_occurring(target))
-    if distinct < 2 or (target.codes < 0).any():
+    n_labels = len(_occurring_labels(target))
+    if n_labels < 2 or (target.codes < 0).any():
         return
-    # where all values differ, each column names all others
-    renamed = table.n_rows >= ROWS_RENAMED and 2 * distinct <= table.n_rows
-    few, some = table, target
-    if table.n_rows > SOME_ROWS:
-        rows = np.unique(np.linspace(0, table.n_rows - 1, SOME_ROWS).astype(np.int64))
-        few, some = table.take(rows), Coded(target.codes[rows], target.labels)
-    for position in _as_constant(few, some.codes, positions):
-        if _alike(some, few.coded(position), renamed) and (how := _alike(target, table.coded(position), renamed)):
-            _tell(table.names[position], how, on_leak)
+    # a column without repeated values determines all others
+    may_rename = table.n_rows >= MIN_ROWS_RENAMED and 2 * n_labels <= table.n_rows
+    sample, sample_target = table, target
+    if table.n_rows > LEAK_SAMPLE_ROWS:
+        rows = np.unique(np.linspace(0, table.n_rows - 1, LEAK_SAMPLE_ROWS).astype(np.int64))
+        sample, sample_target = table.take(rows), Coded(target.codes[rows], target.labels)
+    for position in _drop_varying(sample, sample_target.codes, positions):
+        if not _find_leak(sample_target, sample.coded(position), may_rename):
+            continue
+        if (leak := _find_leak(target, table.coded(position), may_rename)) is None:
+            continue
+        name = table.names[position]
+        message = (
+            f"Column {name!r} {leak}, so that a model would only learn to repeat it. Leave it out "
+            f"(exclude=[{name!r}]), or allow it with on_leak='ignore'."
+        )
+        if on_leak == "error":
+            raise TargetLeakError(message)
+        warn(message, TargetLeakWarning)
 
 
-def _as_constant(table: Table, codes: Array, positions: list[int]) -> list[int]:
-    """Leave out columns of numbers that differ in two rows in which the target does not: by far the most."""
+def _drop_varying(table: Table, codes: Array, positions: list[int]) -> list[int]:
+    """Drop columns of numbers that differ in two rows with the same target, which are most columns."""
     order = np.argsort(codes, kind="stable")
-    alike = np.flatnonzero(np.diff(codes[order]) == 0)
+    equal = np.flatnonzero(np.diff(codes[order]) == 0)
     numeric = [position for position in positions if table.kinds[position].numeric]
-    if not len(alike) or not numeric:
+    if not len(equal) or not numeric:
         return positions
-    pair = order[alike[0] : alike[0] + 2]
-    if table.n_rows * len(numeric) <= MOST_VALUES:
+    pair = order[equal[0] : equal[0] + 2]
+    if table.n_rows * len(numeric) <= MAX_VALUES_AT_ONCE:
         first, second = table.numbers(numeric)[pair]
     else:
         first, second = (table.rows(slice(row, row + 1)).numbers(numeric)[0] for row in pair.tolist())
@@ -110,53 +122,40 @@ def _as_constant(table: Table, codes: Array, positions: list[int]) -> list[int]:
     return [position for position in positions if position not in differing]
 
 
-def _tell(column: str, how: str, on_leak: str) -> None:
-    sentence = (
-        f"Column {column!r} {how}, so that a model would learn nothing but to repeat it. Leave it out "
-        f"(exclude=[{column!r}]), or allow it with on_leak='ignore'."
-    )
-    if on_leak == "error":
-        raise TargetLeakError(sentence)
-    warn(sentence, TargetLeakWarning)
-
-
-def _alike(target: Coded, column: Coded, renamed: bool) -> str | None:
-    """In which way a column is the target; "under other names" only where such may be."""
+def _find_leak(target: Coded, column: Coded, may_rename: bool) -> str | None:
+    """Return how a column reveals the target, or None; `may_rename`: whether it may have other labels."""
     if (column.codes < 0).any():
         return None
-    here, there = _occurring(target), _occurring(column)
-    if len(here) != len(there):
+    labels, column_labels = _occurring_labels(target), _occurring_labels(column)
+    if len(labels) != len(column_labels):
         return None
-    if set(here) == set(there) and _equal(target, column):
+    is_same_set = set(labels) == set(column_labels)
+    if is_same_set and (target.labels[target.codes] == column.labels[column.codes]).all():
         return "is the target"
-    if not renamed:
+    if not may_rename:
         return None
     pairs = target.codes.astype(np.int64) * len(column.labels) + column.codes
-    return "is the target under other names" if len(np.unique(pairs)) == len(here) else None
+    return "is the target under other names" if len(np.unique(pairs)) == len(labels) else None
 
 
-def _occurring(coded: Coded) -> list[Any]:
+def _occurring_labels(coded: Coded) -> list[Any]:
     counts = np.bincount(coded.codes + 1, minlength=len(coded.labels) + 1)[1:]
     return list(coded.labels[counts > 0].tolist())
 
 
-def _equal(target: Coded, column: Coded) -> bool:
-    return bool((target.labels[target.codes] == column.labels[column.codes]).all())
-
-
-#: columns whose reasons are given where none is left
-MOST_REASONS = 5
+#: number of columns whose reasons are given in the error that no column is left
+MAX_REASONS = 5
 
 
 def _levels(features: TableFeatures) -> dict[str, tuple[Any, ...]]:
-    """Return the levels of binary columns and categories, rare ones included."""
+    """Return the levels of binary columns and categories, including rare ones."""
     levels: dict[str, tuple[Any, ...]] = {}
-    for name, how in getattr(features, "_treatments", {}).items():
-        match how:
+    for name, treatment in getattr(features, "_treatments", {}).items():
+        match treatment:
             case BinaryTreatment():
-                levels[name] = how.levels
+                levels[name] = treatment.levels
             case CategoryTreatment():
-                levels[name] = (*how.levels.kept, *how.levels.rare)
+                levels[name] = (*treatment.levels.kept, *treatment.levels.rare)
     return levels
 
 
@@ -177,63 +176,63 @@ def _levels(features: TableFeatures) -> dict[str, tuple[Any, ...]]:
     unsafe="mercer.files._formulas.unsafe_formula",
 )
 class TableFeatures(TransformerMixin, BaseEstimator):
-    """Columns of any kind as features: each column of a frame is treated as is usual for its kind.
+    """Features of columns of any kind: each column of a frame is treated as is usual for its kind.
 
-    Numbers and counts are standardised, two values become 0 and 1, categories one feature for each level (kept as
-    codes), text is vectorised, dates become days since the first and, where they vary, weekday, month and hour, by the
-    clock of the time zone of the fit. New rows may be in another time zone, but must have one if the rows of the fit
-    did. Identifiers and constants are left out. `grid()` lists what was done and why.
+    Numbers and counts are standardised, two values become 0 and 1, and a category becomes one feature for each level
+    (stored as codes). Text is vectorized. Dates become days since the first and, where they vary, weekday, month and
+    hour in the time zone of the fit; new rows may be in another time zone, but must have one if the rows of the fit had
+    one. Identifiers and constants are left out. `grid()` lists the treatment of each column, and why.
 
     New rows are read by the same rules. The columns of a frame are found by their names, in any order; others are
-    ignored. Features come in the order of the columns: first all numbers, then levels, then words.
+    ignored. Features are in the order of the columns: first all numbers, then levels, then words.
 
     Parameters
     ----------
     kinds : dict, default=None
-        What columns are, by name or position, where their values suggest something else: "number", "count", "binary",
+        Kinds of columns, by name or position, whose values suggest another kind: "number", "count", "binary",
         "category", "text", "date", or "identifier" or "constant", which are left out.
     formats : dict, default=None
-        How numbers and dates are written in columns of strings, by name, as `Schema.infer(X).formats` has them. None
-        finds it out by the values. Columns that are numbers or dates already are taken as they are.
+        Formats of numbers and dates in columns of strings, by name, as in `Schema.infer(X).formats`. None infers them
+        from the values. Columns that are numbers or dates already are used as they are.
     exclude : sequence of str, default=()
         Columns to leave out.
     missing : {"indicator", "keep", "error"}, default="indicator"
-        "indicator" replaces missing numbers by the mean and, if rows of the fit have gaps, adds a feature that tells
-        where they were; a missing category is a level of its own, and missing text has no words. "keep" leaves NaN for
-        models that integrate it out, such as `GaussianNB` and `GaussianDiscriminant`. "error" refuses it.
+        "indicator" replaces missing numbers by the mean and, if rows of the fit have gaps, adds a feature that is 1
+        where the value is missing; a missing category is a separate level, and missing text has no words. "keep" keeps
+        NaN for models that integrate it out, such as `GaussianNB` and `GaussianDiscriminant`. "error" raises an error.
     unseen : {"warn", "error", "ignore"}, default="warn"
-        What happens when a category has a level that no row of the fit has. If not refused, it counts as infrequent,
-        where such levels were pooled, or else all features of the column are 0; in a column of two values it becomes
-        what a missing one would.
+        Treatment of a level of a category that no row of the fit has. Without an error, it counts as infrequent if such
+        levels were pooled; otherwise all features of the column are 0. In a column of two values it is treated as
+        missing.
     scale : bool, default=True
         Whether numbers are standardised.
     min_frequency : int or float, default=None
         Levels in fewer rows than this are pooled; a float is a share of all rows.
     max_levels : int, default=1000
-        How many levels of a column are told apart at most, the most frequent ones; None for all.
-    text : {"tfidf", "counts"} or vectoriser, default="tfidf"
-        What makes features of text: `TfidfVectorizer`, `CountVectorizer`, or one with parameters of your own.
+        Largest number of levels of a column with a feature of their own, the most frequent ones; None for all.
+    text : {"tfidf", "counts"} or vectorizer, default="tfidf"
+        The vectorizer of text: `TfidfVectorizer`, `CountVectorizer`, or a given one.
     formula : str, default=None
-        Features as R's formulas write them, e.g. "log(income) + C(region) * age", by formulaic; nothing is inferred
-        then but the schema. The intercept is left to the model. Needs `pip install 'mercer[formula]'`.
+        Features in the notation of R's formulas, e.g. "log(income) + C(region) * age", by formulaic; only the schema is
+        inferred then. The intercept is left to the model. Needs `pip install 'mercer[formula]'`.
     on_leak : {"warn", "error", "ignore"}, default="warn"
-        What happens in a fit where a column is the target itself, or the target under other names.
+        Reaction if a column of a fit is the target itself, or the target under other names.
     output : {"auto", "array", "sparse"}, default="auto"
-        "auto" gives an array if every column became numbers, else an `Encoded` matrix, whose categories are codes and
-        whose words are sparse, for models of mercer; `np.asarray` writes it out.
+        "auto" returns an array if all features are numbers, else an `Encoded` matrix, whose categories are codes and
+        whose words are sparse, for models of mercer; `np.asarray` expands it.
 
     Attributes
     ----------
     schema_ : Schema
-        What each column was found to be, and remarks.
+        The kind of each column, and remarks.
     formats_ : dict
-        How numbers and dates are written in columns of strings; strings of new rows are read so.
+        Formats of numbers and dates in columns of strings, by which the strings of new rows are read.
     plan_ : Plan
-        How many columns became how many features.
+        Numbers of columns and features.
     n_features_in_ : int
         Number of columns of the fit that were not excluded.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, if all are strings.
+        Names of these columns, if all are strings.
 
     Examples
     --------
@@ -303,7 +302,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
     @fits_sources
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn what the columns are, and means, levels and words.
+        """Learn the kinds of the columns, means, levels and words.
 
         Parameters
         ----------
@@ -311,7 +310,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             Columns of any kind. A source is read once, once more if strings spell numbers or dates, and once more for
             each column of text.
         y : array-like of shape (n_samples,), default=None
-            The target, which no column should be.
+            The target; no column should be equal to it.
 
         Returns
         -------
@@ -322,19 +321,19 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Learn what the columns are, and the features of the same rows; text is read once.
+        """Learn the kinds of the columns, and compute the features of the same rows, reading text once.
 
         Parameters
         ----------
         X : data frame, DuckDB relation, or array-like of shape (n_samples, n_features)
             Columns of any kind.
         y : array-like of shape (n_samples,), default=None
-            The target, which no column should be.
+            The target; no column should be equal to it.
 
         Returns
         -------
         X_new : ndarray, Encoded or sparse matrix of shape (n_samples, n_features_out)
-            As `output` says.
+            Features, of the type that `output` selects.
         """
         if is_source(X):
             return self.fit(X).transform(X)
@@ -349,7 +348,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
 
     @maps_sources
     def transform(self, X: Any) -> Any:
-        """Features of rows.
+        """Compute the features of rows.
 
         Parameters
         ----------
@@ -359,14 +358,14 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         Returns
         -------
         X_new : ndarray, Encoded or sparse matrix of shape (n_samples, n_features_out)
-            As `output` says.
+            Features, of the type that `output` selects.
         """
         check_is_fitted(self)
         refuse_sparse(X)
         return self._features(self._table(fetched(X)), {})
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the features: the column's, with [a level], [a word] or [missing] behind it.
+        """Return the names of the features: that of the column, followed by [a level], [a word] or [missing].
 
         Parameters
         ----------
@@ -383,7 +382,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return self._names.copy()
 
     def feature_columns(self) -> Array:
-        """The column that each feature was made from; a word, and a term of a formula, stand for themselves.
+        """Return the column from which each feature is computed; words and terms of a formula are their own columns.
 
         Returns
         -------
@@ -394,13 +393,13 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         columns = self._names.copy()
         if self._formula is not None:
             return columns
-        made = [made_by.column for made_by, slot, _ in self._runs() for _ in slot.names]
-        whole = [j for j, name in enumerate(made) if self.schema_[name].kind is not Kind.TEXT]
-        columns[whole] = np.array(made, dtype=object)[whole]
+        origins = [treatment.column for treatment, slot, _ in self._runs() for _ in slot.names]
+        not_words = [j for j, name in enumerate(origins) if self.schema_[name].kind is not Kind.TEXT]
+        columns[not_words] = np.array(origins, dtype=object)[not_words]
         return columns
 
     def feature_scales(self) -> tuple[Array, Array]:
-        """Return what standardised features were made by: (column − shift) / scale, of dates (days − shift) / scale.
+        """Return shift and scale of standardised features, (column − shift) / scale; dates are in days.
 
         Returns
         -------
@@ -409,14 +408,14 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         shift, scale = np.zeros(len(self._names)), np.ones(len(self._names))
-        for made_by, slot, positions in self._runs():
-            number = made_by.days if isinstance(made_by, DateTreatment) else made_by
+        for treatment, slot, positions in self._runs():
+            number = treatment.days if isinstance(treatment, DateTreatment) else treatment
             if slot.order == NUMBERS and isinstance(number, NumberTreatment) and number.scaled:
                 shift[positions[0]], scale[positions[0]] = number.scale
         return shift, scale
 
     def level_groups(self) -> list[list[int]]:
-        """Return the positions of the features that stand for the levels of one category.
+        """Return the positions of the features of the levels of each category.
 
         Returns
         -------
@@ -427,17 +426,17 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         return [positions for _, slot, positions in self._runs() if slot.order == LEVELS]
 
     def _runs(self) -> Iterator[tuple[Treatment, Slot, list[int]]]:
-        """Each run of features in their order, with what made it; none for a formula."""
+        """Yield the treatment, slot and positions of each run of features; nothing for a formula."""
         if self._formula is not None:
             return
         runs = [(self._treatments[name], slot) for name in self._used for slot in self._treatments[name].slots()]
         start = 0
-        for made_by, slot in sorted(runs, key=lambda run: run[1].order):
-            yield made_by, slot, list(range(start, start + len(slot.names)))
+        for treatment, slot in sorted(runs, key=lambda run: run[1].order):
+            yield treatment, slot, list(range(start, start + len(slot.names)))
             start += len(slot.names)
 
     def grid(self) -> Grid:
-        """What was done with each column, as a record to print.
+        """Return the treatment of each column as a table to print.
 
         Returns
         -------
@@ -446,7 +445,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = tuple(
-            (column.name, column.kind.value, *self._done_with(column.name), "; ".join(column.notes))
+            (column.name, column.kind.value, *self._describe(column.name), "; ".join(column.notes))
             for column in self.schema_
         )
         fields = ("column", "kind", "treatment")
@@ -456,110 +455,102 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     # Learning.
 
     def _learn(self, X: Any, y: Any) -> tuple[Table, dict[str, list[Part]]]:
-        """All but parameters is set; the table, and those of its features that were found on the way."""
-        with old_state_on_failure(self):
+        """Learn everything; return the table, and those of its features that were computed while learning."""
+        with restore_on_failure(self):
             self._validate_params()
-            table = self._opened(X)
-            kinds = asked_kinds(table, self.kinds or {})
+            table = self._open(X)
+            kinds = requested_kinds(table, self.kinds or {})
             self.formats_ = infer_formats(table, kinds) if self.formats is None else dict(self.formats)
             table = table.with_formats(self.formats_)
-            self.schema_ = schema_for(table, self.kinds or {})
-            made = self._learn_columns(table, y) if self.formula is None else self._learn_formula(table)
-            guard_target(table, [table.positions[name] for name in self._used], y, self.on_leak)
+            self.schema_ = infer_schema_with(table, self.kinds or {})
+            computed: dict[str, list[Part]] = {}
+            if self.formula is None:
+                options = self._options(y)
+                self._choose_treatments(table, TableEvidence.all_of(table), options)
+                computed = options.computed
+            else:
+                self._learn_formula(table)
+            check_for_target(table, [table.positions[name] for name in self._used], y, self.on_leak)
             self.plan_ = self._plan()
-        return table, made
+        return table, computed
 
-    def _opened(self, X: Any) -> Table:
-        """The columns of a fit, when all that was learnt before is forgotten."""
+    def _open(self, X: Any) -> Table:
+        """Reset all fitted attributes, and return the columns of a fit."""
         forget_fit(self)
         refuse_sparse(X)
-        return checked_columns(self, without(fetched(X), self.exclude), reset=True)
+        return check_columns(self, drop_columns(fetched(X), self.exclude), reset=True)
 
     def _part(self, X: Any) -> Table:
-        """Some rows of a fit that was opened."""
-        table: Table = checked_columns(self, without(fetched(X), self.exclude), reset=False)
+        """Return some rows of a fit that has begun."""
+        table: Table = check_columns(self, drop_columns(fetched(X), self.exclude), reset=False)
         return table.with_formats(self.formats_)
 
     def _plan(self) -> Plan:
         return Plan(f"{len(self.schema_)} columns to {len(self._names)} features", "float64", 1, 1)
 
-    def _learn_columns(self, table: Table, y: Any) -> dict[str, list[Part]]:
-        manner = self._manner(y)
-        self._treat(table, InTable.all_of(table), manner)
-        return manner.made
-
-    def _treat(self, table: Table, evidence: Sequence[ColumnEvidenceSource], manner: Manner) -> None:
-        """Decide what becomes of each column by what its rows show."""
-        excluded = self._excluded(table)
-        self._settle(
-            [
-                LeftOutTreatment(column.name, ASKED_FOR)
-                if column.name in excluded
-                else treatment(column, shown, manner)
-                for column, shown in zip(self.schema_, evidence, strict=True)
-            ]
-        )
-
-    def _excluded(self, table: Table) -> set[str]:
-        """Columns of an array that are left out, as those of a frame were before."""
-        return set() if names_of(table.native) is not None else {name_of(table, key) for key in self.exclude}
-
-    def _manner(self, y: Any) -> Manner:
-        levels = {"min_frequency": self.min_frequency, "max_levels": self.max_levels}
-        return Manner(self.missing, self.scale, self._vectorizer(), levels, y, {})
-
-    def _settle(self, found: list[Treatment]) -> None:
-        """Keep what becomes of each column, and the names of all features."""
+    def _choose_treatments(self, table: Table, evidence: Sequence[ColumnEvidence], options: TreatmentOptions) -> None:
+        """Choose the treatment of each column by its rows, and name all features."""
+        # excluded columns of a frame were removed before; those of an array are left out here
+        is_frame = names_of(table.native) is not None
+        excluded = set() if is_frame else {column_name(table, key) for key in self.exclude}
+        treatments = [
+            LeftOutTreatment(column.name, REQUESTED)
+            if column.name in excluded
+            else choose_treatment(column, shown, options)
+            for column, shown in zip(self.schema_, evidence, strict=True)
+        ]
         self._formula: FormulaFeatures | None = None
-        self._treatments = {each.column: each for each in found}
-        self._used = [each.column for each in found if not isinstance(each, LeftOutTreatment)]
+        self._treatments = {each.column: each for each in treatments}
+        self._used = [each.column for each in treatments if not isinstance(each, LeftOutTreatment)]
         self._slots = [slot for name in self._used for slot in self._treatments[name].slots()]
         names = [name for slot in sorted(self._slots, key=lambda slot: slot.order) for name in slot.names]
         if not names:
-            why = "; ".join(f"{each.column!r} was {each.described()}" for each in found[:MOST_REASONS])
-            raise EmptyDataError(f"There is no column to learn from: {why}. Say what columns are with `kinds`.")
-        self._names = np.array(distinct(names), dtype=object)
+            why = "; ".join(f"{each.column!r} was {each.described()}" for each in treatments[:MAX_REASONS])
+            raise EmptyDataError(f"There is no column to learn from: {why}. Give the kinds of columns by `kinds`.")
+        self._names = np.array(number_duplicates(names), dtype=object)
 
-    def _learn_formula(self, table: Table) -> dict[str, list[Part]]:
-        formula = FormulaFeatures.of(str(self.formula), table, missing=self.missing)
-        self._used = [name for name in table.names if name in formula.variables]
-        self._names = np.array(distinct(formula.names), dtype=object)
-        self._formula = formula
-        return {}
-
-    def _vectorizer(self) -> Any:
+    def _options(self, y: Any) -> TreatmentOptions:
         from mercer.text import CountVectorizer, TfidfVectorizer
 
-        named: dict[str, Any] = {"tfidf": TfidfVectorizer, "counts": CountVectorizer}
-        return named[self.text]() if isinstance(self.text, str) else self.text
+        vectorizers: dict[str, Any] = {"tfidf": TfidfVectorizer, "counts": CountVectorizer}
+        vectorizer = vectorizers[self.text]() if isinstance(self.text, str) else self.text
+        levels = {"min_frequency": self.min_frequency, "max_levels": self.max_levels}
+        return TreatmentOptions(self.missing, self.scale, vectorizer, levels, y, {})
+
+    def _learn_formula(self, table: Table) -> None:
+        formula = FormulaFeatures.of(str(self.formula), table, missing=self.missing)
+        self._used = [name for name in table.names if name in formula.variables]
+        self._names = np.array(number_duplicates(formula.names), dtype=object)
+        self._formula = formula
 
     # Reading.
 
-    def _features(self, table: Table, made: dict[str, list[Part]]) -> Any:
-        """Features of rows, of which some may have been made."""
-        unseen = Unseen(self.unseen)
+    def _features(self, table: Table, computed: dict[str, list[Part]]) -> Any:
+        """Return the features of rows; those in `computed` are not computed again."""
+        unseen = UnseenValues(self.unseen)
         if self._formula is not None:
             encoded = Encoded.of([NumberPart(self._formula.read(table, unseen))], names=self._names)
         else:
-            numbers = [made_by for name in self._used if isinstance(made_by := self._treatments[name], NumberTreatment)]
-            places, units = numbers_at_once(numbers, table)
+            used = [self._treatments[name] for name in self._used]
+            numbers = [treatment for treatment in used if isinstance(treatment, NumberTreatment)]
+            places, units = standardize_together(numbers, table)
             parts: list[tuple[int, Part]] = []
             for together, names in groupby(self._used, key=places.__contains__):
                 if together:
                     parts.append((NUMBERS, NumberPart(units[:, [places[name] for name in names]])))
                     continue
                 for name in names:
-                    how = self._treatments[name]
-                    found = made.get(name) or how.parts(table, table.positions[name], unseen)
-                    parts += [(slot.order, part) for slot, part in zip(how.slots(), found, strict=True)]
-            encoded = Encoded.of(side_by_side(parts), names=self._names)
+                    column = self._treatments[name]
+                    new = computed.get(name) or column.parts(table, table.positions[name], unseen)
+                    parts += [(slot.order, part) for slot, part in zip(column.slots(), new, strict=True)]
+            encoded = Encoded.of(join_parts(parts), names=self._names)
         unseen.warn()
-        return self._as_asked(encoded)
+        return self._convert(encoded)
 
     def _table(self, X: Any) -> Table:
         names = names_of(X)
         if names is None or not hasattr(self, "feature_names_in_"):
-            table: Table = checked_columns(self, X, reset=False)
+            table: Table = check_columns(self, X, reset=False)
             return replace(table, column_names=self.schema_.names)
         given = set(names)
         if absent := [name for name in self._used if name not in given]:
@@ -568,11 +559,12 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         if not table.n_rows:
             raise EmptyDataError(
                 f"Found array with 0 sample(s) (shape={(0, len(names))}) while a minimum of 1 is required by "
-                "TableFeatures. Look at how X was selected or read."
+                "TableFeatures. Check how X was selected or read."
             )
         return table
 
-    def _as_asked(self, encoded: Encoded) -> Any:
+    def _convert(self, encoded: Encoded) -> Any:
+        """Return the features in the type that `output` and `set_output` select."""
         if self.output == "array" or _get_output_config("transform", self)["dense"] != "default":
             return encoded.toarray()
         if self.output == "sparse":
@@ -582,15 +574,17 @@ class TableFeatures(TransformerMixin, BaseEstimator):
                 return X
         return encoded
 
-    def _done_with(self, column: str) -> tuple[str, int | None]:
-        """What became of a column, and how many features it is."""
+    def _describe(self, column: str) -> tuple[str, int | None]:
+        """Return a description of the treatment of a column, and its number of features."""
         if self._formula is not None:
             return ("in the formula" if column in self._used else "not in the formula"), None
-        done = self._treatments[column]
-        return done.described(), sum(len(slot.names) for slot in done.slots())
+        treatment = self._treatments[column]
+        return treatment.described(), sum(len(slot.names) for slot in treatment.slots())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Files of older versions have no formats: their strings were levels, texts or dates as ISO 8601 has them."""
+        """Restore a state; files of older versions have no formats, and their strings were levels, texts or ISO 8601
+        dates.
+        """
         learnt: dict[str, Any] = {"formats_": {}} if "schema_" in state else {}
         super().__setstate__({"formats": None, **learnt, **state})
 

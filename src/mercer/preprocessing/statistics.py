@@ -1,4 +1,4 @@
-"""The features that a naive Bayes model is linear in, for other models to use (lectures 1 and 4)."""
+"""Sufficient statistics of naive Bayes models as features for other models (lectures 1 and 4)."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ from mercer.base.linear_form import (
     ObservedColumns,
     expected_statistic,
     linear_form,
-    parts_of,
     statistic_scale,
+    statistics_of_pieces,
 )
 from mercer.base.sources import fits_sources, maps_sources
-from mercer.base.validation import adopt_columns, is_sparse, old_state_on_failure
+from mercer.base.validation import adopt_columns, is_sparse, restore_on_failure
 from mercer.data.sources.base import Source
 
 
 @stored(**FITTED, model_=part_of())
 class StatisticFeatures(TransformerMixin, BaseEstimator):
-    """Sufficient statistics T(x) of the columns, as a generative model has them.
+    """Sufficient statistics T(x) of the columns in a generative model.
 
     A generative model with exponential families is a softmax of a linear function of T(x): of x and x² for a normal
-    column, of an indicator of each level for a category, of x for counts. With these features a logistic regression
-    chooses among the same functions, by the likelihood of y given x: it is the model's discriminative counterpart.
+    column, of an indicator of each level for a category, of x for counts. A logistic regression with these features
+    selects from the same functions by the likelihood of y given x: it is the model's discriminative counterpart.
 
-    Normal columns are centred, and all statistics that have units are divided by their standard deviation, so that a
-    penalty treats them alike; indicators of levels are not. Where values were missing in the fit, an indicator says so
-    and the column says nothing; what is missing elsewhere is taken for the average of T, of a normal column for the
-    middle of the classes.
+    Normal columns are centred, and all statistics with units are divided by their standard deviation, so that a penalty
+    treats them alike; indicators of levels are not scaled. If values of a column were missing in the fit, missing
+    values have an indicator, and the other features of the column are 0. In other columns, missing values are replaced
+    by the average of T, for a normal column by the middle of the classes.
 
     Parameters
     ----------
     model : GaussianNB, NaiveBayes, BernoulliNB or CategoricalNB
-        Whose statistics to use; it is copied, and fitted to see the classes, columns and levels.
+        The model whose statistics are used; a copy is fitted to find the classes, columns and levels.
 
     Attributes
     ----------
     model_ : object
         The fitted copy.
     scale_ : ndarray of shape (n_features_out,)
-        What the statistics are divided by.
+        Divisors of the statistics.
     n_features_in_ : int
-        Number of columns seen in the fit.
+        Number of columns in the fit.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, where they had any.
+        Names of the columns, if they had any.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class StatisticFeatures(TransformerMixin, BaseEstimator):
 
     @fits_sources
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit a copy of the model, to see what its statistics are.
+        """Fit a copy of the model to find its statistics.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class StatisticFeatures(TransformerMixin, BaseEstimator):
         self : object
             The fitted transformer.
         """
-        with old_state_on_failure(self):
+        with restore_on_failure(self):
             self._learn(clone(self.model).fit(X, y, sample_weight=sample_weight))
         return self
 
@@ -104,7 +104,7 @@ class StatisticFeatures(TransformerMixin, BaseEstimator):
 
     @maps_sources
     def transform(self, X: Any) -> Any:
-        """T(x) of every row.
+        """Compute T(x) for every row.
 
         Parameters
         ----------
@@ -120,14 +120,14 @@ class StatisticFeatures(TransformerMixin, BaseEstimator):
         X = self.model_._check_X(X, reset=False)
         blocks = self.model_._block(X, slice(0, X.shape[0]))
         _, pieces = self.model_._linear_pieces()
-        parts = parts_of(self.model_, pieces)
+        parts = statistics_of_pieces(self.model_, pieces)
         features = [_features(*each) for each in zip(pieces, parts, blocks, strict=True)]
         if any(map(sp.issparse, features)):
             return sp.csr_matrix(sp.hstack(features) @ sp.diags(1 / self.scale_))
         return np.hstack(features) / self.scale_
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the features.
+        """Return the names of the features.
 
         Parameters
         ----------
@@ -150,13 +150,14 @@ class StatisticFeatures(TransformerMixin, BaseEstimator):
 
 
 def _features(piece: LinearPiece, statistic: Any, block: Any) -> Any:
-    """Columns without an indicator of gaps, where they have some now, are at their average, or halfway between classes.
+    """Return the features of a piece, with missing values replaced if the piece has no indicator of missing values.
 
-    Among the features of normal columns, which are centred there, that is 0.
+    They become the average of T, or halfway between the classes, which is 0 for normal columns, since these are centred
+    there.
     """
     shape = piece.features
     if isinstance(shape, ObservedColumns) and is_sparse(block):
-        block = block.toarray()  # centred, zeros are none
+        block = block.toarray()  # centring changes zeros
     if not isinstance(shape, ObservedColumns) or not np.isnan(block[:, shape.columns[~shape.gaps]]).any():
         return shape(block)
     everywhere = replace(shape, gaps=np.ones_like(shape.gaps))(block)
@@ -164,6 +165,6 @@ def _features(piece: LinearPiece, statistic: Any, block: Any) -> Any:
     features, missing = everywhere[:, :-width], everywhere[:, -width:] > 0
     if isinstance(shape.features, ColumnStatistics):
         average = expected_statistic(shape.features.family, statistic)[shape.columns]
-        here = (missing & ~shape.gaps)[:, :, None]
-        features = np.where(here, average, features.reshape(len(features), width, -1)).reshape(len(features), -1)
+        replaced = (missing & ~shape.gaps)[:, :, None]
+        features = np.where(replaced, average, features.reshape(len(features), width, -1)).reshape(len(features), -1)
     return np.hstack([features, missing[:, shape.gaps].astype(float)])

@@ -1,4 +1,4 @@
-"""Text as counts or weights of its words."""
+"""Treatments: how the columns of a table become features, one class for each kind of column."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from mercer._warn import warn
 from mercer.data.coding import Coded, drop_missing_words
 from mercer.data.dates import Calendar
 from mercer.data.levels import Levels, Occurrences
-from mercer.data.scales import ends_of_scale, nearest_levels
+from mercer.data.scales import clip_to_scale, scale_limits
 from mercer.data.table import Table
 from mercer.matrices.encoded import CodePart, NumberPart, Part, SparsePart
 from mercer.preprocessing._reading import days_of, labels_of, numbers_of, refuse_gaps, texts_of
-from mercer.report.wording import counted
+from mercer.report.wording import format_count
 from mercer.text.vectorizer import TextVectorizer
 
-# What becomes of a column: an order for the features of all columns, and who is told of levels never seen.
-
-#: features come in this order, so that numbers are one block
-NUMBERS, LEVELS, WORDS = 0, 1, 2
+#: features are sorted by these orders, so that numbers form one block
+NUMBERS = 0
+LEVELS = 1
+WORDS = 2
 
 
 @stored()
@@ -43,61 +43,66 @@ class Slot(NamedTuple):
 
 
 @dataclass
-class Unseen:
-    """What happens when values turn up that no row of the fit had: "warn", "error" or "ignore"."""
+class UnseenValues:
+    """Collects values that no row of the fit had; `policy` is "warn", "error" or "ignore"."""
 
     policy: str
     found: list[str] = field(default_factory=list)
 
-    def tell(self, column: str, value: Any, row: int, known: Sequence[Any]) -> None:
+    def report(self, column: str, value: Any, row: int, known: Sequence[Any]) -> None:
+        """Store a message for one value of a column, or raise the error."""
         if self.policy == "ignore":
             return
-        what = f"Column {column!r} is {quoted(value)} in row {row}, which was never seen when this was fitted."
+        message = f"Column {column!r} is {quoted(value)} in row {row}, which did not occur in the fit."
         if self.policy == "error":
             guess = did_you_mean(str(value), [str(label) for label in known])
             raise UnseenCategoryError(
-                f"{what} {guess} Correct it, fit again on rows that show it, or use unseen='ignore'."
+                f"{message} {guess} Correct it, fit again on rows that contain it, or use unseen='ignore'."
             )
-        self.found.append(what)
+        self.found.append(message)
 
-    def tell_levels(self, levels: str) -> None:
-        """The same of levels in the words of somebody else."""
-        what = f"A column holds {levels}, never seen when this was fitted, which counts as its first level."
+    def report_levels(self, levels: str) -> None:
+        """Store a message for levels of an unknown column, or raise the error."""
+        message = f"A column holds {levels}, which did not occur in the fit and counts as its first level."
         if self.policy == "error":
-            raise UnseenCategoryError(f"{what} Fit again on rows that show it, or use unseen='ignore'.")
-        self.found += [what] * (self.policy == "warn")
+            raise UnseenCategoryError(f"{message} Fit again on rows that contain it, or use unseen='ignore'.")
+        self.found += [message] * (self.policy == "warn")
 
     def warn(self) -> None:
-        """Say once what was found in all columns."""
+        """Warn once about the values of all columns."""
         if self.found:
-            more = f" Nor were values of {counted(len(self.found) - 1, 'more column')}." if len(self.found) > 1 else ""
+            more = (
+                f" Nor were values of {format_count(len(self.found) - 1, 'more column')}."
+                if len(self.found) > 1
+                else ""
+            )
             warn(
-                f"{self.found[0]}{more} Such values say nothing to the model; fit again on rows that show them, or "
-                "silence this with unseen='ignore'.",
+                f"{self.found[0]}{more} Such values carry no information for the model; fit again on rows that contain "
+                "them, or silence this with unseen='ignore'.",
                 UnseenCategoryWarning,
             )
 
 
 class Treatment(ABC):
-    """A column as it was learnt. `slots` and `parts` go together, one part for each slot."""
+    """How a column becomes features, as learned in a fit; `slots` and `parts` correspond one to one."""
 
     column: str
 
     @abstractmethod
     def described(self) -> str:
-        """What is done, in a few words."""
+        """Return a short description."""
 
     @abstractmethod
     def slots(self) -> list[Slot]: ...
 
     @abstractmethod
-    def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]: ...
+    def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]: ...
 
 
 @stored()
 @dataclass(frozen=True)
 class LeftOutTreatment(Treatment):
-    """Nothing of it is used."""
+    """The column is not used."""
 
     column: str
     reason: str
@@ -108,12 +113,12 @@ class LeftOutTreatment(Treatment):
     def slots(self) -> list[Slot]:
         return []
 
-    def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
+    def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         return []
 
 
-def side_by_side(parts: list[tuple[int, Part]]) -> list[Part]:
-    """Parts by the order of their slots, those of numbers next to each other as one."""
+def join_parts(parts: list[tuple[int, Part]]) -> list[Part]:
+    """Sort parts by the order of their slots, and join neighbouring parts of numbers."""
     ordered = [part for _, part in sorted(parts, key=lambda pair: pair[0])]
     blocks = [list(group) for _, group in groupby(ordered, key=lambda part: isinstance(part, NumberPart))]
     joined: list[Part] = []
@@ -123,8 +128,8 @@ def side_by_side(parts: list[tuple[int, Part]]) -> list[Part]:
     return joined
 
 
-def distinct(names: list[str]) -> list[str]:
-    """Names with a number behind those that occur a second time: a word may be "missing"."""
+def number_duplicates(names: list[str]) -> list[str]:
+    """Append a number to names that occur again: a word may be "missing"."""
     times: Counter[str] = Counter()
     for j, name in enumerate(names):
         times[name] += 1
@@ -133,17 +138,17 @@ def distinct(names: list[str]) -> list[str]:
     return names
 
 
-# Mean, deviation and ends of numbers, and where days lie in week and year: added up block by block.
+# Mergeable statistics: mean, deviation and extremes of numbers, and weekdays, months and hours of dates.
 
-#: what a deviation is at least that no float is small enough for
-SMALLEST = float(np.nextafter(0.0, 1.0))
-#: a smaller mean is lost in the rounding of the largest floats, so that no difference from it can overflow
-HUGE = 1e290
+#: lower bound of a deviation that is not representable
+MIN_DEVIATION = float(np.nextafter(0.0, 1.0))
+#: differences from a mean up to this size cannot overflow, since it is lost in the rounding of the largest floats
+MAX_PLAIN_MEAN = 1e290
 
 
 @stored()
 class NumberScale(NamedTuple):
-    """Mean and standard deviation of what is there of a column; of one value, only the mean."""
+    """Mean and standard deviation of the values of a column; the deviation of a single value is 1."""
 
     mean: float
     deviation: float
@@ -151,19 +156,19 @@ class NumberScale(NamedTuple):
     @property
     def plain(self) -> bool:
         """Whether no difference from the mean can overflow."""
-        return abs(self.mean) <= HUGE
+        return abs(self.mean) <= MAX_PLAIN_MEAN
 
     def units(self, values: Array) -> Array:
-        half = 1.0 if self.plain else 0.5  # the largest floats lie farther apart than a float can say
-        with np.errstate(over="ignore"):  # a new value beside which the deviation is nothing: models refuse infinity
+        half = 1.0 if self.plain else 0.5  # differences of the largest floats overflow
+        with np.errstate(over="ignore"):  # a huge new value: models raise an error for infinity
             return np.asarray((values * half - self.mean * half) / (self.deviation * half))
 
 
-@stored(number=whole(0), size=real(SMALLEST))
+@stored(number=whole(0), size=real(MIN_DEVIATION))
 class NumberSpread(NamedTuple):
-    """Numbers that are there: how many, in units of `size` their mean and Σ(x − mean)², and the ends.
+    """Number of values, mean and Σ(x − mean)² in units of `size`, and the extremes.
 
-    The unit is a power of two near the largest, so that no square leaves the range of floats and no digit is lost.
+    The unit is a power of two near the largest value, so that squares neither overflow nor lose digits.
     """
 
     number: int
@@ -175,18 +180,18 @@ class NumberSpread(NamedTuple):
 
     @classmethod
     def of(cls, values: Array) -> Self:
-        there = values[~np.isnan(values)]
-        if not there.size:
+        present = values[~np.isnan(values)]
+        if not present.size:
             return cls(0, 1.0, 0.0, 0.0, np.inf, -np.inf)
-        size = float(np.ldexp(1.0, np.frexp(np.abs(there).max())[1] - 1))
-        scaled = there / size
+        size = float(np.ldexp(1.0, np.frexp(np.abs(present).max())[1] - 1))
+        scaled = present / size
         mean = float(scaled.mean())
         squares = float(np.square(scaled - mean).sum())
-        return cls(there.size, size, mean, squares, float(there.min()), float(there.max()))
+        return cls(present.size, size, mean, squares, float(present.min()), float(present.max()))
 
     @classmethod
     def of_columns(cls, values: Array) -> list[Self | None]:
-        """Return the spread of each column, rounded as `of` rounds it; None where a value is missing or infinite."""
+        """Return the spread of each column with the rounding of `of`; None if a value is missing or infinite."""
         columns = np.ascontiguousarray(values.T)
         finite = np.isfinite(columns).all(axis=1)
         columns = columns[finite]
@@ -196,43 +201,43 @@ class NumberSpread(NamedTuple):
         mean = scaled.mean(axis=1)
         squares = np.square(scaled - mean[:, None]).sum(axis=1)
         numbers = zip(*(each.tolist() for each in (size, mean, squares, lowest, highest)), strict=True)
-        found = iter([cls(len(values), *each) for each in numbers])
-        return [next(found) if is_finite else None for is_finite in finite.tolist()]
+        spreads = iter([cls(len(values), *each) for each in numbers])
+        return [next(spreads) if is_finite else None for is_finite in finite.tolist()]
 
     def merge(self, other: Self) -> Self:
-        """The numbers of both (Chan's formula)."""
+        """Return the spread of the values of both (Chan's formula)."""
         if not (self.number and other.number):
             return other if other.number else self
         size, number = max(self.size, other.size), self.number + other.number
         mine, theirs = self.size / size, other.size / size
-        apart = other.mean * theirs - self.mean * mine
-        squares = self.squares * mine**2 + other.squares * theirs**2 + apart**2 * self.number * other.number / number
+        delta = other.mean * theirs - self.mean * mine
+        squares = self.squares * mine**2 + other.squares * theirs**2 + delta**2 * self.number * other.number / number
         ends = min(self.lowest, other.lowest), max(self.highest, other.highest)
-        return type(self)(number, size, self.mean * mine + apart * other.number / number, squares, *ends)
+        return type(self)(number, size, self.mean * mine + delta * other.number / number, squares, *ends)
 
     def scale(self) -> NumberScale:
-        if self.lowest >= self.highest:  # which a deviation with its roundings need not show
+        if self.lowest >= self.highest:  # one value; its computed deviation may differ from 0 by rounding
             return NumberScale(self.lowest if self.number else 0.0, 1.0)
         deviation = self.size * float(np.sqrt(self.squares / self.number))
-        return NumberScale(self.size * self.mean, max(deviation, SMALLEST))
+        return NumberScale(self.size * self.mean, max(deviation, MIN_DEVIATION))
 
 
 @stored()
 class DaysSeen(NamedTuple):
-    """Which weekdays, months and hours occur, and by the clocks of which zones; of hours, up to two."""
+    """The weekdays, months and hours (at most two) of dates, and their time zones."""
 
     weekdays: tuple[int, ...]
     months: tuple[int, ...]
     hours: tuple[float, ...]
-    #: "" for that of days without a zone
+    #: "" for dates without a zone
     zones: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, days: Array, zone: str) -> Self:
-        there = days[~np.isnan(days)]
-        weekday, month, hour = Calendar.of(there)
+        present = days[~np.isnan(days)]
+        weekday, month, hour = Calendar.of(present)
         weekdays, months = (tuple(np.unique(part).astype(int).tolist()) for part in (weekday, month))
-        return cls(weekdays, months, tuple(np.unique(hour).tolist()[:2]), (zone,) if there.size else ())
+        return cls(weekdays, months, tuple(np.unique(hour).tolist()[:2]), (zone,) if present.size else ())
 
     def merge(self, other: Self) -> Self:
         return type(self)(
@@ -247,52 +252,50 @@ class DaysSeen(NamedTuple):
         return len(self.hours) > 1
 
 
-# Numbers in standard units, two values as 0 and 1, and where values are missing.
-
-#: columns from which numbers are read and computed together
-FEWEST_AT_ONCE = 50
+#: number of columns from which on they are read and standardized together
+MIN_COLUMNS_TOGETHER = 50
 
 
 @stored()
 class Gaps(NamedTuple):
-    """What is done about missing values, and whether rows of the fit have some."""
+    """The policy for missing values, and whether rows of the fit had any."""
 
     missing: str
     seen: bool
 
     @classmethod
     def of(cls, column: str, gaps: Array, missing: str) -> Self:
-        """Those of the rows of a fit, which may not be allowed to have any."""
+        """Create from the rows of a fit; raise an error if missing values are not allowed."""
         found = cls(missing, bool(gaps.any()))
         found.refuse(column, gaps)
         return found
 
     def refuse(self, column: str, gaps: Array) -> None:
-        """Name the first row that has none, where that is an error."""
+        """Raise an error that names the first missing value, if missing values are not allowed."""
         if self.missing == "error":
             refuse_gaps(column, gaps)
 
     @property
-    def told(self) -> bool:
-        """Whether there is a feature that says where they are."""
+    def has_indicator(self) -> bool:
+        """Whether a feature indicates missing values."""
         return self.missing == "indicator" and self.seen
 
     def names(self, column: str) -> list[str]:
-        return [f"{column}[missing]"] if self.told else []
+        return [f"{column}[missing]"] if self.has_indicator else []
 
-    def filled(self, values: Array, gaps: Array, mean: float) -> Array:
-        """Values of a column with what stands for those that are missing, and beside them where they are."""
-        whole = np.where(gaps, np.nan if self.missing == "keep" else mean, values)
-        return np.column_stack([whole, gaps]) if self.told else whole[:, None]
+    def fill(self, values: Array, gaps: Array, mean: float) -> Array:
+        """Return values with missing ones replaced, and the indicator of these if there is one."""
+        filled = np.where(gaps, np.nan if self.missing == "keep" else mean, values)
+        return np.column_stack([filled, gaps]) if self.has_indicator else filled[:, None]
 
     def described(self) -> str:
-        return ", and whether it is missing" if self.told else ""
+        return ", and whether it is missing" if self.has_indicator else ""
 
 
 @stored()
 @dataclass(frozen=True)
 class NumberTreatment(Treatment):
-    """(x − mean)/deviation, or x itself if nothing is to be scaled; gaps get the mean."""
+    """(x − mean)/deviation, or x itself if numbers are not scaled; missing values become the mean."""
 
     column: str
     scale: NumberScale
@@ -305,21 +308,22 @@ class NumberTreatment(Treatment):
     def slots(self) -> list[Slot]:
         return [Slot(NUMBERS, [self.column, *self.gaps.names(self.column)])]
 
-    def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
+    def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         return [NumberPart(self.columns(numbers_of(table, position)))]
 
     def columns(self, values: Array) -> Array:
-        """Features of values, NaN where they are missing."""
+        """Return the features of values, NaN where they are missing."""
         gaps = np.isnan(values)
         self.gaps.refuse(self.column, gaps)
         units, mean = (self.scale.units(values), 0.0) if self.scaled else (values, self.scale.mean)
-        return self.gaps.filled(units, gaps, mean)
+        return self.gaps.fill(units, gaps, mean)
 
 
-def numbers_at_once(numbers: Sequence[NumberTreatment], table: Table) -> tuple[dict[str, int], Array]:
-    """Return columns of numbers in standard units, read and computed together: of thousands, one by one takes a while.
+def standardize_together(numbers: Sequence[NumberTreatment], table: Table) -> tuple[dict[str, int], Array]:
+    """Standardize many columns of numbers at once, which is faster for thousands of columns.
 
-    Left out are columns that have to be read by themselves: what is not a number here, infinite or huge values, gaps.
+    Columns that must be read separately are left out: those with other values than numbers, infinite or huge values, or
+    missing values.
 
     Returns
     -------
@@ -331,9 +335,12 @@ def numbers_at_once(numbers: Sequence[NumberTreatment], table: Table) -> tuple[d
     plain = [
         each
         for each in numbers
-        if each.scaled and not each.gaps.told and each.scale.plain and table.kinds[table.positions[each.column]].numeric
+        if each.scaled
+        and not each.gaps.has_indicator
+        and each.scale.plain
+        and table.kinds[table.positions[each.column]].numeric
     ]
-    if len(plain) < FEWEST_AT_ONCE:
+    if len(plain) < MIN_COLUMNS_TOGETHER:
         return {}, np.empty((table.n_rows, 0))
     values = np.asarray(table.numbers([table.positions[each.column] for each in plain]), dtype=np.float64)
     mean, deviation = np.array([each.scale for each in plain]).T
@@ -346,7 +353,7 @@ def numbers_at_once(numbers: Sequence[NumberTreatment], table: Table) -> tuple[d
 @stored()
 @dataclass(frozen=True)
 class MissingOnlyTreatment(Treatment):
-    """Of a column with a single value: 1 where it is missing."""
+    """For a column with a single value: 1 where it is missing."""
 
     column: str
 
@@ -356,14 +363,14 @@ class MissingOnlyTreatment(Treatment):
     def slots(self) -> list[Slot]:
         return [Slot(NUMBERS, Gaps("indicator", True).names(self.column))]
 
-    def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
+    def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         return [NumberPart((table.coded(position).codes < 0)[:, None].astype(np.float64))]
 
 
 @stored()
 @dataclass(frozen=True)
 class BinaryTreatment(Treatment):
-    """1 where it is the second of two values, 0 where the first; gaps, and other values, get the share of ones."""
+    """1 for the second of two values, 0 for the first; missing and other values get the share of ones."""
 
     column: str
     levels: tuple[Any, Any]
@@ -371,10 +378,10 @@ class BinaryTreatment(Treatment):
     gaps: Gaps
 
     @classmethod
-    def learnt(cls, column: str, seen: Occurrences, levels: tuple[Any, Any], gaps: Gaps) -> Self:
-        """From what was counted of the two levels."""
-        ones = seen.counts[seen.labels.tolist().index(levels[1])]
-        return cls(column, levels, float(ones / seen.counts.sum()), gaps)
+    def learn(cls, column: str, labels: Occurrences, levels: tuple[Any, Any], gaps: Gaps) -> Self:
+        """Create from the numbers of occurrences of the two levels."""
+        ones = labels.counts[labels.labels.tolist().index(levels[1])]
+        return cls(column, levels, float(ones / labels.counts.sum()), gaps)
 
     def described(self) -> str:
         return f"1 where it is {self.levels[1]}{self.gaps.described()}"
@@ -382,46 +389,44 @@ class BinaryTreatment(Treatment):
     def slots(self) -> list[Slot]:
         return [Slot(NUMBERS, [self.column, *self.gaps.names(self.column)])]
 
-    def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
+    def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         coded = drop_missing_words(labels_of(table, position, text=isinstance(self.levels[1], str)), self.levels)
         self.gaps.refuse(self.column, coded.codes < 0)
         places = [self.levels.index(label) if label in self.levels else np.nan for label in coded.labels.tolist()]
         found = np.asarray([*places, np.nan], dtype=float)[coded.codes]
-        strange = np.isnan(found) & (coded.codes >= 0)
-        if strange.any():
-            row = int(np.argmax(strange))
-            unseen.tell(self.column, coded.labels.tolist()[coded.codes[row]], row, self.levels)
-        return [NumberPart(self.gaps.filled(found, np.isnan(found), self.share))]
+        is_unseen = np.isnan(found) & (coded.codes >= 0)
+        if is_unseen.any():
+            row = int(np.argmax(is_unseen))
+            unseen.report(self.column, coded.labels.tolist()[coded.codes[row]], row, self.levels)
+        return [NumberPart(self.gaps.fill(found, np.isnan(found), self.share))]
 
 
-# Categories as codes of their levels.
-
-#: characters of a level in the name of its feature
-LONGEST_NAME = 60
+#: longest text of a level in the name of its feature, in characters
+MAX_NAME_LENGTH = 60
 
 
 @stored(tag="TableCategory")
 @dataclass(frozen=True)
 class CategoryTreatment(Treatment):
-    """A feature for each level that was seen, one for all that are rare, and one for missing values."""
+    """A feature for each level, one for all rare levels, and one for missing values."""
 
     column: str
     levels: Levels
     missing: str
-    #: whether levels are strings; None if some are
+    #: whether all levels are strings (True), none is (False), or some are (None)
     text: bool | None
 
     @property
     def ends(self) -> tuple[int, int] | None:
-        """The lowest and the highest of levels that are a scale: numbers beyond them count as these; None of others."""
+        """The extremes of levels that form a scale, to which numbers beyond them are moved; None for other levels."""
         levels = [*self.levels.kept, *self.levels.rare]
-        return ends_of_scale(self.column, levels) if self.text is False else None
+        return scale_limits(self.column, levels) if self.text is False else None
 
     @classmethod
-    def learnt(cls, column: str, seen: Occurrences, gaps: Gaps, **options: Any) -> Self:
-        """From what was counted."""
-        levels = Levels.of(seen, missing="level" if gaps.missing == "indicator" else "zeros", **options)
-        return cls(column, levels, gaps.missing, _are_strings(seen.labels))
+    def learn(cls, column: str, labels: Occurrences, gaps: Gaps, **options: Any) -> Self:
+        """Create from the numbers of occurrences of the labels."""
+        levels = Levels.of(labels, missing="level" if gaps.missing == "indicator" else "zeros", **options)
+        return cls(column, levels, gaps.missing, _are_strings(labels.labels))
 
     def described(self) -> str:
         rare = f", {len(self.levels.rare)} rare ones as one" if self.levels.rare else ""
@@ -430,15 +435,15 @@ class CategoryTreatment(Treatment):
 
     def slots(self) -> list[Slot]:
         extra = ["missing"] * self.levels.own_missing + ["infrequent"] * self.levels.pooled
-        return [Slot(LEVELS, [f"{self.column}[{_shortened(str(level))}]" for level in (*self.levels.kept, *extra)])]
+        return [Slot(LEVELS, [f"{self.column}[{_shorten(str(level))}]" for level in (*self.levels.kept, *extra)])]
 
-    def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
+    def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         coded = drop_missing_words(labels_of(table, position, text=self.text), {*self.levels.kept, *self.levels.rare})
         gaps = coded.codes < 0
         if self.missing == "error":
             refuse_gaps(self.column, gaps)
-        self._tell(coded, unseen)
-        coded = coded._replace(labels=nearest_levels(coded.labels, self.ends))
+        self._report_unseen(coded, unseen)
+        coded = coded._replace(labels=clip_to_scale(coded.labels, self.ends))
         codes = CodePart(self.levels.codes(self.column, coded), self.levels.n_columns)
         if self.missing != "keep" or not gaps.any():
             return [codes]
@@ -447,17 +452,17 @@ class CategoryTreatment(Treatment):
         numbers[gaps] = np.nan
         return [NumberPart(numbers)]
 
-    def _tell(self, coded: Coded, unseen: Unseen) -> None:
+    def _report_unseen(self, coded: Coded, unseen: UnseenValues) -> None:
         known = {*self.levels.kept, *self.levels.rare}
-        strange = [code for code, label in enumerate(coded.labels.tolist()) if label not in known]
-        there = np.isin(coded.codes, strange)
-        if there.any():
-            row = int(np.argmax(there))
-            unseen.tell(self.column, coded.labels.tolist()[coded.codes[row]], row, self.levels.kept)
+        new_codes = [code for code, label in enumerate(coded.labels.tolist()) if label not in known]
+        is_unseen = np.isin(coded.codes, new_codes)
+        if is_unseen.any():
+            row = int(np.argmax(is_unseen))
+            unseen.report(self.column, coded.labels.tolist()[coded.codes[row]], row, self.levels.kept)
 
 
-def _shortened(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+def _shorten(name: str) -> str:
+    return name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1]}…"
 
 
 def _are_strings(labels: Array) -> bool | None:
@@ -465,8 +470,6 @@ def _are_strings(labels: Array) -> bool | None:
         return False
     return True if all(isinstance(label, str) for label in labels.tolist()) else None
 
-
-# Dates as days since the first, and as weekday, month and hour.
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
@@ -488,7 +491,7 @@ MONTHS = (
 @stored()
 @dataclass(frozen=True)
 class DateTreatment(Treatment):
-    """Days since the first; weekday and month as levels and the hour as a point on a circle, where they vary."""
+    """Days since the first; weekday and month as levels and the hour as a point on a circle, if they vary."""
 
     column: str
     first: float
@@ -496,21 +499,21 @@ class DateTreatment(Treatment):
     weekdays: tuple[int, ...]
     months: tuple[int, ...]
     hourly: bool
-    #: by whose clock; "" for dates without a zone, None where that was not kept, in older files: by their own then
+    #: the time zone of the clock; "" for dates without a zone; None (in older files) for that of the column
     zone: str | None = None
 
     @classmethod
-    def learnt(cls, column: str, spread: NumberSpread, seen: DaysSeen, gaps: Gaps, *, scaled: bool) -> Self:
-        """From where the days lie."""
+    def learn(cls, column: str, spread: NumberSpread, parts: DaysSeen, gaps: Gaps, *, scaled: bool) -> Self:
+        """Create from the distribution of the days."""
         first = spread.lowest if spread.number else 0.0
         mean, deviation = spread.scale()
         number = NumberTreatment(f"{column}[days]", NumberScale(mean - first, deviation), scaled, gaps)
-        zone = _only(column, seen.zones)
-        return cls(column, first, number, _varying(seen.weekdays), _varying(seen.months), seen.hourly, zone)
+        zone = _only_zone(column, parts.zones)
+        return cls(column, first, number, _if_varying(parts.weekdays), _if_varying(parts.months), parts.hourly, zone)
 
     def described(self) -> str:
         varying = {"weekday": self.weekdays, "month": self.months, "hour": self.hourly}
-        return ", ".join(["days since the first", *(name for name, there in varying.items() if there)]) + (
+        return ", ".join(["days since the first", *(name for name, varies in varying.items() if varies)]) + (
             self.days.gaps.described()
         )
 
@@ -524,7 +527,7 @@ class DateTreatment(Treatment):
         ]
         return [Slot(NUMBERS, numbers), *levels]
 
-    def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
+    def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         days = days_of(table, position, self.zone)
         self.days.gaps.refuse(self.column, np.isnan(days))
         calendar = Calendar.of(days)
@@ -541,8 +544,8 @@ class DateTreatment(Treatment):
         return [NumberPart(np.hstack(numbers)), *levels]
 
 
-def _only(column: str, zones: tuple[str, ...]) -> str | None:
-    """The zone of all parts of a column; None without any dates."""
+def _only_zone(column: str, zones: tuple[str, ...]) -> str | None:
+    """Return the time zone of all parts of a column; None if it has no dates."""
     if len(zones) > 1:
         raise ColumnTypeError(
             f"Column {column!r} has dates of several time zones, {listed([zone or 'none' for zone in zones])}. Convert "
@@ -551,13 +554,13 @@ def _only(column: str, zones: tuple[str, ...]) -> str | None:
     return zones[0] if zones else None
 
 
-def _varying(values: tuple[int, ...]) -> tuple[int, ...]:
-    """Different values, if there are two or more."""
+def _if_varying(values: tuple[int, ...]) -> tuple[int, ...]:
+    """Return distinct values if there are two or more, else nothing."""
     return values if len(values) > 1 else ()
 
 
 def _places(values: Array, codes: tuple[int, ...]) -> Array:
-    """Positions among the codes, −1 for others and for NaN."""
+    """Return positions among the codes, −1 for other values and for NaN."""
     table = np.full(14, -1, dtype=np.int32)
     table[list(codes)] = np.arange(len(codes), dtype=np.int32)
     return np.asarray(table[np.where(np.isnan(values), -1, values).astype(int)])
@@ -566,7 +569,7 @@ def _places(values: Array, codes: tuple[int, ...]) -> Array:
 @stored(vectorizer=part_of())
 @dataclass(frozen=True)
 class TextTreatment(Treatment):
-    """What a vectoriser makes of the documents; a missing one has no words."""
+    """The features of a vectorizer; a missing document has no words."""
 
     column: str
     vectorizer: Any
@@ -574,43 +577,43 @@ class TextTreatment(Treatment):
 
     @classmethod
     def of(cls, table: Table, position: int, vectorizer: Any, y: Any, missing: str) -> tuple[Self, list[Part]]:
-        """What was learnt, and the features of the same rows, which a vectoriser finds on the way."""
+        """Fit a vectorizer, and return the treatment with the features of the same rows."""
         documents, gaps = texts_of(table, position)
         column, fitted = table.names[position], clone(vectorizer)
-        with naming(column):
+        with naming_column(column):
             words = fitted.fit_transform(_readable(documents, fitted), y)
         text = cls(column, fitted, Gaps.of(column, gaps, missing))
-        return text, text._side_by_side(words, gaps)
+        return text, text._with_indicator(words, gaps)
 
     def described(self) -> str:
         return f"{type(self.vectorizer).__name__}{self.gaps.described()}"
 
     def slots(self) -> list[Slot]:
         words = [f"{self.column}[{word}]" for word in self.vectorizer.get_feature_names_out()]
-        beside = [Slot(NUMBERS, self.gaps.names(self.column))] if self.gaps.told else []
-        return [*beside, Slot(WORDS, words)]
+        indicator = [Slot(NUMBERS, self.gaps.names(self.column))] if self.gaps.has_indicator else []
+        return [*indicator, Slot(WORDS, words)]
 
-    def parts(self, table: Table, position: int, unseen: Unseen) -> list[Part]:
+    def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         documents, gaps = texts_of(table, position)
         self.gaps.refuse(self.column, gaps)
-        return self._side_by_side(self.vectorizer.transform(_readable(documents, self.vectorizer)), gaps)
+        return self._with_indicator(self.vectorizer.transform(_readable(documents, self.vectorizer)), gaps)
 
-    def _side_by_side(self, words: Any, gaps: Array) -> list[Part]:
-        beside: list[Part] = [NumberPart(gaps[:, None].astype(np.float64))] if self.gaps.told else []
-        return [*beside, SparsePart(words)]
+    def _with_indicator(self, words: Any, gaps: Array) -> list[Part]:
+        indicator: list[Part] = [NumberPart(gaps[:, None].astype(np.float64))] if self.gaps.has_indicator else []
+        return [*indicator, SparsePart(words)]
 
 
 @contextmanager
-def naming(column: str) -> Iterator[None]:
-    """An error about a vocabulary names the column."""
+def naming_column(column: str) -> Iterator[None]:
+    """Add the name of the column to errors about a vocabulary."""
     try:
         yield
     except VocabularyError as empty:
         raise VocabularyError(
-            f"Column {column!r} as text: {empty} Leave it out with `exclude`, or say what it is with `kinds`."
+            f"Column {column!r} as text: {empty} Leave it out with `exclude`, or give its kind by `kinds`."
         ) from None
 
 
 def _readable(documents: Any, vectorizer: Any) -> Any:
-    """Python strings for vectorisers other than ours, which read columns of pyarrow."""
+    """Return Python strings for vectorizers other than ours, which do not read pyarrow arrays."""
     return documents if isinstance(vectorizer, TextVectorizer) else np.asarray(documents, dtype=object)

@@ -184,8 +184,8 @@ def _add_routes(app: Any, fastapi: Any, service: _Service) -> None:
     async def page() -> Any:
         return responses.HTMLResponse(PAGE, headers=PAGE_HEADERS)
 
-    for endpoint in (schema, health, page):
-        endpoint.__annotations__ = {}
+    for quick in (schema, health, page):
+        quick.__annotations__ = {}
     body = {"required": True, "content": {"application/json": {"schema": body_schema(service.inputs)}}}
     app.add_api_route(
         "/predict",

@@ -1,6 +1,6 @@
-"""Mergeable sufficient statistics: what a model keeps of the data, and all it needs for a fit.
+"""Mergeable sufficient statistics: all that a model keeps of the data and needs for a fit.
 
-See `mercer.stats.base.Statistic` for what each can do: `update`, `merge`, `subtract`, `remove`, `regroup`.
+See `mercer.stats.base.Statistic` for their methods: `update`, `merge`, `subtract`, `remove`, `regroup`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def statistic_for(family: Any, groups: int, columns: int) -> Statistic:
-    """The statistic, having seen nothing, from which `family` is fitted to so many columns.
+    """Return the empty statistic from which `family` is fitted to a number of columns.
 
     >>> from mercer.families.gaussian import Gaussian
     >>> statistic_for(Gaussian(), groups=2, columns=3).mean.shape
@@ -59,4 +59,4 @@ def statistic_for(family: Any, groups: int, columns: int) -> Statistic:
             return VectorSums.zero(family, groups, columns)
         case "sums":
             return ColumnSums.zero(family, groups, columns)
-    raise ValueError(f"no statistic is called {family.statistic!r}, which {family!r} asks for.")
+    raise ValueError(f"there is no statistic {family.statistic!r}, which {family!r} requires.")

@@ -1,4 +1,4 @@
-"""One pass over rows for the centred moments of each column in each group.
+"""Compiled loops for the centred moments of each column in each group, in one pass over the rows.
 
 Sums are taken about a *pilot*, a value close to the mean of the group: the first rows' own mean. Since it lies
 among the data, Σ(x−pilot)² exceeds the centred sum by a factor of at most n/PILOT_ROWS + 1, and typically not
@@ -16,9 +16,9 @@ PILOT_ROWS = 64
 
 @jit
 def pilot(X, groups, weight, n_groups):  # type: ignore[no-untyped-def]
-    """Mean of the first PILOT_ROWS values of each group and column; missing values and rows of no weight apart.
+    """Return the mean of the first PILOT_ROWS observed values of positive weight of each group and column.
 
-    Taken as first + mean(x − first), which is exact for a constant column.
+    It is computed as first + mean(x − first), which is exact for a constant column.
     """
     n, d = X.shape
     first = np.zeros((n_groups, d))
@@ -52,7 +52,7 @@ def pilot(X, groups, weight, n_groups):  # type: ignore[no-untyped-def]
 
 @jit
 def sums(X, groups, weight, shift):  # type: ignore[no-untyped-def]
-    """Rows, weight, Σw(x−shift) and Σw(x−shift)² per group; an empty `weight` means ones. NaN spoils its sum."""
+    """Return rows, weight, Σw(x−shift) and Σw(x−shift)² per group; NaN propagates. An empty `weight` means ones."""
     n, d = X.shape
     k = shift.shape[0]
     rows = np.zeros(k, dtype=np.int64)
@@ -85,8 +85,8 @@ def sums(X, groups, weight, shift):  # type: ignore[no-untyped-def]
 
 
 @jit
-def sums_of_observed(X, groups, weight, shift):  # type: ignore[no-untyped-def]
-    """Like `sums`, leaving out missing values: rows and weight are counted per column."""
+def sums_without_missing(X, groups, weight, shift):  # type: ignore[no-untyped-def]
+    """Do the same as `sums` without missing values: rows and weight are counted per column."""
     n, d = X.shape
     k = shift.shape[0]
     rows = np.zeros((k, d), dtype=np.int64)

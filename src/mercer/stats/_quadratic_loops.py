@@ -14,7 +14,7 @@ BLOCK = 128
 
 @jit
 def loss_and_gradient(loss, X, w, level, y, weight, total):  # type: ignore[no-untyped-def]
-    """Σ weight · loss at η = X w + level, and r = Σ weight · ∂loss/∂η; `total` grows by Xᵀ of the latter's terms."""
+    """Return Σ weight · loss at η = X w + level, and r = Σ weight · ∂loss/∂η; add Xᵀ r to `total`."""
     n = X.shape[0]
     eta, second = np.empty(BLOCK), np.empty(BLOCK)
     value, sum_of_slopes = 0.0, 0.0
@@ -32,9 +32,9 @@ def loss_and_gradient(loss, X, w, level, y, weight, total):  # type: ignore[no-u
 
 @jit
 def newton(loss, X, shift, inverse_scale, w, y, weight, offset, gradient, hessian):  # type: ignore[no-untyped-def]
-    """Σ weight · loss at η = z w + offset, where z = [(x − shift) · inverse_scale, 1, 0, …] is of the length of w.
+    """Return Σ weight · loss at η = z w + offset, and add to the gradient and the lower triangle of the Hessian.
 
-    Adds to the gradient, and to the lower triangle of the Hessian. Empty `weight` and `offset` mean ones and zeros.
+    z = [(x − shift) · inverse_scale, 1, 0, …] has the length of w. Empty `weight` and `offset` mean ones and zeros.
     """
     n = X.shape[0]
     tile, nothing = new_tile(X.shape[1] + 1, ROWS), np.zeros((n, 0))
@@ -58,7 +58,7 @@ def newton(loss, X, shift, inverse_scale, w, y, weight, offset, gradient, hessia
 
 @jit
 def products(X, w, level, eta):  # type: ignore[no-untyped-def]
-    """X w + level."""
+    """Compute X w + level."""
     n, p = X.shape
     whole = n - n % 4
     for i in range(0, whole, 4):
@@ -80,7 +80,7 @@ def products(X, w, level, eta):  # type: ignore[no-untyped-def]
 
 @jit
 def add_transposed(X, r, total):  # type: ignore[no-untyped-def]
-    """Xᵀ r added to `total`."""
+    """Add Xᵀ r to `total`."""
     n, p = X.shape
     whole = n - n % 4
     for i in range(0, whole, 4):

@@ -1,4 +1,4 @@
-"""Rows of one tile, sorted by group, so that the scatter of each group is one product."""
+"""Compiled loops that sort rows by group, tile by tile, so that the scatter of each group is one product."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mercer._jit.gram import add_square, mirror
 
 @jit
 def add_scatter(X, groups, weight, shift, tile, rows, total, first, second):  # type: ignore[no-untyped-def]
-    """Add Σ weight · (x − shift)(x − shift)ᵀ of each group to `second`, and to the rest as `sort_into_tile` does."""
+    """Add Σ weight · (x − shift)(x − shift)ᵀ of each group to `second`; update the rest like `sort_into_tile`."""
     n, k, size = X.shape[0], shift.shape[0], tile.shape[0]
     ends = np.empty(k, dtype=np.int64)
     for start in range(0, n, size):
@@ -26,9 +26,9 @@ def add_scatter(X, groups, weight, shift, tile, rows, total, first, second):  # 
 
 @jit
 def sort_into_tile(X, groups, weight, shift, start, stop, tile, ends, rows, total, first):  # type: ignore[no-untyped-def]
-    """√weight · (x − shift) for the rows start…stop of X, by group: those of group c end at `ends[c]` of `tile`.
+    """Write √weight · (x − shift) of the rows start…stop of X by group; those of group c end at `ends[c]` of `tile`.
 
-    Adds to `rows`, `total` (of weight) and `first` = Σ weight · (x − shift) on the way. An empty `weight` means
+    Also add to `rows`, `total` (of weight) and `first` = Σ weight · (x − shift). An empty `weight` means
     ones; rows of weight zero are left out.
     """
     k, d = shift.shape

@@ -1,7 +1,6 @@
 """Loss and gradient of a softmax of linear predictors in one pass over the rows of a matrix.
 
-BLAS is made for larger products than those with ten columns: panels of them, held in registers, are several times as
-fast.
+BLAS is optimised for larger products than those with ten columns: panels held in registers are several times faster.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ BLOCK = 32
 
 @jit
 def loss_and_gradient(X, W, level, codes, weight, implied, total):  # type: ignore[no-untyped-def]
-    """Σ weight · loss at η = X W + level, and Σ weight · ∂loss/∂η; `total` grows by Xᵀ times its terms, transposed.
+    """Return Σ weight · loss at η = X W + level, and Σ weight · ∂loss/∂η; add Xᵀ times its terms to `total`ᵀ.
 
-    `W` has a column for each column of η and some of zeros, a multiple of `UNIT` in all, and `total` as many rows, of
-    the columns of X and some that are not to be read, a multiple of `UNIT` again.
+    `W` has a column for each column of η and zeros, a multiple of `UNIT` in all. `total` has as many rows and the
+    columns of X plus unused ones, again a multiple of `UNIT`.
     """
     n, d, k, loss = X.shape[0], X.shape[1], level.shape[0], 0.0
     sums = np.zeros(k)
     scores, eta = np.empty((BLOCK, W.shape[1])), np.empty((BLOCK, k))
-    # panels read whole vectors, beyond the end of a row: the last rows are copied to where that is allowed
+    # panels read whole vectors beyond the end of a row: the last rows are copied to where that is safe
     apart = max(0, (n - UNIT) // BLOCK * BLOCK)
     tail = np.zeros((2 * BLOCK + UNIT, d), dtype=X.dtype)
     tail[: n - apart] = X[apart:]
@@ -49,7 +48,7 @@ def loss_and_gradient(X, W, level, codes, weight, implied, total):  # type: igno
 
 @jit
 def times(X, row, m, W, scores, ahead):  # type: ignore[no-untyped-def]
-    """X W of m rows into `scores`; rows up to a whole number of vectors are read, and `ahead` fetched meanwhile."""
+    """Write X W of m rows into `scores`; rows up to a whole number of vectors are read, and `ahead` is prefetched."""
     side, d, width = lanes(), X.shape[1], W.shape[1]
     scores[:] = 0.0
     fetched = 0
@@ -71,7 +70,7 @@ def times(X, row, m, W, scores, ahead):  # type: ignore[no-untyped-def]
 
 @jit
 def add_transposed(X, row, m, R, total):  # type: ignore[no-untyped-def]
-    """Rᵀ X of m rows added to `total`."""
+    """Add Rᵀ X of m rows to `total`."""
     side, d, width = lanes(), X.shape[1], R.shape[1]
     for c in range(0, width, side):
         j = 0

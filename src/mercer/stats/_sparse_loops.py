@@ -1,6 +1,6 @@
-"""Loops over the stored entries of CSR matrices: those of row i are indptr[i] … indptr[i + 1].
+"""Compiled loops over the stored entries of CSR matrices: those of row i are indptr[i] … indptr[i + 1].
 
-Column indices come unsigned, so that no loop has to ask of each whether it counts from the end (a quarter of the time).
+Column indices are unsigned, so that loops need not check for negative ones (a quarter of the time).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from mercer._jit import jit
 
 @jit
 def add_stored(indptr, indices, values, groups, weight, total):  # type: ignore[no-untyped-def]
-    """Add w·value of every entry to `total` (groups, columns); returns the sum of the values of each row.
+    """Add w·value of every entry to `total` (groups, columns); return the sum of the values of each row.
 
-    An empty `weight` means ones; rows of weight zero are no rows. NaN spoils its sums.
+    An empty `weight` means ones; rows of weight zero are ignored. NaN propagates.
     """
     n = indptr.shape[0] - 1
     row_sums = np.zeros(n)
@@ -35,7 +35,7 @@ def add_stored(indptr, indices, values, groups, weight, total):  # type: ignore[
 
 @jit
 def stores_twice(indptr, indices, n_columns):  # type: ignore[no-untyped-def]
-    """Whether any place of the matrix has more than one entry."""
+    """Return whether any position of the matrix has more than one entry."""
     last_row = np.full(n_columns, -1, dtype=np.int64)
     for i in range(indptr.shape[0] - 1):
         for entry in range(indptr[i], indptr[i + 1]):

@@ -1,4 +1,4 @@
-"""Sums of rows within groups. An empty `weight` means ones; rows of weight zero are no rows."""
+"""Compiled sums of rows within groups. An empty `weight` means ones; rows of weight zero are ignored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mercer._jit import jit
 
 @jit
 def group_sums(T, groups, weight, n_groups):  # type: ignore[no-untyped-def]
-    """Rows, weight and Σw·T of each group; NaN spoils its sum."""
+    """Return rows, weight and Σw·T of each group; NaN propagates."""
     n, m = T.shape
     rows = np.zeros(n_groups, dtype=np.int64)
     total_weight = np.zeros(n_groups)
@@ -28,8 +28,8 @@ def group_sums(T, groups, weight, n_groups):  # type: ignore[no-untyped-def]
 
 
 @jit
-def group_sums_of_observed(T, groups, weight, n_groups):  # type: ignore[no-untyped-def]
-    """Like `group_sums` for T of shape (rows, columns, components), leaving out columns that are missing in a row."""
+def group_sums_without_missing(T, groups, weight, n_groups):  # type: ignore[no-untyped-def]
+    """Do the same for T of shape (rows, columns, components), leaving out columns that are missing in a row."""
     n, d, m = T.shape
     rows = np.zeros((n_groups, d), dtype=np.int64)
     total_weight = np.zeros((n_groups, d))

@@ -1,4 +1,4 @@
-"""How often each code turns up in each group and column."""
+"""Compiled counts of codes in each group and column."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from mercer._jit import jit
 
 @jit
 def tally(codes, groups, weight, n_groups, n_codes):  # type: ignore[no-untyped-def]
-    """Rows and weight of each code, both (groups, columns, codes); −1 is missing.
+    """Return the rows and the weight of each code, both (groups, columns, codes); −1 is missing.
 
-    An empty `weight` means ones; rows of weight zero are no rows.
+    An empty `weight` means ones; rows of weight zero are ignored.
     """
     n, d = codes.shape
     rows = np.zeros((n_groups, d, n_codes), dtype=np.int64)
@@ -34,9 +34,9 @@ def tally(codes, groups, weight, n_groups, n_codes):  # type: ignore[no-untyped-
 
 @jit
 def tally_bins(X, edges, groups, weight, n_groups):  # type: ignore[no-untyped-def]
-    """Rows and weight of each bin, both (groups, columns, bins), for `edges` (columns, bins + 1).
+    """Return the rows and the weight of each bin, both (groups, columns, bins), for `edges` (columns, bins + 1).
 
-    Values beyond the edges count to the outermost bins, and infinite ones spoil the weight there; NaN is missing.
+    Values beyond the edges are counted in the outermost bins, and infinite ones make the weight NaN; NaN is missing.
     """
     n, d = X.shape
     bins = edges.shape[1] - 1

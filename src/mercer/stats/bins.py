@@ -1,4 +1,4 @@
-"""How many rows fell into each cell of a grid."""
+"""Counts of rows in bins, of each column or of a grid over several columns."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from mercer._typing import Array
 from mercer.families.bins import BinAxis, refuse_too_many
 from mercer.families.losses import as_weight
 from mercer.stats import _tally_loops as loops
-from mercer.stats.base import Statistic, as_block, ratio, rows_left, same_shape, weight_left
-
-# How often the values of each column fell into given bins.
+from mercer.stats.base import Statistic, as_block, divide, refuse_other_shape, subtract_rows, subtract_weight
 
 
 @stored(edges=floats("d e", order=None), rows=reals("g d n"), counts=reals("g d n"))
 @dataclass(frozen=True)
 class BinCounts(Statistic):
-    """`rows` and weighted `counts` of shape (groups, columns, bins); `edges` (columns, bins + 1).
+    """`rows` and weighted `counts` in the bins of each column, both (groups, columns, bins).
 
-    A bin holds its left edge, the last one both. Values beyond the edges count to the outermost bins.
+    `edges` are (columns, bins + 1). A bin contains its left edge, the last one both. Values beyond the edges are
+    counted in the outermost bins.
     """
 
     edges: Array
@@ -36,7 +35,7 @@ class BinCounts(Statistic):
 
     @classmethod
     def zero(cls, groups: int, columns: int, *, edges: Array) -> Self:
-        """`edges` of one dimension hold for all columns."""
+        """Return an empty statistic; `edges` of one dimension hold for all columns."""
         edges = np.asarray(edges, dtype=float)
         edges = np.broadcast_to(edges, (columns, edges.shape[-1])).copy()
         shape = (groups, columns, edges.shape[1] - 1)
@@ -48,13 +47,13 @@ class BinCounts(Statistic):
 
     @property
     def weight(self) -> Array:
-        """Weight of what was not missing: (groups, columns)."""
+        """Weight of the values that are not missing: (groups, columns)."""
         return np.asarray(self.counts.sum(axis=-1))
 
     @property
     def mean(self) -> Array:
-        """Share of each bin; 0 where nothing has been seen."""
-        return ratio(self.counts, self.weight[..., None])
+        """Share of each bin; 0 where there are no values."""
+        return divide(self.counts, self.weight[..., None])
 
     @property
     def finite(self) -> bool:
@@ -70,17 +69,17 @@ class BinCounts(Statistic):
 
     def subtract(self, other: Self) -> Self:
         self._check(other)
-        rows = rows_left(self.rows, other.rows)
-        return replace(self, rows=rows, counts=weight_left(self.counts, other.counts, rows))
+        rows = subtract_rows(self.rows, other.rows)
+        return replace(self, rows=rows, counts=subtract_weight(self.counts, other.counts, rows))
 
     def _check(self, other: Self) -> None:
-        same_shape("histograms", self.rows.shape, other.rows.shape)
+        refuse_other_shape("histograms", self.rows.shape, other.rows.shape)
         if not np.array_equal(self.edges, other.edges):
             raise MergeError("cannot merge histograms with different edges; give both the same edges as `bins`.")
 
 
 @stored(
-    lambda own: own.rows.shape == own.counts.shape == _shape(len(own.rows), own.axes),
+    lambda own: own.rows.shape == own.counts.shape == _grid_shape(len(own.rows), own.axes),
     axes=sequence("d", part_of(BinAxis)),
     rows=reals(),
     counts=reals(),
@@ -89,8 +88,9 @@ class BinCounts(Statistic):
 class GridCounts(Statistic):
     """`rows` and weighted `counts`, of shape (groups, bins of the first axis, bins of the second, …).
 
-    Rows with a missing value are left out, and one beyond the edges is refused: `covering` makes room for it first,
-    where bins have equal widths. Grids merge if their axes have the same edges or lie on the same lattice.
+    Rows with a missing value are left out. A row beyond the edges raises an error, unless `covering` has added bins
+    before, which requires equal widths. Grids can be merged if their axes have the same edges or lie on the same
+    lattice.
     """
 
     axes: tuple[BinAxis, ...]
@@ -101,7 +101,7 @@ class GridCounts(Statistic):
 
     @classmethod
     def zero(cls, groups: int, axes: tuple[BinAxis, ...]) -> Self:
-        shape = _shape(groups, axes)
+        shape = _grid_shape(groups, axes)
         return cls(axes, np.zeros(shape, dtype=np.int64), np.zeros(shape))
 
     @property
@@ -110,7 +110,7 @@ class GridCounts(Statistic):
 
     @property
     def weight(self) -> Array:
-        """Of each group."""
+        """Weight of each group."""
         return np.asarray(self.counts.reshape(self.groups, -1).sum(axis=1))
 
     def contents(self) -> dict[str, Any]:
@@ -122,16 +122,16 @@ class GridCounts(Statistic):
         if absent.any() or (weight is not None and not weight.all()):
             kept = ~absent.any(axis=1) if weight is None else ~absent.any(axis=1) & (weight != 0)
             block, groups, weight = block[kept], groups[kept], None if weight is None else weight[kept]
-        cells, size = self._cells(block, groups), self.rows.size
+        cells, size = self._find_cells(block, groups), self.rows.size
         rows = np.bincount(cells, minlength=size).reshape(self.rows.shape)
         counts = rows.astype(float) if weight is None else np.bincount(cells, weight, size).reshape(rows.shape)
         return replace(self, rows=self.rows + rows, counts=self.counts + counts)
 
-    def _cells(self, block: Array, groups: Array) -> Array:
-        """The place of each row among all groups and cells."""
+    def _find_cells(self, block: Array, groups: Array) -> Array:
+        """Return the index of each row among all groups and cells."""
         places: Array = np.zeros(1, dtype=np.intp) if self.groups == 1 else groups.astype(np.intp)
         for j, axis in enumerate(self.axes):
-            # a copy where the data are no column of float64: NumPy would compute in float32 otherwise
+            # a copy unless the column is contiguous float64: NumPy would compute in float32 otherwise
             x = np.ascontiguousarray(block[:, j], dtype=float)
             if not (inside := axis.holds(x)).all():
                 raise SupportError(
@@ -142,15 +142,15 @@ class GridCounts(Statistic):
         return places
 
     def covering(self, lowest: Array, highest: Array) -> Self:
-        """With bins added so that rows between these corners have a cell; axes without a lattice stay as they are."""
+        """Add bins such that rows between these corners have a cell; axes without a lattice are unchanged."""
         ends = zip(self.axes, np.asarray(lowest).tolist(), np.asarray(highest).tolist(), strict=True)
         return self.among(tuple(axis.covering(low, high) for axis, low, high in ends))
 
     def among(self, axes: tuple[BinAxis, ...]) -> Self:
-        """The same counts on axes that have grown."""
+        """Return the same counts on extended axes."""
         if axes == self.axes:
             return self
-        shape = _shape(self.groups, axes)
+        shape = _grid_shape(self.groups, axes)
         starts = [int(np.searchsorted(new.edges, old.edges[0])) for old, new in zip(self.axes, axes, strict=True)]
         place = (slice(None), *(slice(k, k + axis.bins) for k, axis in zip(starts, self.axes, strict=True)))
         rows, counts = np.zeros(shape, dtype=np.int64), np.zeros(shape)
@@ -158,24 +158,24 @@ class GridCounts(Statistic):
         return replace(self, axes=axes, rows=rows, counts=counts)
 
     def merge(self, other: Self) -> Self:
-        mine, theirs = self._alike(other)
+        mine, theirs = self._align(other)
         return replace(mine, rows=mine.rows + theirs.rows, counts=mine.counts + theirs.counts)
 
     def subtract(self, other: Self) -> Self:
-        mine, theirs = self._alike(other)
-        rows = rows_left(mine.rows, theirs.rows)
-        return replace(mine, rows=rows, counts=weight_left(mine.counts, theirs.counts, rows))
+        mine, theirs = self._align(other)
+        rows = subtract_rows(mine.rows, theirs.rows)
+        return replace(mine, rows=rows, counts=subtract_weight(mine.counts, theirs.counts, rows))
 
-    def _alike(self, other: Self) -> tuple[Self, Self]:
-        """Both on the axes that have the bins of both."""
+    def _align(self, other: Self) -> tuple[Self, Self]:
+        """Return both on axes that contain the bins of both."""
         mine, theirs = (len(grid.axes) for grid in (self, other))
-        same_shape("grids", (self.groups, mine), (other.groups, theirs))
-        axes = joined_axes(self.axes, other.axes, [f"axis {j}" for j in range(mine)])
+        refuse_other_shape("grids", (self.groups, mine), (other.groups, theirs))
+        axes = join_axes(self.axes, other.axes, [f"axis {j}" for j in range(mine)])
         return self.among(axes), other.among(axes)
 
 
-def joined_axes(mine: Sequence[BinAxis], theirs: Sequence[BinAxis], names: Sequence[str]) -> tuple[BinAxis, ...]:
-    """The axes that have the bins of both, or an error with the name of the one whose edges differ."""
+def join_axes(mine: Sequence[BinAxis], theirs: Sequence[BinAxis], names: Sequence[str]) -> tuple[BinAxis, ...]:
+    """Return axes that contain the bins of both; raise an error with the name of an axis whose edges differ."""
     axes = []
     for name, one, another in zip(names, mine, theirs, strict=True):
         if (both := one.joined(another)) is None:
@@ -188,8 +188,8 @@ def joined_axes(mine: Sequence[BinAxis], theirs: Sequence[BinAxis], names: Seque
     return tuple(axes)
 
 
-def _shape(groups: int, axes: tuple[BinAxis, ...]) -> tuple[int, ...]:
-    """Of the arrays of a grid, unless it has more cells than can be meant."""
+def _grid_shape(groups: int, axes: tuple[BinAxis, ...]) -> tuple[int, ...]:
+    """Return the shape of the arrays of a grid; raise an error if it has too many cells."""
     shape = (groups, *(axis.bins for axis in axes))
     refuse_too_many(math.prod(shape), f"a grid of {' × '.join(map(str, shape[1:]))} cells would")
     return shape

@@ -1,4 +1,4 @@
-"""The statistic of a generative classifier: how many rows of each class, and what each factor of p(x|y) needs."""
+"""The statistic of a generative classifier: the rows of each class, and a statistic for each factor of p(x|y)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from mercer._errors import MergeError, UnseenRowsError
 from mercer._stored import part_of, reals, sequence, stored, values
 from mercer._typing import Array
-from mercer.stats.base import Statistic, group_totals, moved, rows_left, weight_left
+from mercer.stats.base import Statistic, group_totals, move_groups, subtract_rows, subtract_weight
 
 
 @stored(labels=values("g"), rows=reals("g"), weight=reals("g"), parts=sequence(".", part_of(Statistic, g="g")))
@@ -39,17 +39,17 @@ class ByClass(Statistic):
         return self.zero(self.labels, tuple(part.empty() for part in self.parts))
 
     def update(self, x: tuple[Any, ...], groups: Array, weight: Array | None = None) -> Self:
-        """`x` holds one block of data for each part."""
+        """Add rows; `x` holds one block of data for each part."""
         rows, total = group_totals(groups, weight, self.groups)
         parts = tuple(part.update(block, groups, weight) for part, block in zip(self.parts, x, strict=True))
         return replace(self, rows=self.rows + rows, weight=self.weight + total, parts=parts)
 
     def merge(self, other: Self) -> Self:
-        """Classes are matched by label; those only one side knows are kept."""
+        """Merge classes by label; those that only one side has are kept."""
         if len(self.parts) != len(other.parts):
             raise MergeError("cannot merge models with different columns or families; fit both with the same ones.")
         labels = self.labels if np.array_equal(self.labels, other.labels) else np.union1d(self.labels, other.labels)
-        mine, theirs = self.aligned(labels), other.aligned(labels)
+        mine, theirs = self.align(labels), other.align(labels)
         parts = tuple(a.merge(b) for a, b in zip(mine.parts, theirs.parts, strict=True))
         return replace(mine, rows=mine.rows + theirs.rows, weight=mine.weight + theirs.weight, parts=parts)
 
@@ -57,17 +57,17 @@ class ByClass(Statistic):
         known = set(self.labels.tolist())
         if unknown := [label for label in other.labels[other.rows > 0].tolist() if label not in known]:
             raise UnseenRowsError(f"class {unknown[0]!r} was never seen, so its rows cannot be forgotten.")
-        gone = other.aligned(self.labels)
-        rows = rows_left(self.rows, gone.rows)
+        gone = other.align(self.labels)
+        rows = subtract_rows(self.rows, gone.rows)
         return replace(
             self,
             rows=rows,
-            weight=weight_left(self.weight, gone.weight, rows),
+            weight=subtract_weight(self.weight, gone.weight, rows),
             parts=tuple(a.subtract(b) for a, b in zip(self.parts, gone.parts, strict=True)),
         )
 
-    def aligned(self, labels: Array) -> Self:
-        """The same statistic with its classes in the places `labels` gives them; classes not named are dropped."""
+    def align(self, labels: Array) -> Self:
+        """Return the statistic with its classes at their positions in `labels`; other classes are dropped."""
         if np.array_equal(labels, self.labels):
             return self
         place = {label: i for i, label in enumerate(labels.tolist())}
@@ -81,8 +81,8 @@ class ByClass(Statistic):
         return replace(
             self,
             labels=labels,
-            rows=moved(self.rows, positions, n_groups),
-            weight=moved(self.weight, positions, n_groups),
+            rows=move_groups(self.rows, positions, n_groups),
+            weight=move_groups(self.weight, positions, n_groups),
             parts=tuple(part.regroup(positions, n_groups) for part in self.parts),
         )
 

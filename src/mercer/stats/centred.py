@@ -1,4 +1,4 @@
-"""Mean and covariance of complete rows in every group."""
+"""Mean and variance or covariance of every group, in a form that can be merged and subtracted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer._errors import UnseenRowsError
 from mercer._gpu import is_tensor
 from mercer._gpu import moments as tensor_loops
 from mercer._stored import floats, reals, stored
-from mercer._threads import WORTH_THREADS
+from mercer._threads import MIN_COLUMNS_FOR_THREADS
 from mercer._typing import Array
 from mercer.families.losses import as_weight
 from mercer.stats import _moment_loops as loops
@@ -21,20 +21,18 @@ from mercer.stats.base import (
     ROUNDING,
     Statistic,
     as_block,
-    largest_shrinkage,
-    ratio,
-    rows_left,
-    same_shape,
-    spoilt_sums_are_silent,
-    weight_left,
+    divide,
+    measure_shrinkage,
+    refuse_other_shape,
+    silence_infinities,
+    subtract_rows,
+    subtract_weight,
 )
 from mercer.stats.tiles import squares_by_blas, squares_by_loops
 
-# Means that keep their digits, however far from zero the data lie.
-
 
 class Centroid(NamedTuple):
-    """How much was seen, and its mean, `pilot + offset`."""
+    """Number and weight of rows, and their mean, `pilot + offset`."""
 
     rows: Array
     weight: Array
@@ -43,7 +41,7 @@ class Centroid(NamedTuple):
 
 
 class Shift(NamedTuple):
-    """What joining or parting two means does to sums about them: Σw(x−mean)² changes by `weight · difference²`."""
+    """Effect of merging or parting two means on sums about them: Σw(x−mean)² changes by `weight · difference²`."""
 
     weight: Array
     difference: Array
@@ -51,12 +49,12 @@ class Shift(NamedTuple):
 
 @dataclass(frozen=True)
 class CentredMoments(Statistic):
-    """Means, and `scatter`, sums of squares about them.
+    """Means, and `scatter`, the sums of squares about them.
 
-    `pilot` and `offset` are (groups, columns), `rows` and `weight` that or (groups,).
+    `pilot` and `offset` have shape (groups, columns), `rows` and `weight` the same or (groups,).
 
-    The mean is kept as `pilot + offset`, a value near the data and a small correction: differences of means, on
-    which merging and forgetting rest, then keep their digits however far from zero the column lies.
+    The mean is stored as `pilot + offset`, a value near the data and a small correction, so that the differences of
+    means in `merge` and `subtract` keep their digits however far from zero the column lies.
     """
 
     rows: Array
@@ -73,7 +71,7 @@ class CentredMoments(Statistic):
 
     @property
     def mean(self) -> Array:
-        """Mean of what was seen; 0 where nothing was."""
+        """Mean of each group; 0 where there are no rows."""
         return np.asarray(self.pilot + self.offset)
 
     @property
@@ -86,39 +84,39 @@ class CentredMoments(Statistic):
         return known | {"mean": self.mean}
 
     def _wide(self, per_group: Array) -> Array:
-        """`per_group` with the axes it lacks, so that it broadcasts against the columns."""
+        """Append axes to `per_group` so that it broadcasts against the columns."""
         return per_group.reshape(per_group.shape + (1,) * (self.pilot.ndim - per_group.ndim))
 
     def difference(self, other: CentredMoments) -> Array:
-        """other.mean − self.mean; 0 where either has seen nothing."""
-        same_shape("moments", self.pilot.shape, other.pilot.shape)
+        """Return other.mean − self.mean; 0 where either is empty."""
+        refuse_other_shape("moments", self.pilot.shape, other.pilot.shape)
         both = self._wide((self.weight > 0) & (other.weight > 0))
         return np.where(both, (other.pilot - self.pilot) + (other.offset - self.offset), 0.0)
 
-    def _joined(self, other: CentredMoments) -> tuple[Centroid, Shift]:
-        """The centre of both together."""
+    def _join(self, other: CentredMoments) -> tuple[Centroid, Shift]:
+        """Return the centre of both together, and the shift."""
         difference = self.difference(other)
         weight = self.weight + other.weight
-        share = ratio(other.weight, weight)
+        share = divide(other.weight, weight)
         known = self._wide(self.weight > 0)
         pilot = np.where(known, self.pilot, other.pilot)
         offset = np.where(known, self.offset + self._wide(share) * difference, other.offset)
         return Centroid(self.rows + other.rows, weight, pilot, offset), Shift(self.weight * share, difference)
 
-    def _parted(self, other: CentredMoments) -> tuple[Centroid, Shift]:
-        """The centre of what is left when `other` is taken out."""
+    def _part(self, other: CentredMoments) -> tuple[Centroid, Shift]:
+        """Return the centre of the rest when `other` is removed, and the shift."""
         difference = self.difference(other)
-        rows = rows_left(self.rows, other.rows)
-        weight = weight_left(self.weight, other.weight, rows)
-        gone = ratio(other.weight, weight)
+        rows = subtract_rows(self.rows, other.rows)
+        weight = subtract_weight(self.weight, other.weight, rows)
+        gone = divide(other.weight, weight)
         left = self._wide(weight > 0)
         pilot = np.where(left, self.pilot, 0.0)
         offset = np.where(left, self.offset - self._wide(gone) * difference, 0.0)
         return Centroid(rows, weight, pilot, offset), Shift(self.weight * gone, difference)
 
 
-def squares_left(before: Array, left: Array, rows: Array) -> Array:
-    """Sums of squares after forgetting: exactly zero where fewer than two rows are left, never negative."""
+def subtract_squares(before: Array, left: Array, rows: Array) -> Array:
+    """Return sums of squares after removal: never negative, and exactly zero where fewer than two rows are left."""
     several = np.broadcast_to(rows > 1, left.shape)
     if (left < -ROUNDING * before)[several].any():
         raise UnseenRowsError(
@@ -128,13 +126,10 @@ def squares_left(before: Array, left: Array, rows: Array) -> Array:
     return np.where(several & (left > NOTHING * before), left, 0.0)
 
 
-# Mean and variance of every column in every group.
-
-
 @stored(rows=reals("gd"), weight=reals("gd"), pilot=floats("gd"), offset=floats("gd"), scatter=floats("gd"))
 @dataclass(frozen=True)
 class ColumnMoments(CentredMoments):
-    """Rows, weight, mean and centred sum of squares; all of shape (groups, columns).
+    """Rows, weight, mean and centred sum of squares of every column; all of shape (groups, columns).
 
     `transform` is applied to the data first (the logarithm, for a log-normal).
     """
@@ -149,48 +144,48 @@ class ColumnMoments(CentredMoments):
 
     @property
     def variance(self) -> Array:
-        """Maximum likelihood variance; 0 where nothing has been seen."""
-        return ratio(self.scatter, self.weight)
+        """Maximum likelihood variance; 0 where there are no values."""
+        return divide(self.scatter, self.weight)
 
     def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
         block = as_block(x)
         if self.transform is not None:
             block = as_block(self.transform(block))
-        return self.merge(self._of(block, groups, weight))
+        return self.merge(self._sum(block, groups, weight))
 
-    @spoilt_sums_are_silent
-    def _of(self, block: Array, groups: Array, weight: Array | None) -> Self:
+    @silence_infinities
+    def _sum(self, block: Array, groups: Array, weight: Array | None) -> Self:
         sums = tensor_loops.column_sums if is_tensor(block) else column_sums
         pilot, rows, total, first, second = sums(block, groups, weight, self.groups)
-        offset = ratio(first, total)
+        offset = divide(first, total)
         scatter = np.maximum(second - first * offset, 0.0)
         return replace(self, rows=rows, weight=total, pilot=pilot, offset=offset, scatter=scatter)
 
-    @spoilt_sums_are_silent
+    @silence_infinities
     def merge(self, other: Self) -> Self:
-        centre, shift = self._joined(other)
+        centre, shift = self._join(other)
         scatter = self.scatter + other.scatter + shift.weight * np.square(shift.difference)
         return replace(self, **centre._asdict(), scatter=scatter)
 
     def subtract(self, other: Self) -> Self:
-        centre, shift = self._parted(other)
+        centre, shift = self._part(other)
         scatter = self.scatter - other.scatter - shift.weight * np.square(shift.difference)
-        return replace(self, **centre._asdict(), scatter=squares_left(self.scatter, scatter, centre.rows))
+        return replace(self, **centre._asdict(), scatter=subtract_squares(self.scatter, scatter, centre.rows))
 
     def cancellation(self, left: Self) -> float:
         changed = (left.rows > 1) & (left.rows < self.rows)
-        return largest_shrinkage(self.scatter, left.scatter, changed)
+        return measure_shrinkage(self.scatter, left.scatter, changed)
 
 
 def column_sums(block: Array, groups: Array, weight: Array | None, n_groups: int) -> tuple[Array, ...]:
-    """The pilot, and rows, weight, Σw(x−pilot) and Σw(x−pilot)² of what is no NaN: each (groups, columns)."""
+    """Return the pilot, and rows, weight, Σw(x−pilot) and Σw(x−pilot)² of the values that are not NaN."""
     weight = as_weight(weight)
     pilot = loops.pilot(block, groups, weight, n_groups)
     rows, total, first, second = loops.sums(block, groups, weight, pilot)
     if np.isfinite(first).all():
         rows, total = (np.repeat(a[:, None], block.shape[1], axis=1) for a in (rows, total))
     else:
-        rows, total, first, second = loops.sums_of_observed(block, groups, weight, pilot)
+        rows, total, first, second = loops.sums_without_missing(block, groups, weight, pilot)
     return pilot, rows, total, first, second
 
 
@@ -199,8 +194,8 @@ def column_sums(block: Array, groups: Array, weight: Array | None, n_groups: int
 class ScatterMoments(CentredMoments):
     """Rows and weight (groups,), mean (groups, columns) and scatter Σw(x−mean)(x−mean)ᵀ (groups, columns, columns).
 
-    For complete rows only: a missing or infinite value leaves `finite` False, and `PatternMoments` keeps
-    missing values apart.
+    It requires complete rows: a missing or infinite value makes `finite` False, and `PatternMoments` handles
+    missing values.
     """
 
     @classmethod
@@ -211,45 +206,45 @@ class ScatterMoments(CentredMoments):
 
     @property
     def covariance(self) -> Array:
-        """Maximum likelihood covariance of each group; 0 where nothing has been seen."""
-        return ratio(self.scatter, self.weight[:, None, None])
+        """Maximum likelihood covariance of each group; 0 where there are no rows."""
+        return divide(self.scatter, self.weight[:, None, None])
 
     def within(self) -> Array:
-        """Scatter about the groups' own means, pooled over the groups: (columns, columns)."""
+        """Return the scatter about the groups' own means, pooled over the groups: (columns, columns)."""
         return np.asarray(self.scatter.sum(axis=0))
 
-    @spoilt_sums_are_silent
+    @silence_infinities
     def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
         block = as_block(x)
-        squares: Any = squares_by_loops if self.scatter.shape[1] < WORTH_THREADS else squares_by_blas
+        squares: Any = squares_by_loops if self.scatter.shape[1] < MIN_COLUMNS_FOR_THREADS else squares_by_blas
         if is_tensor(block):
             squares = tensor_loops.scatter_sums
         (pilot, rows, weight, first), second = squares(block, groups, weight, self.groups)
-        offset = ratio(first, weight[:, None])
+        offset = divide(first, weight[:, None])
         if np.isfinite(offset).all():
-            _take_out(second, weight, offset)
+            _centre_squares(second, weight, offset)
         return self.merge(replace(self, rows=rows, weight=weight, pilot=pilot, offset=offset, scatter=second))
 
-    @spoilt_sums_are_silent
+    @silence_infinities
     def merge(self, other: Self) -> Self:
-        centre, shift = self._joined(other)
+        centre, shift = self._join(other)
         scatter = self.scatter + other.scatter
         scatter += _outer(*shift)
         return replace(self, **centre._asdict(), scatter=scatter)
 
     def subtract(self, other: Self) -> Self:
-        centre, shift = self._parted(other)
+        centre, shift = self._part(other)
         scatter = self.scatter - other.scatter
         scatter -= _outer(*shift)
-        squares = squares_left(_diagonal(self.scatter), _diagonal(scatter), centre.rows[:, None])
+        squares = subtract_squares(_diagonal(self.scatter), _diagonal(scatter), centre.rows[:, None])
         varies = squares > 0
-        # a column without variance has no covariance either, whatever rounding has left of it
+        # a column without variance has zero covariances, up to rounding errors that are removed here
         scatter = np.where(varies[:, :, None] & varies[:, None, :], scatter, 0.0)
         return replace(self, **centre._asdict(), scatter=scatter)
 
     def cancellation(self, left: Self) -> float:
         changed = ((left.rows > 1) & (left.rows < self.rows))[:, None]
-        return largest_shrinkage(_diagonal(self.scatter), _diagonal(left.scatter), changed)
+        return measure_shrinkage(_diagonal(self.scatter), _diagonal(left.scatter), changed)
 
 
 def _diagonal(matrices: Array) -> Array:
@@ -257,14 +252,14 @@ def _diagonal(matrices: Array) -> Array:
 
 
 def _outer(weight: Array, difference: Array) -> Array:
-    """weight · difference differenceᵀ for each group, symmetric to the last bit."""
+    """Return weight · difference differenceᵀ for each group, exactly symmetric."""
     result: Array = difference[:, :, None] * difference[:, None, :]
     result *= weight[:, None, None]
     return result
 
 
-def _take_out(second: Array, weight: Array, offset: Array) -> None:
-    """Turn sums of squares about the pilot into those about the mean."""
+def _centre_squares(second: Array, weight: Array, offset: Array) -> None:
+    """Turn sums of squares about the pilot into those about the mean, in place."""
     second -= _outer(weight, offset)
     squares = np.einsum("kii->ki", second)
     np.maximum(squares, 0.0, out=squares)

@@ -1,9 +1,9 @@
-"""A sample of rows that does not depend on how they are cut into blocks, nor on their order.
+"""A mergeable sample of distinct rows that depends neither on their blocks nor on their order.
 
-Every row has a number that looks random and follows from its values alone (a hash); kept are the rows with the
-smallest ones, and how often each occurs. So a row is in the sample of all rows if and only if it is among the smallest
-of its block, too: samples merge, and the sample of all rows is always the same. It is a uniform sample of the different
-rows; with their counts as weights, of all rows.
+Every row has a pseudo-random number that depends on its values only (a hash). The sample consists of the rows with the
+smallest hashes, with the weight of each. A row of the sample of all rows is therefore also in the sample of its block,
+so that samples can be merged, and the result is always the same. It is a uniform sample of the distinct rows and, with
+their weights, of all rows.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ import numpy as np
 from mercer._stored import reals, stored
 from mercer._typing import Array
 
-#: constants of SplitMix64, which turns any bits into others that look random
-GOLDEN, FIRST, SECOND = (np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+#: constants of SplitMix64, a bijection of 64 bits that behaves like a random number generator
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+FIRST = np.uint64(0xBF58476D1CE4E5B9)
+SECOND = np.uint64(0x94D049BB133111EB)
 
 
 @stored(rows=reals("nd"), weight=reals("n"), hashes=reals("n"))
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
-    """At most `most` different rows, in the order of their hashes, and the weight of each among all rows.
+    """At most `most` distinct rows, in the order of their hashes, and the weight of each among all rows.
 
     Examples
     --------
@@ -36,7 +38,7 @@ class DistinctRows:
     rows: Array
     weight: Array
     hashes: Array
-    #: of all rows, kept or not
+    #: number of all rows, kept or not
     seen: int
 
     @classmethod
@@ -47,17 +49,17 @@ class DistinctRows:
         return self.zero(self.rows.shape[1], most=self.most)
 
     def update(self, rows: Array, weight: Array | None = None) -> Self:
-        """With more rows; those of weight 0 are none."""
+        """Add rows; those of weight 0 are ignored."""
         rows = np.ascontiguousarray(rows, dtype=np.float64)
         if weight is not None:
             rows, weight = rows[weight > 0], weight[weight > 0]
-        return self._joined(rows, np.ones(len(rows)) if weight is None else weight, row_hashes(rows), len(rows))
+        return self._join(rows, np.ones(len(rows)) if weight is None else weight, hash_rows(rows), len(rows))
 
     def merge(self, other: Self) -> Self:
-        return self._joined(other.rows, other.weight, other.hashes, other.seen)
+        return self._join(other.rows, other.weight, other.hashes, other.seen)
 
-    def _joined(self, rows: Array, weight: Array, hashes: Array, seen: int) -> Self:
-        if len(hashes) > 2 * self.most:  # most rows are not kept: only those that may be are put in order
+    def _join(self, rows: Array, weight: Array, hashes: Array, seen: int) -> Self:
+        if len(hashes) > 2 * self.most:  # most rows are dropped: only candidates are sorted
             low = hashes <= np.partition(hashes, 2 * self.most)[2 * self.most]
             if len(np.unique(hashes[low])) >= self.most:
                 rows, weight, hashes = rows[low], weight[low], hashes[low]
@@ -69,21 +71,21 @@ class DistinctRows:
 
     @property
     def complete(self) -> bool:
-        """Whether every different row is there."""
+        """Whether the sample contains all distinct rows."""
         return len(self.hashes) < self.most
 
 
-def row_hashes(rows: Array) -> Array:
-    """A number for each row that looks random, the same for equal rows."""
+def hash_rows(rows: Array) -> Array:
+    """Return a pseudo-random number for each row, equal for equal rows."""
     bits = np.where(rows == 0, 0.0, np.where(np.isnan(rows), np.nan, rows)).view(np.uint64)
     total = np.zeros(len(rows), dtype=np.uint64)
     with np.errstate(over="ignore"):
         for column in bits.T:
-            total = _mixed(total + GOLDEN + column)
+            total = _mix(total + GOLDEN + column)
     return total
 
 
-def _mixed(bits: Array) -> Array:
+def _mix(bits: Array) -> Array:
     bits = (bits ^ (bits >> np.uint64(30))) * FIRST
     bits = (bits ^ (bits >> np.uint64(27))) * SECOND
     return np.asarray(bits ^ (bits >> np.uint64(31)))

@@ -1,4 +1,4 @@
-"""How well a fit describes its rows, as a statistic: deviance, Pearson's χ², and what tells of over-dispersion."""
+"""Goodness of fit as a statistic: deviance, Pearson's χ², and sums for a test of overdispersion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mercer.matrices import Design
 @stored(point=reals())
 @dataclass(frozen=True, eq=False)
 class Goodness:
-    """Sums over rows with the coefficients at `point`: they add up."""
+    """Mergeable sums over rows with the coefficients at `point`."""
 
     response: Response
     point: Array
@@ -26,7 +26,7 @@ class Goodness:
     deviance: float = 0.0
     #: Σ w (y − μ)²/V(μ)
     pearson: float = 0.0
-    #: Σ w ((y − μ)² − y) and Σ w μ²: how far counts spread beyond a Poisson's variance; 0 for other families
+    #: Σ w ((y − μ)² − y) and Σ w μ², which measure the overdispersion of counts; 0 for other families
     excess: float = 0.0
     squares: float = 0.0
     #: Σ w, and the number of rows with w > 0
@@ -41,7 +41,7 @@ class Goodness:
         if offset is not None:
             eta += offset
         loss, first, second = self.response.slopes(y, eta, weight)
-        # (y − μ)²/V, of a mean that may be too small for its variance to be a number
+        # (y − μ)²/V, where the variance may underflow for a small mean
         squared = first * np.divide(first, second, out=np.zeros(len(y)), where=second > 0)
         excess, squares = self._spread(y, eta, weight) if isinstance(self.response.family, Poisson) else (0.0, 0.0)
         more = type(self)(

@@ -1,4 +1,4 @@
-"""The normal equations of least squares, XᵀX and Xᵀy, as a statistic."""
+"""Least squares as a statistic: the normal equations XᵀX and Xᵀy, or the triangular factor of [1, X, y]."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ import numpy as np
 from mercer._jit import gram
 from mercer._jit.product import square
 from mercer._stored import reals, stored, whole
-from mercer._threads import WORTH_THREADS, row_blocks
+from mercer._threads import MIN_COLUMNS_FOR_THREADS, row_blocks
 from mercer._typing import Array
 from mercer.families.losses import as_weight
 from mercer.matrices.sparse_loops import add_pairs
-from mercer.stats.base import as_block, is_block, same_shape, spoilt_sums_are_silent
+from mercer.stats.base import as_block, is_block, refuse_other_shape, silence_infinities
 from mercer.stats.centred import ScatterMoments
 from mercer.stats.sparse import StoredMatrixRows
-from mercer.stats.tiles import NEAR_ZERO, joined_tile_rows, pilot, tiles, triangle
-
-# The triangle R of the QR factorisation of [1, X, y], block by block (TSQR).
+from mercer.stats.tiles import NEAR_ZERO, factorize, joined_tile_rows, pilot, tiles
 
 
 class Triangle(NamedTuple):
-    """Least squares of many rows as one of few: ‖X w − y‖² = ‖R w − z‖² + ‖rest‖² for every w."""
+    """Least squares with a triangular matrix: ‖X w − y‖² = ‖R w − z‖² + ‖rest‖² for every w."""
 
     R: Array  # (columns or fewer, columns)
     z: Array  # (columns or fewer, targets)
@@ -39,10 +37,10 @@ class Triangle(NamedTuple):
 )
 @dataclass(frozen=True, eq=False)
 class RFactor:
-    """R with RᵀR = AᵀA for A = √weight · [1, x − pilot, y − pilot]: it knows as much as A does, without squaring it.
+    """R with RᵀR = AᵀA for A = √weight · [1, x − pilot, y − pilot], computed block by block without squaring (TSQR).
 
-    A sum of squares loses half of the digits of what is small beside it; an orthogonal factorisation does not. The
-    column of ones comes first: what remains below its row of R belongs to columns about their means.
+    A sum of squares loses half of the digits of small contributions; an orthogonal factorisation does not. The
+    column of ones comes first: the part below its row of R belongs to columns about their means.
     """
 
     rows: int
@@ -58,42 +56,42 @@ class RFactor:
     def empty(self) -> Self:
         return self.zero(self.n_columns, len(self.pilot) - self.n_columns)
 
-    @spoilt_sums_are_silent
+    @silence_infinities
     def update(self, X: Any, Y: Array, weight: Array | None = None) -> Self:
-        """With rows added; those of weight zero are no rows."""
+        """Add rows; those of weight zero are ignored."""
         shift = np.concatenate([pilot(X), pilot(Y)])
         R, rows = np.zeros((0, 1 + len(shift))), 0
         for tile in tiles(X, Y, weight, shift):
-            if not np.isfinite(tile).all():  # LAPACK may never come back from NaN
+            if not np.isfinite(tile).all():  # LAPACK may not terminate with NaN
                 return replace(self, rows=1, R=np.full((1, 1 + len(shift)), np.nan))
-            R = triangle(np.concatenate([R, tile]))
+            R = factorize(np.concatenate([R, tile]))
             rows += len(tile)
         return self.merge(replace(self, rows=rows, pilot=shift, R=R))
 
-    @spoilt_sums_are_silent
+    @silence_infinities
     def merge(self, other: Self) -> Self:
-        same_shape("R factors", self.pilot.shape, other.pilot.shape)
+        refuse_other_shape("R factors", self.pilot.shape, other.pilot.shape)
         if self.rows == 0 or not other.finite:
             return other
         if other.rows == 0 or not self.finite:
             return self
         stacked = np.concatenate([self.R, other.about(self.pilot).R])
-        return replace(self, rows=self.rows + other.rows, R=triangle(stacked))
+        return replace(self, rows=self.rows + other.rows, R=factorize(stacked))
 
     def about(self, pilot: Array) -> Self:
-        """The same rows about another point: x − new = (x − old) + (old − new) · 1."""
+        """Return the factor for the same rows about another point: x − new = (x − old) + (old − new) · 1."""
         R = self.R.copy()
         R[:1, 1:] += R[:1, :1] * (self.pilot - pilot)
         return replace(self, R=R, pilot=pilot)
 
     def only(self, targets: Array) -> Self:
-        """With some of the targets."""
+        """Return the factor for some of the targets."""
         kept = np.concatenate([np.ones(self.n_columns, dtype=bool), targets])
         return replace(self, pilot=self.pilot[kept], R=self.R[:, np.concatenate([[True], kept])])
 
     @property
     def finite(self) -> bool:
-        """False once a value that is not a number has gone in."""
+        """Whether all values so far were finite."""
         return bool(np.isfinite(self.R).all())
 
     @property
@@ -102,18 +100,18 @@ class RFactor:
 
     @property
     def mean(self) -> tuple[Array, Array]:
-        """Of X and of y."""
+        """Means of X and of y."""
         mean = self.pilot + self.R[0, 1:] / self.R[0, 0] if self.rows else self.pilot
         return mean[: self.n_columns], mean[self.n_columns :]
 
     def triangle(self, *, centred: bool) -> Triangle:
-        """Of columns about their means, or about zero."""
-        R = self.R[1:, 1:] if centred else triangle(self.about(np.zeros_like(self.pilot)).R[:, 1:])
+        """Return the triangle of columns about their means, or about zero."""
+        R = self.R[1:, 1:] if centred else factorize(self.about(np.zeros_like(self.pilot)).R[:, 1:])
         d = self.n_columns
         return Triangle(R[:d, :d], R[:d, d:], R[d:, d:])
 
 
-#: a sparse matrix with a larger share of stored entries is multiplied faster as a dense one, tile by tile
+#: sparse matrices with a larger share of stored entries are multiplied faster as dense ones, tile by tile
 DENSE_SHARE = 0.2
 
 
@@ -126,7 +124,7 @@ class CrossProducts(NamedTuple):
 
 
 class LeastSquaresSums(NamedTuple):
-    """Number and weight of rows, and first and second sums about `shift` of [x, y]."""
+    """Number and weight of rows, and first and second moments of [x, y] about `shift`."""
 
     rows: int
     weight: float
@@ -138,9 +136,9 @@ class LeastSquaresSums(NamedTuple):
 @stored()
 @dataclass(frozen=True, eq=False)
 class NormalEquations:
-    """Moments of [x, y]: means, and products about them, of all columns side by side.
+    """Means of [x, y] and products of all its columns about the means.
 
-    X may be dense or sparse. Dense rows are multiplied about values close to them, and copied no more than a tile at
+    X may be dense or sparse. Dense rows are multiplied about values close to them, and at most a tile is copied at
     a time; sparse rows are multiplied entry by entry.
     """
 
@@ -152,29 +150,29 @@ class NormalEquations:
         return cls(ScatterMoments.zero(1, columns + targets), columns)
 
     @classmethod
-    @spoilt_sums_are_silent
+    @silence_infinities
     def of_sums(cls, sums: LeastSquaresSums, columns: int) -> Self:
-        """From sums about a point close to the means, wherever they were made."""
-        return cls(_centred(*sums), columns)
+        """Return a statistic from sums about a point close to the means."""
+        return cls(_centre_moments(*sums), columns)
 
     def empty(self) -> Self:
         return replace(self, moments=self.moments.empty())
 
     def update(self, X: Any, Y: Array, weight: Array | None = None) -> Self:
-        """With rows added; those of weight zero are no rows."""
-        made = _moments(X, Y, weight)
+        """Add rows; those of weight zero are ignored."""
+        made = _compute_moments(X, Y, weight)
         return replace(self, moments=self.moments.merge(made) if self.rows else made)
 
     def merge(self, other: Self) -> Self:
         return replace(self, moments=self.moments.merge(other.moments))
 
     def remove(self, X: Any, Y: Array, weight: Array | None = None) -> Self:
-        """With rows taken out again."""
-        return replace(self, moments=self.moments.subtract(_moments(X, Y, weight)))
+        """Remove rows again."""
+        return replace(self, moments=self.moments.subtract(_compute_moments(X, Y, weight)))
 
     @property
     def finite(self) -> bool:
-        """False once a value that is not a number has gone in, or one whose square is none."""
+        """Whether all values so far, and their squares, were finite."""
         return self.moments.finite
 
     @property
@@ -187,12 +185,12 @@ class NormalEquations:
 
     @property
     def mean(self) -> tuple[Array, Array]:
-        """Of X and of y."""
+        """Means of X and of y."""
         mean = self.moments.mean[0]
         return mean[: self.n_columns], mean[self.n_columns :]
 
     def products(self, *, centred: bool) -> CrossProducts:
-        """About the means, or about zero."""
+        """Return the products about the means, or about zero."""
         second = self.moments.scatter[0]
         if not centred:
             mean = self.moments.mean[0]
@@ -201,30 +199,32 @@ class NormalEquations:
         return CrossProducts(second[:d, :d], second[:d, d:], np.diagonal(second)[d:])
 
 
-@spoilt_sums_are_silent
-def _moments(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
+@silence_infinities
+def _compute_moments(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
     sparse = hasattr(X, "indptr")
     if sparse and X.nnz < DENSE_SHARE * X.shape[0] * X.shape[1]:
-        made = _of_sparse(X, Y, weight)
-        if not _far_from_zero(made, X.shape[1]):
+        made = _sum_sparse(X, Y, weight)
+        if not _is_far_from_zero(made, X.shape[1]):
             return made
     shift = np.concatenate([pilot(X), pilot(Y)])
-    return _centred(*(_by_loops if len(shift) < WORTH_THREADS else _by_blas)(X, Y, weight, shift))
+    return _centre_moments(
+        *(_sum_by_loops if len(shift) < MIN_COLUMNS_FOR_THREADS else _sum_by_blas)(X, Y, weight, shift)
+    )
 
 
-def _by_loops(X: Any, Y: Array, weight: Array | None, shift: Array) -> LeastSquaresSums:
+def _sum_by_loops(X: Any, Y: Array, weight: Array | None, shift: Array) -> LeastSquaresSums:
     p, unscaled = len(shift), np.ones(len(shift))
     total = np.zeros((gram.padded(1 + p),) * 2)
     rows = 0
-    for part, of_part in _parts(X, weight):
+    for part, part_weight in _split_rows(X, weight):
         rows += len(Y[part])
-        gram.add_gram(as_block(X[part]), as_block(Y[part]), as_weight(of_part), shift, unscaled, total)
+        gram.add_gram(as_block(X[part]), as_block(Y[part]), as_weight(part_weight), shift, unscaled, total)
     gram.mirror(total)
     return LeastSquaresSums(rows, float(total[p, p]), shift, total[p, :p], total[:p, :p])
 
 
-def _parts(X: Any, weight: Array | None) -> Iterator[tuple[Any, Array | None]]:
-    """Rows with their weights: all if loops can read them where they lie, else as few as stay in the cache."""
+def _split_rows(X: Any, weight: Array | None) -> Iterator[tuple[Any, Array | None]]:
+    """Yield rows with their weights: all if loops can read them in place, otherwise as few as stay in the cache."""
     n, d = X.shape
     some_weightless = weight is not None and not weight.all()
     for rows in row_blocks(n, max(1, n) if is_block(X) and not some_weightless else joined_tile_rows(d)):
@@ -237,7 +237,7 @@ def _parts(X: Any, weight: Array | None) -> Iterator[tuple[Any, Array | None]]:
             yield rows, weight[rows]
 
 
-def _by_blas(X: Any, Y: Array, weight: Array | None, shift: Array) -> LeastSquaresSums:
+def _sum_by_blas(X: Any, Y: Array, weight: Array | None, shift: Array) -> LeastSquaresSums:
     product = np.zeros((1 + len(shift), 1 + len(shift)))
     rows = 0
     for tile in tiles(X, Y, weight, shift):
@@ -246,28 +246,28 @@ def _by_blas(X: Any, Y: Array, weight: Array | None, shift: Array) -> LeastSquar
     return LeastSquaresSums(rows, float(product[0, 0]), shift, product[0, 1:], product[1:, 1:])
 
 
-def _of_sparse(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
-    """From the stored entries, about zero."""
+def _sum_sparse(X: Any, Y: Array, weight: Array | None) -> ScatterMoments:
+    """Return the moments of a sparse matrix from its stored entries, about zero."""
     d, targets = X.shape[1], Y.shape[1]
     shift = np.concatenate([np.zeros(d), pilot(Y)])
-    beside = np.column_stack([np.ones(len(Y)), Y - shift[d:]])
-    heavy = beside if weight is None else weight[:, None] * beside
+    targets_and_ones = np.column_stack([np.ones(len(Y)), Y - shift[d:]])
+    weighted = targets_and_ones if weight is None else weight[:, None] * targets_and_ones
     if weight is not None and not weight.all():
-        beside, heavy = beside[weight > 0], heavy[weight > 0]
+        targets_and_ones, weighted = targets_and_ones[weight > 0], weighted[weight > 0]
         X = X[weight > 0]
     second = np.zeros((d + targets, d + targets))
     pairs = np.zeros((d, d))
-    add_pairs(*StoredMatrixRows.of(X), as_weight(None if weight is None else heavy[:, 0].copy()), False, pairs)
+    add_pairs(*StoredMatrixRows.of(X), as_weight(None if weight is None else weighted[:, 0].copy()), False, pairs)
     second[:d, :d] = pairs + pairs.T
-    across, inside = np.asarray(X.T @ heavy), beside.T @ heavy
+    across, inside = np.asarray(X.T @ weighted), targets_and_ones.T @ weighted
     second[:d, d:], second[d:, :d] = across[:, 1:], across[:, 1:].T
     second[d:, d:] = inside[1:, 1:]
     first = np.concatenate([across[:, 0], inside[0, 1:]])
-    return _centred(len(beside), inside[0, 0], shift, first, second)
+    return _centre_moments(len(targets_and_ones), inside[0, 0], shift, first, second)
 
 
-def _centred(rows: int, weight: float, shift: Array, first: Array, second: Array) -> ScatterMoments:
-    """From sums about `shift`."""
+def _centre_moments(rows: int, weight: float, shift: Array, first: Array, second: Array) -> ScatterMoments:
+    """Return centred moments from sums about `shift`."""
     if rows == 0:
         return ScatterMoments.zero(1, len(shift))
     offset = first / weight
@@ -276,8 +276,8 @@ def _centred(rows: int, weight: float, shift: Array, first: Array, second: Array
     return ScatterMoments(np.array([rows]), np.array([weight]), shift[None], offset[None], scatter[None])
 
 
-def _far_from_zero(moments: ScatterMoments, columns: int) -> bool:
-    """Whether a column lies so far from zero, compared with its spread, that squares about zero lose digits."""
+def _is_far_from_zero(moments: ScatterMoments, columns: int) -> bool:
+    """Return whether a column is so far from zero, relative to its spread, that squares about zero lose digits."""
     squares = np.diagonal(moments.scatter[0])[:columns]
     far: Array = moments.weight[0] * moments.offset[0, :columns] ** 2 > NEAR_ZERO**2 * squares
     return bool(far.any())

@@ -1,7 +1,7 @@
 """Moments of rows with missing values: one `ScatterMoments` for every pattern of observed columns.
 
-Rows that lack the same columns are a complete data set of the others. Their moments are all that the likelihood
-of a Gaussian needs of them, so that EM can run on the patterns and never has to see the rows again.
+Rows that lack the same columns form a complete data set of the others. Their moments are sufficient for the likelihood
+of a Gaussian, so that EM can run on the patterns without reading the rows again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mercer._gpu import is_tensor, to_numpy
 from mercer._stored import length, mapping, part_of, stored
 from mercer._typing import Array
 from mercer.families.multivariate import distinct_patterns
-from mercer.stats.base import Statistic, as_block, same_shape
+from mercer.stats.base import Statistic, as_block, refuse_other_shape
 from mercer.stats.centred import ScatterMoments
 
 MOST_PATTERNS = 10_000
@@ -36,8 +36,8 @@ MOST_PATTERNS = 10_000
 class PatternMoments(Statistic):
     """`patterns` maps an observed mask (one byte per column) to the moments of those columns.
 
-    A pattern is there as long as a row shows it. Rows without any observed value keep a pattern of no columns,
-    which counts them and nothing else.
+    A pattern is kept as long as a row has it. Rows without any observed value form a pattern without columns,
+    which only counts them.
     """
 
     n_groups: int
@@ -54,12 +54,12 @@ class PatternMoments(Statistic):
 
     @property
     def rows(self) -> Array:
-        """Rows of each group, whatever they lack."""
+        """Rows of each group, with or without missing values."""
         return sum((part.rows for part in self.patterns.values()), np.zeros(self.groups, dtype=np.int64))
 
     @property
     def weight(self) -> Array:
-        """Weight of each group, whatever its rows lack."""
+        """Weight of each group, with or without missing values."""
         return sum((part.weight for part in self.patterns.values()), np.zeros(self.groups))
 
     @property
@@ -68,12 +68,12 @@ class PatternMoments(Statistic):
 
     @property
     def mean(self) -> Array:
-        """Means of the groups, where no value is missing."""
+        """Means of the groups if no value is missing."""
         return self._all().mean
 
     @property
     def covariance(self) -> Array:
-        """Maximum likelihood covariances, where no value is missing."""
+        """Maximum likelihood covariances if no value is missing."""
         return self._all().covariance
 
     @property
@@ -83,7 +83,7 @@ class PatternMoments(Statistic):
 
     @property
     def full(self) -> ScatterMoments:
-        """The moments of the complete rows."""
+        """Moments of the complete rows."""
         return self.patterns.get(self._everything) or ScatterMoments.zero(self.groups, self.columns)
 
     def _all(self) -> ScatterMoments:
@@ -96,7 +96,7 @@ class PatternMoments(Statistic):
         return bytes([True]) * self.columns
 
     def __iter__(self) -> Iterator[tuple[Array, ScatterMoments]]:
-        """Mask of the observed columns and their moments, in a fixed order."""
+        """Yield masks of the observed columns and their moments, in a fixed order."""
         for pattern in sorted(self.patterns, reverse=True):
             yield np.frombuffer(pattern, dtype=bool), self.patterns[pattern]
 
@@ -108,14 +108,14 @@ class PatternMoments(Statistic):
         whole = ScatterMoments.zero(self.groups, self.columns).update(block, groups, weight)
         if whole.finite:
             return self.merge(self._with({self._everything: whole}))
-        if is_tensor(block):  # rows with gaps are sorted by pattern in main memory
+        if is_tensor(block):  # rows with missing values are sorted by pattern in main memory
             block, groups = as_block(to_numpy(block)), to_numpy(groups)
             weight = None if weight is None else to_numpy(weight)
         return self.merge(self._by_pattern(block, groups, weight))
 
     def _by_pattern(self, block: Array, groups: Array, weight: Array | None) -> Self:
         patterns = {}
-        for mask, rows in rows_by_pattern(~np.isnan(block)):
+        for mask, rows in group_rows_by_pattern(~np.isnan(block)):
             values = block[rows] if mask.all() else block[np.ix_(rows, mask)]
             zero = ScatterMoments.zero(self.groups, int(mask.sum()))
             patterns[mask.tobytes()] = zero.update(values, groups[rows], None if weight is None else weight[rows])
@@ -127,14 +127,14 @@ class PatternMoments(Statistic):
         return replace(self, patterns=seen)
 
     def merge(self, other: Self) -> Self:
-        same_shape("moments", (self.groups, self.columns), (other.groups, other.columns))
+        refuse_other_shape("moments", (self.groups, self.columns), (other.groups, other.columns))
         patterns = dict(self.patterns)
         for pattern, part in other.patterns.items():
             patterns[pattern] = patterns[pattern].merge(part) if pattern in patterns else part
         return self._with(patterns)
 
     def subtract(self, other: Self) -> Self:
-        same_shape("moments", (self.groups, self.columns), (other.groups, other.columns))
+        refuse_other_shape("moments", (self.groups, self.columns), (other.groups, other.columns))
         if other.patterns.keys() - self.patterns.keys():
             raise UnseenRowsError(
                 "a row to be forgotten lacks other values than any row seen; "
@@ -152,13 +152,13 @@ class PatternMoments(Statistic):
         return max((self.patterns[p].cancellation(left.patterns[p]) for p in shared), default=1.0)
 
 
-def rows_by_pattern(observed: Array) -> Iterator[tuple[Array, Array]]:
-    """For each distinct row of the boolean matrix `observed`: the row, and the numbers of the rows equal to it."""
+def group_rows_by_pattern(observed: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield each distinct row of the boolean matrix `observed` and the indices of the rows equal to it."""
     patterns, codes = distinct_patterns(observed)
     _check_number(len(patterns))
-    # 16 bits suffice for the codes of MOST_PATTERNS, and are sorted by radix
+    # the codes of MOST_PATTERNS fit into 16 bits, which are sorted by radix
     order = np.argsort(codes.astype(np.uint16), kind="stable")
-    yield from zip(patterns, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=False)  # no rows, no patterns
+    yield from zip(patterns, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=False)  # none without rows
 
 
 def _check_number(patterns: int) -> None:

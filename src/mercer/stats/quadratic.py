@@ -1,4 +1,4 @@
-"""`Quadratic` for one of several classes: loss, gradient and Hessian at one matrix of coefficients."""
+"""Loss, gradient and expected Hessian of one Newton step, as statistics."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ from mercer.matrices.observations import OnePass
 from mercer.matrices.tensor import TensorTile
 from mercer.stats import _quadratic_loops as loops
 from mercer.stats import _softmax_loops as loops_softmax_quadratic
-from mercer.stats.base import spoilt_sums_are_silent
+from mercer.stats.base import silence_infinities
 
-# One Newton step as a statistic: loss, gradient and Hessian of the weighted losses at one point.
-
-#: how much to compute
-LOSS, GRADIENT, HESSIAN = 0, 1, 2
+#: orders of an expansion: the loss only
+LOSS = 0
+#: the loss and its gradient
+GRADIENT = 1
+#: the loss, its gradient and its Hessian
+HESSIAN = 2
 
 
 @dataclass(frozen=True, eq=False)
 class LossExpansion:
-    """Σ weight · loss at `point`, its gradient and its expected Hessian (empty beyond `order`): they add up."""
+    """Mergeable sums at `point`: Σ weight · loss, its gradient and its expected Hessian (empty beyond `order`)."""
 
     response: Any
     point: Array
@@ -40,7 +42,7 @@ class LossExpansion:
 
     @classmethod
     def at(cls, response: Any, point: Array, order: int = HESSIAN) -> Self:
-        """Of no rows. The gradient has the shape of the point, and the Hessian a row for each of its entries."""
+        """Return the sums of no rows. The gradient has the shape of the point, the Hessian a row per entry."""
         gradient = np.zeros(point.shape if order >= GRADIENT else (0,) * point.ndim)
         size = point.size if order == HESSIAN else 0
         return cls(response, point, order, 0.0, gradient, np.zeros((size, size)))
@@ -48,7 +50,7 @@ class LossExpansion:
     def empty(self) -> Self:
         return self.at(self.response, self.point, self.order)
 
-    @spoilt_sums_are_silent
+    @silence_infinities
     def merge(self, other: Self) -> Self:
         return replace(
             self,
@@ -61,9 +63,9 @@ class LossExpansion:
 @stored(point=reals(), gradient=reals(), hessian=reals(), tag="QuadraticStatistic")
 @dataclass(frozen=True, eq=False)
 class QuadraticExpansion(LossExpansion):
-    """The loss of one linear predictor for each row, at the coefficients `point`.
+    """Expansion of the loss of one linear predictor for each row, at the coefficients `point`.
 
-    A value of the design that is not finite leaves the gradient, and mostly the loss, not finite.
+    A value of the design that is not finite makes the gradient, and mostly the loss, not finite.
 
     Examples
     --------
@@ -71,21 +73,21 @@ class QuadraticExpansion(LossExpansion):
     >>> from mercer.families import IDENTITY, Gaussian
     >>> design = DenseDesign.of(np.array([[1.0], [2.0]]), intercept=False)
     >>> point = design.coordinates.from_user(np.array([1.0]))
-    >>> float(Quadratic.at(Response(Gaussian(), IDENTITY), point).update(design, np.array([1.0, 4.0])).loss)
+    >>> float(QuadraticExpansion.at(Response(Gaussian(), IDENTITY), point).update(design, np.array([1.0, 4.0])).loss)
     2.0
     """
 
     response: Response
 
-    @spoilt_sums_are_silent
+    @silence_infinities
     def update(self, design: Design, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
         design.refuse_other_length(self.point)
         if self.order == HESSIAN:
             design.refuse_wide_gram()
         if isinstance(design, TensorDesign):
-            return self._of_tensors(design, y, weight, offset)
-        if (done := self._in_one_pass(design, y, weight, offset)) is not None:
-            return done
+            return self._update_tensors(design, y, weight, offset)
+        if (updated := self._in_one_pass(design, y, weight, offset)) is not None:
+            return updated
         loss, gradients, hessians = self.loss, _ExpansionSum(), _ExpansionSum()
         for rows, tile in design.tiles():
             eta = tile.times(self.point)
@@ -102,8 +104,8 @@ class QuadraticExpansion(LossExpansion):
                 hessians.add(tile.gram(slopes.second))
         return replace(self, loss=loss, gradient=gradients.plus(self.gradient), hessian=hessians.plus(self.hessian))
 
-    def _of_tensors(self, design: TensorDesign, y: Any, weight: Any, offset: Any) -> Self:
-        """X is read once, or twice where the slopes are not computed on the way; once more for a Hessian."""
+    def _update_tensors(self, design: TensorDesign, y: Any, weight: Any, offset: Any) -> Self:
+        """Add rows of tensors, which are read once, or twice if slopes need their own pass; once more for a Hessian."""
         logistic = isinstance(self.response.lower(), BernoulliLogit) and offset is None
         if logistic and self.order == GRADIENT and design.in_one_pass:  # pragma: no cover – only on a card
             loss, gradient = design.logistic(self.point, y, weight)
@@ -118,7 +120,7 @@ class QuadraticExpansion(LossExpansion):
         return replace(self, loss=self.loss + slopes.loss, gradient=gradient, hessian=hessian)
 
     def _in_one_pass(self, design: Design, y: Array, weight: Array | None, offset: Array | None) -> Self | None:
-        """By a compiled loop, where there is one; None also where it met a loss that is not finite."""
+        """Compute all sums by a compiled loop; return None if there is none, or if the loss is not finite."""
         lowered = self.response.lower()
         if lowered is None or not isinstance(design, DenseDesign):
             return None
@@ -159,7 +161,7 @@ class QuadraticExpansion(LossExpansion):
 
 
 class _ExpansionSum:
-    """Arrays added up in the first of them: a sparse design may have a million columns."""
+    """A sum of arrays that is accumulated in the first of them: a sparse design may have a million columns."""
 
     def __init__(self) -> None:
         self._total: Array | None = None
@@ -176,10 +178,10 @@ class _ExpansionSum:
 
 @stored(point=reals(), gradient=reals(), hessian=reals())
 @dataclass(frozen=True, eq=False)
-class SoftmaxQuadratic(LossExpansion):
-    """The loss of a linear predictor for each class, at the coefficients `point`, (p, columns of η).
+class SoftmaxExpansion(LossExpansion):
+    """Expansion of the loss of a linear predictor for each class, at the coefficients `point`, (p, columns of η).
 
-    The Hessian is that of its entries column by column: block (k, l) of p × p is
+    The Hessian refers to the entries of the point column by column: block (k, l) of p × p is
     Σ weight · p_k (δ_kl − p_l) x xᵀ.
 
     Examples
@@ -193,7 +195,7 @@ class SoftmaxQuadratic(LossExpansion):
 
     response: SoftmaxResponse
 
-    @spoilt_sums_are_silent
+    @silence_infinities
     def update(self, design: Design, y: Array, weight: Array | None = None, offset: Array | None = None) -> Self:
         if self.order == GRADIENT and offset is None and (rows := OnePass.of(design)) is not None:
             return self._in_one_pass(rows, y, weight)
@@ -229,7 +231,7 @@ class SoftmaxQuadratic(LossExpansion):
         return replace(self, loss=loss, gradient=gradient, hessian=hessian)
 
     def _curvature(self, tile: Tile, eta: Array, weight: Array | None) -> Array:
-        """All pairs of classes in one product; then the diagonal blocks, where p − p² would lose digits."""
+        """Compute all pairs of classes in one product, then the diagonal blocks, where p − p² would lose digits."""
         X, k = tile.dense(), eta.shape[1]
         P, rest = _probabilities(self.response, eta)
         n, p = X.shape
@@ -243,7 +245,7 @@ class SoftmaxQuadratic(LossExpansion):
         return hessian
 
     def _curvature_of_tensors(self, tile: Tile, eta: Any, weight: Any) -> Array:
-        """One pair of classes after the other, where the rows are."""
+        """Compute one pair of classes after the other, on the device."""
         P: Any = self.response.probabilities(eta)
         k, p = eta.shape[1], len(self.point)
         reference = self.response.reference
@@ -259,7 +261,7 @@ class SoftmaxQuadratic(LossExpansion):
 
 
 def _probabilities(response: SoftmaxResponse, eta: Array) -> tuple[Array, Array]:
-    """p and 1 − p in the columns of η, both without cancellation."""
+    """Return p and 1 − p in the columns of η, both without cancellation."""
     every = response.probabilities(eta)
     rest = np.where(every > 0.5, 0.0, 1.0 - every)
     sure = np.flatnonzero((every > 0.5).any(axis=1))

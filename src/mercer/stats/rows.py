@@ -1,4 +1,4 @@
-"""The rows themselves: what a model keeps that has no smaller summary, such as a sum of kernels around all points."""
+"""The rows themselves, for models without a smaller sufficient statistic, such as kernel densities."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from mercer._errors import UnseenRowsError
 from mercer._stored import floats, integers, length, part_of, sequence, stored
 from mercer._typing import Array
-from mercer.stats.base import Statistic, as_block, same_shape
+from mercer.stats.base import Statistic, as_block, refuse_other_shape
 
 
 @stored(points=floats("nd"), codes=integers("n"), weight=floats("n"))
 class StoredPiece(NamedTuple):
-    """Some rows, the group and the weight of each."""
+    """Some rows, with the group and the weight of each."""
 
     points: Array
     codes: Array
@@ -25,9 +25,9 @@ class StoredPiece(NamedTuple):
 @stored(n_groups=length("g"), columns=length("d"), pieces=sequence(".", part_of(StoredPiece, d="d")), tag="StoredRows")
 @dataclass(frozen=True)
 class StoredRows(Statistic):
-    """Every row of weight above zero, with its group; NaN stays where it is.
+    """Every row of positive weight, with its group; NaN is kept.
 
-    Rows that were added together lie together, so that a merge copies none of them.
+    Rows that were added together are stored together, so that a merge copies none of them.
     """
 
     n_groups: int
@@ -47,8 +47,8 @@ class StoredRows(Statistic):
         return not any(np.isinf(piece.points).any() for piece in self.pieces)
 
     @property
-    def together(self) -> StoredPiece:
-        """All rows in one piece, not to be written to."""
+    def all_rows(self) -> StoredPiece:
+        """All rows in one piece, which is read-only."""
         if len(self.pieces) == 1:
             return self.pieces[0]
         nothing = StoredPiece(np.zeros((0, self.columns)), np.zeros(0, dtype=np.int64), np.zeros(0))
@@ -56,14 +56,14 @@ class StoredRows(Statistic):
 
     @property
     def rows(self) -> Array:
-        """How often each column was observed: (groups, columns)."""
-        points, codes, _ = self.together
+        """Number of observed values of each column: (groups, columns)."""
+        points, codes, _ = self.all_rows
         counts = [np.bincount(codes[~np.isnan(column)], minlength=self.groups) for column in points.T]
         return np.stack(counts, axis=1) if counts else np.zeros((self.groups, 0), dtype=np.int64)
 
     def by_group(self) -> list[tuple[Array, Array | None]]:
-        """The rows of each group, and their weights; None where all are 1."""
-        points, codes, weight = self.together
+        """Return the rows of each group, and their weights; None where all are 1."""
+        points, codes, weight = self.all_rows
         weights = None if (weight == 1).all() else weight
         of_group = [codes == g for g in range(self.groups)]
         return [(points[mask], None if weights is None else weights[mask]) for mask in of_group]
@@ -83,24 +83,24 @@ class StoredRows(Statistic):
         return replace(self, pieces=(*self.pieces, *other.pieces))
 
     def subtract(self, other: Self) -> Self:
-        """Rows are found again by their values, group and weight, bit by bit."""
+        """Remove rows, which are found by their values, group and weight, bit by bit."""
         self._check(other)
         if not other.pieces:
             return self
-        mine, gone = self.together, other.together
-        bits, asked = _bits(mine), _bits(gone)
-        alike = _alike(bits, asked)
-        _, places = np.unique(np.concatenate([bits[alike], asked]), axis=0, return_inverse=True)
-        here, there = np.split(places.ravel(), [len(alike)])
-        left_over = np.bincount(there, minlength=len(places))
-        if (missing := np.flatnonzero(np.bincount(here, minlength=len(places)) < left_over)).size:
-            row = gone.points[int(np.argmax(there == missing[0]))]
+        mine, gone = self.all_rows, other.all_rows
+        bits, sought = _to_bits(mine), _to_bits(gone)
+        candidates = _find_candidates(bits, sought)
+        _, places = np.unique(np.concatenate([bits[candidates], sought]), axis=0, return_inverse=True)
+        mine_at, gone_at = np.split(places.ravel(), [len(candidates)])
+        left_over = np.bincount(gone_at, minlength=len(places))
+        if (missing := np.flatnonzero(np.bincount(mine_at, minlength=len(places)) < left_over)).size:
+            row = gone.points[int(np.argmax(gone_at == missing[0]))]
             raise UnseenRowsError(
                 f"the row {np.array2string(row, threshold=6)} was not seen in its class with its weight so many times; "
                 "forget only rows that were passed to fit or partial_fit, with the same sample_weight."
             )
         keep = np.ones(len(mine.codes), dtype=bool)
-        keep[alike] = _occurrence(here) >= left_over[here]
+        keep[candidates] = _count_previous(mine_at) >= left_over[mine_at]
         return replace(self, pieces=())._with(mine, keep=keep)
 
     def regroup(self, positions: Array, n_groups: int) -> Self:
@@ -111,31 +111,31 @@ class StoredRows(Statistic):
         return empty
 
     def contents(self) -> dict[str, Any]:
-        """Groups, weights and values bit by bit, in an order of their own."""
-        bits = _bits(self.together)
+        """Return groups, weights and values bit by bit, in a canonical order."""
+        bits = _to_bits(self.all_rows)
         return {"groups": self.groups, "columns": self.columns, "bits": bits[np.lexsort(bits.T)]}
 
     def _check(self, other: Self) -> None:
-        same_shape("rows", (self.groups, self.columns), (other.groups, other.columns))
+        refuse_other_shape("rows", (self.groups, self.columns), (other.groups, other.columns))
 
 
-def _bits(rows: StoredPiece) -> Array:
-    """Rows, groups and weights as whole numbers that are equal where they are; one NaN and one zero."""
+def _to_bits(rows: StoredPiece) -> Array:
+    """Return rows, groups and weights as integers that are equal if they are; with a single NaN and zero."""
     table = np.column_stack([rows.codes, rows.weight, rows.points]) + 0.0
     table[np.isnan(table)] = np.nan
     return table.view(np.int64)
 
 
-def _alike(bits: Array, asked: Array) -> Array:
-    """Numbers of the rows whose every value is one of those asked for in its column: few, and all that can be meant."""
+def _find_candidates(bits: Array, sought: Array) -> Array:
+    """Return the indices of the few rows whose every value occurs in the same column of those to be removed."""
     numbers = np.arange(len(bits))
-    for column in reversed(range(bits.shape[1])):  # values first, which tell more rows apart than groups and weights
-        numbers = numbers[np.isin(bits[numbers, column], asked[:, column])]
+    for column in reversed(range(bits.shape[1])):  # values first, which separate more rows than groups and weights
+        numbers = numbers[np.isin(bits[numbers, column], sought[:, column])]
     return numbers
 
 
-def _occurrence(values: Array) -> Array:
-    """How often each value has turned up before."""
+def _count_previous(values: Array) -> Array:
+    """Return how often each value occurs before its position."""
     order = np.argsort(values, kind="stable")
     counts = np.bincount(values)
     starts = np.cumsum(counts) - counts

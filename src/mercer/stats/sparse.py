@@ -1,4 +1,4 @@
-"""Sparse blocks, as compiled loops take them."""
+"""Sparse blocks in the form that compiled loops take."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from mercer._typing import Array
 from mercer.stats import _sparse_loops as loops
 
-#: what loops are compiled for: counts of words come as integers, everything else as floats
+#: types for which loops are compiled: word counts are integers, everything else is float
 ENTRY_TYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.int64))
 
 
 class StoredMatrixRows(NamedTuple):
-    """The stored entries of a CSR matrix, in arrays of the few types that loops are compiled for."""
+    """The stored entries of a CSR matrix, in arrays of the types for which loops are compiled."""
 
     indptr: Array
     indices: Array
@@ -22,7 +22,7 @@ class StoredMatrixRows(NamedTuple):
 
     @classmethod
     def of(cls, x: Any) -> StoredMatrixRows:
-        """Of a sparse matrix, shared with it where possible."""
+        """Return the entries of a sparse matrix, sharing its memory if possible."""
         x = x.tocsr()
         values = x.data if x.data.dtype in ENTRY_TYPES else x.data.astype(np.float64)
         indptr, indices, values = (
@@ -31,18 +31,18 @@ class StoredMatrixRows(NamedTuple):
         return cls(indptr, indices.view(f"u{indices.itemsize}"), values)
 
     def rows(self, rows: slice) -> StoredMatrixRows:
-        """Those of some rows."""
+        """Return the entries of some rows."""
         bounds = self.indptr[rows.start : rows.stop + 1]
         entries = slice(bounds[0], bounds[-1])
         return StoredMatrixRows(bounds - bounds[0], self.indices[entries], self.values[entries])
 
     def row_of(self, entries: Array) -> Array:
-        """The rows to which some of the entries belong."""
+        """Return the rows to which some of the entries belong."""
         return np.searchsorted(self.indptr, entries, side="right") - 1
 
 
-def one_entry_per_place(x: Any) -> Any:
-    """A CSR matrix without duplicates; `x` itself if it has none, whatever their order in a row."""
+def sum_duplicates(x: Any) -> Any:
+    """Return a CSR matrix without duplicates; `x` itself if it has none, whatever the order of its entries."""
     x = x.tocsr()
     if x.has_canonical_format or not loops.stores_twice(*StoredMatrixRows.of(x)[:2], x.shape[1]):
         return x

@@ -1,4 +1,4 @@
-"""Sums of the sufficient statistic T(x) of a family of whole rows."""
+"""Sums of the sufficient statistic T(x) of an exponential family, of single numbers or of whole rows."""
 
 from __future__ import annotations
 
@@ -21,28 +21,26 @@ from mercer.stats.base import (
     ROUNDING,
     Statistic,
     as_block,
-    counts_left,
+    divide,
     group_totals,
-    largest_shrinkage,
-    ratio,
+    measure_shrinkage,
     refuse_negative_counts,
-    rows_left,
-    same_shape,
-    spoilt_sums_are_silent,
-    weight_left,
+    refuse_other_shape,
+    silence_infinities,
+    subtract_counts,
+    subtract_rows,
+    subtract_weight,
 )
-from mercer.stats.sparse import StoredMatrixRows, one_entry_per_place
+from mercer.stats.sparse import StoredMatrixRows, sum_duplicates
 from mercer.stats.tally import LevelCounts
 
-# Sums of the sufficient statistic T(x) of an exponential family, and those of a family of single numbers.
-
-#: rows for which T is computed at a time, so that it is added up while it is in the cache
+#: rows for which T is computed at a time, so that it is summed while it is in the cache
 TILE_ROWS = 1024
 
 
 @dataclass(frozen=True)
 class StatisticSums(Statistic):
-    """Rows and weight, and the sum of w·T(x) with one more axis for the components of T."""
+    """Rows and weight, and the sum of w·T(x) with a further axis for the components of T."""
 
     family: Family
     rows: Array
@@ -55,47 +53,47 @@ class StatisticSums(Statistic):
 
     @property
     def mean(self) -> Array:
-        """Mean of T; 0 where nothing was seen."""
-        return ratio(self.total, self.weight[..., None])
+        """Mean of T; 0 where there are no rows."""
+        return divide(self.total, self.weight[..., None])
 
     @property
     def finite(self) -> bool:
         return bool(np.isfinite(self.total).all())
 
     def cancellation(self, left: Self) -> float:
-        if self.family.discrete:  # counts are subtracted without loss
+        if self.family.discrete:  # counts are subtracted without rounding
             return 1.0
         changed = ((left.rows > 0) & (left.rows < self.rows))[..., None]
-        return largest_shrinkage(np.abs(self.total), np.abs(left.total), changed)
+        return measure_shrinkage(np.abs(self.total), np.abs(left.total), changed)
 
-    @spoilt_sums_are_silent
-    def _joined(self, other: Self) -> dict[str, Any]:
+    @silence_infinities
+    def _join(self, other: Self) -> dict[str, Any]:
         self._check(other)
         return {name: getattr(self, name) + getattr(other, name) for name in ("rows", "weight", "total")}
 
-    def _parted(self, other: Self) -> dict[str, Any]:
+    def _part(self, other: Self) -> dict[str, Any]:
         self._check(other)
-        rows = rows_left(self.rows, other.rows)
-        weight = weight_left(self.weight, other.weight, rows)
+        rows = subtract_rows(self.rows, other.rows)
+        weight = subtract_weight(self.weight, other.weight, rows)
         total = self._counts_left(other) if self.family.discrete else self.total - other.total
         return {"rows": rows, "weight": weight, "total": np.where(rows[..., None] > 0, total, 0.0)}
 
     def _counts_left(self, other: Self) -> Array:
-        if hasattr(self.family, "n_trials"):  # what is no success is a failure, and these are counts too
+        if hasattr(self.family, "n_trials"):  # failures are counts, too
             trials, gone = (self.family.n_trials * s.weight[..., None] for s in (self, other))
             refuse_negative_counts((trials - self.total) - (gone - other.total), trials)
-        return counts_left(self.total, other.total)
+        return subtract_counts(self.total, other.total)
 
     def _check(self, other: Self) -> None:
         if self.family != other.family:
             raise MergeError(f"cannot merge sums of {other.family!r} into sums of {self.family!r}; fit both alike.")
-        same_shape("sums", self.total.shape, other.total.shape)
+        refuse_other_shape("sums", self.total.shape, other.total.shape)
 
 
 @stored(rows=reals("gd"), weight=reals("gd"), total=floats("gdt"))
 @dataclass(frozen=True)
 class ColumnSums(StatisticSums):
-    """Of a scalar family: rows and weight (groups, columns), total (groups, columns, components). NaN is left out."""
+    """Sums for a scalar family: rows and weight (groups, columns), total (groups, columns, components), without NaN."""
 
     grouped: ClassVar[tuple[str, ...]] = ("rows", "weight", "total")
 
@@ -108,10 +106,10 @@ class ColumnSums(StatisticSums):
         if sp.issparse(x):
             at_zero = self.family.sufficient(np.zeros(1))[0]
             if np.isfinite(at_zero).all():
-                return self.merge(self._of_stored(one_entry_per_place(x), at_zero, groups, weight))
+                return self.merge(self._sum_stored(sum_duplicates(x), at_zero, groups, weight))
         return self.merge(self._of_tiles(as_block(x), groups, weight))
 
-    @spoilt_sums_are_silent
+    @silence_infinities
     def _of_tiles(self, block: Array, groups: Array, weight: Array | None) -> Self:
         sums = [np.zeros_like(field) for field in (self.rows, self.weight, self.total)]
         for rows in row_blocks(len(block), TILE_ROWS):
@@ -125,11 +123,11 @@ class ColumnSums(StatisticSums):
         rows, total_weight, total = loops.group_sums(T.reshape(len(T), -1), groups, weights, self.groups)
         if np.isfinite(total).all():
             return rows[:, None], total_weight[:, None], total.reshape(self.total.shape)
-        observed: tuple[Array, Array, Array] = loops.group_sums_of_observed(T, groups, weights, self.groups)
+        observed: tuple[Array, Array, Array] = loops.group_sums_without_missing(T, groups, weights, self.groups)
         return observed
 
-    def _of_stored(self, x: Any, at_zero: Array, groups: Array, weight: Array | None) -> Self:
-        """Σw·T(x) = Σw·T(0) over all entries + Σw·(T(x) − T(0)) over the stored ones."""
+    def _sum_stored(self, x: Any, at_zero: Array, groups: Array, weight: Array | None) -> Self:
+        """Return the sums as Σw·T(0) over all entries plus Σw·(T(x) − T(0)) over the stored ones."""
         entries = StoredMatrixRows.of(x)
         rows, total_weight = (
             np.repeat(a[:, None], x.shape[1], axis=1) for a in group_totals(groups, weight, self.groups)
@@ -152,29 +150,29 @@ class ColumnSums(StatisticSums):
         return replace(self, rows=rows, weight=total_weight, total=total)
 
     def _change(self, x: Array, at_zero: Array, *, gaps: bool) -> Array:
-        """T(x) − T(0) with the components first; 0 where x is missing, if there are such gaps."""
+        """Return T(x) − T(0) with the components first; 0 where x is missing, if `gaps` is true."""
         T = self.family.sufficient(x)
         change = T - at_zero if at_zero.any() else T
         return np.ascontiguousarray((np.where(np.isnan(x)[:, None], 0.0, change) if gaps else change).T)
 
     def merge(self, other: Self) -> Self:
-        return replace(self, **self._joined(other))
+        return replace(self, **self._join(other))
 
     def subtract(self, other: Self) -> Self:
-        return replace(self, **self._parted(other))
+        return replace(self, **self._part(other))
 
 
-#: lengths are kept to this many significant digits: few enough to count, exact for the lengths of short texts
+#: lengths are rounded to this many significant digits: few distinct values, but exact for the lengths of short texts
 LENGTH_DIGITS = 3
 
 
 @stored(rows=reals("g"), weight=reals("g"), total=floats("gd"), lengths=part_of(LevelCounts, g="g"))
 @dataclass(frozen=True)
 class VectorSums(StatisticSums):
-    """Rows and weight (groups,), total (groups, components). Rows that are missing altogether are left out.
+    """Rows and weight (groups,), total (groups, components). Rows that are entirely missing are left out.
 
-    Where the family counts (a multinomial) `lengths` keeps how long the rows were, which the family does not model
-    and sampling needs.
+    For a family of counts (a multinomial), `lengths` holds the sums of the rows, which the family does not model
+    but sampling needs.
     """
 
     lengths: LevelCounts
@@ -187,54 +185,54 @@ class VectorSums(StatisticSums):
         return cls(family, np.zeros(groups, dtype=np.int64), np.zeros(groups), total, LevelCounts.zero(groups))
 
     def length_distribution(self, group: int) -> tuple[Array, Array]:
-        """Lengths of the rows of a group and their shares; their mean alone where some were no whole numbers."""
+        """Return the lengths of the rows of a group and their shares; only their mean if some are not integers."""
         if self.lengths.rows[group].sum() == self.rows[group] > 0:
             return self.lengths.levels, self.lengths.mean[group]
         return np.rint(self.mean[group].sum(keepdims=True)).astype(np.int64), np.ones(1)
 
     def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
         if sp.issparse(x) and self.family.discrete:
-            return self.merge(self._of_stored(x, groups, weight))
+            return self.merge(self._sum_stored(x, groups, weight))
         block = as_block(x)
-        made = self._of_rows(block, groups, weight)
-        if not made.finite:
+        added = self._sum_rows(block, groups, weight)
+        if not added.finite:
             present = ~self.family.missing(block)
-            made = self._of_rows(block[present], groups[present], None if weight is None else weight[present])
-        return self.merge(made)
+            added = self._sum_rows(block[present], groups[present], None if weight is None else weight[present])
+        return self.merge(added)
 
-    @spoilt_sums_are_silent
-    def _of_rows(self, x: Array, groups: Array, weight: Array | None) -> Self:
+    @silence_infinities
+    def _sum_rows(self, x: Array, groups: Array, weight: Array | None) -> Self:
         T = as_block(self.family.sufficient(x))
         rows, total_weight, total = loops.group_sums(T, groups, as_weight(weight), self.groups)
-        made = replace(self, rows=rows, weight=total_weight, total=total, lengths=self.lengths.empty())
-        return made._with_lengths(x.sum(axis=1, dtype=np.float64), groups, weight) if self.family.discrete else made
+        added = replace(self, rows=rows, weight=total_weight, total=total, lengths=self.lengths.empty())
+        return added._with_lengths(x.sum(axis=1, dtype=np.float64), groups, weight) if self.family.discrete else added
 
-    def _of_stored(self, x: Any, groups: Array, weight: Array | None) -> Self:
-        """A family that counts has T(x) = x: what is not stored adds nothing, what is stored twice adds up."""
+    def _sum_stored(self, x: Any, groups: Array, weight: Array | None) -> Self:
+        """Return the sums for a family of counts, whose T(x) = x needs stored entries only, duplicates included."""
         rows, total_weight = group_totals(groups, weight, self.groups)
         total = np.zeros(self.total.shape)
         lengths = sparse_loops.add_stored(*StoredMatrixRows.of(x), groups, as_weight(weight), total)
-        made = replace(self, rows=rows, weight=total_weight, total=total, lengths=self.lengths.empty())
-        return made._with_lengths(lengths, groups, weight)
+        added = replace(self, rows=rows, weight=total_weight, total=total, lengths=self.lengths.empty())
+        return added._with_lengths(lengths, groups, weight)
 
     def _with_lengths(self, lengths: Array, groups: Array, weight: Array | None) -> Self:
-        return replace(self, lengths=self.lengths.update(coded_lengths(lengths), groups, weight))
+        return replace(self, lengths=self.lengths.update(encode_lengths(lengths), groups, weight))
 
     def merge(self, other: Self) -> Self:
-        return replace(self, **self._joined(other), lengths=self.lengths.merge(other.lengths))
+        return replace(self, **self._join(other), lengths=self.lengths.merge(other.lengths))
 
     def subtract(self, other: Self) -> Self:
-        parted = self._parted(other)
+        rest = self._part(other)
         try:
             lengths = self.lengths.subtract(other.lengths)
         except UnseenRowsError as reason:
             raise UnseenRowsError(f"the totals of the rows to be forgotten are not those seen: {reason}") from None
-        return replace(self, **parted, lengths=lengths)
+        return replace(self, **rest, lengths=lengths)
 
 
-@spoilt_sums_are_silent
-def coded_lengths(lengths: Array) -> Coded:
-    """Lengths that are whole, up to rounding in the sum of a row, to LENGTH_DIGITS digits; others are missing."""
+@silence_infinities
+def encode_lengths(lengths: Array) -> Coded:
+    """Encode integer lengths, up to rounding in the sum of a row, with LENGTH_DIGITS digits; others are missing."""
     nearest = np.rint(lengths)
     coarse = np.where(np.abs(lengths - nearest) <= ROUNDING * nearest, nearest, np.nan)
     long = coarse >= 10**LENGTH_DIGITS

@@ -1,4 +1,4 @@
-"""How often each value turned up in each group and column."""
+"""Weighted counts of the values of each group and column."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ from mercer._typing import Array
 from mercer.data.coding import Coded
 from mercer.families.losses import as_weight
 from mercer.stats import _tally_loops as loops
-from mercer.stats.base import Statistic, as_block, ratio, rows_left, same_shape, weight_left
-
-# Counts of levels that are not known beforehand: what `LevelCounts` and `ValueCounts` share.
+from mercer.stats.base import Statistic, as_block, divide, refuse_other_shape, subtract_rows, subtract_weight
 
 NO_LEVELS = np.empty(0, dtype=object)
 
 
 @dataclass(frozen=True)
 class Tally(Statistic):
-    """Sorted `levels`, and for each the rows and the weight (`counts`) that showed it, on the last axis.
+    """Sorted `levels`, and for each the number and the weight (`counts`) of its rows, on the last axis.
 
-    A level is there as long as a row shows it, or for good where it is `declared`.
+    A level is kept as long as a row has it, or permanently if it is `declared`.
     """
 
     levels: Array
@@ -40,49 +38,49 @@ class Tally(Statistic):
 
     @property
     def weight(self) -> Array:
-        """Weight of what was not missing."""
+        """Weight of the values that are not missing."""
         return np.asarray(self.counts.sum(axis=-1))
 
     def empty(self) -> Self:
-        return self.regroup(np.full(self.groups, -1), self.groups)._among(self.levels[self.declared])
+        return self.regroup(np.full(self.groups, -1), self.groups)._align(self.levels[self.declared])
 
     def regroup(self, positions: Array, n_groups: int) -> Self:
-        return Statistic.regroup(self, positions, n_groups)._without_vanished()
+        return Statistic.regroup(self, positions, n_groups)._drop_empty_levels()
 
-    def _counted(self, codes: Array, labels: Array, groups: Array, weight: Array | None) -> Self:
-        """Code i, in as many columns as there are, stands for `labels[i]`; −1 is missing."""
+    def _count(self, codes: Array, labels: Array, groups: Array, weight: Array | None) -> Self:
+        """Count codes, where code i, in any column, stands for `labels[i]`; −1 is missing."""
         rows, counts = loops.tally(codes, groups, as_weight(weight), self.groups, len(labels))
         shape = (*self.rows.shape[:-1], len(labels))
         declared = np.zeros(len(labels), dtype=bool)
-        made = replace(self, levels=labels, declared=declared, rows=rows.reshape(shape), counts=counts.reshape(shape))
-        return made._among(union_of_levels(labels, NO_LEVELS))._without_vanished()
+        added = replace(self, levels=labels, declared=declared, rows=rows.reshape(shape), counts=counts.reshape(shape))
+        return added._align(join_levels(labels, NO_LEVELS))._drop_empty_levels()
 
-    def _among(self, levels: Array) -> Self:
-        """The same counts with the levels in the places `levels` gives them; those not named are dropped."""
-        places = places_of(self.levels, levels)
+    def _align(self, levels: Array) -> Self:
+        """Return the counts with the levels at their positions in `levels`; other levels are dropped."""
+        places = find_positions(self.levels, levels)
         kept = places >= 0
 
-        def placed(array: Array) -> Array:
+        def align(array: Array) -> Array:
             result = np.zeros((*array.shape[:-1], len(levels)), dtype=array.dtype)
             result[..., places[kept]] = array[..., kept]
             return result
 
         return replace(
-            self, levels=levels, declared=placed(self.declared), rows=placed(self.rows), counts=placed(self.counts)
+            self, levels=levels, declared=align(self.declared), rows=align(self.rows), counts=align(self.counts)
         )
 
-    def _shown(self) -> Array:
-        """Which levels a row shows."""
+    def _find_occurring(self) -> Array:
+        """Return a mask of the levels that rows have."""
         return np.asarray(self.rows.any(axis=tuple(range(self.rows.ndim - 1))))
 
-    def _without_vanished(self) -> Self:
-        alive = self.declared | self._shown()
-        return self if alive.all() else self._among(self.levels[alive])
+    def _drop_empty_levels(self) -> Self:
+        alive = self.declared | self._find_occurring()
+        return self if alive.all() else self._align(self.levels[alive])
 
     def merge(self, other: Self) -> Self:
-        same_shape("counts", self.rows.shape[:-1], other.rows.shape[:-1])
-        levels = union_of_levels(self.levels, other.levels)
-        mine, theirs = self._among(levels), other._among(levels)
+        refuse_other_shape("counts", self.rows.shape[:-1], other.rows.shape[:-1])
+        levels = join_levels(self.levels, other.levels)
+        mine, theirs = self._align(levels), other._align(levels)
         return replace(
             mine,
             declared=mine.declared | theirs.declared,
@@ -91,17 +89,17 @@ class Tally(Statistic):
         )
 
     def subtract(self, other: Self) -> Self:
-        same_shape("counts", self.rows.shape[:-1], other.rows.shape[:-1])
-        unknown = other.levels[(places_of(other.levels, self.levels) < 0) & other._shown()].tolist()
+        refuse_other_shape("counts", self.rows.shape[:-1], other.rows.shape[:-1])
+        unknown = other.levels[(find_positions(other.levels, self.levels) < 0) & other._find_occurring()].tolist()
         if unknown:
-            raise UnseenRowsError(f"the value {unknown[0]!r} was never seen, so no row with it can be forgotten.")
-        gone = other._among(self.levels)
-        rows = rows_left(self.rows, gone.rows)
-        return replace(self, rows=rows, counts=weight_left(self.counts, gone.counts, rows))._without_vanished()
+            raise UnseenRowsError(f"the value {unknown[0]!r} was never occurring, so no row with it can be forgotten.")
+        gone = other._align(self.levels)
+        rows = subtract_rows(self.rows, gone.rows)
+        return replace(self, rows=rows, counts=subtract_weight(self.counts, gone.counts, rows))._drop_empty_levels()
 
 
-def places_of(levels: Array, among: Array) -> Array:
-    """The place of each of `levels` in the sorted `among`; −1 where it is not there."""
+def find_positions(levels: Array, among: Array) -> Array:
+    """Return the position of each of `levels` in the sorted `among`; −1 where it does not occur."""
     if levels is among:
         return np.arange(len(levels))
     if levels.dtype == object or among.dtype == object:
@@ -112,55 +110,52 @@ def places_of(levels: Array, among: Array) -> Array:
     return np.where(found, places, -1)
 
 
-def union_of_levels(a: Array, b: Array) -> Array:
-    """Every level of either, sorted; of text and numbers together, as objects by type first."""
+def join_levels(a: Array, b: Array) -> Array:
+    """Return all levels of both, sorted; text and numbers together as objects, by type first."""
     if a is b or (a.dtype == b.dtype and np.array_equal(a, b)):
         return a
     if not len(a) or not len(b):
-        return _sorted(a if len(a) else b)
+        return _sort_levels(a if len(a) else b)
     if {a.dtype.kind, b.dtype.kind} <= set("biuf") or a.dtype.kind == b.dtype.kind != "O":
         return np.union1d(a, b)
     both = np.empty(len(a) + len(b), dtype=object)
     both[: len(a)], both[len(a) :] = a.tolist(), b.tolist()
-    return _sorted(both)
+    return _sort_levels(both)
 
 
-def _sorted(levels: Array) -> Array:
+def _sort_levels(levels: Array) -> Array:
     try:
         return np.unique(levels)
-    except TypeError:  # objects that do not compare, such as text and numbers
+    except TypeError:  # objects that cannot be compared, such as text and numbers
         distinct = sorted(set(levels.tolist()), key=lambda level: (type(level).__name__, str(level)))
         result = np.empty(len(distinct), dtype=object)
         result[:] = distinct
         return result
 
 
-# How often each level of a categorical column turned up in each group.
-
-
 @stored(levels=values("l"), declared=flags("."), rows=reals("gl"), counts=reals("gl"))
 @dataclass(frozen=True)
 class LevelCounts(Tally):
-    """One categorical column: `rows` and weighted `counts` of shape (groups, levels)."""
+    """Counts of one categorical column: `rows` and weighted `counts` of shape (groups, levels)."""
 
     @classmethod
     def zero(cls, groups: int, *, declared: Array = NO_LEVELS) -> Self:
-        """`declared` are levels that stay even while no row shows them, as the categories of a dtype do."""
-        levels = union_of_levels(np.asarray(declared), NO_LEVELS)
+        """Return empty counts; `declared` levels are kept without rows, like the categories of a dtype."""
+        levels = join_levels(np.asarray(declared), NO_LEVELS)
         shape = (groups, len(levels))
         return cls(levels, np.ones(len(levels), dtype=bool), np.zeros(shape, dtype=np.int64), np.zeros(shape))
 
     @property
     def mean(self) -> Array:
-        """Share of each level in each group; 0 where nothing has been seen."""
-        return ratio(self.counts, self.weight[:, None])
+        """Share of each level in each group; 0 where there are no rows."""
+        return divide(self.counts, self.weight[:, None])
 
     def update(self, x: Coded, groups: Array, weight: Array | None = None) -> Self:
         codes = np.require(x.codes, np.int32, ["C", "W"])[:, None]
-        return self.merge(self._counted(codes, np.asarray(x.labels), groups, weight))
+        return self.merge(self._count(codes, np.asarray(x.labels), groups, weight))
 
 
-#: whole numbers below this are their own codes; others are looked up
+#: integers below this are their own codes; others are looked up
 OWN_CODES = 1 << 16
 
 
@@ -176,25 +171,25 @@ class ValueCounts(Tally):
 
     @property
     def mean(self) -> Array:
-        """Mean value, with an axis for the one component of T; 0 where nothing was seen."""
-        return ratio(self.counts @ self.levels, self.weight)[..., None]
+        """Mean value, with an axis for the single component of T; 0 where there are no values."""
+        return divide(self.counts @ self.levels, self.weight)[..., None]
 
     @property
     def finite(self) -> bool:
         return bool(np.isfinite(self.levels).all())
 
     def histogram(self, group: int, column: int) -> tuple[Array, Array]:
-        """The values seen, and the weight of each."""
-        seen = self.rows[group, column] > 0
-        return self.levels[seen], self.counts[group, column, seen]
+        """Return the values that occur, and the weight of each."""
+        occurring = self.rows[group, column] > 0
+        return self.levels[occurring], self.counts[group, column, occurring]
 
     def update(self, x: Any, groups: Array, weight: Array | None = None) -> Self:
-        codes, labels = _coded(as_block(x))
-        return self.merge(self._counted(codes, labels, groups, weight))
+        codes, labels = _encode_values(as_block(x))
+        return self.merge(self._count(codes, labels, groups, weight))
 
 
-def _coded(x: Array) -> tuple[Array, Array]:
-    """Codes (−1 where missing) and the values they stand for."""
+def _encode_values(x: Array) -> tuple[Array, Array]:
+    """Return codes (−1 where missing) and the values for which they stand."""
     missing = np.isnan(x)
     values = np.where(missing, 0.0, x)
     highest = values.max(initial=0.0)

@@ -1,4 +1,4 @@
-"""Columns of x and y side by side, about values close to them, in tiles that stay in the cache."""
+"""Blocks of rows in tiles that stay in the cache while they are multiplied."""
 
 from __future__ import annotations
 
@@ -15,24 +15,22 @@ from mercer.families.losses import as_weight
 from mercer.stats import _moment_loops as moment_loops
 from mercer.stats import _scatter_loops as loops
 
-# Cutting a block of rows into tiles that stay in the cache while they are multiplied.
-
-#: bytes of a tile for BLAS: stays in the L2 cache while it is filled and multiplied
+#: bytes of a tile for BLAS, which stays in the L2 cache while it is filled and multiplied
 TILE = 1 << 20
-#: bytes that a tile may grow to so that each group has enough rows in it
+#: bytes up to which a tile may grow so that it has enough rows of each group
 LARGEST_TILE = 1 << 24
-#: rows per group below which adding up the product costs more than the product
+#: rows per group below which adding up the product takes longer than the product
 ROWS_PER_GROUP = 256
 
 
 def tile_rows(groups: int, columns: int) -> int:
-    """Rows of a tile: few enough for the cache, enough for every group, and never more than LARGEST_TILE bytes."""
+    """Return the rows of a tile: few enough for the cache, enough for every group, and at most LARGEST_TILE bytes."""
     row = 8 * max(1, columns)
     return max(ROWS_PER_GROUP, min(max(TILE // row, ROWS_PER_GROUP * groups), LARGEST_TILE // row))
 
 
 class GroupSums(NamedTuple):
-    """Rows, weight and Σw(x−pilot) of each group, filled while the rows go by."""
+    """Rows, weight and Σw(x−pilot) of each group, accumulated in place."""
 
     pilot: Array
     rows: Array
@@ -46,7 +44,7 @@ class GroupSums(NamedTuple):
 
 
 def squares_by_loops(block: Array, groups: Array, weight: Array | None, n_groups: int) -> tuple[GroupSums, Array]:
-    """Sums of each group, and Σw(x−pilot)(x−pilot)ᵀ: for few columns."""
+    """Return the sums of each group, and Σw(x−pilot)(x−pilot)ᵀ, by compiled loops; for few columns."""
     d, weight = block.shape[1], as_weight(weight)
     sums = GroupSums.about_pilot(block, groups, weight, n_groups)
     width = gram.padded(d)
@@ -57,7 +55,7 @@ def squares_by_loops(block: Array, groups: Array, weight: Array | None, n_groups
 
 
 def squares_by_blas(block: Array, groups: Array, weight: Array | None, n_groups: int) -> tuple[GroupSums, Array]:
-    """The same, for many columns."""
+    """Return the same by BLAS; for many columns."""
     d, tiles = block.shape[1], RowTiles(block, groups, weight, n_groups)
     second = np.zeros((n_groups, d, d))
     for group, rows in tiles:
@@ -75,7 +73,7 @@ class RowTiles:
         self._rows = min(tile_rows(n_groups, block.shape[1]), len(block))
 
     def __iter__(self) -> Iterator[tuple[int, Array]]:
-        """Group and its rows in a tile; the rows are overwritten by the next tile. Ends at a sum that is not finite."""
+        """Yield groups and their rows in a tile, which the next tile overwrites; stop at a sum that is not finite."""
         pilot, *sums = self.sums
         tile = np.empty((self._rows, pilot.shape[1]))
         ends = np.empty(len(pilot), dtype=np.int64)
@@ -92,35 +90,35 @@ class RowTiles:
                 begin = end
 
 
-#: bytes of a tile: stays in the L2 cache, with its product, while it is filled and multiplied
+#: bytes of a tile, which stays in the L2 cache, with its product, while it is filled and multiplied
 JOINED_TILE = 1 << 19
-#: bytes of a tile of many columns, whose product is so large that few additions of it matter more
+#: bytes of a tile of many columns, whose product is so large that the number of its additions matters more
 WIDE_TILE = 1 << 24
-#: columns from which on tiles are wide
+#: number of columns from which tiles are wide
 MANY_COLUMNS = 256
-#: rows that show where a column lies
+#: rows from which the location of a column is estimated
 PILOT_ROWS = 64
-#: a column whose mean is within so many spreads of zero is left where it is: its squares lose no more than a digit
+#: columns whose mean is within this many spreads of zero are not shifted: their squares lose at most a digit
 NEAR_ZERO = 4.0
 
 
 def joined_tile_rows(columns: int) -> int:
-    """Rows of a tile."""
+    """Return the number of rows of a tile."""
     return max(64, (JOINED_TILE if columns < MANY_COLUMNS else WIDE_TILE) // (8 * columns))
 
 
-def dense(x: Any) -> Array:
-    """Some rows as an array, of whatever type and layout they are."""
+def to_dense(x: Any) -> Array:
+    """Return rows as an array, whatever their type and layout."""
     return np.asarray(x.toarray() if hasattr(x, "toarray") else x)
 
 
 def pilot(x: Any) -> Array:
-    """A value near each column, such that x − pilot is exact for most x.
+    """Return a value near each column, such that x − pilot is exact for most x.
 
-    The mean of the first rows, rounded to a multiple of a power of two no larger than their spread; 0 where that is
-    near enough; and the value itself of a column that is constant in them.
+    It is the mean of the first rows, rounded to a multiple of a power of two no larger than their spread; 0 where that
+    is close enough; and the value itself of a column that is constant in them.
     """
-    head = dense(x[:PILOT_ROWS]).astype(np.float64)
+    head = to_dense(x[:PILOT_ROWS]).astype(np.float64)
     if not len(head):
         return np.zeros(x.shape[1])
     with np.errstate(invalid="ignore", over="ignore"):
@@ -131,21 +129,21 @@ def pilot(x: Any) -> Array:
     return np.where((np.abs(mean) > NEAR_ZERO * spread) & np.isfinite(coarse), coarse, 0.0)
 
 
-def triangle(A: Array) -> Array:
-    """R of the QR factorisation of A."""
+def factorize(A: Array) -> Array:
+    """Return R of the QR factorisation of A."""
     return np.asarray(np.linalg.qr(A, mode="r"))
 
 
 def tiles(X: Any, Y: Array, weight: Array | None, shift: Array) -> Iterator[Array]:
-    """√weight · [1, x − shift, y − shift] of some rows at a time; the next tile overwrites it.
+    """Yield √weight · [1, x − shift, y − shift] for some rows at a time; the next tile overwrites it.
 
-    Rows of weight zero are no rows.
+    Rows of weight zero are left out.
     """
     d, columns = X.shape[1], 1 + len(shift)
     size = max(1, min(joined_tile_rows(columns), X.shape[0]))
     buffer = np.empty((size, columns))
     for rows in row_blocks(X.shape[0], size):
-        x, y = dense(X[rows]), Y[rows]
+        x, y = to_dense(X[rows]), Y[rows]
         root = None if weight is None else np.sqrt(weight[rows])
         if root is not None and not root.all():
             x, y, root = x[root > 0], y[root > 0], root[root > 0]

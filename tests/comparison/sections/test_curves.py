@@ -15,7 +15,7 @@ from mercer.comparison._view import View
 from mercer.comparison.comparison import Comparison
 from mercer.comparison.learning_curves import LearningCurves
 from mercer.comparison.sections import curves as module
-from mercer.comparison.sections.curves import _with_crossover, curves, pairs
+from mercer.comparison.sections.curves import _add_crossover, curves, find_pairs
 from mercer.comparison.time_limit import Budget
 from mercer.report import Chart, Line, Note
 
@@ -36,7 +36,7 @@ def slower(comparison: Comparison, times: float) -> Comparison:
 def test_what_is_drawn_does_not_depend_on_how_fast_the_machine_was(iris: Comparison) -> None:
     views = [View(slower(iris, times)) for times in (0.01, 1.0, 100.0)]
     assert [sorted(view.affordable) for view in views] == [["LDA", "logistic", "normal"]] * 3
-    names = [[(one.name, other.name) for one, other in pairs(view)] for view in views]
+    names = [[(one.name, other.name) for one, other in find_pairs(view)] for view in views]
     assert names == [[("LDA", "logistic"), ("normal", "logistic")]] * 3
 
 
@@ -100,9 +100,9 @@ def test_repeats_that_were_done_in_time_are_drawn(iris: Comparison, monkeypatch:
 def test_the_place_where_curves_cross_is_drawn() -> None:
     errors = np.array([[0.2, 0.2, 0.2], [0.4, 0.3, 0.1]])[:, :, None]
     found = LearningCurves(("one", "other"), np.array([10, 100, 1000]), errors, errors, errors, 50)
-    line = _with_crossover(found).marks[-1]
+    line = _add_crossover(found).marks[-1]
     assert isinstance(line, Line)
     assert (line.name, line.dashed) == ("crossover at 316 rows", True)
     assert line.x == pytest.approx([316.2] * 2, abs=0.1)
     never = LearningCurves(("one", "other"), found.sizes, errors[::-1] * [[[1]], [[0]]], errors, errors, 50)
-    assert len(_with_crossover(never).marks) == 2
+    assert len(_add_crossover(never).marks) == 2

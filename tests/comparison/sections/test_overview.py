@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mercer.comparison.sections.overview import far_out
+from mercer.comparison.sections.overview import find_far_out
 from mercer.report import Grid, Page
 from tests.comparison.sections._pages import blocks, section
 
@@ -24,5 +24,5 @@ def test_columns_are_described(of_iris: Page, of_mixed: Page) -> None:
 
 def test_values_far_from_most_are_counted() -> None:
     values = np.append(np.random.default_rng(0).normal(size=100), [50.0, -60.0])
-    assert np.flatnonzero(far_out(values)).tolist() == [100, 101]
-    assert not far_out(np.append(np.zeros(60), np.ones(40))).any()
+    assert np.flatnonzero(find_far_out(values)).tolist() == [100, 101]
+    assert not find_far_out(np.append(np.zeros(60), np.ones(40))).any()

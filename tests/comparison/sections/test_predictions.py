@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.comparison.sections.predictions import binned_means, rootogram
+from mercer.comparison.sections.predictions import average_in_bins, draw_rootogram
 from mercer.report import Chart, Page, PointCloud
 from tests.comparison.sections._pages import blocks, section
 
@@ -20,7 +20,7 @@ def test_predictions_of_numbers_and_of_counts(of_numbers: Page, of_counts: Page)
 
 def test_a_huge_count_takes_no_room() -> None:
     truth = np.append(np.arange(60.0) % 7, 3e13)
-    (observed, _) = rootogram(np.full(61, 3.0), truth).marks
+    (observed, _) = draw_rootogram(np.full(61, 3.0), truth).marks
     assert isinstance(observed, PointCloud)
     assert observed.y[:7] == (9, 9, 9, 9, 8, 8, 8)
     assert sum(observed.y) == 60
@@ -29,15 +29,15 @@ def test_a_huge_count_takes_no_room() -> None:
 def test_counts_of_a_negative_binomial_model_are_beside_its_distribution() -> None:
     truth = np.random.default_rng(0).negative_binomial(2, 2 / (2 + 5.0), size=4000)
     means = np.full(len(truth), 5.0)
-    observed, expected = rootogram(means, truth, r=2.0).marks
+    observed, expected = draw_rootogram(means, truth, r=2.0).marks
     assert expected.name == "negative binomial with these means"
     np.testing.assert_allclose(expected.y[:10], observed.y[:10], atol=80)
-    assert rootogram(means, truth).marks[1].name == "Poisson with these means"
-    assert np.abs(np.subtract(rootogram(means, truth).marks[1].y[:10], observed.y[:10])).max() > 200
+    assert draw_rootogram(means, truth).marks[1].name == "Poisson with these means"
+    assert np.abs(np.subtract(draw_rootogram(means, truth).marks[1].y[:10], observed.y[:10])).max() > 200
 
 
 def test_means_of_bins_are_inside_their_intervals() -> None:
-    x, y, low, high, rows = binned_means(np.arange(100.0), 2 * np.arange(100.0))
+    x, y, low, high, rows = average_in_bins(np.arange(100.0), 2 * np.arange(100.0))
     np.testing.assert_allclose(y, 2 * x)
     assert sum(rows) == 100
     assert (low < y).all()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.comparison.sections.ranking import thinned
+from mercer.comparison.sections.ranking import thin_curve
 
 
 def test_a_curve_is_thinned_with_its_ends_kept() -> None:
-    x, y = thinned(np.linspace(0, 1, 5000), np.linspace(0, 1, 5000) ** 2)
+    x, y = thin_curve(np.linspace(0, 1, 5000), np.linspace(0, 1, 5000) ** 2)
     assert (len(x) <= 150, x[0], x[-1], y[-1]) == (True, 0, 1, 1)

@@ -87,7 +87,7 @@ def test_what_is_not_done_in_time_is_left_out_by_name(
     fits, quick, slow = taking("fits", 1), taking("quick", 5), taking("slow", 5)
     late = taking("late", 1)
     monkeypatch.setattr(whole, "SECTIONS", (fits, late, quick, slow, leaders))
-    monkeypatch.setattr(whole, "FITTING", (fits, late))
+    monkeypatch.setattr(whole, "FITTING_SECTIONS", (fits, late))
     made = page(iris, budget=Budget(10.5))
     assert begun == ["quick", "slow", "fits"]
     assert [each.id for each in made.sections] == ["fits", "quick", "slow", "leaderboard", "left-out"]
@@ -136,8 +136,8 @@ def test_every_section_is_told(iris: Comparison, monkeypatch: pytest.MonkeyPatch
     told: list[tuple[Any, ...]] = []
     page(iris, progress=lambda *step: told.append(step))
     assert [name for *_, name in told] == ["leaderboard", "columns", "checks", "writing"]
-    assert [step[:3] for step in told[:3]] == [("page", number, whole.STEPS) for number in range(3)]
-    assert told[-1] == ("page", whole.STEPS - 1, whole.STEPS, "writing")
+    assert [step[:3] for step in told[:3]] == [("page", number, whole.PAGE_STEPS) for number in range(3)]
+    assert told[-1] == ("page", whole.PAGE_STEPS - 1, whole.PAGE_STEPS, "writing")
 
 
 def test_learning_curves_of_the_pair_that_took_part(of_iris: Page) -> None:

@@ -339,7 +339,7 @@ def test_ctrl_c_beyond_memory_keeps_what_was_found(monkeypatch: pytest.MonkeyPat
 def test_ctrl_c_while_what_is_left_over_is_computed_keeps_the_steps(monkeypatch: pytest.MonkeyPatch, look: int) -> None:
     system = draw(120)
     expected = exact(system)
-    monkeypatch.setattr(RidgeSystem, "left_over", interrupted_at(look, RidgeSystem.left_over))
+    monkeypatch.setattr(RidgeSystem, "compute_residual", interrupted_at(look, RidgeSystem.compute_residual))
     monkeypatch.setattr(ridge, "MANY_ROWS", 100)
     allow(monkeypatch, 100_000)
     with pytest.raises(FitInterrupted, match="before the residual was known") as stop:

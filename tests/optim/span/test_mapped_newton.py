@@ -261,7 +261,7 @@ def test_classes_have_a_curvature_each() -> None:
         h = p[:, k] * (1 - p[:, k]) + RARE * bend.typical
         H = Z.T @ (h[:, None] * Z) + 0.5 * np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
         np.testing.assert_allclose(H @ plain.times(R)[:, k], R[:, k], atol=1e-8)
-    weaker = plain.penalised(0.1 * problem.strengths)
+    weaker = plain.with_penalties(0.1 * problem.strengths)
     assert weaker.used_degrees() > plain.used_degrees()
 
 

@@ -40,7 +40,7 @@ def fitted(Z: Any, y: Any, weight: Any, alpha: float) -> Any:
 @EACH
 @WEIGHTS
 def test_errors_of_rows_left_out_are_those_of_fits_without_them(kind: str, weight: Any) -> None:
-    parts = list(ridge(kind, weight).decomposed().leave_one_out().errors(ALPHAS, lambda found: found))
+    parts = list(ridge(kind, weight).decompose().leave_one_out().errors(ALPHAS, lambda found: found))
     errors = np.concatenate([part.values for part in parts])
     Z, w = MAPS[kind](X), np.ones(60) if weight is None else weight
     for row in (0, 17, 59):
@@ -53,7 +53,7 @@ def test_errors_of_rows_left_out_are_those_of_fits_without_them(kind: str, weigh
 @EACH
 @WEIGHTS
 def test_generalised_cross_validation_has_its_formula(kind: str, weight: Any) -> None:
-    found = ridge(kind, weight).decomposed().leave_one_out().generalised(ALPHAS)
+    found = ridge(kind, weight).decompose().leave_one_out().generalised(ALPHAS)
     Z, w = MAPS[kind](X), np.ones(60) if weight is None else weight
     S = np.sqrt(w)[:, None] * Z
     for position, alpha in enumerate(ALPHAS):
@@ -67,7 +67,7 @@ def test_generalised_cross_validation_has_its_formula(kind: str, weight: Any) ->
 @WEIGHTS
 def test_coefficients_of_any_penalty(kind: str, weight: Any) -> None:
     alpha = np.array([0.1, 3.0])
-    found = ridge(kind, weight).decomposed().coefficients(alpha)
+    found = ridge(kind, weight).decompose().coefficients(alpha)
     Z, w = MAPS[kind](X), np.ones(60) if weight is None else weight
     for target in range(2):
         expected = fitted(Z, Y[:, [target]], w, alpha[target])[:, 0]
@@ -76,7 +76,7 @@ def test_coefficients_of_any_penalty(kind: str, weight: Any) -> None:
 
 def test_eigenvalues_are_those_of_the_kernel_matrix() -> None:
     map = NystroemMap.of(KERNEL, X)
-    found = MappedRidge(MappedDesign(map.tiles(X), map.back, intercept=False), Y).decomposed()
+    found = MappedRidge(MappedDesign(map.tiles(X), map.back, intercept=False), Y).decompose()
     expected = np.linalg.eigvalsh(KERNEL(X))
     np.testing.assert_allclose(found.values[-20:], expected[-20:], rtol=1e-10)
     assert len(candidate_penalties(found.leave_one_out())) > 20
@@ -86,13 +86,13 @@ def test_squares_beyond_float64_are_refused() -> None:
     rows = 1e150 * X
     map = NystroemMap(Linear(), rows[:2], np.eye(2))
     with pytest.raises(NotPositiveDefiniteError, match="divide the columns"):
-        MappedRidge(MappedDesign(map.tiles(rows), map.back, intercept=False), Y).decomposed()
+        MappedRidge(MappedDesign(map.tiles(rows), map.back, intercept=False), Y).decompose()
 
 
 def test_features_that_are_all_zero_explain_nothing() -> None:
     map = NystroemMap(Linear(), X[:2], np.zeros((2, 2)))
     nothing = MappedRidge(MappedDesign(map.tiles(X), map.back, intercept=False), Y)
     assert len(nothing) == 60
-    parts = list(nothing.decomposed().leave_one_out().errors(ALPHAS, lambda found: found))
+    parts = list(nothing.decompose().leave_one_out().errors(ALPHAS, lambda found: found))
     errors = np.concatenate([part.values for part in parts])
     np.testing.assert_allclose(errors, np.repeat(Y[:, :, None], len(ALPHAS), axis=2))

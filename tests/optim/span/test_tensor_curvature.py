@@ -35,7 +35,7 @@ def test_of_all_rows_it_is_the_inverse():
     R = np.random.default_rng(1).normal(size=(21, 2))
     for k, H in enumerate(hessians):
         np.testing.assert_allclose(inverse.times(R)[:, k], np.linalg.solve(H, R[:, k]), rtol=1e-7, atol=1e-9)
-    swapped = inverse.penalised(STRENGTHS[::-1].copy())
+    swapped = inverse.with_penalties(STRENGTHS[::-1].copy())
     np.testing.assert_allclose(swapped.times(R)[:, 0], np.linalg.solve(hessians[1], R[:, 0]), rtol=1e-7, atol=1e-9)
     assert 1 < inverse.used_degrees() < 21
 

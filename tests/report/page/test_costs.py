@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.report import CostTable
-from mercer.report.page.costs import PARTS, costs_html, assess_costs, quantize_probabilities, describe_threshold
+from mercer.report.page.costs import PARTS, assess_costs, costs_html, describe_threshold, quantize_probabilities
 from mercer.report.page.limits import PageLimits
 
 RNG = np.random.default_rng(0)

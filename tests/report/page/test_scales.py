@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.report import Axis
-from mercer.report.page.numbers import write_tick, write_number
+from mercer.report.page.numbers import write_number, write_tick
 from mercer.report.page.scales import make_scale
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

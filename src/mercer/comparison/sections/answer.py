@@ -9,12 +9,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mercer.comparison._entry import Entry, without_search
+from mercer.comparison._entry import Entry, unwrap_search
 from mercer.comparison._leaderboard import heading_of
-from mercer.comparison._verdict import ROUNDING, Verdict, measured
+from mercer.comparison._verdict import VERDICT_ROUNDING, Verdict, format_score
 from mercer.comparison._view import View
 from mercer.comparison.checks import CHECKS
-from mercer.comparison.sections.findings import LEVELS
+from mercer.comparison.sections.findings import NOTE_LEVELS
 from mercer.explanation.column_drivers import Driver, common_output
 from mercer.export import obstacle
 from mercer.export.sql import least_dialect
@@ -26,9 +26,9 @@ MOST_DRIVERS, MOST_PROBLEMS = 3, 3
 #: checks that are named in a line
 MOST_NAMED = 4
 #: the file of a model that is not saved yet
-MODEL = "best.mercer"
+MODEL_FILE = "best.mercer"
 #: the first step where columns give the target away
-WITHOUT = "Compare again without what gives the target away"
+DROP_LEAKS = "Compare again without what gives the target away"
 
 
 def answer(view: View, made: Mapping[str, Section | None]) -> FirstScreen:
@@ -43,8 +43,8 @@ def answer(view: View, made: Mapping[str, Section | None]) -> FirstScreen:
     else:
         headline = f"Use {best.name}"
     repeated = "No model is recommended: " if best is None else f"Use {best.name}: "
-    facts = [_capitalised(sentence.removeprefix(repeated)) for sentence in verdict.sentences]
-    found, how = _influences(view, best) if best is not None else ((), "")
+    facts = [_capitalize(sentence.removeprefix(repeated)) for sentence in verdict.sentences]
+    found, how = _find_influences(view, best) if best is not None else ((), "")
     return FirstScreen(
         headline=headline,
         summary=_summary(view, verdict),
@@ -55,7 +55,7 @@ def answer(view: View, made: Mapping[str, Section | None]) -> FirstScreen:
         problems=_problems(verdict),
         more=_warnings(verdict, made.get("findings")),
         more_in="checks",
-        steps=_steps(view, verdict),
+        steps=_next_steps(view, verdict),
     )
 
 
@@ -66,7 +66,7 @@ def title(view: View) -> str:
     return f"Which model predicts {target}{f' in {comparison.source}' if comparison.source else ''}?"
 
 
-def _capitalised(sentence: str) -> str:
+def _capitalize(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
@@ -103,7 +103,7 @@ def _summary(view: View, verdict: Verdict) -> str:
 
 def _amount(view: View, entry: Entry) -> str:
     """The mean absolute error of a model, with the unit of the target."""
-    return measured(view.comparison, view.comparison.metric("mae"), entry.mean("mae"))
+    return format_score(view.comparison, view.comparison.metric("mae"), entry.mean("mae"))
 
 
 def _chart(view: View, verdict: Verdict) -> Chart | None:
@@ -123,17 +123,17 @@ def _chart(view: View, verdict: Verdict) -> Chart | None:
     if len(shown) < 2:
         return None
     found = [view.comparison.interval(entry.name, metric.name) for _, entry in shown]
-    mean, low, high = np.where(np.abs(found) < ROUNDING * np.nanmax(np.abs(found)), 0.0, found).T
+    mean, low, high = np.where(np.abs(found) < VERDICT_ROUNDING * np.nanmax(np.abs(found)), 0.0, found).T
     bars = Bars(metric.heading, [role for role, _ in shown], mean, low=low, high=high)
     better = "Higher is better" if metric.larger_is_better else "Lower is better"
     who = "; ".join(f"{role}: {entry.name}" for role, entry in shown)
     meaning = f"{metric.meaning}. " if metric.meaning else ""
-    caption = f"{meaning}{better}; the lines are 95% intervals. {_capitalised(who)}."
+    caption = f"{meaning}{better}; the lines are 95% intervals. {_capitalize(who)}."
     axis = Axis(heading_of(view.comparison, metric), form="#.3g" if np.nanmax(np.abs(mean)) < 1000 else ".3g")
-    return Chart(f"{_capitalised(metric.heading)} on held-out rows", axis, Axis(""), (bars,), caption)
+    return Chart(f"{_capitalize(metric.heading)} on held-out rows", axis, Axis(""), (bars,), caption)
 
 
-def _influences(view: View, entry: Entry) -> tuple[tuple[Influence, ...], str]:
+def _find_influences(view: View, entry: Entry) -> tuple[tuple[Influence, ...], str]:
     """The columns that move the predictions of a model most, and how they were found."""
     try:
         with view.budget.cutting():
@@ -145,16 +145,16 @@ def _influences(view: View, entry: Entry) -> tuple[tuple[Influence, ...], str]:
     how = (
         f"By how far each column moves the {common_output(found)} from row to row, in {entry.name} fitted to all rows."
     )
-    return tuple(Influence(each.column, _directed(view, each), each.size) for each in found), how
+    return tuple(Influence(each.column, _describe_direction(view, each), each.size) for each in found), how
 
 
-def _directed(view: View, driver: Driver) -> str:
+def _describe_direction(view: View, driver: Driver) -> str:
     """The direction as a sentence, with the target before the class that becomes more or less likely."""
     label, target = driver.of.partition(" of ")[2], view.comparison.target
     words = driver.direction
     if view.classification and target and label in view.labels:
         words = re.sub(rf"\b(makes?) {re.escape(label)} ", lambda found: f"{found[1]} {target} = {label} ", words)
-    return f"{_capitalised(words)}."
+    return f"{_capitalize(words)}."
 
 
 def _problems(verdict: Verdict) -> tuple[Note, ...]:
@@ -163,7 +163,7 @@ def _problems(verdict: Verdict) -> tuple[Note, ...]:
     for each in verdict.problems[:MOST_PROBLEMS]:
         alike.setdefault((each.severity, each.code, each.remedy), []).append(each.sentence)
     notes = [
-        Note(" ".join(sentences), LEVELS[severity], code, _for_each(remedy) if len(sentences) > 1 else remedy)  # type: ignore[arg-type]
+        Note(" ".join(sentences), NOTE_LEVELS[severity], code, _address_each(remedy) if len(sentences) > 1 else remedy)  # type: ignore[arg-type]
         for (severity, code, remedy), sentences in alike.items()
     ]
     if len(verdict.problems) > MOST_PROBLEMS:
@@ -171,7 +171,7 @@ def _problems(verdict: Verdict) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def _for_each(remedy: str) -> str:
+def _address_each(remedy: str) -> str:
     return f"For each of them, {remedy[:1].lower()}{remedy[1:]}" if remedy else ""
 
 
@@ -188,7 +188,7 @@ def _warnings(verdict: Verdict, checks: Section | None) -> str:
     return "" if shown else "The checks of the data and of the models found no problem."
 
 
-def _steps(view: View, verdict: Verdict) -> tuple[NextStep, ...]:
+def _next_steps(view: View, verdict: Verdict) -> tuple[NextStep, ...]:
     """Commands, where the comparison was one; otherwise code."""
     best = verdict.best
     if best is None:
@@ -199,7 +199,7 @@ def _steps(view: View, verdict: Verdict) -> tuple[NextStep, ...]:
     settings = view.comparison.settings
     command = settings.get("command")
     dialect = _dialect(view, best)
-    return _commands(str(command), dialect, doubtful) if command else _code(dialect, doubtful)
+    return _command_steps(str(command), dialect, doubtful) if command else _python_steps(dialect, doubtful)
 
 
 def _dialect(view: View, best: Entry) -> str | None:
@@ -209,19 +209,19 @@ def _dialect(view: View, best: Entry) -> str | None:
     model = view.fitted(best)
     if model is None:
         return "standard"
-    model = without_search(model)
+    model = unwrap_search(model)
     # of a long export only the kind of the model was checked
     return None if best.long_export and obstacle(model) else least_dialect(model)
 
 
-def _commands(command: str, dialect: str | None, doubtful: list[str]) -> tuple[NextStep, ...]:
+def _command_steps(command: str, dialect: str | None, doubtful: list[str]) -> tuple[NextStep, ...]:
     words = shlex.split(command)
     saved = next((words[place + 1] for place, word in enumerate(words[:-1]) if word == "--save"), None)
-    model = shlex.quote(saved or MODEL)
+    model = shlex.quote(saved or MODEL_FILE)
     steps = []
     if doubtful:
         again = " ".join(f"--drop {shlex.quote(name)}" for name in doubtful)
-        steps.append(NextStep(WITHOUT, command.replace(" compare ", f" compare {again} ", 1)))
+        steps.append(NextStep(DROP_LEAKS, command.replace(" compare ", f" compare {again} ", 1)))
     if not saved:
         steps.append(NextStep("Save the model, fitted to all rows", f"{command} --save {model}"))
     steps += [
@@ -241,10 +241,10 @@ def _commands(command: str, dialect: str | None, doubtful: list[str]) -> tuple[N
     return tuple(steps)
 
 
-def _code(dialect: str | None, doubtful: list[str]) -> tuple[NextStep, ...]:
-    steps = [NextStep(WITHOUT, f"mercer.compare(X.drop(columns={doubtful!r}), y)")] if doubtful else []
+def _python_steps(dialect: str | None, doubtful: list[str]) -> tuple[NextStep, ...]:
+    steps = [NextStep(DROP_LEAKS, f"mercer.compare(X.drop(columns={doubtful!r}), y)")] if doubtful else []
     steps += [
-        NextStep("Save the model, fitted to all rows, with its card", f'mercer.save(comparison, "{MODEL}")'),
+        NextStep("Save the model, fitted to all rows, with its card", f'mercer.save(comparison, "{MODEL_FILE}")'),
         NextStep("Predict new rows", "comparison.best_.predict(X_new)"),
         NextStep("Explain predictions", "mercer.explain_rows(comparison.best_, X_new)"),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mercer.comparison._entry import Entry
-from mercer.comparison._view import View, some_rows
+from mercer.comparison._view import View, sample_rows
 from mercer.decision import calibration_curve_with_intervals, calibration_error
 from mercer.report import Axis, Chart, Field, Grid, Line, PointCloud, Section
 from mercer.report.wording import format_count
@@ -74,5 +74,5 @@ def _curve(view: View, entry: Entry) -> tuple[Line, PointCloud]:
 
 def _held(view: View, entry: Entry) -> tuple[Any, Any]:
     proba, truth = view.probabilities(entry)
-    rows = some_rows(len(truth), MOST_ROWS)
+    rows = sample_rows(len(truth), MOST_ROWS)
     return proba[rows], truth[rows]

@@ -12,7 +12,7 @@ from mercer._errors import MercerError
 from mercer._typing import Array
 from mercer.base.pipelines import feature_names, predicting_step
 from mercer.comparison._entry import Entry
-from mercer.comparison._view import View, some_rows
+from mercer.comparison._view import View, sample_rows
 from mercer.explanation.coefficients import (
     INTERCEPT,
     UNITS,
@@ -61,11 +61,11 @@ def _section(view: View, entry: Entry, model: Any, last: Any) -> Section:
     if why_not:
         blocks.append(why_not)
     units = UNITS if scaled(model) and view.amounts else ""
-    lead = f"{_instead(view, entry)}{_lead(view, entry, model, last, summarised is not None)}{units}"
+    lead = f"{_explain_substitute(view, entry)}{_lead(view, entry, model, last, summarised is not None)}{units}"
     return Section("coefficients", "Coefficients", tuple(blocks), lead)
 
 
-def _instead(view: View, entry: Entry) -> str:
+def _explain_substitute(view: View, entry: Entry) -> str:
     """A sentence where the recommended model has no coefficients."""
     recommended = view.comparison.entry()
     if recommended.name == entry.name or recommended.kind == "baseline":
@@ -77,16 +77,16 @@ def _instead(view: View, entry: Entry) -> str:
 
 
 def _lead(view: View, entry: Entry, model: Any, last: Any, intervals: bool) -> str:
-    what = added_to(last) if view.classification else _moved(view, entry, model)
+    what = added_to(last) if view.classification else _describe_output(view, entry, model)
     if hasattr(last, "thresholds_"):
         what = "log odds of a higher class"
     bars = "; bars are 95% intervals" if intervals else ""
     return f"A coefficient says how much a feature changes the {what}, the others staying as they are{bars}."
 
 
-def _moved(view: View, entry: Entry, model: Any) -> str:
+def _describe_output(view: View, entry: Entry, model: Any) -> str:
     """What a coefficient of a regression is a change of: the prediction, or its logarithm."""
-    explained = explain_exactly(model, view.shown(entry, some_rows(entry.table.n_rows, FEW_ROWS)))
+    explained = explain_exactly(model, view.shown(entry, sample_rows(entry.table.n_rows, FEW_ROWS)))
     return "prediction" if explained is None else explained.what
 
 
@@ -109,11 +109,11 @@ def _summary(view: View, entry: Entry, model: Any, last: Any) -> tuple[Any, str]
     except (MercerError, ValueError, TypeError, np.linalg.LinAlgError) as refusal:
         return None, f"There are no intervals: {refusal}"
     columns = found.columns()
-    names = _renamed(list(map(str, columns.pop("term"))), model, last)
+    names = _rename_features(list(map(str, columns.pop("term"))), model, last)
     return (names, columns, found.grid().notes), ""
 
 
-def _renamed(names: list[str], model: Any, last: Any) -> list[str]:
+def _rename_features(names: list[str], model: Any, last: Any) -> list[str]:
     """x0, x1, … by what the steps before call them, where these gave no names to what they made."""
     given = feature_names(model)
     if given is None or hasattr(last, "feature_names_in_"):

@@ -13,8 +13,8 @@ from mercer._errors import DataError, ExperimentInterrupted
 from mercer._typing import Array
 from mercer.base import traits_of
 from mercer.comparison._entry import Entry
-from mercer.comparison._view import View, drawn, some_rows
-from mercer.comparison.learning_curves import LearningCurves, growing_sizes, learning_curves, train_rows
+from mercer.comparison._view import View, describe_sample, sample_rows
+from mercer.comparison.learning_curves import LearningCurves, count_train_rows, learning_curves, make_sizes
 from mercer.comparison.pairs import innermost
 from mercer.comparison.time_limit import Budget, WorkClock
 from mercer.report import Chart, Line, Note, Section
@@ -44,13 +44,13 @@ def curves(view: View) -> Section | None:
         return None
     charts: list[Any] = []
     notes: list[Note] = []
-    for generative, discriminative in pairs(view):
+    for generative, discriminative in find_pairs(view):
         try:
-            found = _experiment(view, generative, discriminative)
+            found = _run_experiment(view, generative, discriminative)
         except (_TooLong, DataError) as reason:
             notes.append(Note(f"{generative.name} and {discriminative.name} have no curves: {reason}"))
             continue
-        charts.append(_with_rows(view, _with_crossover(found), generative))
+        charts.append(_add_sample_note(view, _add_crossover(found), generative))
         notes += [Note(note) for note in found.notes]
     if not charts and not notes:
         return None
@@ -70,15 +70,15 @@ def _rows(view: View, generative: Entry) -> Array:
     if traits_of(innermost(generative.model)).is_one_pass:
         entries = table.n_columns * len(view.labels)
         most = int(np.clip(MANY_ENTRIES // entries, MOST_ROWS, MANY_ROWS))
-    return some_rows(table.n_rows, most)
+    return sample_rows(table.n_rows, most)
 
 
-def _with_rows(view: View, chart: Chart, generative: Entry) -> Chart:
-    told = drawn(_rows(view, generative), view.comparison.table.n_rows)
+def _add_sample_note(view: View, chart: Chart, generative: Entry) -> Chart:
+    told = describe_sample(_rows(view, generative), view.comparison.table.n_rows)
     return replace(chart, caption=f"{chart.caption} {told}".rstrip())
 
 
-def _with_crossover(found: LearningCurves) -> Chart:
+def _add_crossover(found: LearningCurves) -> Chart:
     """The curves, and where they cross for the last time."""
     chart, at = found.chart(), found.crossover_
     if not at.found:
@@ -89,13 +89,13 @@ def _with_crossover(found: LearningCurves) -> Chart:
     return replace(chart, marks=(*chart.marks, line))
 
 
-def pairs(view: View) -> list[tuple[Entry, Entry]]:
+def find_pairs(view: View) -> list[tuple[Entry, Entry]]:
     """Generative entries and their counterparts, best first; of two that say the same only one."""
     by_name = {entry.name: entry for entry in view.ranked}
     found: list[tuple[Entry, Entry]] = []
     for entry in view.ranked:
         partner = by_name.get(entry.partner or "")
-        if entry.kind != "generative" or partner is None or any(_same(entry, other) for other, _ in found):
+        if entry.kind != "generative" or partner is None or any(_is_same(entry, other) for other, _ in found):
             continue
         models = view.fitted(entry), view.fitted(partner)
         if None not in models:
@@ -104,21 +104,27 @@ def pairs(view: View) -> list[tuple[Entry, Entry]]:
     return found[: MOST_WITH_GAPS if gaps else MOST_PAIRS]
 
 
-def _same(entry: Entry, other: Entry) -> bool:
+def _is_same(entry: Entry, other: Entry) -> bool:
     mine, theirs = entry.held_out, other.held_out
     return bool(mine.shape == theirs.shape and np.allclose(mine, theirs, equal_nan=True))
 
 
-def _experiment(view: View, generative: Entry, discriminative: Entry) -> LearningCurves:
+def _run_experiment(view: View, generative: Entry, discriminative: Entry) -> LearningCurves:
     rows = _rows(view, generative)
     models = {entry.name: clone(view.fitted(entry)) for entry in (generative, discriminative)}
     tables = (generative.table.take(rows), discriminative.table.take(rows))
     codes = view.comparison.task.truth[rows]
-    sizes = growing_sizes(train_rows(codes, HELD_OUT), len(np.unique(codes)), SIZES)
+    sizes = make_sizes(count_train_rows(codes, HELD_OUT), len(np.unique(codes)), SIZES)
     y = view.comparison.y[rows]
     try:
         return learning_curves(
-            models, tables, y, sizes=sizes.tolist(), repeats=REPEATS, test_size=HELD_OUT, progress=_limit(view.budget)
+            models,
+            tables,
+            y,
+            sizes=sizes.tolist(),
+            repeats=REPEATS,
+            test_size=HELD_OUT,
+            progress=_make_limit(view.budget),
         )
     except ExperimentInterrupted as stopped:
         if not isinstance(stopped.__cause__, _TimeIsUp):  # Ctrl-C, or the alarm of the page
@@ -129,7 +135,7 @@ def _experiment(view: View, generative: Entry, discriminative: Entry) -> Learnin
         return found
 
 
-def _limit(budget: Budget) -> Callable[[int, int, str], None]:
+def _make_limit(budget: Budget) -> Callable[[int, int, str], None]:
     """Stop an experiment that has worked for long enough, or that would outlast the time that is left."""
     clock, end = WorkClock(), budget.elapsed + budget.left
 

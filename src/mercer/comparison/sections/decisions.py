@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.comparison._entry import Entry
-from mercer.comparison._view import View, some_rows
+from mercer.comparison._view import View, sample_rows
 from mercer.report import Axis, Chart, CostTable, Field, Grid, Heat, Section
 
 #: held-out rows, models and classes for the costs that a reader sets
@@ -24,9 +24,9 @@ def decisions(view: View) -> Section | None:
         return None
     blocks: list[Any] = []
     if len(view.labels) <= MOST_CONFUSED:
-        blocks += [_confusion(view, best), _by_class(view, best)]
+        blocks += [_confusion_chart(view, best), _class_grid(view, best)]
     if view.learnt and len(view.labels) <= MOST_CLASSES:
-        blocks += [_costs(view), *_sampled(view)]
+        blocks += [_cost_table(view), *_sample_note(view)]
     if not blocks:
         return None
     return Section(
@@ -38,15 +38,15 @@ def decisions(view: View) -> Section | None:
     )
 
 
-def confusion(held: Array, truth: Array, n_classes: int) -> Array:
+def count_confusions(held: Array, truth: Array, n_classes: int) -> Array:
     """Rows of true classes, columns of decided ones: how many rows."""
     counts = np.zeros((n_classes, n_classes), dtype=int)
     np.add.at(counts, (truth, held.argmax(axis=1)), 1)
     return counts
 
 
-def _confusion(view: View, entry: Entry) -> Chart:
-    counts = confusion(*view.held_out(entry), len(view.labels))
+def _confusion_chart(view: View, entry: Entry) -> Chart:
+    counts = count_confusions(*view.held_out(entry), len(view.labels))
     heat = Heat("rows", view.labels, view.labels, counts, form=",.0f")
     right = np.trace(counts) / max(1, counts.sum())
     return Chart(
@@ -58,8 +58,8 @@ def _confusion(view: View, entry: Entry) -> Chart:
     )
 
 
-def _by_class(view: View, entry: Entry) -> Grid:
-    counts = confusion(*view.held_out(entry), len(view.labels))
+def _class_grid(view: View, entry: Entry) -> Grid:
+    counts = count_confusions(*view.held_out(entry), len(view.labels))
     right, true, decided = np.diagonal(counts), counts.sum(axis=1), counts.sum(axis=0)
     with np.errstate(invalid="ignore"):
         recall, precision = right / true, right / decided
@@ -68,15 +68,15 @@ def _by_class(view: View, entry: Entry) -> Grid:
     return Grid(f"{entry.name}, class by class", fields, rows)
 
 
-def _costs(view: View) -> CostTable:
+def _cost_table(view: View) -> CostTable:
     models = {}
     for entry in view.learnt[:MOST_MODELS]:
         proba, truth = view.held_out(entry)
-        rows = some_rows(len(truth), MOST_ROWS)
+        rows = sample_rows(len(truth), MOST_ROWS)
         models[entry.name] = (np.round(proba[rows], 4), truth[rows])
     return CostTable(view.labels, models)
 
 
-def _sampled(view: View) -> list[str]:
+def _sample_note(view: View) -> list[str]:
     n = view.comparison.table.n_rows
     return [f"Costs are averages over {MOST_ROWS:,} of the {n:,} rows, drawn at random."] if n > MOST_ROWS else []

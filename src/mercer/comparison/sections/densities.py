@@ -6,8 +6,8 @@ import numpy as np
 
 from mercer._errors import MercerError
 from mercer._typing import Array
-from mercer.comparison._view import View, some_rows
-from mercer.comparison.sections.useful import by_usefulness
+from mercer.comparison._view import View, sample_rows
+from mercer.comparison.sections.useful import sort_by_usefulness
 from mercer.report import Axis, Chart, Line, Section
 
 MOST_COLUMNS, MOST_CLASSES, MOST_ROWS, POINTS = 8, 6, 1_000, 120
@@ -17,7 +17,7 @@ def densities(view: View) -> Section | None:
     """A density of each column of numbers for each class: those first that tell classes apart."""
     if not view.classification or not view.amounts:
         return None
-    charts = [chart for j in by_usefulness(view)[:MOST_COLUMNS] if (chart := _chart(view, j)) is not None]
+    charts = [chart for j in sort_by_usefulness(view)[:MOST_COLUMNS] if (chart := _chart(view, j)) is not None]
     if not charts:
         return None
     return Section(
@@ -49,7 +49,7 @@ def _chart(view: View, j: int) -> Chart | None:
 def _density(values: Array, x: Array) -> Array | None:
     from mercer.density import KernelDensity
 
-    values = values[some_rows(len(values), MOST_ROWS)]
+    values = values[sample_rows(len(values), MOST_ROWS)]
     if len(values) < 5 or (values == values[0]).all():
         return None
     try:

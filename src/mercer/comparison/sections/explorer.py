@@ -9,8 +9,8 @@ import numpy as np
 from mercer._errors import MercerError
 from mercer._typing import Array
 from mercer.comparison._entry import Entry
-from mercer.comparison._view import View, some_rows
-from mercer.comparison.sections.nomogram import nomogram, summed
+from mercer.comparison._view import View, sample_rows
+from mercer.comparison.sections.nomogram import describe_sum, nomogram
 from mercer.data import Table
 from mercer.explanation import explain_rows
 from mercer.explanation.column_drivers import common_output
@@ -34,7 +34,7 @@ def explorer(view: View) -> Section | None:
     """Return the drivers of the recommended model, its nomogram if it has one, and rows with what each column adds."""
     explained: list[tuple[Entry, Explanation]] = []
     failed: list[Note] = []
-    rows = _chosen(view)
+    rows = _choose_rows(view)
     wide = view.comparison.table.n_columns > WIDE
     for entry in view.recommended_first():
         if len(explained) == MOST_MODELS or (model := view.fitted(entry)) is None:
@@ -42,33 +42,38 @@ def explorer(view: View) -> Section | None:
         try:
             if explained and wide and explain_exactly(model, view.shown(entry, rows)) is None:
                 continue  # Shapley values of many columns take long: only of the first
-            explained.append((entry, _explained(view, entry, model, rows)))
+            explained.append((entry, _explain_entry(view, entry, model, rows)))
         except (MercerError, ValueError, TypeError, AttributeError, IndexError) as error:
             failed.append(Note(f"{entry.name} could not be explained: {error}"))
     if not explained:
         return Section("rows", "Why", tuple(failed)) if failed else None
     first = explained[0][0]
-    methods = [Note(_method(entry, explanation)) for entry, explanation in explained if explanation.method != EXACT]
+    methods = [
+        Note(_describe_method(entry, explanation)) for entry, explanation in explained if explanation.method != EXACT
+    ]
     return Section(
         "rows",
         "Why: drivers, and rows one by one",
-        (*_drivers(view, first), *nomogram(view, first), _rows(view, rows, explained), *methods, *failed),
+        (*_drivers(view, first), *nomogram(view, first), _make_row_table(view, rows, explained), *methods, *failed),
         f"What each column adds to the {explained[0][1].what} of a row. With the base, the sum is exactly what the "
         "model says.",
     )
 
 
-def _explained(view: View, entry: Entry, model: Any, rows: Array) -> Explanation:
+def _explain_entry(view: View, entry: Entry, model: Any, rows: Array) -> Explanation:
     """Explain these rows; a model that is not a sum over columns is compared with the rows of the view."""
     evaluations = view.evaluations(entry)
     return explain_rows(model, view.shown(entry, rows), background=view.shown(entry), max_evaluations=evaluations)
 
 
-def _method(entry: Entry, explanation: Explanation) -> str:
+def _describe_method(entry: Entry, explanation: Explanation) -> str:
     """How a model that is not a sum over columns was explained."""
     if explanation.error is None:
         return f"{entry.name} is not a sum over columns. {explanation.details}"
-    typical, largest = format_number(float(np.median(explanation.error)), 2), format_number(float(explanation.error.max()), 2)
+    typical, largest = (
+        format_number(float(np.median(explanation.error)), 2),
+        format_number(float(explanation.error.max()), 2),
+    )
     return (
         f"{entry.name} is not a sum over columns. {explanation.details} Their standard errors are at most {largest}, "
         f"half of them at most {typical}."
@@ -95,11 +100,11 @@ def _drivers(view: View, entry: Entry) -> list[Any]:
     ]
 
 
-def _chosen(view: View) -> Array:
+def _choose_rows(view: View) -> Array:
     """Rows that the best model is most wrong about, and some others, in order."""
     n, columns = view.comparison.table.shape
     most = MOST_ROWS if columns <= WIDE else MOST_ROWS_OF_WIDE
-    some = some_rows(n, most * 3 // 4, seed=1)
+    some = sample_rows(n, most * 3 // 4, seed=1)
     best = view.best(probable=view.classification)
     if best is None:
         return some
@@ -110,10 +115,10 @@ def _chosen(view: View) -> Array:
     return np.unique(np.concatenate([some, worst]))
 
 
-def _rows(view: View, rows: Array, explained: list[tuple[Entry, Explanation]]) -> RowTable:
+def _make_row_table(view: View, rows: Array, explained: list[tuple[Entry, Explanation]]) -> RowTable:
     table = view.comparison.table.take(rows)
-    evidence = [each for entry, explanation in explained for each in _evidence(view, entry, explanation, rows)]
-    places = [] if view.sparse else _columns(table, evidence)
+    evidence = [each for entry, explanation in explained for each in _make_evidence(view, entry, explanation, rows)]
+    places = [] if view.sparse else _choose_columns(table, evidence)
     texts = [column_texts(table, j, LONGEST_VALUE) for j in places]
     truth = np.asarray(view.comparison.task.truth)[rows]
     return RowTable(
@@ -121,30 +126,32 @@ def _rows(view: View, rows: Array, explained: list[tuple[Entry, Explanation]]) -
         [list(row) for row in zip(*texts, strict=True)] if texts else [[] for _ in rows],
         evidence,
         [f"row {row}" for row in rows.tolist()],
-        [view.labels[k] for k in truth.tolist()] if view.classification else [_text(value) for value in truth.tolist()],
+        [view.labels[k] for k in truth.tolist()]
+        if view.classification
+        else [_format_answer(value) for value in truth.tolist()],
     )
 
 
-def _text(value: Any) -> str:
+def _format_answer(value: Any) -> str:
     """A prediction or a truth: numbers with separators of thousands."""
     return format_number(value, 5) if isinstance(value, float) else format_value(value)
 
 
-def _columns(table: Table, evidence: list[EvidenceRecord]) -> list[int]:
+def _choose_columns(table: Table, evidence: list[EvidenceRecord]) -> list[int]:
     """Positions of the first columns, and of all that a model is explained by: each of these has a value beside it."""
     named = {name for each in evidence for name in each.features}
     return [j for j, name in enumerate(table.names) if j < MOST_COLUMNS or name in named]
 
 
-def _evidence(view: View, entry: Entry, explanation: Explanation, rows: Array) -> list[EvidenceRecord]:
+def _make_evidence(view: View, entry: Entry, explanation: Explanation, rows: Array) -> list[EvidenceRecord]:
     model, X = view.fitted(entry), view.shown(entry, rows)
-    predicted = [_text(value) for value in np.ravel(model.predict(X)).tolist()]
+    predicted = [_format_answer(value) for value in np.ravel(model.predict(X)).tolist()]
     classes: list[str] = []
     proba: Any = ()
     if view.classification and hasattr(model, "predict_proba") and len(view.labels) <= MOST_CLASSES:
         classes = [str(label) for label in np.asarray(model.classes_).tolist()]
         proba = np.asarray(model.predict_proba(X))
-    kept = _kept(explanation)
+    kept = _choose_features(explanation)
     features = [explanation.names[j] for j in kept] + ([REST] if len(kept) < len(explanation.names) else [])
     found = []
     for k, output in enumerate(explanation.outputs[:MOST_CLASSES]):
@@ -155,7 +162,7 @@ def _evidence(view: View, entry: Entry, explanation: Explanation, rows: Array) -
         found.append(
             EvidenceRecord(
                 entry.name,
-                summed(view, explanation, output),
+                describe_sum(view, explanation, output),
                 float(explanation.base[k]),
                 few,
                 predicted,
@@ -167,7 +174,7 @@ def _evidence(view: View, entry: Entry, explanation: Explanation, rows: Array) -
     return found
 
 
-def _kept(explanation: Explanation) -> list[int]:
+def _choose_features(explanation: Explanation) -> list[int]:
     """All features; of many (words) those that add most to one row or another."""
     if len(explanation.names) <= MOST_FEATURES:
         return list(range(len(explanation.names)))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.comparison._leaderboard import heading_of, listed, marked_name
-from mercer.comparison._verdict import details
+from mercer.comparison._leaderboard import heading_of, list_entries, marked_name
+from mercer.comparison._verdict import describe_details
 from mercer.comparison._view import View
 from mercer.report import Axis, Bars, Chart, Note, Section
 
@@ -23,7 +23,7 @@ def leaders(view: View) -> Section:
     """The leaderboard, a chart of the first measure with its intervals, and which differences are real."""
     comparison = view.comparison
     # notes on single models follow below, each with its level
-    blocks: list[Any] = [replace(comparison.leaderboard(), notes=comparison.notes), *details(comparison)]
+    blocks: list[Any] = [replace(comparison.leaderboard(), notes=comparison.notes), *describe_details(comparison)]
     chart = _chart(view)
     if chart.marks[0].names:  # type: ignore[union-attr]
         blocks.append(chart)
@@ -46,7 +46,7 @@ def leaders(view: View) -> Section:
 
 def _chart(view: View) -> Chart:
     comparison, metric = view.comparison, view.comparison.task.metric
-    models = [entry for entry in listed(comparison) if not entry.failed]
+    models = [entry for entry in list_entries(comparison) if not entry.failed]
     entries = [entry for entry in models if np.isfinite(entry.scores[metric.name]).all()][:MOST_MODELS]
     found = [comparison.interval(entry.name) for entry in entries]
     mean, low, high = np.array(found).reshape(-1, 3).T

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.comparison._entry import Entry
-from mercer.comparison._view import View, some_rows
+from mercer.comparison._view import View, sample_rows
 from mercer.data import Kind, Table
 from mercer.explanation.evidence import LOG_ODDS, column_texts
 from mercer.explanation.explanation import Explanation, explain_exactly
@@ -34,7 +34,7 @@ class NomogramLine(NamedTuple):
 
 def nomogram(view: View, entry: Entry) -> list[Any]:
     """Return a chart and the same as a table; nothing where what a value adds depends on the other columns."""
-    rows = view.rows[some_rows(len(view.rows), MOST_ROWS)]
+    rows = view.rows[sample_rows(len(view.rows), MOST_ROWS)]
     table = entry.table.take(rows)
     if view.sparse:
         return []
@@ -48,17 +48,17 @@ def nomogram(view: View, entry: Entry) -> list[Any]:
             continue
         added = explanation.contributions[:, explanation.names.index(name), output]
         position = table.names.index(name)
-        if not _of_itself(table.coded(position).codes, added):
+        if not _is_function_of_value(table.coded(position).codes, added):
             return []
         if np.ptp(added) > SAME:
-            lines.append(NomogramLine(name, *_values(view, table, position, added)))
+            lines.append(NomogramLine(name, *_choose_values(view, table, position, added)))
     if not lines:
         return []
     drawn = {line.name for line in lines}
     others = [j for j, name in enumerate(explanation.names) if name not in drawn]
     sums = explanation.contributions[:, others, output].sum(axis=1)
     if np.ptp(sums) <= SAME:  # the same for every row: a part of the base
-        return _drawn(view, entry, explanation, output, float(explanation.base[output] + sums[0]), lines, "")
+        return _draw_nomogram(view, entry, explanation, output, float(explanation.base[output] + sums[0]), lines, "")
     rest = NomogramLine(
         f"({len(others):,} others)",
         ["lowest 5 % of rows", "median", "highest 5 % of rows"],
@@ -68,10 +68,10 @@ def nomogram(view: View, entry: Entry) -> list[Any]:
         f" {len(others):,} columns or words are not drawn: their sum is the last line, and the rows below have it for "
         "each row."
     )
-    return _drawn(view, entry, explanation, output, float(explanation.base[output]), [*lines, rest], note)
+    return _draw_nomogram(view, entry, explanation, output, float(explanation.base[output]), [*lines, rest], note)
 
 
-def _of_itself(codes: Array, added: Array) -> bool:
+def _is_function_of_value(codes: Array, added: Array) -> bool:
     """Whether equal values always add the same."""
     shifted = codes - codes.min()
     highest, lowest = np.full(shifted.max() + 1, -np.inf), np.full(shifted.max() + 1, np.inf)
@@ -81,7 +81,7 @@ def _of_itself(codes: Array, added: Array) -> bool:
     return bool((highest[seen] - lowest[seen] <= SAME * (1 + np.abs(added).max())).all())
 
 
-def _values(view: View, table: Table, position: int, added: Array) -> tuple[list[str], Array]:
+def _choose_values(view: View, table: Table, position: int, added: Array) -> tuple[list[str], Array]:
     """Some values of a column, and what they add: quantiles of amounts and dates, the most frequent names in order."""
     coded = table.coded(position)
     codes = coded.codes
@@ -92,7 +92,7 @@ def _values(view: View, table: Table, position: int, added: Array) -> tuple[list
         places = order[(shares * (len(order) - 1)).round().astype(int)]
     else:
         frequent = np.argsort(-np.bincount(codes[codes >= 0]), kind="stable")[:MOST_VALUES]
-        places = np.array([int(np.argmax(codes == k)) for k in _in_order(coded.labels, frequent.tolist())])
+        places = np.array([int(np.argmax(codes == k)) for k in _sort_codes(coded.labels, frequent.tolist())])
     first = np.unique(codes[places], return_index=True)[1]
     places = places[np.sort(first)]
     if (codes < 0).any():
@@ -101,7 +101,7 @@ def _values(view: View, table: Table, position: int, added: Array) -> tuple[list
     return [texts[place] for place in places.tolist()], added[places]
 
 
-def _in_order(labels: Array, codes: list[int]) -> list[int]:
+def _sort_codes(labels: Array, codes: list[int]) -> list[int]:
     """Codes in the order of their labels: numbers by size, words by the alphabet."""
     try:
         return sorted(codes, key=lambda k: float(labels[k]))
@@ -109,7 +109,7 @@ def _in_order(labels: Array, codes: list[int]) -> list[int]:
         return sorted(codes, key=lambda k: str(labels[k]))
 
 
-def _drawn(
+def _draw_nomogram(
     view: View, entry: Entry, explanation: Explanation, output: int, base: float, lines: list[NomogramLine], note: str
 ) -> list[Any]:
     names = tuple(line.name for line in lines)
@@ -117,27 +117,27 @@ def _drawn(
     rows: list[tuple[Any, ...]] = []
     for y, (name, texts, added) in enumerate(lines):
         marks.append(Line("", [float(added.min()), float(added.max())], [y, y]))
-        labels = [f"{name} = {text}: {_signed(value)}" for text, value in zip(texts, added, strict=True)]
+        labels = [f"{name} = {text}: {_format_signed(value)}" for text, value in zip(texts, added, strict=True)]
         marks.append(PointCloud("", added, np.full(len(added), float(y)), labels))
         rows += [(name, text, float(value)) for text, value in zip(texts, added, strict=True)]
-    of = summed(view, explanation, explanation.outputs[output])
+    of = describe_sum(view, explanation, explanation.outputs[output])
     chart = Chart(
         f"Nomogram of {entry.name}",
         Axis(f"adds to the {of}"),
         Axis("", "category", names),
         tuple(marks),
-        f"Sum what the values of a row add, and the base of {_signed(base)}: that is its {of}.{note} Point at a dot "
-        "to see the value.",
+        f"Sum what the values of a row add, and the base of {_format_signed(base)}: that is its {of}.{note} "
+        "Point at a dot to see the value.",
     )
     grid = Grid("The same as a table", (Field("column"), Field("value"), Field("adds", "+.3g")), tuple(rows))
     return [chart, grid]
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
     return f"{'+' if value > 0 else ''}{format_number(value)}"
 
 
-def summed(view: View, explanation: Explanation, output: str) -> str:
+def describe_sum(view: View, explanation: Explanation, output: str) -> str:
     """What the contributions to an output add up to, in words."""
     if not view.classification:
         return explanation.what

@@ -34,11 +34,11 @@ FIELDS = (
 
 def overview(view: View) -> Section:
     """Types, gaps, values and outliers of the columns, and how the target is distributed."""
-    blocks: list[Any] = [_target(view)]
+    blocks: list[Any] = [_target_chart(view)]
     if view.sparse:
-        blocks.append(_of_sparse(view))
+        blocks.append(_sparse_grid(view))
     else:
-        blocks += [_grid(view), *_pictures(view)]
+        blocks += [_column_grid(view), *_histograms(view)]
     blocks += _duplicates(view)
     if note := view.note():
         blocks.append(note)
@@ -52,7 +52,7 @@ def _lead(view: View) -> str:
     return f"{size}; {target} has {view.comparison.task.described()}."
 
 
-def _target(view: View) -> Chart:
+def _target_chart(view: View) -> Chart:
     truth = np.asarray(view.comparison.task.truth)
     if view.classification:
         counts = np.bincount(truth, minlength=len(view.labels))
@@ -65,7 +65,7 @@ def _target(view: View) -> Chart:
     return replace(_histogram(f"{view.comparison.target or 'target'}{unit}", truth.astype(float)), title="The target")
 
 
-def _grid(view: View) -> Grid:
+def _column_grid(view: View) -> Grid:
     columns = list(view.schema)[:MOST_COLUMNS]
     rows = tuple(_row(view, column) for column in columns)
     left = len(view.schema) - len(columns)
@@ -85,27 +85,34 @@ def _row(view: View, column: Column) -> tuple[Any, ...]:
     missing = 1 - len(known) / max(1, len(coded.codes))
     told: tuple[Any, ...] = (None,) * 5
     if numeric and len(known):
-        told = _of_numbers(view.table.numbers([j])[:, 0])
-    return (column.name, column.kind.value, missing, len(np.unique(known)), *told, _values(column, coded, known))
+        told = _describe_numbers(view.table.numbers([j])[:, 0])
+    return (
+        column.name,
+        column.kind.value,
+        missing,
+        len(np.unique(known)),
+        *told,
+        _describe_values(column, coded, known),
+    )
 
 
-def _of_numbers(values: Array) -> tuple[Any, ...]:
+def _describe_numbers(values: Array) -> tuple[Any, ...]:
     values = values[np.isfinite(values)].astype(float)
     if not len(values):
         return (None,) * 5
     spread = format_number(float(values.std(ddof=1)), 3) if len(values) > 1 else None
     mean, least, most = (format_number(float(each)) for each in (values.mean(), values.min(), values.max()))
-    return mean, spread, least, most, int(far_out(values).sum())
+    return mean, spread, least, most, int(find_far_out(values).sum())
 
 
-def far_out(values: Array) -> Array:
+def find_far_out(values: Array) -> Array:
     """Which values are far from the median, by the spread of most of them."""
     distance = np.abs(values - np.median(values))
     spread = SIGMA_PER_MAD * np.median(distance)
     return np.asarray(distance > FAR_OUT * spread) if spread > 0 else np.zeros(len(values), dtype=bool)
 
 
-def _values(column: Column, coded: Any, known: Array) -> str:
+def _describe_values(column: Column, coded: Any, known: Array) -> str:
     """The most frequent levels of what are names, or how long texts are."""
     if column.kind in (Kind.NUMBER, Kind.INTEGER, Kind.COUNT, Kind.DATE, Kind.IDENTIFIER) or not len(known):
         return "; ".join(note for note in column.notes if "missing" not in note)
@@ -118,7 +125,7 @@ def _values(column: Column, coded: Any, known: Array) -> str:
     return ", ".join(shares) + (", …" if (counts > 0).sum() > len(order) else "")
 
 
-def _pictures(view: View) -> list[Chart]:
+def _histograms(view: View) -> list[Chart]:
     """Histograms of columns of numbers."""
     chosen = range(min(len(view.amounts), MOST_PICTURES))
     charts = []
@@ -130,12 +137,12 @@ def _pictures(view: View) -> list[Chart]:
 
 
 def _histogram(name: str, values: Array) -> Chart:
-    heights, edges = counts_in_bins(values)
+    heights, edges = count_bins(values)
     x, y = np.repeat(edges, 2), np.concatenate([[0], np.repeat(heights, 2), [0]])
     return Chart(name, Axis(name), Axis("rows", form=",.0f", low=0), (Line("", x, y, low=np.zeros(len(x)), high=y),))
 
 
-def counts_in_bins(values: Array) -> tuple[Array, Array]:
+def count_bins(values: Array) -> tuple[Array, Array]:
     """How many values are in each of at most 30 bins of equal width."""
     bins = int(np.clip(np.sqrt(len(values)), 5, 30))
     whole = np.unique(values)
@@ -154,7 +161,7 @@ def _duplicates(view: View) -> list[Any]:
     return [Note(f"Rows that repeat another in all columns but the target: {repeated:,} ({share:.1%}).", "info")]
 
 
-def _of_sparse(view: View) -> Grid:
+def _sparse_grid(view: View) -> Grid:
     matrix = view.table.matrix()
     rows = (
         ("columns", float(matrix.shape[1])),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._typing import Array
-from mercer.comparison._view import View, some_rows
+from mercer.comparison._view import View, sample_rows
 from mercer.report import Axis, Chart, Field, Grid, Line, PointCloud, Section
 from mercer.report.wording import format_count
 
@@ -23,9 +23,13 @@ def predictions(view: View) -> Section | None:
     predicted, truth = view.held_out(best)
     if len(truth) < 2:
         return None
-    blocks: list[Any] = [_against(predicted, truth), _residuals(predicted, truth), _quantiles(predicted, truth)]
+    blocks: list[Any] = [
+        _observed_chart(predicted, truth),
+        _residual_chart(predicted, truth),
+        _error_quantiles(predicted, truth),
+    ]
     if view.comparison.task.name == "counts":
-        blocks.append(rootogram(predicted, truth, r=view.overdispersed(best)))
+        blocks.append(draw_rootogram(predicted, truth, r=view.overdispersed(best)))
     return Section(
         "predictions",
         "Predicted and observed",
@@ -34,10 +38,10 @@ def predictions(view: View) -> Section | None:
     )
 
 
-def _against(predicted: Array, truth: Array) -> Chart:
-    rows = some_rows(len(truth), MOST_POINTS)
+def _observed_chart(predicted: Array, truth: Array) -> Chart:
+    rows = sample_rows(len(truth), MOST_POINTS)
     low, high = float(min(predicted.min(), truth.min())), float(max(predicted.max(), truth.max()))
-    x, y, below, above, n = binned_means(predicted, truth)
+    x, y, below, above, n = average_in_bins(predicted, truth)
     labels = [format_count(k, "row") for k in n]
     sampled = f" {len(rows)} of {len(truth):,} rows are drawn." if len(rows) < len(truth) else ""
     return Chart(
@@ -54,10 +58,10 @@ def _against(predicted: Array, truth: Array) -> Chart:
     )
 
 
-def _residuals(predicted: Array, truth: Array) -> Chart:
-    rows = some_rows(len(truth), MOST_POINTS)
+def _residual_chart(predicted: Array, truth: Array) -> Chart:
+    rows = sample_rows(len(truth), MOST_POINTS)
     left = truth - predicted
-    x, y, below, above, _ = binned_means(predicted, left)
+    x, y, below, above, _ = average_in_bins(predicted, left)
     return Chart(
         "Residuals against predicted",
         Axis("predicted"),
@@ -72,7 +76,7 @@ def _residuals(predicted: Array, truth: Array) -> Chart:
     )
 
 
-def binned_means(by: Array, values: Array) -> tuple[Array, Array, Array, Array, list[int]]:
+def average_in_bins(by: Array, values: Array) -> tuple[Array, Array, Array, Array, list[int]]:
     """In bins of equally many rows: mean of `by`, mean of `values` with its 95% interval, and rows."""
     order = np.argsort(by, kind="stable")
     parts = [part for part in np.array_split(order, min(BINS, max(1, len(by) // 5))) if len(part)]
@@ -82,14 +86,14 @@ def binned_means(by: Array, values: Array) -> tuple[Array, Array, Array, Array, 
     return x, y, y - half, y + half, [len(part) for part in parts]
 
 
-def _quantiles(predicted: Array, truth: Array) -> Grid:
+def _error_quantiles(predicted: Array, truth: Array) -> Grid:
     left = np.abs(truth - predicted)
     levels = (0.5, 0.8, 0.9, 0.95, 0.99)
     rows = tuple((level, float(np.quantile(left, level))) for level in levels)
     return Grid("How far off", (Field("of the rows", ".0%"), Field("are off by at most", ".4g")), rows)
 
 
-def rootogram(predicted: Array, truth: Array, *, r: float = np.inf) -> Chart:
+def draw_rootogram(predicted: Array, truth: Array, *, r: float = np.inf) -> Chart:
     """Draw how often counts occur beside how often the distribution with these means has them.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.comparison._view import View, certified
+from mercer.comparison._view import View, find_certified
 from mercer.report import Field, Grid, Section
 
 
@@ -13,7 +13,7 @@ def proofs(view: View) -> Section | None:
     rows = []
     for entry in view.ranked:
         model = view.fitted(entry)
-        rows += [(entry.name, *_row(part)) for part in certified(model)]
+        rows += [(entry.name, *_row(part)) for part in find_certified(model)]
     if not rows:
         return None
     left = [entry.name for entry in view.ranked if entry.name not in view.affordable]

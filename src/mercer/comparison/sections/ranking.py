@@ -17,10 +17,10 @@ def ranking(view: View) -> Section | None:
     """ROC and precision–recall: of the best models for two classes, of the best model for several."""
     if not view.classification or not view.learnt:
         return None
-    curves = _of_two(view) if len(view.labels) == 2 else _of_several(view)
+    curves = _binary_curves(view) if len(view.labels) == 2 else _class_curves(view)
     if not curves:
         return None
-    blocks = (_roc(curves), _precision_recall(curves))
+    blocks = (_roc_chart(curves), _precision_recall_chart(curves))
     what = (
         f"{view.labels[1]!r} above {view.labels[0]!r}"
         if len(view.labels) == 2
@@ -34,24 +34,24 @@ def ranking(view: View) -> Section | None:
     )
 
 
-def _of_two(view: View) -> list[tuple[str, Array, Array]]:
+def _binary_curves(view: View) -> list[tuple[str, Array, Array]]:
     held = [(entry.name, *view.held_out(entry)) for entry in view.learnt[:MOST_MODELS]]
     return [(name, proba[:, 1], truth == 1) for name, proba, truth in held]
 
 
-def _of_several(view: View) -> list[tuple[str, Array, Array]]:
+def _class_curves(view: View) -> list[tuple[str, Array, Array]]:
     proba, truth = view.held_out(view.learnt[0])
     counts = np.bincount(truth, minlength=len(view.labels))
     frequent = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
     return [(view.labels[k], proba[:, k], truth == k) for k in frequent.tolist() if 0 < counts[k] < len(truth)]
 
 
-def _roc(curves: list[tuple[str, Array, Array]]) -> Chart:
+def _roc_chart(curves: list[tuple[str, Array, Array]]) -> Chart:
     lines = [Line("", [0, 1], [0, 1], dashed=True)]
     for name, score, positive in curves:
         false, true = roc_points(score, positive)
         area = float(np.trapezoid(true, false))
-        lines.append(Line(f"{name} (area {area:.3f})", *thinned(false, true)))
+        lines.append(Line(f"{name} (area {area:.3f})", *thin_curve(false, true)))
     return Chart(
         "ROC",
         Axis("false alarms among the others", low=0, high=1),
@@ -61,11 +61,11 @@ def _roc(curves: list[tuple[str, Array, Array]]) -> Chart:
     )
 
 
-def _precision_recall(curves: list[tuple[str, Array, Array]]) -> Chart:
+def _precision_recall_chart(curves: list[tuple[str, Array, Array]]) -> Chart:
     lines = []
     for name, score, positive in curves:
         precision, recall, average = precision_recall_points(score, positive)
-        lines.append(Line(f"{name} (average {average:.3f})", *thinned(recall, precision)))
+        lines.append(Line(f"{name} (average {average:.3f})", *thin_curve(recall, precision)))
     if len(curves) == 1 or all((positive == curves[0][2]).all() for *_, positive in curves if len(positive)):
         share = float(curves[0][2].mean())
         lines.insert(0, Line("", [0, 1], [share, share], dashed=True))
@@ -78,7 +78,7 @@ def _precision_recall(curves: list[tuple[str, Array, Array]]) -> Chart:
     )
 
 
-def thinned(x: Array, y: Array) -> tuple[Array, Array]:
+def thin_curve(x: Array, y: Array) -> tuple[Array, Array]:
     """At most so many points, evenly along the curve, ends included."""
     if len(x) <= MOST_POINTS:
         return x, y

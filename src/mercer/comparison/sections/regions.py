@@ -8,8 +8,8 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.comparison._entry import Entry
-from mercer.comparison._view import View, some_rows
-from mercer.comparison.sections.useful import by_usefulness
+from mercer.comparison._view import View, sample_rows
+from mercer.comparison.sections.useful import sort_by_usefulness
 from mercer.data import Kind, Table
 from mercer.data.frame_like import frame_like
 from mercer.report import Axis, Chart, Heat, Line, PointCloud, Section
@@ -24,16 +24,16 @@ def regions(view: View) -> Section | None:
     if entry is None or not view.amounts or view.sparse:
         return None
     model = view.fitted(entry)
-    useful = [j for j in by_usefulness(view) if view.amounts[j] in entry.table.names]
+    useful = [j for j in sort_by_usefulness(view) if view.amounts[j] in entry.table.names]
     if model is None or not useful:
         return None
     if not view.classification:
-        charts = [_along(view, entry, model, j) for j in useful[:4]]
+        charts = [_prediction_chart(view, entry, model, j) for j in useful[:4]]
         title, lead = "The prediction along each column", f"What {entry.name} predicts as one column changes"
     elif len(useful) < 2 or len(view.labels) > MOST_CLASSES:
         return None
     else:
-        charts = [_over(view, entry, model, *useful[:2])]
+        charts = [_region_chart(view, entry, model, *useful[:2])]
         title, lead = (
             "Decision regions",
             f"What {entry.name} decides across the two columns that tell classes apart best",
@@ -42,11 +42,11 @@ def regions(view: View) -> Section | None:
     return Section("regions", title, tuple(charts), f"{lead}{others}.")
 
 
-def _over(view: View, entry: Entry, model: Any, i: int, j: int) -> Chart:
+def _region_chart(view: View, entry: Entry, model: Any, i: int, j: int) -> Chart:
     horizontal, vertical = _edges(view.numbers[:, i]), _edges(view.numbers[:, j])
     x, y = (0.5 * (edges[1:] + edges[:-1]) for edges in (horizontal, vertical))
     grid = {view.amounts[i]: np.tile(x, len(y)), view.amounts[j]: np.repeat(y, len(x))}
-    proba = np.asarray(model.predict_proba(typical_rows(view, entry.table, grid)))
+    proba = np.asarray(model.predict_proba(make_typical_rows(view, entry.table, grid)))
     classes = [str(label) for label in np.asarray(model.classes_).tolist()]
     best = proba.argmax(axis=1)
     heat = Heat(
@@ -70,17 +70,17 @@ def _points(view: View, classes: list[str], i: int, j: int, horizontal: Array, v
     x, y = view.numbers[:, i], view.numbers[:, j]
     inside = (x >= horizontal[0]) & (x <= horizontal[-1]) & (y >= vertical[0]) & (y <= vertical[-1])
     rows = np.flatnonzero(inside)
-    rows = rows[some_rows(len(rows), MOST_POINTS)]
+    rows = rows[sample_rows(len(rows), MOST_POINTS)]
     codes = view.target[rows]
     of_class = {name: rows[codes == view.labels.index(name)] for name in classes}
     return [PointCloud(name, x[chosen], y[chosen]) for name, chosen in of_class.items() if len(chosen)]
 
 
-def _along(view: View, entry: Entry, model: Any, j: int) -> Chart:
+def _prediction_chart(view: View, entry: Entry, model: Any, j: int) -> Chart:
     edges = _edges(view.numbers[:, j])
-    predicted = np.asarray(model.predict(typical_rows(view, entry.table, {view.amounts[j]: edges})), dtype=float)
+    predicted = np.asarray(model.predict(make_typical_rows(view, entry.table, {view.amounts[j]: edges})), dtype=float)
     known = np.flatnonzero(np.isfinite(view.numbers[:, j]))
-    known = known[some_rows(len(known), MOST_POINTS)]
+    known = known[sample_rows(len(known), MOST_POINTS)]
     return Chart(
         f"Prediction by {view.amounts[j]}",
         Axis(view.amounts[j], low=float(edges[0]), high=float(edges[-1])),
@@ -96,18 +96,18 @@ def _edges(values: Array) -> Array:
     return np.linspace(low - margin, high + margin, CELLS + 1)
 
 
-def typical_rows(view: View, table: Table, columns: dict[str, Array]) -> Any:
+def make_typical_rows(view: View, table: Table, columns: dict[str, Array]) -> Any:
     """Rows with these values, and in the other columns the median or the most frequent value, as `table` has them."""
     n = len(next(iter(columns.values())))
     sample = table.take(view.rows)
     arrays = [
-        columns[name] if name in columns else _typical(sample, j, n, amount=name in view.amounts)
+        columns[name] if name in columns else _typical_value(sample, j, n, amount=name in view.amounts)
         for j, name in enumerate(table.names)
     ]
     return frame_like(table.names, arrays, table.library)
 
 
-def _typical(sample: Table, j: int, n: int, *, amount: bool) -> Array:
+def _typical_value(sample: Table, j: int, n: int, *, amount: bool) -> Array:
     if amount and sample.kinds[j].numeric:
         values = sample.numbers([j])[:, 0]
         return np.full(n, np.nanmedian(values) if np.isfinite(values).any() else np.nan)

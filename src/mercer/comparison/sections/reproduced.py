@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mercer.comparison._view import View
-from mercer.comparison.comparing import in_words
+from mercer.comparison.comparing import format_setting
 from mercer.report import Field, Grid, Section
 
 
@@ -14,7 +14,7 @@ def reproduced(view: View) -> Section:
     """Settings, versions, and the command or call."""
     settings: dict[str, Any] = {str(key): value for key, value in view.comparison.settings.items()}
     command = settings.pop("command", None)
-    rows = [(key, in_words(value)) for key, value in settings.items() if value is not None]
+    rows = [(key, format_setting(value)) for key, value in settings.items() if value is not None]
     rows.append(("seconds", f"{view.comparison.seconds:.1f}"))
     blocks: list[Any] = [f"On the command line: `{command}`"] if command else []
     blocks.append(f"In Python: `{_call(settings)}`")

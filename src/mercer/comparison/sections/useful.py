@@ -8,13 +8,13 @@ from mercer._typing import Array
 from mercer.comparison._view import View
 
 
-def by_usefulness(view: View) -> list[int]:
+def sort_by_usefulness(view: View) -> list[int]:
     """Positions in `view.amounts`, the most useful first: by the share of variance that the target explains."""
-    shares = [explained_by_target(view, view.numbers[:, j]) for j in range(len(view.amounts))]
+    shares = [share_explained_by_target(view, view.numbers[:, j]) for j in range(len(view.amounts))]
     return sorted(range(len(shares)), key=lambda j: (-shares[j], j))
 
 
-def explained_by_target(view: View, values: Array) -> float:
+def share_explained_by_target(view: View, values: Array) -> float:
     """Of classes the share of a column's variance between them (η²); of numbers the squared correlation."""
     known = np.isfinite(values)
     x, target = values[known], view.target[known]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mercer.application.model_cards import installed
-from mercer.comparison._cross_validation import Progress, untold
+from mercer.comparison._cross_validation import Progress, ignore_progress
 from mercer.comparison._view import View
 from mercer.comparison.sections.answer import answer, title
 from mercer.comparison.sections.calibration import calibration
@@ -53,11 +53,11 @@ SECTIONS: tuple[Callable[[View], Section | None], ...] = (
 )
 #: those that fit models again, which are made after the others, so that a limit of time cuts these off: first the
 #: checks, then what rests on the models as they are, last the experiment
-FITTING = (findings, coefficients, explorer, likelihoods, regions, proofs, curves)
+FITTING_SECTIONS = (findings, coefficients, explorer, likelihoods, regions, proofs, curves)
 #: those that only repeat what is known: they take no time, and a page without them would be none
-ALWAYS = (leaders, reproduced)
+CHEAP_SECTIONS = (leaders, reproduced)
 #: steps of the stage "page": each section, and the writing
-STEPS = len(SECTIONS) + 1
+PAGE_STEPS = len(SECTIONS) + 1
 #: sections as a progress bar and notes name them, where their own names would not be understood
 LABELS = {
     "leaders": "leaderboard",
@@ -91,23 +91,23 @@ def page(comparison: Comparison, *, budget: Budget | None = None, progress: Prog
         Sections of plain records, for `mercer.report.page.page_html`.
     """
     view = View(comparison, budget=budget or Budget(None))
-    tell = progress or untold
+    tell = progress or ignore_progress
     made: dict[str, Section | None] = {}
     left_out: list[Note] = []
     first: FirstScreen | None = None
-    for number, write in enumerate(sorted(SECTIONS, key=_turn)):
+    for number, write in enumerate(sorted(SECTIONS, key=_section_turn)):
         name = write.__name__
-        tell("page", number, STEPS, LABELS.get(name, name))
+        tell("page", number, PAGE_STEPS, LABELS.get(name, name))
         try:
-            made[name] = _made(view, write)
+            made[name] = _make_section(view, write)
         except OutOfTime as reason:
             left_out.append(Note(f"{LABELS.get(name, name)}: not made, because {view.budget.ended} ({reason})."))
         except Exception as failure:
             left_out.append(Note(f"{LABELS.get(name, name)}: {type(failure).__name__}: {failure}"))
         if write is findings:  # before the sections that take long: it needs the checks, and must be on the page
-            first = _answered(view, made, left_out)
-    tell("page", STEPS - 1, STEPS, "writing")
-    first = first or _answered(view, made, left_out)
+            first = _make_first_screen(view, made, left_out)
+    tell("page", PAGE_STEPS - 1, PAGE_STEPS, "writing")
+    first = first or _make_first_screen(view, made, left_out)
     inside = (made.get(write.__name__) for write in SECTIONS)
     sections = [section for section in inside if section is not None and section.blocks]
     if left_out:
@@ -115,7 +115,7 @@ def page(comparison: Comparison, *, budget: Budget | None = None, progress: Prog
     return Page(title(view), comparison.title, tuple(sections), _footer(comparison), first)
 
 
-def _answered(view: View, made: dict[str, Section | None], left_out: list[Note]) -> FirstScreen | None:
+def _make_first_screen(view: View, made: dict[str, Section | None], left_out: list[Note]) -> FirstScreen | None:
     """The first screen; a failure is listed with the sections that were not made."""
     try:
         with warnings.catch_warnings():
@@ -126,15 +126,15 @@ def _answered(view: View, made: dict[str, Section | None], left_out: list[Note])
         return None
 
 
-def _turn(write: Callable[[View], Section | None]) -> int:
+def _section_turn(write: Callable[[View], Section | None]) -> int:
     """When a section is made."""
-    return 1 + FITTING.index(write) if write in FITTING else 0
+    return 1 + FITTING_SECTIONS.index(write) if write in FITTING_SECTIONS else 0
 
 
-def _made(view: View, write: Callable[[View], Section | None]) -> Section | None:
+def _make_section(view: View, write: Callable[[View], Section | None]) -> Section | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about fits that the comparison has reported
-        if write in ALWAYS:
+        if write in CHEAP_SECTIONS:
             return write(view)
         with view.budget.cutting():
             return write(view)

@@ -1,4 +1,4 @@
-"""Files in: CSV, TSV, Parquet, Arrow, JSON, Excel, SQLite, DuckDB, as pyarrow tables; a module for each."""
+"""Readers of files as pyarrow tables: CSV, TSV, Parquet, Arrow, JSON, Excel, SQLite and DuckDB, a module for each."""
 
 from mercer.data.readers.base import Reading, TablePart, TableReader
 from mercer.data.readers.opening import open_rows, read_table

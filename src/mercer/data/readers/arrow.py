@@ -16,7 +16,7 @@ ARROW = frozenset({".arrow", ".feather", ".ipc", ".arrows"})
 
 @dataclass(frozen=True)
 class Arrow(TableReader):
-    """A file of Arrow record batches: with an index of them at its end, as Feather has it, or as a stream."""
+    """A file of Arrow record batches: with an index at its end, as in Feather files, or as a stream."""
 
     path: Path
     reading: Reading
@@ -48,7 +48,7 @@ class Arrow(TableReader):
 
     @contextmanager
     def opened(self, columns: Sequence[str] = (), *, mapped: bool = True) -> Iterator[Any]:
-        """Whoever reads the record batches, of some columns (none: all); mapped into memory or read when asked for."""
+        """Open a reader of the record batches of some columns (none: all), mapped into memory or read on demand."""
         import pyarrow as pa
 
         try:

@@ -1,4 +1,4 @@
-"""One type for each column of a source, whatever its files and blocks look like on their own."""
+"""Types of the columns of a source, common to all of its files and blocks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ UNITS = ("s", "ms", "us", "ns")
 
 
 def plain(kind: Any) -> Any:
-    """The type in which chunks have values of a pyarrow type.
+    """Return the type in which chunks hold values of a pyarrow type.
 
-    Dictionaries differ from block to block, so that strings are strings; decimals, with which no model computes, are
-    floats, and so is a column of which nothing is known but that it is missing.
+    Dictionaries differ between blocks, so strings are plain strings; decimals, which no model computes with, are
+    floats, and so are columns that only contain missing values.
     """
     import pyarrow as pa
 
@@ -27,7 +27,9 @@ def plain(kind: Any) -> Any:
 
 
 def without_views(table: Any) -> Any:
-    """A table whose strings are stored one after the other: pyarrow cannot take rows of the views of polars."""
+    """Return a table whose strings are stored contiguously, since pyarrow cannot select rows of polars' string
+    views.
+    """
     import pyarrow as pa
 
     stored = {kind: _without_view(kind) for kind in set(table.schema.types)}
@@ -48,9 +50,9 @@ def _without_view(kind: Any) -> Any:
 
 
 def joined(one: Any, other: Any) -> Any:
-    """The type that has room for the values of both; None where a column cannot hold both.
+    """Return a type that holds the values of both; None if there is none.
 
-    In any order and grouping the same, so that a type does not depend on the blocks that it was found in.
+    The result does not depend on order and grouping, so a type does not depend on the blocks in which it was found.
     """
     import pyarrow as pa
 
@@ -80,7 +82,7 @@ def _time(one: Any, other: Any) -> Any:
 
 
 def type_of(kind: Kind) -> Any:
-    """How values of a kind are stored."""
+    """Return the pyarrow type in which values of a kind are stored."""
     import pyarrow as pa
 
     if kind is Kind.BOOLEAN:
@@ -93,12 +95,12 @@ def type_of(kind: Kind) -> Any:
 
 
 def width(types: Iterable[Any]) -> int:
-    """Bytes that a row takes, about."""
+    """Return the approximate number of bytes of a row."""
     return max(1, sum(_bytes(kind) for kind in types))
 
 
 def is_fixed(kind: Any) -> bool:
-    """Whether every value takes as many bytes."""
+    """Return whether all values have the same number of bytes."""
     try:
         return bool(kind.bit_width)
     except ValueError:
@@ -106,5 +108,5 @@ def is_fixed(kind: Any) -> bool:
 
 
 def _bytes(kind: Any) -> int:
-    """Strings and the like are as long as words are."""
+    """Return the bytes of a value; strings count as an average word."""
     return max(1, int(kind.bit_width) // 8) if is_fixed(kind) else 24

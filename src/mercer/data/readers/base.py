@@ -1,4 +1,4 @@
-"""What every file reader has in common: how to read, and what is done to rows of any format."""
+"""Base class of all file readers: options, and the processing of rows that does not depend on the format."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._suggest import did_you_mean, listed
 from mercer.data.coding import MISSING_WORDS
+from mercer.data.declared_kinds import with_kinds, with_marks
 from mercer.data.formats import NumberFormat, detect_format
 from mercer.data.kinds import Kind
 from mercer.data.readers.arrow_types import without_views
 from mercer.data.select import set_columns
-from mercer.data.told_kinds import with_kinds, with_marks
 
 #: what a caller may say that a column holds, whatever it looks like; "verbatim" is handed on as it is written
 Held = Literal["text", "number", "category", "boolean", "date", "verbatim"]
@@ -64,35 +64,35 @@ class Reading:
 
     @property
     def markers(self) -> tuple[str, ...]:
-        """Words that stand for missing values in a file of text."""
+        """Words for missing values in text files."""
         return ("", *self.missing) if self.only_missing else (*MISSING_WORDS, *self.missing)
 
     @property
     def text_columns(self) -> tuple[str, ...]:
-        """Columns whose texts stay texts, also where they look like numbers."""
+        """Columns whose texts remain texts even if they spell numbers."""
         return tuple(name for name, what in self.held.items() if what in ("text", "category", "verbatim"))
 
     @property
     def verbatim(self) -> tuple[str, ...]:
-        """Columns that are handed on as they are."""
+        """Columns that are returned unchanged."""
         return tuple(name for name, what in self.held.items() if what == "verbatim")
 
     def markers_in(self, name: str) -> tuple[str, ...]:
-        """Words that stand for missing values in one column."""
+        """Return the words for missing values in a column."""
         if self.held.get(name) == "verbatim":
             return ("",)
         return tuple(word for word in self.markers if word not in self.levels.get(name, ()))
 
 
 class TablePart(NamedTuple):
-    """Some rows of a file, and which share of it has been read with them; None where nobody knows."""
+    """Some rows of a file, and the share of it that has been read with them; None if unknown."""
 
     frame: Any
     share: float | None
 
 
 class TableReader(ABC):
-    """A file whose format is known."""
+    """Base class of readers of files of a known format."""
 
     path: Path
     reading: Reading
@@ -100,22 +100,22 @@ class TableReader(ABC):
     @property
     @abstractmethod
     def described(self) -> str:
-        """What it was taken for, in a few words."""
+        """The detected format, in a few words."""
 
     @abstractmethod
     def names(self) -> list[str]:
-        """Names of the columns, without reading the rows."""
+        """Names of the columns, determined without reading the rows."""
 
     def names_among(self, wanted: Sequence[str]) -> list[str]:
-        """Names of the columns, looked for until all of these are found, where not all rows name the same."""
+        """Return the names of the columns; rows are searched for the given ones if not all rows have the same."""
         return self.names()
 
     @abstractmethod
     def table(self) -> Any:
-        """All rows as a pyarrow table."""
+        """Return all rows as a pyarrow table."""
 
     def check(self) -> None:
-        """Refuse what was said about columns that are not there."""
+        """Raise an error if an option names a column that does not exist."""
         said = (*self.reading.held, *self.reading.kinds)
         names = self.names_among(said)
         known = frozenset(names)
@@ -125,10 +125,10 @@ class TableReader(ABC):
 
     @abstractmethod
     def parts(self, columns: Sequence[str]) -> Iterator[TablePart]:
-        """These columns as pyarrow tables of a bounded number of rows."""
+        """Yield these columns as pyarrow tables with a bounded number of rows."""
 
     def finished(self, table: Any) -> Any:
-        """Rows with what the caller said about missing values and columns."""
+        """Return rows with the options for missing values and columns applied."""
         table = self._with_gaps(without_views(table))
         typed = _typed(table, self.reading.held, self.path)
         names = frozenset(table.column_names)
@@ -137,11 +137,11 @@ class TableReader(ABC):
 
     @property
     def likely_decimal(self) -> str | None:
-        """The decimal mark that is likely in such a file; None where it says nothing about it."""
+        """The likely decimal mark of the file; None if the format does not indicate one."""
         return None
 
     def _with_gaps(self, table: Any) -> Any:
-        """Missing where the caller says so, but in columns that are handed on."""
+        """Return rows with the given words as missing values, except in columns that are returned unchanged."""
         given, verbatim = table.columns, frozenset(self.reading.verbatim)
         table = without_markers(table, self.reading.missing)
         names = enumerate(table.column_names if verbatim else ())
@@ -149,7 +149,7 @@ class TableReader(ABC):
 
 
 def held_types(held: Mapping[str, Held], columns: Sequence[str]) -> dict[str, Any]:
-    """pyarrow types in which those of these columns that something is said about are read from text."""
+    """Return the pyarrow types in which columns with options are read from text."""
     import pyarrow as pa
 
     among = frozenset(columns)
@@ -157,7 +157,7 @@ def held_types(held: Mapping[str, Held], columns: Sequence[str]) -> dict[str, An
 
 
 def same_columns(names: Sequence[str], expected: Sequence[str], place: str, first: str) -> None:
-    """Refuse a file or frame whose columns are not those of the first."""
+    """Raise an error if the columns of a file or frame differ from those of the first."""
     remedy = "They are read as one table: give them the same columns, or leave one of them out."
     given, wanted = frozenset(names), frozenset(expected)
     if absent := [name for name in expected if name not in given]:
@@ -167,12 +167,12 @@ def same_columns(names: Sequence[str], expected: Sequence[str], place: str, firs
 
 
 def what_failed(failure: Exception) -> str:
-    """The first line of what another library complains of, as part of a sentence."""
+    """Return the first line of another library's error message, as part of a sentence."""
     return next(iter(str(failure).strip().splitlines()), type(failure).__name__).rstrip(".")
 
 
 def concatenated(tables: Sequence[Any], path: Path) -> Any:
-    """Tables one below the other; a column may hold whole numbers here and fractions there, but not text."""
+    """Concatenate tables; a column may hold whole numbers in one and fractions in another, but not text."""
     import pyarrow as pa
 
     try:
@@ -192,7 +192,7 @@ def concatenated(tables: Sequence[Any], path: Path) -> Any:
 
 
 def without_markers(table: Any, markers: Sequence[str]) -> Any:
-    """Values that are written like a word that the caller takes for missing are missing, in columns of any type."""
+    """Replace values that equal a word for missing values by null, in columns of any type."""
     if not markers:
         return table
     import pyarrow as pa
@@ -221,7 +221,7 @@ def _as_number(word: str) -> float | None:
 
 
 def _typed(table: Any, held: Mapping[str, Held], path: Path) -> Any:
-    """Columns as what the caller says they hold; decimals, which no model computes with, as floats."""
+    """Convert columns to the types given by the options; decimals, which no model computes with, become floats."""
     import pyarrow as pa
 
     changed: dict[int, tuple[str, Any]] = {}
@@ -256,7 +256,9 @@ def _as_held(column: Any, what: Held) -> Any:
 
 
 def _declared(strings: Any) -> Any:
-    """A column whose type declares its levels, in order, so that it is not taken for text or an identifier."""
+    """Convert a column to a type that declares its levels in order, so that it is not inferred as text or an
+    identifier.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -268,7 +270,7 @@ def _declared(strings: Any) -> Any:
 
 
 def spells_numbers(column: Any, decimal: str | None = None) -> bool:
-    """Whether a pyarrow column holds strings that spell numbers other than as they are written in code: 1.234,5."""
+    """Return whether a pyarrow column holds strings that spell numbers in a local format, such as 1.234,5."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -279,7 +281,7 @@ def spells_numbers(column: Any, decimal: str | None = None) -> bool:
 
 
 def _as_names(column: Any) -> Any:
-    """Names that were written as numbers: 3, not 3.0, and no name where there is no number."""
+    """Return names that were written as numbers: 3, not 3.0; null stays null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -291,9 +293,10 @@ def _as_names(column: Any) -> Any:
 
 
 def _spelled(column: Any, what: Held) -> Any:
-    """Strings as the booleans or dates that they spell; where one spells none, as they are, for the model to refuse.
+    """Convert strings to the booleans or dates that they spell; columns with a string that spells none remain unchanged
+    and raise an error in the model.
 
-    What they are is not asked of the first rows of a file: later ones may have a time of day, or the first value.
+    The type is not determined by the first rows of a file: later ones may have a time of day, or the first value.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

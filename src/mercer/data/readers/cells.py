@@ -1,4 +1,4 @@
-"""A column of Python values, of which each has a type of its own, as a pyarrow array of one type."""
+"""Conversion of a column of Python values of different types to a pyarrow array of one type."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ EXACT = 2**53
 
 
 def is_blank(cell: Any) -> bool:
-    """Whether a cell holds nothing but spaces."""
+    """Return whether a cell holds only white space."""
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
 def text_of(cell: Any) -> str:
-    """Return what a cell looks like in a CSV file: 3, not 3.0; TRUE; 2024-01-31."""
+    """Return the text of a cell as in a CSV file: 3, not 3.0; TRUE; 2024-01-31."""
     if isinstance(cell, bool):
         return "TRUE" if cell else "FALSE"
     if isinstance(cell, float):
@@ -44,10 +44,8 @@ def number_of(text: str) -> int | float | None:
 def column_of(values: Sequence[Any], markers: Collection[str], *, text: bool = False) -> Any:
     """Return the values as an array of the narrowest type that holds all of them; `markers` are missing.
 
-    Numbers that are stored as text are numbers, where all texts are such, and unless `text` says that texts are texts.
-
-    Numbers are whole where all are, and dates have a time of day where one has it; where types do not go together,
-    every value is text.
+    Numbers that are stored as text are numbers if all texts are numbers, unless `text` is true. Numbers are whole if
+    all are, and dates have a time of day if one has it; values of incompatible types all become text.
     """
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Tables of a DuckDB file, which is only ever read."""
+"""Tables of DuckDB files, opened read-only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DUCKDB = frozenset({".duckdb", ".ddb", ".db"})
 
 @dataclass(frozen=True)
 class DuckDB(TableReader):
-    """What a query answers; without one, the only table that there is."""
+    """The result of a query; without a query, the only table of the file."""
 
     path: Path
     reading: Reading
@@ -44,7 +44,7 @@ class DuckDB(TableReader):
                 yield TablePart(self.finished(pa.Table.from_batches([batch])), None)
 
     def tables(self) -> list[str]:
-        """Names of the tables that there are."""
+        """Return the names of the tables."""
         with self._connected() as connection:
             found = connection.sql(
                 "SELECT table_name FROM information_schema.tables WHERE table_schema NOT LIKE 'pg_%' ORDER BY 1"
@@ -56,7 +56,7 @@ class DuckDB(TableReader):
 
     @contextmanager
     def asked(self) -> Iterator[Any]:
-        """The answer, while the file is open."""
+        """Yield the result while the file is open."""
         duckdb, query = _duckdb(), self._query()
         with self._connected() as connection:
             try:
@@ -82,7 +82,7 @@ class DuckDB(TableReader):
 
 
 def batches(relation: Any, columns: Sequence[str], at_once: int) -> Iterator[Any]:
-    """Record batches of some columns of a relation, in its order."""
+    """Yield record batches of some columns of a relation, in its order."""
     chosen = relation.project(", ".join(map(spelled, columns)))
     # by the name that DuckDB 1 has for it
     reader = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_arrow_reader

@@ -29,9 +29,9 @@ Cells = list[list[Any]]
 
 @dataclass(frozen=True)
 class Excel(TableReader):
-    """A sheet of a workbook: the one that is named, else the first that is not empty.
+    """A sheet of a workbook: the named one, else the first that is not empty.
 
-    Rows above the table with a single filled cell, such as a title, are left out.
+    Rows above the table with a single filled cell, such as a title, are dropped.
     """
 
     path: Path
@@ -84,7 +84,7 @@ class Excel(TableReader):
 
     @cached_property
     def _sheet(self) -> tuple[str, tuple[int, Cells]]:
-        """The name of the sheet, the number of its first row that belongs to the table, and the cells from there on."""
+        """Return the name of the sheet, the number of the first row of the table, and the cells from this row on."""
         self._refuse_beyond_memory()
         calamine = require("python_calamine", purpose="Reading an Excel file", extra="excel")
         try:
@@ -109,7 +109,7 @@ class Excel(TableReader):
         raise EmptyDataError(f"Sheet {self._wanted(names)[0]!r} of {self.path.name!r} is empty.{remedy}")
 
     def _wanted(self, names: list[str]) -> list[str]:
-        """The sheets to try, in their order."""
+        """Return the sheets to try, in order."""
         given = self.reading.sheet
         if given is None:
             return names
@@ -124,7 +124,7 @@ class Excel(TableReader):
         return DataError(f"{sentence}. Save it again, or as CSV.")
 
     def _refuse_beyond_memory(self) -> None:
-        """Refuse a workbook whose parts decompress to more than fits into memory, or whose used area does not."""
+        """Raise an error if the decompressed parts of a workbook, or its used area, do not fit into memory."""
         if not zipfile.is_zipfile(self.path):
             return
         instead = "clear rows and columns beyond the table, or save the sheet as CSV"
@@ -145,7 +145,7 @@ class Excel(TableReader):
 
 
 def _trimmed(cells: Cells) -> tuple[int, Cells]:
-    """The number of the first row of the table, and its rows: without blank rows, columns and titles above it."""
+    """Return the number of the first row of the table, and its rows without blank rows, columns and titles above."""
     columns = [j for j in range(len(cells[0])) if any(not is_blank(row[j]) for row in cells)]
     filled = [sum(not is_blank(row[j]) for j in columns) for row in cells]
     least = min(2, max(filled))

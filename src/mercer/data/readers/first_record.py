@@ -1,7 +1,7 @@
-"""Where the first record of a file of separated fields is, and what its fields are: by the rules of pyarrow.
+"""The first record of a file of separated fields, by the rules of pyarrow.
 
-A field that begins with a quotation mark goes on to the next one, over line ends, too; anywhere else such a mark is a
-letter. Lines end in LF, CR or both; nothing else ends them, whatever Unicode says.
+A field that begins with a quotation mark ends at the next one, even beyond line ends; elsewhere a quotation mark is an
+ordinary character. Lines end in LF, CR or both, and in no other character that Unicode defines.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ QUOTED = r'"((?:[^"]|"")*+)(?:"|\Z)'
 
 
 class Record(NamedTuple):
-    """Fields, and from which to which letter of the text they go, with the end of their line."""
+    """The fields, and the range of characters of the record in the text, with the end of its line."""
 
     fields: tuple[str, ...]
     start: int
@@ -28,7 +28,7 @@ class Record(NamedTuple):
 
 
 def first_record(text: str, separator: str, *, quoted: bool, names: bool = False) -> Record:
-    """The first record that is not blank; in a line of names, blanks before a quotation mark do not count."""
+    """Return the first record that is not blank; in a line of names, blanks before a quotation mark are ignored."""
     field = _field(separator, quoted, names)
     start = place = BLANK.match(text).end()  # type: ignore[union-attr]
     fields = []
@@ -43,7 +43,7 @@ def first_record(text: str, separator: str, *, quoted: bool, names: bool = False
 
 
 def most_frequent(separators: str, text: str) -> str:
-    """Which of these the first line has most often outside of quotation marks, or at all."""
+    """Return the character that is most frequent in the first line outside quotation marks, or anywhere in it."""
     text = text[BLANK.match(text).end() :]  # type: ignore[union-attr]
     for line in (_first_line(re.sub(rf"(?<![^{re.escape(separators)}\r\n]){QUOTED}", "", text)), _first_line(text)):
         if any(separator in line for separator in separators):
@@ -52,12 +52,14 @@ def most_frequent(separators: str, text: str) -> str:
 
 
 def lines_in(text: str) -> int:
-    """How many lines end in a text."""
+    """Return the number of line ends in a text."""
     return len(LINE_END.findall(text))
 
 
 def unclosed_quote(file: BinaryIO, separator: str) -> int | None:
-    """The line of a field whose quotation mark nothing closes, in letters of a byte or UTF-8; None if there is none."""
+    """Return the line of a field whose quotation mark is not closed, for text in single bytes or UTF-8; None if there
+    is none.
+    """
     mark = separator.encode()
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as octets:
         if not _may_be_unclosed(octets, mark):
@@ -70,7 +72,9 @@ def unclosed_quote(file: BinaryIO, separator: str) -> int | None:
 
 
 def _may_be_unclosed(octets: mmap.mmap, mark: bytes) -> bool:
-    """Whether the last odd run of quotation marks stands where a field begins: after one that opens come pairs only."""
+    """Return whether the last odd run of quotation marks is at the start of a field: after an opening one only pairs
+    occur.
+    """
     stop = len(octets)
     for _ in range(MOST_PAIRS):
         if (last := octets.rfind(b'"', 0, stop)) < 0:

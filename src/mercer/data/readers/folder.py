@@ -1,4 +1,4 @@
-"""A folder of files with the same columns: one table."""
+"""Folders of files with the same columns, read as one table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer.data.readers.base import Reading, TablePart, TableReader, concatenat
 
 @dataclass(frozen=True)
 class Folder(TableReader):
-    """Files in the order of their names, read the same way."""
+    """Files in the order of their names, read with the same options."""
 
     path: Path
     reading: Reading

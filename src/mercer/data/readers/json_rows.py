@@ -1,4 +1,4 @@
-"""Files of JSON: an object in each line, or a list of objects."""
+"""JSON files: one object per line, or a list of objects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BLOCK = 1 << 22
 
 @dataclass(frozen=True)
 class JsonRows(TableReader):
-    """A row is an object; columns that it does not name are missing in it."""
+    """A reader of objects as rows; columns that an object does not name are missing in its row."""
 
     path: Path
     reading: Reading
@@ -36,7 +36,7 @@ class JsonRows(TableReader):
         return "a JSON list" if self.is_list() else "a JSON object in each line"
 
     def names(self) -> list[str]:
-        """Those of the first rows: others would have to be read to know theirs."""
+        """Names of the columns in the first rows; those of other rows would require reading them."""
         return self.names_among(())
 
     def names_among(self, wanted: Sequence[str]) -> list[str]:
@@ -60,7 +60,7 @@ class JsonRows(TableReader):
             yield TablePart(self.finished(_with_columns(table, columns)), share)
 
     def is_list(self) -> bool:
-        """Whether the file is one list, which has to be read at once."""
+        """Whether the file is one list, which must be read as a whole."""
         with self._opened() as stream:
             start = bytes(stream.read(1 << 12)).removeprefix(codecs.BOM_UTF8).lstrip()
             while not start and (more := bytes(stream.read(1 << 12))):
@@ -96,7 +96,9 @@ class JsonRows(TableReader):
         return table
 
     def refuse(self, lines: bytes, first_line: int, failure: Exception) -> NoReturn:
-        """Name the line that is no object, or whose values are of another type; else say what pyarrow says."""
+        """Raise an error that names the line that is not an object or has values of another type, else pyarrow's
+        error.
+        """
         types: dict[str, str] = {}
         for number, line in enumerate(lines.splitlines(), start=first_line):
             if not line.strip():
@@ -113,7 +115,7 @@ class JsonRows(TableReader):
         raise DataError(f"{self.path.name!r} cannot be read: {what_failed(failure)}.") from None
 
     def object(self, line: bytes, number: int) -> dict[str, Any]:
-        """A row; refused where the line is none."""
+        """Return a row; raise an error if the line is not an object."""
         try:
             row = json.loads(line.decode("utf-8-sig"))
         except (ValueError, RecursionError) as failure:
@@ -162,7 +164,7 @@ class JsonRows(TableReader):
 
 
 def parsed(lines: bytes, types: Any = None) -> Any:
-    """The rows of whole lines: columns of a pyarrow schema, or all that they name."""
+    """Return the rows of complete lines: the columns of a pyarrow schema, or all that they name."""
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
@@ -178,7 +180,9 @@ def parsed(lines: bytes, types: Any = None) -> Any:
 
 
 def _refuse_crashes(lines: bytes) -> None:
-    """Raise what pyarrow should: it takes bytes that are no text, and goes down with a first line that is null."""
+    """Raise the errors that pyarrow lacks: it accepts bytes that are not text, and crashes if the first line is
+    null.
+    """
     import pyarrow as pa
 
     lines.decode()
@@ -187,7 +191,7 @@ def _refuse_crashes(lines: bytes) -> None:
 
 
 def _with_columns(table: Any, columns: Sequence[str]) -> Any:
-    """These columns; missing where no object names them."""
+    """Return these columns, missing if no object names them."""
     import pyarrow as pa
 
     for name in columns:

@@ -1,4 +1,4 @@
-"""Whole lines of a stream, some at a time."""
+"""Blocks of complete lines of a stream."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ LONGEST_LINE = 1 << 26
 def whole_lines(
     stream: Any, at_once: int, most: int | None = None, *, file: str, longest: int = LONGEST_LINE
 ) -> Iterator[bytes]:
-    """The bytes of a stream, or the next `most` of them, cut where lines end; the last line may have no end.
+    """Yield the bytes of a stream, or its next `most` bytes, cut at line ends; the last line may have no end.
 
-    A line of more than `longest` bytes is refused by the name of the file.
+    A line of more than `longest` bytes raises an error that names the file.
     """
     rest = b""
     while block := bytes(stream.read(at_once if most is None else min(at_once, most))):

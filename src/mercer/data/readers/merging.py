@@ -1,4 +1,4 @@
-"""Types of columns over files and blocks, or a sentence that names the two that do not go together."""
+"""Common types of columns over files and blocks, with an error that names two incompatible ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mercer.data.readers.arrow_types import joined
 
 
 def types_of(schema: Any, place: str) -> dict[str, Any]:
-    """pyarrow types by name, of which each may occur once."""
+    """Return the pyarrow types by name; a name may occur only once."""
     names = [str(name) for name in schema.names]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -25,10 +25,10 @@ def merged(
     *,
     otherwise: Any = None,
 ) -> dict[str, Any]:
-    """One type for each of these columns, from the places in which they were found.
+    """Return one type for each of these columns, from the types in all places.
 
-    A column may hold whole numbers here and fractions there, but not text, unless it was `told` what it holds or
-    there is a type that everything can be read as `otherwise`.
+    A column may hold whole numbers in one place and fractions in another, but not text, unless its type is given by
+    `told` or there is a type as which everything can be read, `otherwise`.
     """
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Choose the reader of a file: by its ending, or by how it begins."""
+"""Choice of the reader of a file by its ending or its first bytes."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def read_table(
 ) -> Any:
     """Read a file, or a folder of files with the same columns, as a pyarrow table.
 
-    Empty fields and "?", "NA", "NaN", … of text files and sheets are missing values; spaces around a field do not
-    count. Text that is not UTF-8 is decoded as cp1252.
+    Empty fields and "?", "NA", "NaN", … of text files and sheets are missing values; spaces around a field are ignored.
+    Text that is not UTF-8 is decoded as cp1252.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def read_table(
 
 
 def open_rows(path: str | Path, reading: Reading | None = None) -> TableReader:
-    """A file, or a folder of files with the same columns, ready to be read: at once, or piece by piece.
+    """Open a file, or a folder of files with the same columns, to be read as a whole or in parts.
 
     Parameters
     ----------
@@ -123,13 +123,13 @@ def open_rows(path: str | Path, reading: Reading | None = None) -> TableReader:
 
 
 def ending_of(path: Path) -> str:
-    """The ending that names the format, below that of a compression."""
+    """Return the ending that indicates the format, below that of a compression."""
     name = path.with_suffix("") if path.suffix.lower() in (*CODECS, ".xz") else path
     return name.suffix.lower()
 
 
 def is_data(path: Path) -> bool:
-    """Whether the ending of a file is one that a reader is known for."""
+    """Return whether the ending of a file is that of a supported format."""
     return ending_of(path) in CALLED
 
 
@@ -164,7 +164,7 @@ def _file(path: Path, reading: Reading) -> TableReader:
 
 
 def files_of_folder(path: Path) -> list[Path]:
-    """The files that are read for a folder: those in it, or of Parquet alone those in its folders, too."""
+    """Return the files that are read for a folder: those in it, and for Parquet also those in its subfolders."""
     if _is_parquet(path):
         return [file for file in path.rglob("*") if ending_of(file) in PARQUET and not is_hidden(file, path)]
     return [path / name for name in _files_in(path)]
@@ -193,13 +193,15 @@ def _folder(path: Path, reading: Reading) -> TableReader:
 
 
 def _holds_parquet(folder: Path) -> bool:
-    """Whether there is such a file in it, or in a folder inside."""
+    """Return whether there is a Parquet file in the folder or a subfolder."""
     found = (file for file in folder.rglob("*") if ending_of(file) in PARQUET and file.is_file())
     return any(not is_hidden(file, folder) for file in found)
 
 
 def is_hidden(file: Path, folder: Path) -> bool:
-    """Whether a part of its path inside the folder begins with a dot or an underscore, as what is not data does."""
+    """Return whether a part of the path inside the folder begins with a dot or an underscore, which marks other files
+    than data.
+    """
     return any(part[0] in "._" for part in file.relative_to(folder).parts)
 
 
@@ -208,7 +210,7 @@ def _endings() -> list[str]:
 
 
 def nothing_at(path: Path) -> str:
-    """That there is no such file, and which may have been meant."""
+    """Return the error that a file does not exist, with the files that may have been meant."""
     if (address := ADDRESS.match(str(path))) is not None:
         written = f"{address[1]}://{address[2]}"
         return f"{written!r} is an address, and addresses are not read: fetch the file first, and give its path."
@@ -220,7 +222,7 @@ def nothing_at(path: Path) -> str:
 
 
 def _files_in(folder: Path, besides: frozenset[str] = frozenset()) -> list[str]:
-    """Files that could have been meant."""
+    """Return the files that may have been meant."""
     known = CALLED.keys() - besides
     return sorted(
         file.name

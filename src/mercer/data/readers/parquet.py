@@ -26,7 +26,7 @@ PARQUET = frozenset({".parquet", ".pq"})
 
 @dataclass(frozen=True)
 class Parquet(TableReader):
-    """A Parquet file, or a folder of them, possibly in folders by the values of some columns."""
+    """A Parquet file, or a folder of them, possibly with subfolders for the values of some columns."""
 
     path: Path
     reading: Reading
@@ -63,7 +63,9 @@ class Parquet(TableReader):
         return dataset.dataset(self.path, format="parquet", partitioning="hive")
 
     def _refuse_other_columns(self) -> None:
-        """Of files in a folder: to pyarrow, what one lacks is missing in its rows, and words may be cast to numbers."""
+        """Raise an error if the files of a folder have different columns; pyarrow would add missing values or cast
+        words to numbers.
+        """
         first, *others = [(Path(file.path).name, file.physical_schema) for file in self._set().get_fragments()]
         for name, schema in others:
             same_columns(schema.names, first[1].names, name, first[0])

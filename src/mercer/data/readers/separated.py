@@ -42,7 +42,7 @@ BLOCK = 1 << 22
 
 @dataclass(frozen=True)
 class Dialect(Packed):
-    """How fields are separated, named and written."""
+    """The separator, the names and the encoding of fields."""
 
     #: its name
     file: str
@@ -57,7 +57,7 @@ class Dialect(Packed):
     spaced: bool = True
 
     def options(self, columns: Sequence[str], types: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-        """What pyarrow is told, to read some columns (none: all of them) that are of known types."""
+        """Return pyarrow's options for reading some columns (none: all) with known types."""
         from pyarrow import csv as arrow_csv
 
         read = arrow_csv.ReadOptions(encoding=self.encoding, column_names=list(self.names))
@@ -82,7 +82,9 @@ class Dialect(Packed):
         return read, parse, convert
 
     def trimmed(self, table: Any, reading: Reading | None = None) -> Any:
-        """Text without the white space around it, and missing where a word says so; verbatim only where it is empty."""
+        """Return text without surrounding white space, null for words for missing values; verbatim columns are null
+        only if empty.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -106,7 +108,7 @@ class Dialect(Packed):
 
 @dataclass(frozen=True)
 class Separated(TableReader):
-    """Fields in lines; how they are separated and named is told or guessed by the first line."""
+    """A reader of fields in lines; separator and names are given, or inferred from the first line."""
 
     path: Path
     reading: Reading
@@ -119,7 +121,7 @@ class Separated(TableReader):
 
     @property
     def likely_decimal(self) -> str | None:
-        """Fields are separated by semicolons where commas are in numbers."""
+        """The decimal comma if fields are separated by semicolons."""
         return "," if self._separator == ";" else None
 
     def names(self) -> list[str]:
@@ -143,7 +145,7 @@ class Separated(TableReader):
         return self.finished(table)
 
     def _read(self, types: Mapping[str, Any]) -> Any:
-        """All rows; columns that are to hold numbers are strings where these spell numbers in another way: 1.234,5."""
+        """Return all rows; columns of numbers in a local format such as 1.234,5 are strings."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -162,7 +164,7 @@ class Separated(TableReader):
         return self.dialect.trimmed(table, self.reading)
 
     def _with_decimal_commas(self, table: Any, types: Mapping[str, Any]) -> Any:
-        """Numbers with points are strings, in which the points are between thousands: 1.234 is not a fraction."""
+        """Return numbers with points as strings if the points separate thousands: 1.234 is not a fraction."""
         import pyarrow as pa
 
         fields = [field for field in table.schema if pa.types.is_floating(field.type) and field.name not in types]
@@ -184,9 +186,10 @@ class Separated(TableReader):
     def stream(
         self, columns: Sequence[str], types: Mapping[str, Any], ragged: Callable[[Any], str] | None = None
     ) -> Iterator[tuple[Any, float]]:
-        """Columns, some of known pyarrow types, some rows at a time, and the share of the file read with them.
+        """Yield columns, some with known pyarrow types, a part of the rows at a time, and the share of the file read
+        with them.
 
-        `ragged` is asked what to do about a line with another number of fields: "skip" or "error".
+        `ragged` is called for a line with another number of fields and returns "skip" or "error".
         """
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
@@ -209,7 +212,7 @@ class Separated(TableReader):
 
     @cached_property
     def _encoding(self) -> str:
-        """As given; else by the mark at the beginning, UTF-8 where all bytes are that, otherwise cp1252."""
+        """The given encoding; else by the byte order mark, UTF-8 if all bytes are valid, otherwise cp1252."""
         if self.reading.encoding is None:
             if self._start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 return "utf-16"
@@ -234,7 +237,7 @@ class Separated(TableReader):
 
     @cached_property
     def _scan(self) -> tuple[bool, int]:
-        """Whether all of the file is UTF-8, of which ASCII is quickly checked, and its bytes, decompressed."""
+        """Return whether all of the file is UTF-8 (a quick check for ASCII), and its bytes, decompressed."""
         import pyarrow as pa
 
         decoder, is_utf8, size = codecs.getincrementaldecoder("utf-8")(), True, 0
@@ -250,7 +253,9 @@ class Separated(TableReader):
 
     @cached_property
     def _may_be_spaced(self) -> bool:
-        """Whether there are blanks where fields begin or end; True where a search would take longer than it saves."""
+        """Return whether there may be blanks at the ends of fields; True if a search would take longer than it
+        saves.
+        """
         import pyarrow as pa
 
         separator, blank = self._separator.encode(self._encoding, "replace"), b" "
@@ -269,7 +274,7 @@ class Separated(TableReader):
 
     @cached_property
     def _text(self) -> str:
-        """How the file begins, without a mark of its encoding."""
+        """Return the beginning of the file without a byte order mark."""
         start = self._start.decode(self._encoding, errors="replace").removeprefix("\ufeff")
         if not start.strip():
             raise EmptyDataError(f"{self.path.name!r} is empty.")
@@ -281,7 +286,7 @@ class Separated(TableReader):
         return start
 
     def _record(self, *, names: bool = False) -> Record:
-        """The first one; with `names`, as a line of names is read."""
+        """Return the first record; with `names`, read as a line of names."""
         record = first_record(self._text, self._separator, quoted=self._quoted, names=names)
         if self._encoding == "utf-8" and self._text[record.start : record.stop].encode() not in self._start:
             raise DataError(not_text(self.path.name, self._encoding))
@@ -312,12 +317,12 @@ class Separated(TableReader):
 
     @property
     def _quoted(self) -> bool:
-        """In files separated by tabs a quotation mark is a quotation mark, unless the first line is quoted."""
+        """Return whether quotation marks quote: in files separated by tabs only if the first line is quoted."""
         return self._separator != "\t" or self._text.lstrip("\r\n").startswith('"')
 
     @cached_property
     def dialect(self) -> Dialect:
-        """All that it takes to read any line."""
+        """Return everything needed to read any line."""
         return Dialect(
             self.path.name,
             tuple(self.names()),
@@ -330,7 +335,7 @@ class Separated(TableReader):
 
     @property
     def body(self) -> tuple[int, int]:
-        """After how many bytes, and in which line, the first row is: in UTF-8, or where a letter is a byte."""
+        """Return the byte offset and the line of the first row, for UTF-8 or single-byte encodings."""
         letters = self._start.decode("latin-1").removeprefix(codecs.BOM_UTF8.decode("latin-1"))
         record = first_record(letters, self._separator, quoted=self._quoted, names=self._named)
         mark = len(self._start) - len(letters)
@@ -345,7 +350,7 @@ class Separated(TableReader):
         return read, parse, convert
 
     def _refuse_unclosed(self) -> None:
-        """Refuse a field that no quotation mark ends: to pyarrow it is all that follows, however many lines."""
+        """Raise an error if a quotation mark is not closed; pyarrow would read all that follows as one field."""
         if not self._quoted or self._encoding == "utf-16" or self.path.suffix.lower() in CODECS:
             return
         with self.path.open("rb") as file:
@@ -358,7 +363,7 @@ class Separated(TableReader):
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """What pyarrow complains of, in words that name the line or the column."""
+        """Return pyarrow's error with the line or the column named."""
         import pyarrow as pa
 
         try:
@@ -380,7 +385,9 @@ class Separated(TableReader):
             raise DataError(f"{self.path.name!r} cannot be read: {what_failed(failure)}.") from None
 
     def _ragged_line(self) -> str | None:
-        """Which line has another number of fields than the first, in a sentence; None if there is none."""
+        """Return a sentence that names the first line with another number of fields than the first; None if there is
+        none.
+        """
         expected = len(self.names())
         for line, fields in self._records():
             if fields and len(fields) != expected:
@@ -391,7 +398,7 @@ class Separated(TableReader):
         return None
 
     def _odd_value(self, position: int, kind: str, value: str) -> str:
-        """Which column and line has a value that is not of its type, in a sentence."""
+        """Return a sentence that names the column and line of a value that is not of its type."""
         name, records = self.names()[position], self._records()
         line = next((line for line, fields in records if [*map(str.strip, fields)][position:][:1] == [value]), None)
         where = "" if line is None else f" in line {line}"
@@ -403,7 +410,7 @@ class Separated(TableReader):
         )
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """The fields of each record, and the line in which it begins."""
+        """Yield the fields of each record, and the line in which it begins."""
         with self.path.open("rb") as raw:
             text = io.TextIOWrapper(_unpacked(raw, self.path), self._encoding, errors="replace", newline="")
             rules: Any = {"quoting": csv.QUOTE_MINIMAL if self._quoted else csv.QUOTE_NONE}
@@ -437,7 +444,7 @@ def _decodes(decoder: codecs.IncrementalDecoder, block: bytes, *, final: bool = 
 
 
 def not_text(file: str, encoding: str) -> str:
-    """That a file is in another encoding, and what to do about it."""
+    """Return the error that a file has another encoding, with a remedy."""
     tried = "neither UTF-8 nor cp1252" if encoding == "cp1252" else f"not {encoding}"
     return (
         f"{file!r} is {tried} text. Name its encoding, e.g. encoding='latin-1' (on the command line --encoding "
@@ -446,12 +453,12 @@ def not_text(file: str, encoding: str) -> str:
 
 
 def is_header(fields: Sequence[str], markers: Sequence[str]) -> bool:
-    """Whether fields are names: none of them is a number, or stands for a missing value."""
+    """Return whether fields are names: none is a number or a word for a missing value."""
     return not any(field and (_is_number(field) or field in markers) for field in map(str.strip, fields))
 
 
 def _is_number(field: str) -> bool:
-    """Whether pyarrow would take it for one: to Python, 2019_2020 and ٣ are numbers, too."""
+    """Return whether pyarrow parses a field as a number; Python also accepts 2019_2020 and ٣."""
     try:
         float(field)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Shared by all databases: quoting of names, and the choice of a table or query."""
+"""Functions for all databases: quoting of names, and the choice of a table or query."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from mercer._suggest import did_you_mean, listed
 
 
 def spelled(name: str) -> str:
-    """A name as SQL has it."""
+    """Return a quoted name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def query_of(sql: str | None, tables: Callable[[], list[str]], file: str) -> str:
-    """Return a query to a file: the one that is given, all of the table that is named, or all of the only one."""
+    """Return the query for a file: the given one, or that for all of the named or the only table."""
     if sql is None:
         return f"SELECT * FROM {spelled(only_table(tables(), repr(file), ' (on the command line with --sql {})'))}"
     sql = sql.strip().rstrip(";")
@@ -30,7 +30,7 @@ def query_of(sql: str | None, tables: Callable[[], list[str]], file: str) -> str
 
 
 def only_table(tables: list[str], place: str, say_which: str) -> str:
-    """The one that there is; where there are several, `say_which` has an example for one of them."""
+    """Return the only table; the error for several tables has an example for one of them, by `say_which`."""
     if not tables:
         raise EmptyDataError(f"{place} holds no tables.")
     if len(tables) > 1:

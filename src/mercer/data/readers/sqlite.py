@@ -1,4 +1,4 @@
-"""Tables of an SQLite file, which is only ever read; the standard library has all that it takes."""
+"""Tables of SQLite files, opened read-only with the standard library."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_SUMS = 1600
 
 
 class SQLiteAnswer(NamedTuple):
-    """Columns and number of rows of a query."""
+    """The columns and the number of rows of a query."""
 
     #: pyarrow types by name
     types: dict[str, Any]
@@ -35,7 +35,7 @@ class SQLiteAnswer(NamedTuple):
 
 
 class TypeCounts(NamedTuple):
-    """How many values of a column are of each type."""
+    """The number of values of each type in a column."""
 
     whole: int
     broken: int
@@ -45,11 +45,11 @@ class TypeCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class SQLite(TableReader):
-    """Rows of a query; without one, of the only table.
+    """The rows of a query; without a query, of the only table.
 
-    In SQLite every value has a type of its own. A column is of the type that all its values have: whole numbers,
-    numbers, or text. Numbers may be stored as text, as an import of a CSV file stores them. In a column of numbers,
-    words that stand for missing values ("NA", an empty text) are missing.
+    In SQLite every value has its own type. A column has the type that all its values have: whole numbers, numbers, or
+    text. Numbers may be stored as text, for example after the import of a CSV file. In a column of numbers, words for
+    missing values ("NA", an empty text) are missing.
     """
 
     path: Path
@@ -79,7 +79,7 @@ class SQLite(TableReader):
             yield TablePart(self.finished(pa.Table.from_batches([batch])), seen / total)
 
     def tables(self) -> list[str]:
-        """Names of the tables and views that there are."""
+        """Return the names of the tables and views."""
         found = self._rows(
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
         )
@@ -87,12 +87,12 @@ class SQLite(TableReader):
 
     @cached_property
     def query(self) -> str:
-        """The query, the table that is named instead, or the only one that there is."""
+        """Return the query, that for the named table, or that for the only table."""
         return query_of(self.reading.sql, self.tables, self.path.name)
 
     @cached_property
     def answer(self) -> SQLiteAnswer:
-        """The type of each column by all its values, and the number of rows; columns of bytes are left out."""
+        """Return the type of each column by all its values, and the number of rows; columns of bytes are dropped."""
         import pyarrow as pa
 
         counts, rows = self._counts
@@ -115,7 +115,7 @@ class SQLite(TableReader):
         return SQLiteAnswer(types, rows)
 
     def batches(self, types: dict[str, Any], at_once: int) -> Iterator[Any]:
-        """Record batches of these columns, in the order of the answer."""
+        """Yield record batches of these columns, in the order of the result."""
         import pyarrow as pa
 
         if not types:
@@ -148,7 +148,7 @@ class SQLite(TableReader):
         return {name: TypeCounts(*found[4 * j : 4 * j + 4]) for j, name in enumerate(names)}, rows
 
     def _spelled_types(self, name: str) -> set[type]:
-        """Return what the texts of a column spell: whole numbers, numbers, or words as soon as one is neither."""
+        """Return what the texts of a column spell: whole numbers, numbers, or words if one is neither."""
         column = spelled(name)
         sql = f"SELECT DISTINCT {column} FROM {_inside(self.query)} WHERE typeof({column}) = 'text'"
         found: set[type] = set()
@@ -167,7 +167,7 @@ class SQLite(TableReader):
 
     @contextmanager
     def _answered(self, sql: str) -> Iterator[sqlite3.Cursor]:
-        """A cursor over what a query answers, while the file is open."""
+        """Yield a cursor over the result of a query while the file is open."""
         import sqlite3  # which not every build of Python has
 
         asked = self.reading.sql
@@ -184,11 +184,11 @@ class SQLite(TableReader):
 
 
 def begins_like_sqlite(path: Path) -> bool:
-    """Whether a file is one of SQLite: the ending .db is also that of DuckDB."""
+    """Return whether a file is an SQLite file; the ending .db is also used for DuckDB."""
     with path.open("rb") as file:
         return file.read(len(SQLITE_START)) == SQLITE_START
 
 
 def _inside(query: str) -> str:
-    """A query as part of another one; it may end with a comment, which would go on to the end of the line."""
+    """Return a query as a subquery; the line break ends a comment at the end of the query."""
     return f"({query}\n)"

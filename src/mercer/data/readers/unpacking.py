@@ -1,7 +1,7 @@
-"""Tables that are not a plain file yet: standard input, a file in a zip archive, a file compressed by xz.
+"""Tables that are not plain files: standard input, files in a zip archive, files compressed by xz.
 
-They are copied to a temporary file of the same name, which every reader takes, and which is removed when Python exits.
-Formats that pyarrow decompresses itself (gzip, bz2, zstd, lz4) are not copied, except from standard input.
+They are copied to a temporary file of the same name, which all readers accept and which is removed when Python exits.
+Formats that pyarrow decompresses (gzip, bz2, zstd, lz4) are not copied, except from standard input.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ AT_ONCE = 1 << 22
 
 
 def plain_file(path: str | os.PathLike[str]) -> Path:
-    """Return the file to read in place of `path`: itself, or a temporary copy of what it stands for.
+    """Return the file to read in place of `path`: itself, or a temporary copy of its contents.
 
     `path` may be "-" (standard input), a zip archive with one file of data, the path of a file inside an archive
-    (`archive.zip/train.csv`), or a file that xz has compressed.
+    (`archive.zip/train.csv`), or a file compressed by xz.
     """
     if str(path) == STANDARD_INPUT:
         return copied_input()
@@ -66,7 +66,7 @@ def plain_file(path: str | os.PathLike[str]) -> Path:
 
 
 def archive_of(path: Path) -> Path | None:
-    """Return the zip archive whose file is meant; None where `path` is not in one."""
+    """Return the zip archive that contains the file; None if `path` is not in one."""
     return next((parent for parent in path.parents if parent.suffix.lower() == ".zip" and parent.is_file()), None)
 
 
@@ -75,7 +75,7 @@ _inputs: WeakKeyDictionary[Any, Path] = WeakKeyDictionary()
 
 
 def copied_input() -> Path:
-    """Return a temporary file of all of standard input, whose ending says what it holds."""
+    """Return a temporary file of all of standard input, with an ending by its content."""
     if sys.stdin not in _inputs:
         _inputs[sys.stdin] = _copy_input()
     return _inputs[sys.stdin]
@@ -104,13 +104,13 @@ def _copy_input() -> Path:
 
 
 def compression_of(path: Path) -> str | None:
-    """Return by what a file is compressed, by its first bytes; None if it is not."""
+    """Return the compression of a file by its first bytes; None if it is not compressed."""
     start = _start(path)
     return next((kind for magic, kind in COMPRESSED.items() if start.startswith(magic)), None)
 
 
 def ending_by_content(path: Path) -> str | None:
-    """Return an ending for what a file holds; None for text that may be CSV."""
+    """Return an ending by the content of a file; None for text that may be CSV."""
     start = _start(path)
     for magic, ending in BINARY.items():
         if start.startswith(magic):
@@ -159,12 +159,12 @@ def _unzipped(path: Path, member: str | None) -> Path:
 
 
 def _unpacked_again(copy: Path) -> Path:
-    """Return the file itself, or what it holds where it is compressed as well."""
+    """Return the file itself, or its contents if it is compressed as well."""
     return _decompressed(copy, "xz", copy.stem) if copy.suffix.lower() == ".xz" else copy
 
 
 def _chosen(path: Path, files: list[str], member: str | None) -> str:
-    """Return which file of an archive is meant."""
+    """Return the file of an archive to read."""
     if member is not None:
         if member not in files:
             raise DataError(f"There is no file {member!r} in {path.name!r}. {did_you_mean(member, files)}")
@@ -182,13 +182,13 @@ def _chosen(path: Path, files: list[str], member: str | None) -> str:
 
 
 def _is_hidden(name: str) -> bool:
-    """Whether a file is one of those that operating systems add to archives."""
+    """Return whether a file is one that operating systems add to archives."""
     parts = Path(name).parts
     return any(part.startswith(".") for part in parts) or parts[0] == "__MACOSX"
 
 
 def _decompressed(path: Path, kind: str, name: str) -> Path:
-    """Return a temporary file called `name` of what a compressed file holds."""
+    """Return a temporary file called `name` with the contents of a compressed file."""
     import pyarrow as pa
 
     if kind == "xz":
@@ -209,7 +209,7 @@ _UNPACK = "unpack it, and name the file; `mercer fit --stream` reads files that 
 
 
 def _copy(stream: IO[bytes] | Any, file: io.BufferedIOBase | Any, name: str, *, bounded: bool = True) -> None:
-    """Copy all bytes; what turns out larger than memory is refused on the way, whatever it declares to be."""
+    """Copy all bytes, and raise an error if they exceed memory, whatever size is declared."""
     copied = 0
     while block := stream.read(AT_ONCE):
         copied += len(block)
@@ -229,7 +229,7 @@ def _temporary() -> tempfile.TemporaryDirectory[str]:
 
 
 def _folder() -> Path:
-    """Return a new folder, so that a copy has the name that its file has."""
+    """Return a new folder, so that a copy has the name of its file."""
     return Path(tempfile.mkdtemp(dir=_temporary().name))
 
 
@@ -239,9 +239,9 @@ def _start(path: Path) -> bytes:
 
 
 def file_version(path: str | os.PathLike[str]) -> tuple[int, int, int, int]:
-    """Return what changes with a file: its size, when it was written last, its inode, and when that was changed.
+    """Return values that change with a file: its size, the times of modification and of status change, and the inode.
 
-    The last two change where another file of the same size, with the time of the first, is moved into its place.
+    The last two change if another file of the same size and modification time is moved to the path.
     """
     status = os.stat(path)
     return status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns

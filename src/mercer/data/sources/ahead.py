@@ -10,19 +10,19 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-#: seconds after which a thread that waits looks whether anybody still wants what it has
+#: interval in seconds at which a waiting thread checks whether its item is still needed
 PATIENCE = 0.05
 
 
 def ahead(items: Iterator[T]) -> Generator[T]:
-    """The same items, the next one made by a thread while the last is used.
+    """Yield the same items, with the next one produced by a thread while the last is used.
 
-    What `items` raises is raised here. It is closed, in its thread, when this is closed or thrown away.
+    Exceptions of `items` are raised here. `items` is closed, in its thread, when this generator is closed or deleted.
     """
     ready: queue.Queue[tuple[bool, Any]] = queue.Queue(maxsize=1)
     unwanted = threading.Event()
     thread = threading.Thread(
-        # with the caller's limits and NumPy's error state
+        # runs with the caller's limits and NumPy's error state
         target=copy_context().run,
         args=(_make, items, ready, unwanted),
         name="mercer-ahead",
@@ -37,10 +37,10 @@ def ahead(items: Iterator[T]) -> Generator[T]:
                     raise item
                 return
             yield item
-            del item  # or it would stay in memory beside the next two
+            del item  # otherwise three items would be in memory
     finally:
         unwanted.set()
-        thread.join()  # it reads what the caller may close
+        thread.join()  # it may read a file that the caller closes
 
 
 def _make(items: Iterator[Any], ready: queue.Queue[tuple[bool, Any]], unwanted: threading.Event) -> None:
@@ -58,7 +58,7 @@ def _make(items: Iterator[Any], ready: queue.Queue[tuple[bool, Any]], unwanted: 
 
 
 def _put(ready: queue.Queue[tuple[bool, Any]], item: tuple[bool, Any], unwanted: threading.Event) -> bool:
-    """Whether somebody took it, or will."""
+    """Put an item into the queue; return whether it is still needed."""
     while not unwanted.is_set():
         try:
             ready.put(item, timeout=PATIENCE)

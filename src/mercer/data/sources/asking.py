@@ -1,4 +1,4 @@
-"""What the caller of `mercer.data.open` said, and what follows from it once the columns are known."""
+"""The options of `mercer.data.open`, and their consequences once the columns are known."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._suggest import did_you_mean
+from mercer.data.declared_kinds import KEY
 from mercer.data.readers.arrow_types import plain, type_of, width
 from mercer.data.readers.base import Reading, held_types
 from mercer.data.schema import Schema
 from mercer.data.sources.base import CHUNK_BYTES, SourceColumns
 from mercer.data.sources.layout import Layout
 from mercer.data.target import column_name, column_names
-from mercer.data.told_kinds import KEY
 
 
 @dataclass(frozen=True)
 class OpenOptions:
-    """Which columns are for what, how to read them, how many rows at a time, and what to do with what is broken."""
+    """Roles of columns, options for reading, the size of chunks, and the treatment of errors."""
 
     target: str | None = None
     weight: str | None = None
     offset: str | None = None
-    #: None are all others
+    #: None stands for all other columns
     features: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     reading: Reading = field(default_factory=Reading)
@@ -33,7 +33,7 @@ class OpenOptions:
     skip: bool = False
 
     def columns(self, names: Sequence[str]) -> SourceColumns:
-        """What each of these columns is for; by name or by position, as in `split_target`."""
+        """Return the roles of these columns, which are given by name or position as in `split_target`."""
         names = list(names)
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -58,13 +58,15 @@ class OpenOptions:
         return SourceColumns(tuple(features), **beside)
 
     def told(self, names: Iterable[str]) -> dict[str, Any]:
-        """pyarrow types of the columns that the caller says something about."""
+        """Return the pyarrow types of the columns whose types are given by options."""
         names = list(names)
         told = {} if self.schema is None else {each.name: type_of(each.stored or each.kind) for each in self.schema}
         return {name: told[name] for name in names if name in told} | held_types(self.reading.held, names)
 
     def layout(self, columns: SourceColumns, types: Mapping[str, Any], at_least: int = 1) -> Layout:
-        """How tables with columns of these pyarrow types become chunks; their rows take so many bytes or more."""
+        """Return the conversion of tables with these pyarrow types to chunks; `at_least` is a lower bound of the bytes
+        of a row.
+        """
         import pyarrow as pa
 
         types = dict(types) | self.told(columns.read)

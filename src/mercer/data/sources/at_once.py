@@ -1,4 +1,4 @@
-"""All rows of a source at once, for models that need them together."""
+"""Reading all rows of a source, for models that need them together."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from mercer.data.sources.layout import Layout
 
 
 def read_all(source: Source, skipped: list[str] | None = None) -> Chunk:
-    """Every row in one chunk, with what was left out named in `skipped`; refused where it would not fit into memory."""
+    """Return all rows in one chunk; raise an error if they do not fit into memory. Dropped parts are named in
+    `skipped`.
+    """
     _refuse(2 * (_held(source) or 0), source)
     chunks, held = list[Chunk](), 0
     skipped = [] if skipped is None else skipped
     for chunk in (chunk for piece in source.pieces() for chunk in piece.chunks(skipped)):
         chunks.append(chunk)
-        # not all sources know beforehand how large they are; what is held will be copied once
+        # the size of some sources is unknown in advance; the chunks will be copied once
         held += _bytes(chunk.X)
         _refuse(held, source)
     if not chunks:
@@ -40,13 +42,13 @@ def _refuse(needed: int, source: Source) -> None:
 
 
 def _bytes(X: Any) -> int:
-    """Of what a chunk holds: an array, a sparse matrix or a frame."""
+    """Return the bytes of an array, a sparse matrix or a frame."""
     parts = (X.data, X.indices) if hasattr(X, "indptr") else (X,)
     return sum(int(getattr(part, "nbytes", 0)) for part in parts)
 
 
 def _held(source: Source) -> int | None:
-    """Bytes of all rows in memory: what is compressed in a file is not."""
+    """Return the bytes of all rows in memory, where they are not compressed as in a file."""
     layout: Layout | None = getattr(source, "layout", None)
     if layout is None or source.n_rows is None:
         return source.n_bytes
@@ -62,7 +64,7 @@ def _stacked(parts: Sequence[Any]) -> Any:
         return sparse.vstack(parts, format="csr")
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
-    if hasattr(parts[0], "vstack"):  # encoded rows, which a feature map of a higher room has made
+    if hasattr(parts[0], "vstack"):  # encoded rows of a feature map from a higher package
         return type(parts[0]).vstack(parts)
     import narwhals as nw
 

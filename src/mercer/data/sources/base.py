@@ -1,4 +1,4 @@
-"""What a source is: rows that are read piece by piece, as often as needed, and need not fit into memory."""
+"""Base classes of sources: rows that are read piece by piece, as often as needed, and need not fit into memory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from mercer._typing import Array
 if TYPE_CHECKING:
     from mercer.data.schema import Schema
 
-#: bytes of decoded values that one chunk has, about: large beside what a statistic costs, small beside any memory
+#: approximate size of a chunk in bytes of decoded values: large against the cost of a statistic's update, small against
+#: the memory
 CHUNK_BYTES = 1 << 25
 
 
 class Chunk(NamedTuple):
-    """Some rows: what to learn from, and where there are any their targets, weights and offsets.
+    """Some rows: features, and targets, weights and offsets if there are any.
 
     Examples
     --------
@@ -30,9 +31,9 @@ class Chunk(NamedTuple):
     (2, {'age': [23, 31]}, ['low', 'low'])
     """
 
-    #: an array, a CSR matrix, a frame, or whatever a feature map made of one
+    #: an array, a CSR matrix, a frame, or the result of a feature map
     X: Any
-    #: labels or numbers, as NumPy has them; (rows, targets) where there are several
+    #: labels or numbers as a NumPy array; (rows, targets) if there are several targets
     y: Any = None
     weight: Array | None = None
     offset: Array | None = None
@@ -43,24 +44,25 @@ class Chunk(NamedTuple):
 
 
 class Piece(ABC):
-    """A part of a source that can be read on its own, by another process too: it can be pickled, and is small."""
+    """A part of a source that can be read independently, also by another process: it is small and can be pickled."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """Where its rows come from, for people: 'part-3.parquet, row groups 4 to 7'."""
+        """Name of the part for messages, such as 'part-3.parquet, row groups 4 to 7'."""
 
     @abstractmethod
     def chunks(self, skipped: list[str]) -> Iterator[Chunk]:
-        """Its rows in their order, a bounded number at a time; never a chunk without rows.
+        """Yield its rows in order, a bounded number at a time; never a chunk without rows.
 
-        What cannot be read raises, or is left out and named in `skipped` where the source was opened to skip it.
+        Parts that cannot be read raise an error, or are dropped and named in `skipped` if the source was opened with
+        this option.
         """
 
 
 @dataclass(frozen=True)
 class SourceColumns:
-    """What the columns of a source are for."""
+    """The roles of the columns of a source."""
 
     features: tuple[str, ...]
     target: str | None = None
@@ -69,15 +71,15 @@ class SourceColumns:
 
     @property
     def read(self) -> tuple[str, ...]:
-        """All columns that have to be read."""
+        """All columns that are read."""
         return (*self.features, *(name for name in (self.target, self.weight, self.offset) if name is not None))
 
 
 class Source(ABC):
-    """Rows with a target, read piece by piece, as often as needed: `fit(source)` of every estimator takes one.
+    """Rows with a target, read piece by piece, as often as needed; `fit(source)` of every estimator accepts it.
 
-    A pass over it is `for chunk in source`, or faster `mercer.engines.fold`, which reads pieces on several threads or
-    machines. What a source yields does not change between passes: `SourceChangedError` says that a file did.
+    A pass over it is `for chunk in source` or, faster, `mercer.engines.fold`, which reads pieces on several threads or
+    machines. All passes yield the same rows: `SourceChangedError` is raised if a file changes.
 
     Examples
     --------
@@ -94,31 +96,31 @@ class Source(ABC):
 
     @abstractmethod
     def pieces(self) -> Iterable[Piece]:
-        """The parts in their order, made one by one as they are asked for."""
+        """Return the parts in order, created one by one as they are iterated over."""
 
     @property
     @abstractmethod
     def described(self) -> str:
-        """What is read, in a few words: '12 Parquet files'."""
+        """Short description of the data, such as '12 Parquet files'."""
 
     @property
     def n_rows(self) -> int | None:
-        """How many rows there are, where that is known without reading them."""
+        """Number of rows, if known without reading them."""
         return None
 
     @property
     def n_bytes(self) -> int | None:
-        """How many bytes a pass reads, where that is known."""
+        """Number of bytes that a pass reads, if known."""
         return None
 
     @property
     def identity(self) -> str:
-        """Tells this data from other data, and a file from what it was before: what checkpoints are compared by."""
+        """Text that distinguishes these data from others, and from other versions of a file; used by checkpoints."""
         return self.described
 
     @property
     def schema(self) -> Schema:
-        """What the columns to learn from are, by their types; the same for every chunk."""
+        """Schema of the features by their types, which is the same for every chunk."""
         from mercer.data.schema import Schema
         from mercer.data.table import Table
 
@@ -132,7 +134,7 @@ class Source(ABC):
             yield from piece.chunks([])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """There is none: asked for by whoever takes rows in memory alone, e.g. `predict`."""
+        """Raise an error: the rows of a source are not converted to one array."""
         from mercer._errors import DataError
 
         raise DataError(
@@ -141,11 +143,11 @@ class Source(ABC):
         )
 
     def map(self, function: Callable[[Chunk], Chunk]) -> Source:
-        """The same rows with something done to every chunk when it is read; `function` can be pickled."""
+        """Return a source that applies a function to every chunk when it is read; `function` must be picklable."""
         return Mapped(self, function)
 
     def head(self) -> Chunk:
-        """The first rows."""
+        """Return the first rows."""
         from mercer._errors import EmptyDataError
 
         skipped: list[str] = []
@@ -156,12 +158,12 @@ class Source(ABC):
 
 
 def but(skipped: list[str]) -> str:
-    """What was left out, where nothing else is there."""
+    """Return a clause about dropped parts for the error that there are no rows."""
     return f" but what was left out: {skipped[0].rstrip('.')}" if skipped else ""
 
 
 def digest(*parts: object) -> str:
-    """Some letters that differ where the parts, as they print, differ."""
+    """Return a hexadecimal digest of the text of the parts."""
     return blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -179,7 +181,7 @@ class _MappedPiece(Piece):
 
 
 class Mapped(Source):
-    """A source whose chunks go through a function when they are read: features of rows that never are in memory."""
+    """A source that applies a function to its chunks when they are read, such as a feature map."""
 
     def __init__(self, source: Source, function: Callable[[Chunk], Chunk]) -> None:
         self.source, self.function = source, function

@@ -1,4 +1,4 @@
-"""Sources over Dask collections: every partition is read where it lies."""
+"""Sources over Dask collections: every partition is read on the worker that holds it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from mercer.data.sources.base import CHUNK_BYTES, Chunk, Mapped, Piece, Source, 
 
 
 def current_client() -> Any | None:
-    """The client of a Dask cluster that collections are computed by, where there is one."""
-    distributed = sys.modules.get("distributed")  # nobody has made a client without
+    """Return the client of the current Dask cluster, or None."""
+    distributed = sys.modules.get("distributed")  # without this module there is no client
     if distributed is None:
         return None
     try:
@@ -28,7 +28,7 @@ def current_client() -> Any | None:
 
 @dataclass(frozen=True, eq=False)
 class Partition(Piece):
-    """Rows that Dask has, or can make: before they are read, the parts of a chunk are `Delayed`."""
+    """Rows that Dask holds or can compute; before they are read, the parts of a chunk are `Delayed`."""
 
     parts: Chunk
     place: str
@@ -59,7 +59,7 @@ class Partition(Piece):
 
 
 def _computed(parts: Chunk) -> Any:
-    """The parts themselves; by this thread alone if no cluster was made and no scheduler chosen."""
+    """Compute the parts, by this thread alone if there is neither a cluster nor a chosen scheduler."""
     import dask
     from dask.base import get_scheduler
 
@@ -71,7 +71,7 @@ def _rows(part: Any, rows: slice) -> Any:
 
 
 class Collection(Source):
-    """Rows of a Dask array or dataframe, a piece for each partition of rows."""
+    """Rows of a Dask array or dataframe, with a piece for each partition of rows."""
 
     def __init__(self, X: Any, y: Any = None, weight: Any = None, offset: Any = None) -> None:
         self._frame = _is_frame(X)
@@ -82,13 +82,13 @@ class Collection(Source):
         self._target = target
 
     def with_targets(self, **beside: Any) -> Collection | None:
-        """The same rows with what goes with them, as `of_collection` has it; None if there is something already."""
+        """Return the same rows with targets and weights, as in `of_collection`; None if there are some already."""
         alone = self._target is None and all(part is None for part in self._all[1:])
         return of_collection(self._all.X, **beside) if alone else None
 
     @property
     def client(self) -> Any | None:
-        """Of the cluster that the rows are on."""
+        """The client of the cluster that holds the rows, or None."""
         return current_client()
 
     def pieces(self) -> Iterator[Partition]:
@@ -118,18 +118,18 @@ class Collection(Source):
 
 
 def of_collection(X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Collection:
-    """A source of a Dask array or dataframe, and of what goes with its rows.
+    """Return a source of a Dask array or dataframe with targets and weights.
 
     Parameters
     ----------
     X : dask.array.Array of two dimensions, dask.dataframe.DataFrame or Series
-        A block of rows or a partition is read at a time, by the worker that has it; columns of an array that are cut
-        are put together again. What has been persisted is not computed again.
+        A block of rows or a partition is read at a time, by the worker that holds it; column blocks of an array are
+        joined. Persisted data are not computed again.
     y : dask array, dataframe or series, array-like or str, default=None
-        Targets; a string names the column of the dataframe that has them. Dask collections are cut into rows as X is,
-        or can be.
+        Targets; a string names their column of the dataframe. Dask collections must be, or be divisible, into the same
+        blocks of rows as X.
     sample_weight, offset : dask array, series or array-like, default=None
-        Of each row.
+        Weights and offsets of the rows.
 
     Examples
     --------
@@ -146,9 +146,9 @@ def of_collection(X: Any, y: Any = None, sample_weight: Any = None, offset: Any 
 
 
 def with_targets(source: Source, **beside: Any) -> Source | None:
-    """A source of a collection alone, mapped or not, with what goes with its rows; None of any other source.
+    """Return a source of a collection alone, mapped or not, with targets and weights; None for any other source.
 
-    A pipeline hands X from step to step, and y beside it.
+    A pipeline passes X from step to step, and y separately.
     """
     if type(source) is Mapped:
         inner = with_targets(source.source, **beside)
@@ -157,7 +157,7 @@ def with_targets(source: Source, **beside: Any) -> Source | None:
 
 
 def _of_columns(X: Any) -> Any:
-    """X with all columns of a row in one place."""
+    """Return X with all columns of a row in one block."""
     if _is_frame(X):
         return X if X.ndim == 2 else X.to_frame()
     if not _is_array(X):
@@ -168,7 +168,7 @@ def _of_columns(X: Any) -> Any:
 
 
 def _cut_like(X: Any, name: str, given: Any) -> Any:
-    """What goes with the rows of X, in as many partitions; of the same lengths, where they are known."""
+    """Return targets or weights with the partitions of X, and with their lengths if these are known."""
     if given is None:
         return None
     lengths = None if _is_frame(X) or math.isnan(X.shape[0]) else X.chunks[0]
@@ -196,7 +196,7 @@ def _cut_like(X: Any, name: str, given: Any) -> Any:
 
 
 def _delayed(parts: Chunk) -> list[Sequence[Any]]:
-    """The partitions of every part, one list for each."""
+    """Return the partitions of every part, one list for each."""
     arrays = _delayed_blocks([part for part in parts if _is_array(part)])
     return [
         [None] * _count(parts.X) if part is None else next(arrays) if _is_array(part) else part.to_delayed()
@@ -205,7 +205,7 @@ def _delayed(parts: Chunk) -> list[Sequence[Any]]:
 
 
 def _delayed_blocks(arrays: list[Any]) -> Iterator[list[Any]]:
-    """Of each array; all in one graph, so that a block that several are cut from is made once."""
+    """Yield the blocks of each array, all in one graph, so that shared blocks are computed once."""
     if not arrays:
         return
     from dask.core import flatten

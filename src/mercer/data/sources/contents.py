@@ -1,4 +1,4 @@
-"""A digest of all values of arrays and tables: a checkpoint of some rows is not continued with others."""
+"""Digests of all values of arrays and tables, so that a checkpoint is not continued with other rows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from scipy import sparse
 from mercer._threads import row_blocks
 from mercer._typing import Array
 
-#: rows that are hashed at once
+#: number of rows that are hashed at a time
 ROWS = 1 << 16
 
 
 def contents_digest(*parts: Any) -> str:
-    """Return some letters that differ where a value of the arrays, sparse matrices or frames does.
+    """Return a hexadecimal digest of all values of arrays, sparse matrices or frames.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def _of_frame(frame: Any) -> Iterator[Any]:
 
 
 def _of_column(column: Any) -> Iterator[Any]:
-    """Yield the bytes of a pyarrow column, whatever lies in the place of nulls."""
+    """Yield the bytes of a pyarrow column, independent of the bytes at the positions of nulls."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Frames in memory, in a list: a piece is one of them."""
+"""Lists of frames in memory as sources: each frame is a piece."""
 
 from __future__ import annotations
 

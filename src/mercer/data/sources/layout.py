@@ -1,4 +1,4 @@
-"""How pyarrow tables become chunks: one type for each column, targets and weights as NumPy has them."""
+"""Conversion of pyarrow tables to chunks: one type for each column, targets and weights as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from mercer.data.sources.base import Chunk, SourceColumns
 
 @dataclass(frozen=True)
 class Layout(Packed):
-    """What all pieces of a source have in common; it travels with each of them."""
+    """The conversion that all pieces of a source share; it is pickled with each of them."""
 
     columns: SourceColumns
     #: pyarrow schema of `columns.read`
     types: Any
-    #: most rows of a chunk
+    #: largest number of rows of a chunk
     rows: int
-    #: whether to leave out what cannot be read
+    #: whether to drop parts that cannot be read
     skip: bool = False
-    #: words that stand for missing values
+    #: words for missing values
     missing: tuple[str, ...] = ()
 
     @property
@@ -35,14 +35,14 @@ class Layout(Packed):
         return list(self.types.names)
 
     def chunks(self, tables: Iterable[tuple[int, Any]], place: str, skipped: list[str]) -> Iterator[Chunk]:
-        """The rows of some tables, each with the number of its first row in `place`.
+        """Yield the rows of some tables, each given with the number of its first row in `place`.
 
-        Rows without a target are left out, as `split_target` does, and counted in `skipped`.
+        Rows without a target are dropped as in `split_target`, and counted in `skipped`.
         """
         unlabelled = 0
         for first, table in tables:
             for rows in row_blocks(table.num_rows, self.rows):
-                # cut first: what has to be converted stays small
+                # slice before the conversion, which then stays small
                 typed = self.typed(table.slice(rows.start, rows.stop - rows.start), place)
                 chunk = self._chunk(typed, place, first + rows.start)
                 unlabelled += typed.num_rows - chunk.n_rows
@@ -52,7 +52,7 @@ class Layout(Packed):
             skipped.append(f"{unlabelled} rows of {place} without a value of {self.columns.target!r}")
 
     def typed(self, table: Any, place: str) -> Any:
-        """The columns that are read, each of its one type."""
+        """Return the columns that are read, converted to their types."""
         import pyarrow as pa
 
         try:
@@ -84,16 +84,16 @@ class Layout(Packed):
 
 @dataclass(frozen=True, eq=False)
 class _LayoutRows:
-    """Columns of some rows as NumPy arrays; a value that is refused is named by its row."""
+    """Columns of some rows as NumPy arrays; errors name the row of a wrong value."""
 
     table: Any
     place: str
     first: int
-    #: of the rows, where some before them were left out
+    #: original numbers of the rows if some were dropped
     kept: Array | None
 
     def target(self, name: str) -> Array:
-        """Strings as objects, whole numbers and fractions in 64 bits, bools as they are."""
+        """Return strings as objects, whole numbers and fractions in 64 bits, bools unchanged."""
         import pyarrow as pa
 
         column = self.table.column(name)
@@ -111,7 +111,7 @@ class _LayoutRows:
         )
 
     def numbers(self, name: str) -> Array:
-        """Finite numbers, one for each row."""
+        """Return finite numbers, one for each row."""
         import pyarrow as pa
 
         column = self.table.column(name)
@@ -125,7 +125,7 @@ class _LayoutRows:
         return values
 
     def weight(self, name: str) -> Array:
-        """Weights, none of them negative."""
+        """Return non-negative weights."""
         values = self.numbers(name)
         self._refuse(values < 0, values, name, "a weight is 0 or more")
         return values
@@ -139,7 +139,7 @@ class _LayoutRows:
 
 
 def _present(column: Any) -> Any:
-    """Which rows have a value, as a pyarrow mask; None where all have one."""
+    """Return a pyarrow mask of the rows with a value; None if all rows have one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

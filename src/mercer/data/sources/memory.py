@@ -1,4 +1,4 @@
-"""Sources over what is in memory already, or mapped into it: arrays, memory maps, sparse matrices, frames."""
+"""Sources over data in memory or mapped into it: arrays, memory maps, sparse matrices, frames."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mercer.data.sources.files.stamps import Stamp
 
 @dataclass(frozen=True, eq=False)
 class HeldPiece(Piece):
-    """Rows that are at hand."""
+    """Rows in memory."""
 
     chunk: Chunk
     place: str
@@ -36,7 +36,7 @@ class HeldPiece(Piece):
 
 @dataclass(frozen=True, eq=False)
 class MemoryMapPiece(Piece):
-    """Rows of a file that is mapped into memory: what travels is where they are, not what they hold."""
+    """Rows of a memory-mapped file; their position in the file is pickled, not their values."""
 
     stamp: Stamp
     dtype: Any
@@ -44,7 +44,7 @@ class MemoryMapPiece(Piece):
     shape: tuple[int, ...]
     order: Any
     rows: slice
-    #: what goes with them; its X is None
+    #: targets, weights and offsets; its X is None
     beside: Chunk
 
     @property
@@ -58,7 +58,7 @@ class MemoryMapPiece(Piece):
 
 
 class MemorySource(Source):
-    """Rows of an array, a memory map, a sparse matrix or a frame, with what goes with them.
+    """Rows of an array, a memory map, a sparse matrix or a frame, with targets, weights and offsets.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class MemorySource(Source):
 
     @cached_property
     def identity(self) -> str:
-        """By all values: a pass over them takes longer. A file that is mapped is not read for it."""
+        """Digest of all values, which takes less time than a pass; a memory-mapped file is not read for it."""
         held = None if self._stamp is not None else self._all.X
         return (
             f"{self.described}, {digest(self.columns, self._rows, self._stamp, contents_digest(held, *self._all[1:]))}"
@@ -141,5 +141,5 @@ def _table(X: Any) -> Any:
 
 
 def _is_whole_map(X: Any) -> bool:
-    """Whether all of a memory map is meant: a part of one does not know where in the file it is."""
+    """Return whether an array is a whole memory map; slices do not hold their position in the file."""
     return isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap) and X.filename is not None and X.mode != "c"

@@ -1,4 +1,4 @@
-"""`mercer.data.open`: anything that has rows as a source of them."""
+"""`mercer.data.open`: sources of rows of any kind."""
 
 from __future__ import annotations
 

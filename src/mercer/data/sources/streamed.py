@@ -1,4 +1,4 @@
-"""A source made ready for a statistic: what its `update` takes, chunk by chunk."""
+"""A source prepared for a statistic: the arguments of its `update`, chunk by chunk."""
 
 from __future__ import annotations
 

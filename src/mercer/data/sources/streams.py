@@ -1,4 +1,4 @@
-"""Rows that come one after another: they are cut into chunks here, and these are the pieces."""
+"""Streams of rows, which are cut into chunks in this process; the chunks are the pieces."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from mercer.data.sources.tabular import TabularSource
 
 
 class Stream(TabularSource):
-    """A pass reads one block ahead of the computation, in this process; what leaves it are chunks."""
+    """Base class of streams; a pass reads one block ahead of the computation in this process."""
 
     @abstractmethod
     def tables(self) -> Generator[Any]:
-        """The rows as pyarrow tables, for one pass."""
+        """Yield the rows as pyarrow tables, for one pass."""
 
     def pieces(self) -> Iterator[Piece]:
         skipped: list[str] = []
@@ -51,7 +51,7 @@ class Stream(TabularSource):
 
 
 class RepeatedStream(Stream):
-    """What a function makes anew for every pass: a reader of record batches, or frames one after another."""
+    """A function that returns a new reader of record batches, or iterable of frames, for every pass."""
 
     def __init__(self, make: Callable[[], Any], asked: OpenOptions) -> None:
         self._make, self._asked = make, asked
@@ -63,7 +63,7 @@ class RepeatedStream(Stream):
         self.columns = asked.columns(list(self._typed))
 
     def _look(self, frames: Iterable[Any]) -> dict[str, Any]:
-        """One pass for the types of all frames."""
+        """Read all frames once to find their types."""
         found: list[tuple[str, dict[str, Any]]] = []
         self._rows = 0
         for number, table in enumerate(tables_of(frames)):
@@ -96,7 +96,7 @@ class RepeatedStream(Stream):
 
 
 class Once(Stream):
-    """A reader or a generator, whose rows are gone once they were read; its first ones tell the types."""
+    """A reader or generator whose rows can be read once; the types are those of its first rows."""
 
     def __init__(self, items: Any, asked: OpenOptions) -> None:
         self._asked, self._spent = asked, False

@@ -1,1 +1,1 @@
-"""What holds the values of a `Table`: NumPy arrays, sparse matrices, frames of any library."""
+"""Containers of the values of a `Table`: NumPy arrays, sparse matrices, and frames of any library."""

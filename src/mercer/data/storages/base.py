@@ -1,4 +1,4 @@
-"""What a table needs of the container that holds its values, and what arrays and sparse matrices have in common."""
+"""Interface of the containers behind a table, and the base class of arrays and sparse matrices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer.data.coding import Coded
 
 
 class Storage(Protocol):
-    """Rows and columns by position, in whatever library they came."""
+    """Rows and columns by position, independent of the library of the data."""
 
     @property
     def n_rows(self) -> int: ...
@@ -22,12 +22,12 @@ class Storage(Protocol):
 
     @property
     def library(self) -> str:
-        """Name of the library the data came in: numpy, scipy, pandas, polars, pyarrow, …"""
+        """Name of the library of the data: numpy, scipy, pandas, polars, pyarrow, …"""
         ...
 
     @property
     def native(self) -> Any:
-        """The rows in the library they came in."""
+        """The rows in the library of the data."""
         ...
 
     def rows(self, start: int, stop: int) -> Self: ...
@@ -35,11 +35,11 @@ class Storage(Protocol):
     def take(self, rows: Array) -> Self: ...
 
     def take_native(self, rows: Array) -> Any:
-        """The rows at these positions in the library they came in."""
+        """Return the rows at these positions in the library of the data."""
         ...
 
     def numbers(self, columns: list[int]) -> Array:
-        """Columns known to be numeric as a C-ordered, writable float matrix, NaN for missing."""
+        """Return numeric columns as a C-ordered, writable float matrix, NaN for missing."""
         ...
 
     def coded(self, column: int) -> Coded: ...
@@ -47,21 +47,21 @@ class Storage(Protocol):
     def declared_levels(self, column: int) -> Array | None: ...
 
     def strings(self, column: int) -> Any:
-        """A column of strings as a pyarrow array; None where it is not stored like that."""
+        """Return a column of strings as a pyarrow array; None if it is not stored so."""
         ...
 
     def zone(self, column: int) -> str:
-        """The time zone that the type of a column names; "" without one."""
+        """Return the time zone of the type of a column, or ""."""
         ...
 
     def days(self, column: int, zone: str) -> Array:
-        """A column of dates as days since 1970 by the clock of a zone; "" for their own."""
+        """Return a column of dates as days since 1970 in a time zone; "" for their own."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixStorage:
-    """Values of one type in rows and columns."""
+    """Base class of matrices with values of one type."""
 
     values: Any
 
@@ -93,5 +93,5 @@ class MatrixStorage:
         return ""
 
     def _columns(self, columns: list[int]) -> Any:
-        """Some columns; all of them as they are."""
+        """Return some columns; all of them without a copy."""
         return self.values if columns == list(range(self.n_columns)) else self.values[:, columns]

@@ -22,7 +22,7 @@ _KINDS |= {"U": Kind.CATEGORY, "S": Kind.CATEGORY, "T": Kind.CATEGORY}
 
 @dataclass(frozen=True, eq=False)
 class DenseStorage(MatrixStorage):
-    """A two-dimensional array, of objects where its columns are of different types."""
+    """A two-dimensional array, of objects if its columns have different types."""
 
     @property
     def library(self) -> str:
@@ -35,7 +35,7 @@ class DenseStorage(MatrixStorage):
         values = self._columns(columns)
         if values.dtype.kind in "mM":
             return days(values)
-        # a copy only where compiled loops would otherwise have to be compiled anew for another kind of array
+        # copied only if compiled loops would otherwise be compiled again for another type of array
         return np.require(values, float_type(values.dtype), ["C", "A", "W"])
 
     def days(self, column: int, zone: str) -> Array:
@@ -47,15 +47,16 @@ class DenseStorage(MatrixStorage):
 
 
 def as_matrix(X: Any, *, spelled: bool = True) -> Array:
-    """Anything array-like as a two-dimensional array of numbers, strings or objects.
+    """Return anything array-like as a two-dimensional array of numbers, strings or objects.
 
-    An array of objects is one of numbers if all are; or, as in scikit-learn, if all are `spelled` as numbers.
+    An array of objects becomes one of numbers if all are numbers or, as in scikit-learn, strings that spell numbers
+    (`spelled`).
     """
     X = unmasked(X)
     try:
         values = np.asarray(X)
         if values.dtype.kind in "US" and not isinstance(X, np.ndarray):
-            values = np.asarray(X, dtype=object)  # [["red", 1.5]] has a number in it, which NumPy would print
+            values = np.asarray(X, dtype=object)  # NumPy would convert the number in [["red", 1.5]] to a string
     except ValueError as uneven:
         reason = str(uneven).rstrip(".")
         raise DataError(f"{reason}. X is not a table: give every row the same number of values.") from None
@@ -74,7 +75,9 @@ def as_matrix(X: Any, *, spelled: bool = True) -> Array:
 
 
 def unmasked(X: Any) -> Any:
-    """A masked array with NaN (None among words) where its mask is set; anything else as it is."""
+    """Return a masked array with NaN (None for other types than numbers) at masked positions; anything else
+    unchanged.
+    """
     if not isinstance(X, np.ma.MaskedArray):
         return X
     hidden = np.ma.getmaskarray(X)
@@ -87,7 +90,7 @@ def unmasked(X: Any) -> Any:
 
 
 def kinds_of(values: Array, *, dates: bool = False) -> tuple[Kind, ...]:
-    """Kinds of the columns, by the type of the array; an array of objects is asked for the types it holds."""
+    """Return the kinds of the columns by the type of the array, or by the types of its objects."""
     if values.dtype.kind == "O":
         return tuple(_kind_of_objects(column) for column in values.T)
     if dates and values.dtype.kind in "mM":
@@ -101,7 +104,7 @@ def kinds_of(values: Array, *, dates: bool = False) -> tuple[Kind, ...]:
 
 
 def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """float32 stays as it is; every other number becomes float64."""
+    """Return float32 for float32, and float64 for every other type of numbers."""
     return np.dtype(np.float32 if dtype.kind == "f" and dtype.itemsize == 4 else np.float64)
 
 

@@ -1,4 +1,4 @@
-"""Tables over data frames of any library that narwhals knows: pandas, polars, pyarrow, …"""
+"""Tables over data frames of any library that narwhals supports: pandas, polars, pyarrow, …"""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ REMEDIES = {
     nw.Duration: "turn it into numbers, e.g. seconds, or leave it out",
     nw.Binary: "decode it to strings, or leave it out",
 }
-#: characters of the name of a type that are shown
-LONGEST_TYPE = 80
+#: longest name of a type in messages, in characters
+MAX_TYPE_NAME = 80
 UNPACK = "unpack it into columns of numbers or strings, or leave it out (on the command line with --drop)"
 SPARSE = "give the sparse matrix itself, frame.sparse.to_coo()"
 
@@ -47,7 +47,7 @@ class FrameStorage:
 
     @classmethod
     def of(cls, frame: nw.DataFrame[Any], *, dates: bool = False) -> tuple[Self, tuple[Kind, ...]]:
-        """The rows of a frame, and the kinds of its columns: by type alone, but for those of Python objects."""
+        """Return a storage of a frame, and the kinds of its columns: by type alone, except for Python objects."""
         native = side_by_side(frame.to_native())
         frame, plain = nw.from_native(native, eager_only=True), plain_columns(native)
         found = (
@@ -71,7 +71,7 @@ class FrameStorage:
 
     @property
     def native(self) -> Any:
-        if self._is_whole and self.library == "pyarrow":  # which nobody can alter: to cut it out takes a while
+        if self._is_whole and self.library == "pyarrow":  # immutable, and slicing takes a while
             return self.frame.to_native()
         return self.frame[self.start : self.stop].to_native()
 
@@ -97,7 +97,7 @@ class FrameStorage:
             return np.array(column.floats(self.start, self.stop), dtype=column.float_type)[:, None]
         types = {self.columns[j].float_type for j in columns}
         out = np.empty((self.n_rows, len(columns)), dtype=types.pop() if len(types) == 1 else np.float64)
-        # each is read once: to cut a few rows out of one that is no view takes longer than to read them
+        # each column is read once: slicing a column that is not a view takes longer than reading it
         return fill_rows(out, [self.columns[j].floats(self.start, self.stop) for j in columns])
 
     def zone(self, column: int) -> str:
@@ -115,14 +115,16 @@ class FrameStorage:
         return self.columns[column].declared_levels()
 
     def strings(self, column: int) -> Any:
-        """A column of strings as pyarrow has it; None of other columns, and of strings that it cannot hold."""
+        """Return a column of strings as a pyarrow array; None for other columns, and for strings that it cannot
+        hold.
+        """
         if not isinstance(found := self.columns[column], SeriesColumn):
             return None
         return found.strings(self.start, self.stop)
 
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    """X as a narwhals frame, the rows of a DuckDB relation fetched; None if it is none."""
+    """Return X as a narwhals frame, with the rows of a DuckDB relation fetched; None if X is not a frame."""
     try:
         frame = nw.from_native(_as_table(X), pass_through=True)
     except DuplicateError as duplicates:
@@ -177,14 +179,14 @@ def _kind(series: nw.Series[Any], dtype: type[Any], dates: bool) -> Kind:
 
 
 def _type_name(series: nw.Series[Any]) -> str:
-    """The type in the words of the frame's own library."""
+    """Return the name of the type in the library of the frame."""
     native = series.to_native()
     return str(native.type if hasattr(native, "type") else native.dtype)
 
 
 def _unsupported(series: nw.Series[Any]) -> ColumnTypeError:
     name = _type_name(series)
-    shown = name if len(name) <= LONGEST_TYPE else f"{name[:LONGEST_TYPE]}…"
+    shown = name if len(name) <= MAX_TYPE_NAME else f"{name[:MAX_TYPE_NAME]}…"
     known = (remedy for dtype, remedy in REMEDIES.items() if series.dtype == dtype)
     remedy = SPARSE if name.startswith("Sparse") else next(known, UNPACK)
     return ColumnTypeError(f"Column {series.name!r} has the type {shown}, neither number nor category; {remedy}.")

@@ -1,4 +1,4 @@
-"""One column of a frame: a NumPy array where the library lets NumPy look at it, else a narwhals series."""
+"""Columns of a frame: a NumPy array if the library exposes one, else a narwhals series."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mercer.data.coding import (
     code_objects,
     code_positions,
     label_array,
-    natural,
+    to_label,
 )
 from mercer.data.kinds import Kind
 from mercer.data.storages.dense import float_type
@@ -61,7 +61,7 @@ class ViewedColumn:
 
 @dataclass(frozen=True, eq=False)
 class SeriesColumn:
-    """Everything else, read through pyarrow."""
+    """A column of any other type, read through pyarrow."""
 
     series: nw.Series[Any]
 
@@ -73,7 +73,7 @@ class SeriesColumn:
         return as_floats(self._rows(start, stop).to_arrow())
 
     def strings(self, start: int, stop: int) -> Any:
-        """As pyarrow has them; None of anything else, and of lone surrogates, which it cannot hold."""
+        """Return strings as a pyarrow array; None for other types, and for lone surrogates, which it cannot hold."""
         import pyarrow as pa
 
         if self.series.dtype != nw.String:
@@ -105,33 +105,39 @@ class SeriesColumn:
         return self._categories()
 
     def _rows(self, start: int, stop: int) -> nw.Series[Any]:
-        """Cut out only where something is cut off: it takes as long as to read a short column."""
+        """Return a slice, or the series itself if it is complete, since slicing takes as long as reading a short
+        column.
+        """
         return self.series if (start, stop) == (0, len(self.series)) else self.series[start:stop]
 
     def _categories(self) -> Array | None:
-        """Categories in an order that the type fixes; of intervals and the like, which pyarrow cannot name, too."""
+        """Return categories in the order fixed by the type, including those that pyarrow cannot represent, such as
+        intervals.
+        """
         dtype = self.series.dtype
-        return label_array([natural(level) for level in dtype.categories]) if isinstance(dtype, nw.Enum) else None
+        return label_array([to_label(level) for level in dtype.categories]) if isinstance(dtype, nw.Enum) else None
 
 
 def _pandas_codes(series: nw.Series[Any], categories: Array | None) -> Coded | None:
-    """The codes that a pandas categorical consists of, which need no way through pyarrow; None of other columns."""
+    """Return the codes of a pandas categorical without a conversion to pyarrow; None for other columns."""
     if not (series.implementation.is_pandas() and series.dtype in (nw.Categorical, nw.Enum)):
         return None
     values = series.to_native().array
     labels = code_arrow(series[:0].to_arrow()).labels if categories is None else categories
-    if len(labels) != len(values.categories):  # numbers with a fraction are told apart by value
+    if len(labels) != len(values.categories):  # e.g. labels of numbers that are equal by value
         return None
     return Coded(np.array(values.codes, dtype=np.int32), labels)
 
 
 def column_of(series: nw.Series[Any], kind: Kind) -> FrameColumn:
-    """A NumPy view of a column of numbers if there is one: reading a block through it is ten times faster."""
+    """Return a NumPy view of a column of numbers if there is one, since reading a block through it is ten times
+    faster.
+    """
     native = series.to_native()
     if series.implementation.is_pyarrow() and native.num_chunks == 1:
         native = native.chunk(0)
     if kind.numeric:
-        with contextlib.suppress(TypeError, ValueError, RuntimeError):  # each library has its own way to refuse
+        with contextlib.suppress(TypeError, ValueError, RuntimeError):  # the exception depends on the library
             view = np.asarray(native, copy=False)
             if view.dtype.kind in "fiub":
                 return ViewedColumn(view)

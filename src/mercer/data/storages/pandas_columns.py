@@ -1,4 +1,6 @@
-"""Columns of pandas whose type hides what they hold: numbers and bools stored as Python objects or in reverse order."""
+"""Columns of pandas with another type than their values: numbers and bools stored as objects or in another byte
+order.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,16 @@ from mercer.data.coding import is_missing
 
 
 def typed(series: nw.Series[Any]) -> nw.Series[Any]:
-    """The column by the type of its values where all of them are numbers, or all bools; else as it is.
+    """Return a column converted to the type of its values if all of them are numbers, or all bools; else unchanged.
 
-    Databases hand out decimals, and a row taken out of a frame has objects in it, whatever the frame had.
+    Databases return decimals, and a row of a frame consists of objects, whatever the types of the frame.
     """
     if not series.implementation.is_pandas_like():
         return series
     native = series.to_native()
     if not isinstance(native.dtype, np.dtype):
         return series
-    if not native.dtype.isnative:  # 8 bytes in the order of another machine
+    if not native.dtype.isnative:  # another byte order
         return _like(native, native.to_numpy().astype(native.dtype.newbyteorder("=")))
     return _of_objects(series, native) if native.dtype == object else series
 
@@ -30,7 +32,7 @@ def typed(series: nw.Series[Any]) -> nw.Series[Any]:
 def _of_objects(series: nw.Series[Any], native: Any) -> nw.Series[Any]:
     objects = native.to_numpy()
     if isinstance(next((each for each in objects if not is_missing(each)), ""), str):
-        return series  # without a look at all the others
+        return series  # the other values need not be checked
     present = native.notna().to_numpy()
     types = set(map(type, objects[present]))
     if all(issubclass(each, bool | np.bool_) for each in types):
@@ -40,7 +42,7 @@ def _of_objects(series: nw.Series[Any], native: Any) -> nw.Series[Any]:
     numbers = np.full(len(objects), np.nan)
     try:
         numbers[present] = objects[present].astype(np.float64)
-    except (OverflowError, ValueError):  # a whole number beyond all floats, a NaN that signals
+    except (OverflowError, ValueError):  # an integer beyond all floats, or a signalling NaN
         return series
     return _like(native, numbers)
 

@@ -1,4 +1,4 @@
-"""Columns of plain numbers of a wide frame, viewed all at once: one by one, a thousand of them take a second."""
+"""Views of all numeric columns of a wide frame at once; a thousand separate views take a second."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ TIMES = (*DATES, nw.Time, nw.Duration)
 
 @dataclass(frozen=True, eq=False)
 class TimeColumn:
-    """Dates and times as days since 1970 by the clock of their zone, durations as days, times of day as hours."""
+    """Dates and times as days since 1970 in their time zone, durations as days, times of day as hours."""
 
     series: nw.Series[Any]
 
@@ -34,11 +34,11 @@ class TimeColumn:
 
     @property
     def zone(self) -> str:
-        """The zone whose clock times are told by; "" where they have none."""
+        """The time zone, or ""."""
         return getattr(self.series[:0].to_arrow().type, "tz", None) or ""
 
     def by_clock(self, zone: str, start: int, stop: int) -> Array:
-        """The same numbers by the clock of another zone; "" for their own."""
+        """Return the same numbers in another time zone; "" for their own."""
         units = MICROSECONDS_PER_DAY / 24 if self.series.dtype == nw.Time else MICROSECONDS_PER_DAY
         return _microseconds(one_chunk(self.series[start:stop].to_arrow()), zone) / units
 
@@ -50,7 +50,7 @@ class TimeColumn:
 
 
 def _microseconds(array: Any, zone: str) -> Array:
-    """A pyarrow array of any type of time, as floats by the clock of a zone; NaN for null."""
+    """Return a pyarrow array of a temporal type as floats in a time zone; NaN for null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

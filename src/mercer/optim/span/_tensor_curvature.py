@@ -52,7 +52,7 @@ class TensorInverse:
                 "landmarks (approximate=Nystroem(n_components=…)), or free memory there."
             ) from full
 
-    def penalised(self, strengths: Array) -> TensorInverse:
+    def with_penalties(self, strengths: Array) -> TensorInverse:
         """Return the inverse for other penalties."""
         other = copy(self)
         other._factorise(strengths)

@@ -36,7 +36,7 @@ class Inverse(Protocol):
 
     def times(self, R: Array) -> Array: ...
 
-    def penalised(self, strengths: Array) -> Inverse:
+    def with_penalties(self, strengths: Array) -> Inverse:
         """Return the inverse for other penalties."""
 
     def used_degrees(self) -> float:
@@ -96,7 +96,7 @@ class SampledInverse:
         self.penalises = np.arange(len(gram)) < n_features
         self._factorise(strengths)
 
-    def penalised(self, strengths: Array) -> SampledInverse:
+    def with_penalties(self, strengths: Array) -> SampledInverse:
         """Return the inverse for other penalties."""
         other = copy(self)
         other._factorise(strengths)
@@ -142,9 +142,9 @@ class ClassInverses:
     def __init__(self, parts: list[SampledInverse], strengths: Array, *, symmetric: bool) -> None:
         self._parts, self._strengths, self._symmetric = parts, strengths, symmetric
 
-    def penalised(self, strengths: Array) -> ClassInverses:
+    def with_penalties(self, strengths: Array) -> ClassInverses:
         """Return the inverse for other penalties."""
-        parts = [part.penalised(strengths[k : k + 1]) for k, part in enumerate(self._parts)]
+        parts = [part.with_penalties(strengths[k : k + 1]) for k, part in enumerate(self._parts)]
         return ClassInverses(parts, strengths, symmetric=self._symmetric and bool(np.ptp(strengths) == 0))
 
     def times(self, R: Array) -> Array:

@@ -54,7 +54,7 @@ class MappedProblem:
         """Return the slopes of the losses of some rows at their values: an array, or a tensor on their device."""
         return self.losses.part(rows).slopes(eta)[0]
 
-    def sampled(self, rows: Array) -> MappedProblem:
+    def sample_rows(self, rows: Array) -> MappedProblem:
         """Return the problem of some rows, with their share of the penalty."""
         share = len(rows) / self.design.n_rows
         return replace(
@@ -91,7 +91,7 @@ def estimate_rounding(problem: MappedProblem, inverse: Inverse | None, w: Array)
     if design.rough == np.float64 or inverse is None or n < ROUNDING_SAMPLE:
         return np.inf
     some = np.sort(np.random.default_rng(1).choice(n, n // ROUNDING_SAMPLE, replace=False))
-    few = replace(problem, design=replace(design, tiles=design.tiles.made)).sampled(some)
+    few = replace(problem, design=replace(design, tiles=design.tiles.made)).sample_rows(some)
     if few.design.rough == np.float64:  # few rows are not stored in float32
         return np.inf
     _, rough = few.design.swept(w, few.slopes, exactly=False)
@@ -253,7 +253,7 @@ class MappedNewtonDescent:
         if problem.losses.quadratic:
             return self._level() if len(self._sample) == n else self._start_of_sample()
         few = sample_numbers(n, START_ROWS * problem.design.n_columns)
-        return self._level() if len(few) == n else _fit_with_falling_strength(problem.sampled(few))
+        return self._level() if len(few) == n else _fit_with_falling_strength(problem.sample_rows(few))
 
     def _start_of_sample(self) -> Array:
         """Return the least squares fit of the rows that the preconditioner is made of."""
@@ -261,7 +261,11 @@ class MappedNewtonDescent:
         if not isinstance(problem.design, MappedDesign):
             return w
         _, bend = problem.losses.slopes(self._at.eta)
-        few, h, total = problem.sampled(sample), sample_weights(sample, bend.typical), float(bend.typical[sample].sum())
+        few, h, total = (
+            problem.sample_rows(sample),
+            sample_weights(sample, bend.typical),
+            float(bend.typical[sample].sum()),
+        )
         design, (_, gradient) = few.design.swept_and_kept(w, few.slopes)
         assert isinstance(design, MappedDesign)
         self._inverse = SampledInverse(design.gram(h), design.n_features, problem.strengths)
@@ -272,7 +276,7 @@ class MappedNewtonDescent:
         before, self._problem = self._problem, replace(self._problem, strengths=strengths)
         gradient = self._at.gradient + self._problem.pull(self._at.w) - before.pull(self._at.w)
         self._at = self._at._replace(value=self._objective(self._at.w, self._at.eta), gradient=gradient)
-        self._inverse = None if self._inverse is None else self._inverse.penalised(strengths)
+        self._inverse = None if self._inverse is None else self._inverse.with_penalties(strengths)
         self._last_gain, self.trace = LOOSE, [self._at.value]
 
     def _point(self, w: Array) -> MappedPoint:

@@ -29,7 +29,7 @@ class MappedRidge:
     def __len__(self) -> int:
         return len(self.Y)
 
-    def decomposed(self) -> MappedEigenvalues:
+    def decompose(self) -> MappedEigenvalues:
         """Return the eigenvalues of ZᵀWZ = axes · values · axesᵀ."""
         Y, weight = self.Y, np.ones(len(self.Y)) if self.weight is None else self.weight
         with np.errstate(over="ignore", invalid="ignore"):

@@ -181,7 +181,7 @@ def solve_by_least_squares(system: RidgeSystem, alpha: Array) -> Solution:
     fit = DualFit(system.scaled(c), "least squares by eigenvalues, since the matrix is singular", singular=True)
     if error <= TOLERANCE:
         return Solution(fit, residual_certificate(error), ())
-    _, residual = system.left_over(c, alpha)
+    _, residual = system.compute_residual(c, alpha)
     slope = np.linalg.norm(system.times(residual) + alpha * residual, axis=0)
     length = size * np.linalg.norm(system.right, axis=0)
     sentence = f"A(Ac − y) / (‖A‖‖y‖) of least squares, where A is singular; {error:.2g} of y is left over"
@@ -199,12 +199,12 @@ def solve_by_eigenvalues(system: RidgeSystem, alpha: Array, spectrum: Eigenvalue
 def refine(system: RidgeSystem, alpha: Array, correct: Correction, K: Any = None) -> tuple[Array, float]:
     """Return c, corrected while that reduces the residual, and the relative residual; K may replace the system's."""
     c = correct(system.right)
-    error, residual = system.left_over(c, alpha, K)
+    error, residual = system.compute_residual(c, alpha, K)
     for _ in range(CORRECTIONS):
         if error <= ROUNDING:
             break
         better = c + correct(residual)
-        smaller, rest = system.left_over(better, alpha, K)
+        smaller, rest = system.compute_residual(better, alpha, K)
         if not smaller < error:
             break
         c, error, residual = better, smaller, rest

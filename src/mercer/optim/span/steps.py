@@ -79,14 +79,14 @@ class KeptTriangle:
     K: KernelMatrix
 
     @classmethod
-    def of(cls, K: KernelMatrix, room: float = np.inf) -> KeptTriangle:
-        """Store as many tiles as fit in `room` bytes."""
-        if isinstance(K, GivenMatrix) or 0.5 * K.dtype.itemsize * K.shape[0] ** 2 <= room:
+    def of(cls, K: KernelMatrix, available: float = np.inf) -> KeptTriangle:
+        """Store as many tiles as fit in `available` bytes."""
+        if isinstance(K, GivenMatrix) or 0.5 * K.dtype.itemsize * K.shape[0] ** 2 <= available:
             tiles = list(K.lower(lambda rows, columns, tile: (rows, columns, tile)))
             return cls(K.shape[0], tiles[0][2].dtype, tiles, [], K)
         blocks = row_blocks(K.shape[0], TILE_SIDE)
         cuts = [(rows, columns) for k, rows in enumerate(blocks) for columns in blocks[: k + 1]]
-        many = int(max(0.0, room) // (TILE_SIDE**2 * K.dtype.itemsize))
+        many = int(max(0.0, available) // (TILE_SIDE**2 * K.dtype.itemsize))
         tiles = list(ordered_stream(lambda cut: (*cut, K.tile(*cut)), cuts[:many]))
         return cls(K.shape[0], K.dtype, tiles, cuts[many:], K)
 
@@ -192,8 +192,8 @@ def solve_beyond_memory(system: RidgeSystem, alpha: Array, tolerance: float) -> 
         return None
     pivots = pivots_beyond_memory(n)
     deflation = Deflation.of(system, smallest, pivots)
-    room = SHARE_OF_TILES * available_bytes() - 8.0 * n * (deflation.L.shape[1] + VECTORS * system.Y.shape[1])
-    kept = KeptTriangle.of(_rough_matrix(system, smallest), room)
+    available = SHARE_OF_TILES * available_bytes() - 8.0 * n * (deflation.L.shape[1] + VECTORS * system.Y.shape[1])
+    kept = KeptTriangle.of(_rough_matrix(system, smallest), available)
     expected = deflation.steps(smallest, tolerance)
     most = int(max(MOST_STEPS, min(UNEXPECTED * expected, n)))  # more than n steps are due to rounding errors
     _warn_if_long(kept, min(expected, most))
@@ -203,8 +203,8 @@ def solve_beyond_memory(system: RidgeSystem, alpha: Array, tolerance: float) -> 
 
 def pivots_beyond_memory(rows: int) -> int:
     """Return the number of pivots that fit in memory if the matrix does not."""
-    room = SHARE_OF_PIVOTS * available_bytes() / (BYTES_PER_PIVOT * rows)
-    return max(1, min(rows // ROWS_PER_PIVOT, MOST_PIVOTS, int(room)))
+    available = SHARE_OF_PIVOTS * available_bytes() / (BYTES_PER_PIVOT * rows)
+    return max(1, min(rows // ROWS_PER_PIVOT, MOST_PIVOTS, int(available)))
 
 
 def _is_definite(system: RidgeSystem, alpha: float) -> bool:
@@ -247,7 +247,7 @@ class _IterativeCorrection:
         """Continue with tiles of float64 instead of float32 if there is no other method; return whether it does."""
         if not self._alone or self._kept.dtype == np.float64:
             return False
-        self._kept = KeptTriangle.of(self._system.K, room=0.0)
+        self._kept = KeptTriangle.of(self._system.K, available=0.0)
         self._inverse = self._deflation.inverse(self._alpha)
         return True
 
@@ -280,7 +280,7 @@ class _IterativeCorrection:
     def _check_residual(self, c: Array, count: int) -> tuple[RidgeSteps, Array]:
         """Compute the residual of c with the matrix in float64; Ctrl-C keeps c with an unknown residual."""
         try:
-            error, residual = self._system.left_over(c, self._alpha)
+            error, residual = self._system.compute_residual(c, self._alpha)
         except KeyboardInterrupt:
             message = "stopped by the user before the residual was known; the coefficients found so far are kept."
             raise FitInterrupted(message, self._steps(c, np.inf, count)) from None

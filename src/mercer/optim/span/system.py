@@ -113,7 +113,7 @@ class RidgeSystem:
         """Return S K S v."""
         return self.scaled(_multiply(self.K if K is None else K, self.scaled(V)))
 
-    def left_over(self, c: Array, alpha: Array, K: Any = None) -> tuple[float, Array]:
+    def compute_residual(self, c: Array, alpha: Array, K: Any = None) -> tuple[float, Array]:
         """Return ‖S y − (S K S + alpha) c‖ / ‖S y‖, the largest of all targets, and the residual."""
         residual = self.right - self.times(c, K) - alpha * c
         return largest_share(residual, self.right), residual

@@ -1,1 +1,1 @@
-"""Databases as sources: DuckDB, SQLite, and through ADBC PostgreSQL."""
+"""Databases as sources: DuckDB, SQLite, and PostgreSQL through ADBC."""

@@ -1,4 +1,4 @@
-"""What a database answers to a query, as a source."""
+"""Results of database queries as sources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FETCHED = 1 << 16
 
 
 class Answer(NamedTuple):
-    """What a query answers, without its rows."""
+    """The result of a query without its rows."""
 
     #: pyarrow types by name
     types: dict[str, Any]
@@ -26,43 +26,43 @@ class Answer(NamedTuple):
 
 
 class Database(ABC):
-    """Where a query is put to; it is only ever read."""
+    """Base class of databases, which are opened read-only."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """For people, without a password."""
+        """Name for messages, without a password."""
 
     @abstractmethod
     def tables(self) -> list[str]:
-        """Names of the tables that there are."""
+        """Return the names of the tables."""
 
     @abstractmethod
     def look(self, query: str) -> Answer:
-        """What a query answers: the types of its columns, and how many rows there are."""
+        """Return the types of the columns and the number of rows of a query."""
 
     @abstractmethod
     def rows(self, query: str, types: dict[str, Any], at_once: int) -> Iterator[Any]:
-        """Record batches of these columns of what a query answers, in its order."""
+        """Yield record batches of these columns of a query, in its order."""
 
     @abstractmethod
     def check(self) -> None:
-        """Refuse a file that changed; a server tells of nothing but the number of rows."""
+        """Raise an error if a file has changed; a server only reveals the number of rows."""
 
     def query(self, sql: str | None) -> str:
-        """A query, the table that is named instead, or the only one that there is."""
+        """Return a query: the given one, or that for the named or the only table."""
         if sql is None:
             return f"SELECT * FROM {self.table(only_table(self.tables(), self.name, ', as in sql={!r}'))}"
         sql = sql.strip().rstrip(";")
         return sql if re.search(r"\s", sql) else f"SELECT * FROM {'.'.join(map(spelled, sql.split('.')))}"
 
     def table(self, name: str) -> str:
-        """One of `tables` as SQL has it, whatever letters are in its name."""
+        """Return one of `tables` quoted for SQL."""
         return spelled(name)
 
 
 class DatabaseRows(Stream):
-    """What a database answers, anew for every pass."""
+    """A source that executes the query in every pass."""
 
     def __init__(self, database: Database, asked: OpenOptions) -> None:
         self._database, self._asked = database, asked

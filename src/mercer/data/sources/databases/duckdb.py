@@ -1,4 +1,4 @@
-"""Tables and queries of DuckDB: of a file, or relations of this process."""
+"""Tables and queries of DuckDB files, and relations of this process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHANCE = re.compile(r"\b(unnamed_relation_|__duckdb_source_)\w+")
 
 @dataclass(frozen=True)
 class DuckDBFile(Database):
-    """A file, opened to be read by each pass."""
+    """A file, opened by each pass."""
 
     log: ClassVar[str] = ".wal"
 
@@ -55,7 +55,7 @@ class DuckDBFile(Database):
 
 
 class Relation(Stream):
-    """A relation, which is asked anew by each pass; its connection is not to be used meanwhile."""
+    """A relation, executed by each pass; its connection must not be used meanwhile."""
 
     def __init__(self, relation: Any, asked: OpenOptions) -> None:
         self._relation, self._asked = relation, asked
@@ -85,7 +85,7 @@ class Relation(Stream):
 
     @property
     def identity(self) -> str:
-        """By its query, without the names that DuckDB draws by chance, and its first rows."""
+        """The query without DuckDB's random names, and the first rows."""
         query = CHANCE.sub("", self._relation.sql_query())
         return f"{self.described}, {digest(query, self._asked, self.head().X.slice(0, 20).to_pylist())}"
 

@@ -17,7 +17,7 @@ from mercer.data.sources.databases.base import Answer, Database
 
 @dataclass(frozen=True)
 class PostgreSQL(Database):
-    """A server; its tables may change between passes, which is found out by counting rows."""
+    """A server; changes between passes are detected by the number of rows."""
 
     uri: str
 
@@ -66,7 +66,7 @@ class PostgreSQL(Database):
 
     @contextmanager
     def _asked(self, sql: str, *, of: str) -> Iterator[Any]:
-        """A reader of record batches of what is answered; `of` is the query to complain of."""
+        """Return a reader of record batches of the result; errors show the query `of`."""
         import pyarrow as pa
 
         database = require("adbc_driver_postgresql.dbapi", purpose="Reading from PostgreSQL", extra="postgresql")
@@ -84,12 +84,12 @@ class PostgreSQL(Database):
 
 
 def _inside(query: str) -> str:
-    """A query as part of another one; it may end with a comment, which would go on to the end of the line."""
+    """Return a query as a subquery; the line break ends a comment at the end of the query."""
     return f"({query}\n)"
 
 
 def _comes_as(kind: Any) -> Any:
-    """The type of a column as `_as_known` asks for it."""
+    """Return the type of a column that `_as_known` converts."""
     import pyarrow as pa
 
     if not isinstance(kind, pa.OpaqueType):
@@ -98,7 +98,7 @@ def _comes_as(kind: Any) -> Any:
 
 
 def _as_known(name: str, kind: Any) -> str:
-    """A column of a type that only PostgreSQL knows as one that Arrow knows: a number, else what it prints."""
+    """Return SQL that converts a column of a PostgreSQL type without an Arrow type to a number or text."""
     import pyarrow as pa
 
     written = spelled(name)

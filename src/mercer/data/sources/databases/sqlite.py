@@ -15,7 +15,7 @@ from mercer.data.sources.files.stamps import Stamp
 
 @dataclass(frozen=True)
 class SQLiteFile(Database):
-    """A file, opened to be read by each pass."""
+    """A file, opened by each pass."""
 
     log: ClassVar[str] = "-wal"
 

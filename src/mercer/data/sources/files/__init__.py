@@ -1,1 +1,1 @@
-"""Files as sources: one module for each format, `finding` for which files are meant, `stamps` for what they were."""
+"""Files as sources: a module for each format, `finding` for the choice of files, `stamps` for their versions."""

@@ -1,4 +1,4 @@
-"""Arrow files (Feather): a piece is some record batches of one file, or the whole of one that is a stream."""
+"""Arrow files (Feather): a piece is some record batches of a file, or all of a stream."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mercer.data.sources.layout import Layout
 
 
 class Head(NamedTuple):
-    """What a file says about itself."""
+    """The schema and sizes in a file."""
 
     stamp: Stamp
     types: dict[str, Any]
@@ -52,7 +52,7 @@ class ArrowFiles(Files):
 
     @cached_property
     def n_rows(self) -> int | None:
-        """From the heads of record batches; not known of streams."""
+        """Number of rows by the headers of the record batches; None for streams."""
         from pyarrow import dataset
 
         if any(head.batches is None for head in self._heads):
@@ -72,7 +72,7 @@ class ArrowFiles(Files):
 
 @dataclass(frozen=True)
 class RecordBatches(PartOfFile):
-    """Consecutive record batches of a file; all of them where `stop` is None."""
+    """Consecutive record batches of a file; all of them if `stop` is None."""
 
     first: int
     stop: int | None

@@ -1,4 +1,4 @@
-"""What all sources of files have in common."""
+"""Base classes of all sources of files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PIECE_BYTES = 4 * CHUNK_BYTES
 
 @dataclass(frozen=True)
 class SkippedPiece(Piece):
-    """A part of a source that cannot be read, of which no more is left than a sentence."""
+    """A part of a source that cannot be read, represented by a sentence."""
 
     note: str
 
@@ -37,14 +37,14 @@ class SkippedPiece(Piece):
 
 @dataclass(frozen=True)
 class PartOfFile(Piece):
-    """A part of a file that did not change before and while it was read."""
+    """A part of a file that must not change before or while it is read."""
 
     stamp: Stamp
     layout: Layout
 
     @property
     def place(self) -> str:
-        """Where rows are counted from, for people."""
+        """Name, for messages, of the part in which rows are counted."""
         return repr(self.stamp.name)
 
     @property
@@ -63,11 +63,11 @@ class PartOfFile(Piece):
 
     @abstractmethod
     def _tables(self, skipped: list[str]) -> Iterator[tuple[int, Any]]:
-        """The number of the first row in `place`, and the rows, block by block."""
+        """Yield the number of the first row in `place` and the rows, block by block."""
 
 
 def leave_out(stamp: Stamp, sentence: str, layout: Layout, skipped: list[str]) -> None:
-    """A part of a file that cannot be read: refused with a remedy, or named where that was asked for."""
+    """Raise the error about a part of a file that cannot be read, or record it if errors are skipped."""
     stamp.check()  # or the file has changed, which explains it
     if not layout.skip:
         raise DataError(f"{sentence} Write the file again, or leave that part out with on_error='skip'.") from None
@@ -95,14 +95,16 @@ class Files(TabularSource):
         return identity(self.stamps, self._called, self._asked)
 
     def broken(self, failure: DataError) -> None:
-        """A file that cannot be read at all: raised, or left out where that was asked for."""
+        """Raise the error about a file that cannot be read at all, or drop it if errors are skipped."""
         if not self._asked.skip:
             raise failure
         self._left_out.append(str(failure))
 
 
 def columns_in(stamps: Sequence[Stamp], names: Sequence[Sequence[str]], asked: OpenOptions) -> SourceColumns:
-    """What the columns of the files are for; refused where these differ, in the columns that are read if chosen."""
+    """Return the roles of the columns of the files; raise an error if the columns differ, in those that are read if
+    chosen.
+    """
     try:
         columns, expected = asked.columns(names[0]), list(names[0])
     except ColumnMismatchError as absent:

@@ -1,4 +1,4 @@
-"""Datasets of pyarrow, of files on any file system that it knows: a piece is one of their files, or a row group."""
+"""Datasets of pyarrow on any file system that it supports: a piece is a file or a row group."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mercer.data.sources.tabular import TabularSource
 
 
 def of_dataset(dataset: Any, asked: OpenOptions) -> TabularSource:
-    """A dataset of files as a source; any other, or one with a filter, read in one go."""
+    """Return a dataset of files as a source; other datasets, or those with a filter, are read in one pass."""
     from pyarrow import dataset as datasets
 
     try:
@@ -35,7 +35,7 @@ def _reader(dataset: Any, rows: int | None) -> Any:
 
 
 class DatasetFiles(Files):
-    """The files of a dataset, with the schema that it has."""
+    """The files of a dataset, with its schema."""
 
     def __init__(self, dataset: Any, fragments: list[Any], asked: OpenOptions) -> None:
         super().__init__([Stamp.of(each.path, each.filesystem) for each in fragments], asked, "dataset")
@@ -49,7 +49,7 @@ class DatasetFiles(Files):
 
     @cached_property
     def n_rows(self) -> int | None:
-        """Where files say it, so that nobody has to read them."""
+        """Number of rows if the files state it, so that they need not be read."""
         from pyarrow import dataset as datasets
 
         told = isinstance(self._dataset.format, datasets.ParquetFileFormat | datasets.IpcFileFormat)
@@ -100,7 +100,7 @@ class FragmentPiece(PartOfFile):
             leave_out(self.stamp, f"{what} cannot be read: {what_failed(failure)}.", self.layout, skipped)
 
     def _options(self) -> dict[str, Any]:
-        """Little of a row group in memory at once, and pages compared with their checksums."""
+        """Return options that keep little of a row group in memory and verify the checksums of pages."""
         from pyarrow import dataset as datasets
 
         if not isinstance(self.fragment, datasets.ParquetFileFragment):

@@ -1,4 +1,4 @@
-"""Which files are meant: by a path, a pattern, a folder, or a list of these."""
+"""The choice of files by a path, a pattern, a folder, or a list of these."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FoundFile:
 
 
 def find(what: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], reading: Reading) -> FoundFile:
-    """The files that are meant, and what they are."""
+    """Find the files and their format."""
     given = [what] if isinstance(what, str | os.PathLike) else list(what)
     pairs = [(plain_file(file), values) for each in given for file, values in _files(each)]
     formats = sorted({format_or_refuse(file, reading) for file, _ in pairs})
@@ -43,10 +43,10 @@ def find(what: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], readin
 
 
 def input_files(what: str, *, deep: bool = False) -> list[Path]:
-    """The files on the disk that are read for a table, so that none of them is written over.
+    """Return the files on disk that are read for a table, so that none of them is overwritten.
 
-    An archive stands for what is in it. A folder is read as by `read_table`, or, where `deep`, as by
-    `mercer.data.open`, which takes patterns, too. There are none where nothing of that name is.
+    An archive counts for its contents. A folder is read as by `read_table` or, if `deep`, as by `mercer.data.open`,
+    which also accepts patterns. The result is empty if the file does not exist.
     """
     path = Path(os.path.expanduser(what) if deep else what)
     if (archive := archive_of(path)) is not None:
@@ -62,7 +62,7 @@ def input_files(what: str, *, deep: bool = False) -> list[Path]:
 
 
 def format_or_refuse(file: Path, reading: Reading) -> str:
-    """What such a file is called; also those formats that only sources read."""
+    """Return the format of a file, including those that only sources read; raise an error if it is unknown."""
     return "svmlight" if ending_of(file) in SVMLIGHT else format_of(file, reading)
 
 
@@ -88,7 +88,7 @@ def _in_folder(folder: Path, root: Path) -> list[tuple[Path, dict[str, str | Non
 
 
 def _like(pattern: Path) -> list[tuple[Path, dict[str, str | None]]]:
-    """Files whose paths are like a pattern; where none is, all of the folders that are."""
+    """Return files whose paths match a pattern, or all matching folders if there are none."""
     matches = sorted(map(Path, glob.glob(str(pattern), recursive=True)))
     root = next(parent for parent in pattern.parents if not glob.has_magic(str(parent)))
     if files := [match for match in matches if match.is_file()]:
@@ -99,12 +99,12 @@ def _like(pattern: Path) -> list[tuple[Path, dict[str, str | None]]]:
 
 
 def _inside(folder: Path, files: Iterable[Path]) -> list[Path]:
-    """Files of data in a folder, in the order of their paths."""
+    """Return the files of data in a folder, in the order of their paths."""
     known = CALLED.keys() | SVMLIGHT
     return sorted(file for file in files if ending_of(file) in known and not is_hidden(file, folder))
 
 
 def _values(folders: Iterable[str]) -> dict[str, str | None]:
-    """Of folders named like year=2024, as Hive, Spark and pyarrow write them."""
+    """Return the values of folders named like year=2024, as written by Hive, Spark and pyarrow."""
     pairs = (folder.partition("=") for folder in folders if "=" in folder)
     return {unquote(name): None if value == NO_VALUE else unquote(value) for name, _, value in pairs}

@@ -1,4 +1,4 @@
-"""Files with a JSON object in each line: a piece is some lines of one file."""
+"""Files with a JSON object in each line: a piece is some lines of a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mercer.data.sources.layout import Layout
 
 
 class JsonScan(NamedTuple):
-    """What a look at all lines of a file tells."""
+    """The result of scanning all lines of a file."""
 
     stamp: Stamp
     rows: int
@@ -36,14 +36,14 @@ class JsonScan(NamedTuple):
 
 @dataclass(frozen=True)
 class Written(Packed):
-    """Columns as they are written, whatever the caller says about them."""
+    """Columns as written, without the options of the caller."""
 
     #: pyarrow schema
     types: Any
 
 
 class JsonFiles(Files):
-    """Files that are read once when they are opened: any line may name a column that no other does."""
+    """Files that are read once when they are opened, since any line may name a new column."""
 
     def __init__(self, found: FoundFile, asked: OpenOptions) -> None:
         import pyarrow as pa
@@ -67,7 +67,7 @@ class JsonFiles(Files):
         self._layout = asked.layout(self.columns, types)
 
     def _refuse_absent(self) -> None:
-        """A target that no line of a file names was forgotten; other columns may be missing."""
+        """Raise an error if no line of a file names the target; other columns may be missing."""
         target = self.columns.target
         for scan in self._scans if target is not None else ():
             if scan.rows and not any(target in types for _, types in scan.places):
@@ -104,7 +104,7 @@ class JsonPiece(LinesOfFile):
 
 
 def _scan(stamp: Stamp, asked: OpenOptions) -> JsonScan:
-    """Rows and types, and where the file can be cut; by several threads."""
+    """Return rows, types and the positions where the file can be cut, using several threads."""
     if JsonRows(Path(stamp.path), Reading()).is_list():
         raise DataError(
             f"{stamp.name!r} is one JSON list, which can only be read at once. Write an object in each line, or give "
@@ -125,7 +125,7 @@ def _look(stamp: Stamp, asked: OpenOptions, block: Block) -> tuple[Counted, dict
 
 
 def _dates_or_strings(places: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
-    """Strings that spell dates in one block are dates if those of all others do, else strings like these."""
+    """Return strings that spell dates in one block as dates if those of all other blocks do, else as strings."""
     import pyarrow as pa
 
     strings = {name for _, types in places for name, kind in types.items() if pa.types.is_string(kind)}
@@ -142,7 +142,7 @@ def _dates_or_strings(places: list[tuple[str, dict[str, Any]]]) -> list[tuple[st
 
 
 def _table(stamp: Stamp, skip: bool, types: Any, block: Block, skipped: list[str]) -> Any:
-    """The rows of a block; lines that are no objects are refused, or left out and named."""
+    """Return the rows of a block; lines that are not objects raise an error, or are dropped and named."""
     import pyarrow as pa
 
     reader, lines = JsonRows(Path(stamp.path), Reading()), block.lines
@@ -157,7 +157,7 @@ def _table(stamp: Stamp, skip: bool, types: Any, block: Block, skipped: list[str
 
 
 def _objects(reader: JsonRows, block: Block, skipped: list[str]) -> bytes:
-    """The lines that are objects, with empty ones in the place of others."""
+    """Return the lines that are objects, with empty lines in place of others."""
     kept = []
     for number, line in enumerate(block.lines.split(b"\n"), start=block.line):
         try:

@@ -1,4 +1,4 @@
-"""Files of lines, cut where lines end: parts that can be read on their own, by several threads or machines."""
+"""Parts of files of lines, cut at line ends, which threads or machines read independently."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PIECE = 1 << 25
 
 
 class Block(NamedTuple):
-    """Whole lines."""
+    """Complete lines."""
 
     lines: bytes
     #: where they begin in the file, or in what it decompresses to
@@ -31,7 +31,7 @@ class Block(NamedTuple):
 
 
 class LineSpan(NamedTuple):
-    """Which bytes of a file, from the beginning of a line to the end of one; the whole file where `stop` is None."""
+    """A range of bytes of a file that begins and ends at line ends; the whole file if `stop` is None."""
 
     start: int
     stop: int | None
@@ -41,7 +41,7 @@ class LineSpan(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """A block of which the rows were counted."""
+    """A block with its number of rows."""
 
     start: int
     line: int
@@ -54,7 +54,7 @@ def is_compressed(stamp: Stamp) -> bool:
 
 @dataclass(frozen=True)
 class LinesOfFile(PartOfFile):
-    """Consecutive lines of a file, whatever they are written in."""
+    """Consecutive lines of a file of any format."""
 
     span: LineSpan
 
@@ -68,7 +68,7 @@ class LinesOfFile(PartOfFile):
 
 
 def blocks_of(stamp: Stamp, span: LineSpan) -> Iterator[Block]:
-    """The lines of a part of a file, some at a time; refused where the file changed before or meanwhile."""
+    """Yield the lines of a part of a file in blocks; raise an error if the file changed before or meanwhile."""
     stamp.check()
     start, line = span.start, span.line
     for lines in _cut(stamp, span):
@@ -79,7 +79,7 @@ def blocks_of(stamp: Stamp, span: LineSpan) -> Iterator[Block]:
 
 
 def spans_of(blocks: Iterable[Counted], stamp: Stamp) -> tuple[LineSpan, ...]:
-    """Blocks put together to parts of a handy size; to one where only the whole file can be decompressed."""
+    """Join blocks to parts of suitable size; to one part if the file can only be decompressed as a whole."""
     spans: list[LineSpan] = []
     row = 0
     for start, line, rows in blocks:

@@ -1,4 +1,4 @@
-"""Parquet files: a piece is some row groups of one file."""
+"""Parquet files: a piece is some row groups of a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAMPLED = 64
 
 @dataclass(frozen=True)
 class Footer:
-    """What a file says about itself."""
+    """The metadata of a file."""
 
     stamp: Stamp
     #: pyarrow types by name, those of columns in the names of folders among them
@@ -69,7 +69,7 @@ class ParquetFiles(Files):
 
     @cached_property
     def _widths(self) -> list[int]:
-        """Bytes of a row of the columns that are read, about, in each file."""
+        """Return the approximate bytes of a row of the columns that are read, for each file."""
         return [
             sum(max(width([plain(footer.types[name])]), footer.widths.get(name, 0)) for name in self.columns.read)
             for footer in self._typed_by
@@ -138,7 +138,7 @@ class RowGroups(PartOfFile):
             raise pa.ArrowInvalid(f"{missing} of its rows are missing")
 
     def _sound(self, file: Any, group: int) -> Iterator[Any]:
-        """The rows of a group, if it can be read to its end: nobody wants to fit half of one."""
+        """Return the rows of a group if it can be read completely: a model is not fitted to part of a group."""
         if file.metadata.row_group(group).num_rows * width(self.layout.types.types) <= PIECE_BYTES:
             return iter(list(self._group(file, group)))
         for _ in self._group(file, group):
@@ -147,7 +147,7 @@ class RowGroups(PartOfFile):
 
 
 def _runs(groups: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """Consecutive row groups of so many rows together, where one alone has not more."""
+    """Return consecutive row groups with at most a number of rows together, or single larger ones."""
     first, rows = 0, 0
     for group, more in enumerate(groups):
         if rows and rows + more > most:
@@ -158,7 +158,7 @@ def _runs(groups: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
 
 
 def _typed_partitions(partitions: Sequence[dict[str, str | None]]) -> list[dict[str, Any]]:
-    """Values in the names of folders as pyarrow scalars: whole numbers if all of them are, else strings."""
+    """Return values in the names of folders as pyarrow scalars: whole numbers if all of them are, else strings."""
     import pyarrow as pa
 
     types = {}
@@ -189,10 +189,10 @@ def _footer_or_failure(given: tuple[Stamp, dict[str, Any]]) -> Footer | DataErro
 
 
 def _bytes_per_row(file: Any, types: dict[str, Any]) -> dict[str, int]:
-    """Bytes that columns of no fixed width take in a row, where that is more than their types say.
+    """Return the bytes of columns without a fixed width in a row, if more than their types indicate.
 
-    All columns together take what the row groups say; it is shared out as in the first rows. What one column takes
-    stands in the footer too, but pyarrow brings the process down where that part of it is damaged.
+    The total is that of the row groups; it is divided in the proportions of the first rows. The footer also holds the
+    size of each column, but pyarrow crashes if that part of it is damaged.
     """
     groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
     total = sum(group.total_byte_size for group in groups) // max(1, sum(group.num_rows for group in groups))
@@ -206,7 +206,9 @@ def _bytes_per_row(file: Any, types: dict[str, Any]) -> dict[str, int]:
 
 
 def _first_bytes(file: Any, names: list[str]) -> dict[str, int]:
-    """Bytes of some columns in the first rows; as many of each where these cannot be read, which a pass will tell."""
+    """Return the bytes of some columns in the first rows; equal numbers if these cannot be read, which a pass
+    reports.
+    """
     import pyarrow as pa
 
     try:

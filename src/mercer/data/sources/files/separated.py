@@ -1,4 +1,4 @@
-"""CSV and TSV files: a piece is some lines of one file, or the whole of one in which fields go over several lines."""
+"""CSV and TSV files: a piece is some lines of a file, or a whole file in which fields contain line ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mercer.data.sources.layout import Layout
 
 
 class SeparatedScan(NamedTuple):
-    """What a look at all lines of a file tells."""
+    """The result of scanning all lines of a file."""
 
     #: pyarrow types by name
     types: dict[str, Any]
@@ -36,7 +36,7 @@ class SeparatedScan(NamedTuple):
 
 
 class SeparatedSample(NamedTuple):
-    """What the values of a block are."""
+    """The types of the values of a block."""
 
     #: pyarrow types by name
     types: dict[str, Any]
@@ -45,7 +45,7 @@ class SeparatedSample(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """What the first line of a file tells; the reader that found out holds much of the file."""
+    """The dialect by the first line of a file; the reader that found it holds much of the file."""
 
     stamp: Stamp
     dialect: Dialect
@@ -54,7 +54,7 @@ class Opened(NamedTuple):
 
 
 class SeparatedFiles(Files):
-    """Files whose types are found by reading them once, when the first pass begins: no type depends on the blocks."""
+    """Files whose types are found by a first pass over them, so that no type depends on the blocks."""
 
     def __init__(self, found: FoundFile, asked: OpenOptions) -> None:
         super().__init__([Stamp.of(file) for file in found.files], asked, "CSV")
@@ -82,7 +82,7 @@ class SeparatedFiles(Files):
 
     @property
     def n_rows(self) -> int | None:
-        """Known once the files were read."""
+        """Number of rows, known once the files were read."""
         return sum(scan.rows for scan in self._scans) if "_scans" in self.__dict__ else None
 
     def pieces(self) -> Iterator[Piece]:
@@ -114,7 +114,7 @@ class LinesPiece(LinesOfFile):
 
 @dataclass(frozen=True)
 class WholeFile(PartOfFile):
-    """A file in which fields go over several lines, or whose letters take several bytes: nobody can begin inside it."""
+    """A file in which fields contain line ends, or whose characters take several bytes, so that it cannot be cut."""
 
     reading: Reading
 
@@ -150,7 +150,7 @@ def _streamed(
 
 
 def _scan(file: Opened, columns: tuple[str, ...], asked: OpenOptions) -> SeparatedScan:
-    """Types, rows, and where the file can be cut; by several threads."""
+    """Return types, rows and the positions where the file can be cut, using several threads."""
     stamp, dialect, (start, line) = file
     if '\n"'.encode(dialect.encoding) != b'\n"':
         return _scan_whole(file, columns, asked)
@@ -166,7 +166,7 @@ def _scan(file: Opened, columns: tuple[str, ...], asked: OpenOptions) -> Separat
 
 
 def _look(lines: Lines, block: Block) -> tuple[Counted, SeparatedSample] | None:
-    """How many rows a block has, and of which types; None where it cannot be cut out."""
+    """Return the number of rows and the types of a block; None if it cannot be cut out."""
     if lines.dialect.quoted and ends_quoted(block.lines, lines.dialect.separator):
         return None
     table = lines.table(block, [])
@@ -174,7 +174,7 @@ def _look(lines: Lines, block: Block) -> tuple[Counted, SeparatedSample] | None:
 
 
 def _scan_whole(file: Opened, columns: tuple[str, ...], asked: OpenOptions) -> SeparatedScan:
-    """The same of a file that is read from its beginning to its end: strings, which are looked at once more."""
+    """Scan a file from beginning to end; columns of strings are examined once more."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -196,7 +196,7 @@ def _scan_whole(file: Opened, columns: tuple[str, ...], asked: OpenOptions) -> S
 
 
 def _joined(found: list[SeparatedSample], columns: tuple[str, ...], asked: OpenOptions) -> dict[str, Any]:
-    """Everything can be read as strings, where it is not all of one other type."""
+    """Return the common type of all blocks; strings if there is no other."""
     import pyarrow as pa
 
     types = merged([("", seen.types) for seen in found], columns, asked.told(columns), otherwise=pa.string())

@@ -1,4 +1,4 @@
-"""Lines of separated fields as tables: which line is at fault, and what is left without it."""
+"""Lines of separated fields as tables: errors that name the line, and tables without it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINE_END = re.compile(rb"(\r\n?|\n)")
 
 @dataclass(frozen=True)
 class Lines:
-    """Some columns of lines, of types that are known, or found in each block."""
+    """Some columns of lines, with types that are known or inferred for each block."""
 
     dialect: Dialect
     columns: tuple[str, ...]
@@ -29,7 +29,7 @@ class Lines:
     skip: bool
 
     def table(self, block: Block, skipped: list[str]) -> Any:
-        """The rows of a block; lines that cannot be read are refused, or left out and named."""
+        """Return the rows of a block; lines that cannot be read raise an error, or are dropped and named."""
         import pyarrow as pa
 
         while True:
@@ -68,7 +68,7 @@ class Lines:
         return table
 
     def _explained(self, failure: Exception, block: Block) -> tuple[int | None, str]:
-        """The number of the row at fault, where that is known, and a sentence."""
+        """Return the number of the wrong row, if known, and a sentence."""
         words, file = what_failed(failure), self.dialect.file
         if isinstance(failure, UnicodeError) or "UTF8" in words:
             return None, not_text(file, self.dialect.encoding)
@@ -92,7 +92,7 @@ class Lines:
 
 
 def ends_quoted(lines: bytes, separator: str) -> bool:
-    """Whether a line ends inside quotation marks, or looks like it: such a file cannot be cut where lines end."""
+    """Return whether a line ends, or seems to end, inside quotation marks: such a file cannot be cut at line ends."""
     if b'"' not in lines:
         return False
     import numpy as np
@@ -110,7 +110,7 @@ def ends_quoted(lines: bytes, separator: str) -> bool:
 
 
 def _line(block: Block, row: int) -> int:
-    """The number of the line that holds a row of a block; lines without anything hold none."""
+    """Return the number of the line of a row of a block; empty lines hold no row."""
     return block.line + _index(block.lines, row)
 
 
@@ -120,7 +120,7 @@ def _index(lines: bytes, row: int) -> int:
 
 
 def _without(lines: bytes, row: int) -> bytes:
-    """The same with an empty line in the place of a row, so that the others keep their numbers."""
+    """Return the block with an empty line in place of a row, so that the numbers of other lines do not change."""
     each = LINE_END.split(lines)
     each[2 * _index(lines, row)] = b""
     return b"".join(each)

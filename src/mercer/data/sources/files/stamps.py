@@ -1,4 +1,4 @@
-"""What a file was when it was opened, so that nobody reads another one in its place."""
+"""Versions of files, by which a change after opening is detected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Stamp:
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], filesystem: Any = None, *, log: str = "") -> Self:
-        """As it is now; by its full path, so that a process in another folder finds it."""
+        """Return the current version; the path is absolute, so that a process in another folder finds the file."""
         if filesystem is None:
             path = os.path.abspath(path)
         return cls(str(path), _now(path, filesystem), filesystem, log, _logged(str(path), log))
@@ -41,7 +41,7 @@ class Stamp:
         return os.path.basename(self.path)
 
     def check(self) -> None:
-        """Refuse a file that changed, or is gone."""
+        """Raise an error if the file changed or does not exist any more."""
         try:
             now = _now(self.path, self.filesystem)
         except FileNotFoundError:
@@ -58,12 +58,12 @@ class Stamp:
 
 
 def described(stamps: Sequence[Stamp], called: str) -> str:
-    """One file by its name, several by their number and what they are called."""
+    """Return the name of one file, or the number and format of several."""
     return repr(stamps[0].name) if len(stamps) == 1 else f"{len(stamps)} {called} files"
 
 
 def identity(stamps: Sequence[Stamp], called: str, asked: object) -> str:
-    """Another text as soon as a file is written to, or something else is asked of them."""
+    """Return a text that changes if a file is written to, or if the options change."""
     files = [(stamp.path, stamp.version) for stamp in stamps]
     return f"{described(stamps, called)}, {digest(files, asked)}"
 
@@ -78,7 +78,7 @@ def _now(path: str | os.PathLike[str], filesystem: Any) -> tuple[int, int, int, 
 
 
 def _logged(path: str, log: str) -> tuple[int, int]:
-    """The size of a log, and when it was written last; an empty one, which readers may leave, is none."""
+    """Return the size and modification time of a log; an empty one, which readers may leave, counts as absent."""
     try:
         status = os.stat(path + log) if log else None
     except FileNotFoundError:

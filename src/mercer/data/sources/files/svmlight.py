@@ -1,4 +1,4 @@
-"""Files of svmlight: a piece is some lines of one file, as a sparse matrix."""
+"""Svmlight files: a piece is some lines of a file, as a sparse matrix."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_COLUMNS = 1 << 26
 
 
 class SvmlightScan(NamedTuple):
-    """What is known of lines that were read; of a block, or of a file."""
+    """Statistics of the lines of a block or a file."""
 
     counted: tuple[Counted, ...]
     #: column numbers as they are written; of no values the lowest is 1 and the highest 0
@@ -35,9 +35,9 @@ class SvmlightScan(NamedTuple):
 
 
 class SvmlightFiles(Source):
-    """Sparse rows with a number as label; columns are counted from 0 where one is called so, else from 1.
+    """Sparse rows with a numeric label; columns are counted from 0 if a column 0 occurs, else from 1.
 
-    The files are read once when they are opened, to know how many columns there are.
+    The files are read once when they are opened, to find the number of columns.
     """
 
     def __init__(self, found: FoundFile, *, n_features: int | None, rows: int | None, skip: bool) -> None:
@@ -90,7 +90,7 @@ class SvmlightFiles(Source):
 
 @dataclass(frozen=True)
 class Format:
-    """What all pieces have in common."""
+    """The options that all pieces share."""
 
     #: what the first column is called
     base: int

@@ -1,4 +1,4 @@
-"""Lines of svmlight, `label column:value …`, as arrays."""
+"""Parsing of svmlight lines, `label column:value …`, to arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BETWEEN = bytes.maketrans(b" \t\r\f\v:", b"\n" * 6)
 
 
 class Parsed(NamedTuple):
-    """Of each row its label and how many values it has; of each value its column, as it is written."""
+    """The label and the number of values of each row, and the column of each value as written."""
 
     labels: Array
     lengths: Array
@@ -36,7 +36,7 @@ class Parsed(NamedTuple):
 
 
 def parsed(block: Block, file: str, skip: bool, skipped: list[str]) -> Parsed:
-    """The rows of a block; lines that are not written like that are refused, or left out and named."""
+    """Return the rows of a block; malformed lines raise an error, or are dropped and named."""
     lines = block.lines.removeprefix(codecs.BOM_UTF8) if block.start == 0 else block.lines
     lines = BESIDE.sub(b"", lines) if b"#" in lines or b"qid:" in lines else lines
     found = _numbers(lines)
@@ -48,7 +48,7 @@ def parsed(block: Block, file: str, skip: bool, skipped: list[str]) -> Parsed:
 
 
 def _numbers(lines: bytes) -> Parsed | None:
-    """All numbers of all lines at once, which is as fast as they can be read; None where something else is in them."""
+    """Return all numbers of all lines at once, the fastest way; None if the lines contain anything else."""
     if WELL_WRITTEN.fullmatch(lines) is None:
         return None
     filled = [line for line in lines.split(b"\n") if line.strip()]
@@ -69,7 +69,7 @@ def _numbers(lines: bytes) -> Parsed | None:
 
 
 def _any_twice(columns: Array, lengths: Array) -> bool:
-    """Whether a row has a column more than once; lines that are sorted, as nearly all are, are only looked at."""
+    """Return whether a row has a column more than once; a check of sorted lines, as nearly all are, is fast."""
     row = np.repeat(np.arange(lengths.size), lengths)
     if not ((columns[1:] <= columns[:-1]) & (row[1:] == row[:-1])).any():
         return False
@@ -79,7 +79,7 @@ def _any_twice(columns: Array, lengths: Array) -> bool:
 
 
 def _read(lines: bytes) -> Array | None:
-    """Numbers with anything between them, by the fastest reader of numbers at hand: one in each line of a CSV file."""
+    """Parse numbers separated by anything, by the fastest parser at hand: one number per line of a CSV file."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -98,7 +98,7 @@ def _read(lines: bytes) -> Array | None:
 
 
 def _sound(block: Block, file: str, skip: bool, skipped: list[str]) -> bytes:
-    """The lines that can be read."""
+    """Return the lines that can be read."""
     kept = []
     for number, line in enumerate(block.lines.split(b"\n"), start=block.line):
         if not line.strip() or _numbers(line) is not None:

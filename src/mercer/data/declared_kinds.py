@@ -1,4 +1,4 @@
-"""What somebody says that a column is travels with it, in the metadata of its pyarrow field."""
+"""Declared kinds and formats of columns, stored in the metadata of pyarrow fields."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from mercer.data.kinds import Kind
 if TYPE_CHECKING:
     from mercer.data.table import Table
 
+#: key of the kind
 KEY = b"mercer:kind"
-#: the decimal mark of numbers, and the order of dates, that are written as strings
-DECIMAL, DATES = b"mercer:decimal", b"mercer:dates"
-#: the decimal mark that is likely in such a file, for numbers that may be read in two ways
+#: key of the decimal mark of numbers that are written as strings
+DECIMAL = b"mercer:decimal"
+#: key of the order of dates that are written as strings
+DATES = b"mercer:dates"
+#: key of the likely decimal mark of a file, for numbers that can be read in two ways
 LIKELY = b"mercer:likely-decimal"
 
 
 def with_kinds(frame: Any, kinds: Mapping[str, Kind]) -> Any:
-    """A pyarrow table whose columns are what somebody says, whatever they look like to `Schema.infer`.
+    """Return a pyarrow table with declared kinds of columns, which `Schema.infer` respects.
 
     Examples
     --------
@@ -39,9 +42,10 @@ def with_kinds(frame: Any, kinds: Mapping[str, Kind]) -> Any:
 
 
 def with_marks(frame: Any, decimal: str | None, dates: str | None, likely: str | None = None) -> Any:
-    """A pyarrow table whose strings spell numbers with this decimal mark, and dates in this order.
+    """Return a pyarrow table with the declared decimal mark of numbers and the order of dates that are written as
+    strings.
 
-    The `likely` decimal mark is for numbers that may be read in two ways.
+    The `likely` decimal mark is for numbers that can be read in two ways.
     """
     given = ((DECIMAL, decimal), (DATES, dates), (LIKELY, likely))
     marks = {key: mark for key, mark in given if mark is not None}
@@ -49,7 +53,7 @@ def with_marks(frame: Any, decimal: str | None, dates: str | None, likely: str |
 
 
 def _with_metadata(frame: Any, words: Mapping[int, Mapping[bytes, str]]) -> Any:
-    """A pyarrow table with more words in the metadata of its fields, by their positions."""
+    """Return a pyarrow table with entries added to the metadata of its fields, by their positions."""
     if not words:
         return frame
     import pyarrow as pa
@@ -62,9 +66,9 @@ def _with_metadata(frame: Any, words: Mapping[int, Mapping[bytes, str]]) -> Any:
 
 
 class Declared(NamedTuple):
-    """What was declared about a column; None where nothing was.
+    """The declarations about a column; None if there are none.
 
-    The decimal mark of its numbers and the order of its dates, and the decimal mark that is likely, are for strings.
+    The decimal mark of its numbers, the order of its dates, and the likely decimal mark apply to strings.
     """
 
     kind: Kind | None = None

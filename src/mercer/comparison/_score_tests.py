@@ -1,17 +1,16 @@
-"""How sure a score is, and whether a model is better than another: the one place where this is decided.
+"""Intervals of scores, and tests of whether a model is better than another.
 
 Three tests find a difference, and the smallest p-value counts:
 
-1. A paired t-test of the parts of the units (`measuring.units`). There are as many units as rows, or groups, or blocks
-   of time, so that it has far more power than a test of five splits.
-2. For a model against a baseline, a test of whether forecasts and targets belong together at all: their covariance
-   within splits (`Entry.signal`) is 0 where the columns say nothing. The first test loses power here, because a model
-   pays for what it estimates: it gains less than its columns are worth. Forecasts depend on the targets of other
-   splits, so that each pair of rows counts twice; the variance is therefore doubled, which is the most that this does.
-   A model that is not better by score is not called better by this test.
-3. A t-test of the logarithms of losses that are far apart, by splits (`measuring.paired`).
+1. A paired t-test of the parts of the units (`_paired.scores_by_unit`). Units are rows, groups or blocks of time, so
+   that it has far more power than a test of five splits.
+2. For a model against a baseline, a test of whether forecasts and targets are related: their covariance within splits
+   (`Entry.signal`) is 0 if the columns are uninformative. The first test loses power here, because estimation errors
+   reduce the gain of a model. Forecasts depend on the targets of other splits, so that each pair of rows counts twice;
+   the variance is therefore doubled, which bounds this effect. The test is used only for a model with the better score.
+3. A t-test, by splits, of the logarithms of losses that are far apart (`_paired.p_of_ratios`).
 
-Where units have no parts, as for a median, the splits decide (Nadeau and Bengio 2003).
+If units have no parts, as for a median, the splits are tested (Nadeau and Bengio 2003).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from mercer.comparison._paired import (
 def score_interval(entry: Entry, metric: Metric, overlap: float) -> Interval:
     """Return the mean of a measure over the splits and its 95% interval.
 
-    `overlap` is how many rows are scored for each row fitted to, which counts where splits are compared.
+    `overlap` is the number of scored rows per training row, which is used if splits are compared.
     """
     scores = entry.scores[metric.name]
     if (parts := entry.by_unit.get(metric.name)) is None:
@@ -43,7 +42,7 @@ def score_interval(entry: Entry, metric: Metric, overlap: float) -> Interval:
 
 
 def score_difference(one: Entry, other: Entry, metric: Metric, overlap: float) -> Difference:
-    """Return by how much the first is better by a measure, and whether that is chance."""
+    """Return the advantage of the first model by a measure, with its interval and p-value."""
     gains = metric.gain(one.scores[metric.name]), metric.gain(other.scores[metric.name])
     found = difference_of(*gains, overlap)
     parts = one.by_unit.get(metric.name), other.by_unit.get(metric.name)

@@ -9,8 +9,8 @@ import pytest
 from mercer import Schema, TableFeatures
 from mercer._errors import ColumnMismatchError
 from mercer.data import Kind, Table
+from mercer.data.declared_kinds import with_kinds
 from mercer.data.target import split_target
-from mercer.data.told_kinds import with_kinds
 
 FRAME = pa.table({"stars": [1, 2, 3, 4, 5] * 10, "key": [f"k{i}" for i in range(50)], "y": ["a", "b"] * 25})
 

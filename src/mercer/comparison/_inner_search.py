@@ -1,4 +1,7 @@
-"""A small search for a parameter, made anew in every fit, on the rows of that fit alone."""
+"""Search for a parameter within every fit, on folds of the rows of that fit.
+
+The folds within training rows follow the splits of the comparison: by groups, forward in time, or plain.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +20,24 @@ from mercer._stored import optional, part_of, stored
 from mercer._typing import Array
 from mercer.application.task import task_for
 from mercer.application.tasks import Split, Task
-from mercer.comparison._splits import deal
+from mercer.comparison._splits import make_splits
 
-# Folds within training rows, for what a model chooses in its fit: parted by groups or by time, as the splits are.
-
-#: folds within the training rows
+#: number of folds within the training rows
 INNER_FOLDS = 3
-#: fixes them
-SEED = 0
+#: seed of these folds
+INNER_SEED = 0
 
 
-class Inner:
-    """A splitter that all searches of a comparison share: it has the folds of the rows that are being fitted to.
+class InnerSplitter:
+    """A splitter shared by all searches of a comparison, with the folds of the rows of the current fit.
 
-    A model is shown rows, not which rows they are; whoever fits it says so (`InnerFolds.within`). Copies are the same
-    object, so that a search within a model within another hears of it, too; and it is written without its folds, so
-    that a fitted model is no larger for them.
+    `InnerFolds.within` sets the folds, because a model does not get the positions of its rows. A copy is the same
+    object, so that nested searches use the same folds. It is pickled without its folds, which keeps models small.
 
     Parameters
     ----------
     described : str
-        How rows are parted, in a few words.
+        Description of the folds in a few words.
     """
 
     def __init__(self, described: str = "") -> None:
@@ -45,9 +45,9 @@ class Inner:
         self.splits: list[Split] = []
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
-        """The folds; the arguments are those of any splitter."""
+        """Yield the folds; the arguments are those of any splitter and are not used."""
         if not self.splits:
-            raise DataError("There are too few rows in the training set to choose by folds; give more rows.")
+            raise DataError("The training set has too few rows for a choice by folds; give more rows.")
         yield from self.splits
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
@@ -64,45 +64,46 @@ class Inner:
 
 
 class InnerFolds:
-    """Folds within any of the rows of a comparison, and the splitter that hands them to its models.
+    """Folds within subsets of the rows of a comparison, and the splitter that passes them to its models.
 
     Parameters
     ----------
     task : Task
-        What is asked of all rows.
+        The task for all rows.
     groups, times : array-like of shape (n_rows,) or None
-        Rows of one group are never parted; the past foretells what came later.
+        Rows of one group stay in one fold; with times, models are scored on later rows than they are fitted to.
     """
 
     def __init__(self, task: Task, groups: Any = None, times: Any = None) -> None:
         self._task = task
         self._groups, self._times = (None if each is None else np.asarray(each) for each in (groups, times))
-        self._dealt: dict[bytes, list[Split]] = {}
-        self.splitter = Inner("forward in time" if times is not None else "by folds of whole groups")
+        self._splits_of_rows: dict[bytes, list[Split]] = {}
+        self.splitter = InnerSplitter("forward in time" if times is not None else "by folds of whole groups")
 
     @contextmanager
     def within(self, rows: Array) -> Iterator[None]:
-        """What is fitted in the block is fitted to these rows."""
-        self.splitter.splits = self._deal(rows)
+        """Set the folds for models that are fitted to these rows in the block."""
+        self.splitter.splits = self._split(rows)
         try:
             yield
         finally:
             self.splitter.splits = []
 
-    def _deal(self, rows: Array) -> list[Split]:
-        """Folds of rows, dealt once for all models: fewer where there are few groups or moments, plain where one."""
+    def _split(self, rows: Array) -> list[Split]:
+        """Return the folds of rows, made once for all models: fewer with few groups or times, plain with only one."""
         key = rows.tobytes()
-        if key not in self._dealt:
+        if key not in self._splits_of_rows:
             question = self._task.of_rows(rows)
             groups, times = (None if each is None else each[rows] for each in (self._groups, self._times))
-            self._dealt[key] = _first_possible(question, groups, times)
-        return self._dealt[key]
+            self._splits_of_rows[key] = _split_if_possible(question, groups, times)
+        return self._splits_of_rows[key]
 
 
-def _first_possible(question: Task, groups: Any, times: Any) -> list[Split]:
-    for folds, parted in ((INNER_FOLDS, True), (2, True), (INNER_FOLDS, False)):
+def _split_if_possible(question: Task, groups: Any, times: Any) -> list[Split]:
+    """Return the first possible folds of decreasing demands; none if no folds are possible."""
+    for folds, separated in ((INNER_FOLDS, True), (2, True), (INNER_FOLDS, False)):
         try:
-            return deal(question, folds, 1, SEED, *((groups, times) if parted else ())).splits
+            return make_splits(question, folds, 1, INNER_SEED, *((groups, times) if separated else ())).splits
         except DataError:
             continue
     return []
@@ -110,24 +111,23 @@ def _first_possible(question: Task, groups: Any, times: Any) -> list[Split]:
 
 @stored(parameter=part_of(str), cv=optional(part_of()), best_estimator_=part_of())
 class Tuned(BaseEstimator):
-    """A model with the value of a parameter that does best on folds of its own training rows.
+    """A model with a parameter chosen by cross-validation on its own training rows.
 
-    Since the choice sees nothing but the rows of a fit, scores on other rows are those of a model that was not tuned on
-    them. A value with which the model cannot be fitted is passed over. Where the rows are too few to be parted, the
-    first value is taken.
+    Because the choice uses only the rows of a fit, scores on other rows are valid for the tuned model. A value with
+    which the model cannot be fitted is skipped. If the rows are too few for folds, the first value is chosen.
 
     Parameters
     ----------
     model : estimator
-        To be tuned.
+        The model to tune.
     parameter : str
-        Its parameter, in the words of `set_params`.
+        Name of the parameter, as for `set_params`.
     values : tuple
-        Candidates, safest first: the first wins a tie.
+        Candidate values, safest first: the first one wins a tie.
     task : {"classification", "regression", "counts"}
-        Which measure decides.
+        Determines the measure.
     cv : Inner or None, default=None
-        Folds that keep groups whole or go forward in time; by default plain ones.
+        Splitter that keeps groups whole or goes forward in time; by default plain folds.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class Tuned(BaseEstimator):
     best_value_: Any
 
     def __init__(
-        self, model: Any, parameter: str, values: Any, task: str = "classification", cv: Inner | None = None
+        self, model: Any, parameter: str, values: Any, task: str = "classification", cv: InnerSplitter | None = None
     ) -> None:
         self.model = model
         self.parameter = parameter
@@ -188,11 +188,13 @@ class Tuned(BaseEstimator):
         return clone(self.model).set_params(**{self.parameter: value})
 
     def _losses(self, X: Any, y: Array) -> list[float]:
-        """Mean loss of each candidate; ∞ for one that cannot be fitted."""
+        """Return the mean loss of each candidate; ∞ for one that cannot be fitted."""
         question = task_for(y, len(y), self.task)
         try:
-            splits = deal(question, INNER_FOLDS, 1, SEED).splits if self.cv is None else list(self.cv.split(X))
-        except DataError:  # too few rows, or one value only
+            splits = (
+                make_splits(question, INNER_FOLDS, 1, INNER_SEED).splits if self.cv is None else list(self.cv.split(X))
+            )
+        except DataError:  # too few rows, or a single target value
             return [0.0]
         return [self._loss(value, X, question, splits) for value in self.values]
 
@@ -200,7 +202,7 @@ class Tuned(BaseEstimator):
         losses = []
         for train, test in splits:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the fit to all rows warns of what matters
+                warnings.simplefilter("ignore")  # the fit to all rows repeats warnings that matter
                 try:
                     model = self._with(value).fit(X[train], question.y[train])
                     loss = question.scores(question.forecast(model, X[test]), test, train)[question.metric.name]

@@ -1,4 +1,4 @@
-"""Models of a comparison by their names, or as objects."""
+"""Find the models of a comparison by their names."""
 
 from __future__ import annotations
 
@@ -11,51 +11,53 @@ from mercer.application.preparing import PreparedModel, find_sklearn, parse_mode
 from mercer.application.shown import Shown
 from mercer.application.tasks import Task
 from mercer.base import estimator_named, model_names, traits_of
-from mercer.comparison._entrants import Entrant, Invitation, entrants_given, with_partners
-from mercer.comparison._reference import reference_for
+from mercer.comparison._entrants import Entrant, ModelSelection, add_partners, select_given
+from mercer.comparison._reference import make_reference
 from mercer.comparison.pairs import innermost, kind_of
 from mercer.data import Schema, Table
 
-#: how the leaderboard marks a reference, and a model that stopped before its optimum
-REFERENCE, NOT_CONVERGED = " (reference)", " †"
+#: mark of the reference in the leaderboard
+REFERENCE = " (reference)"
+#: mark of a model that stopped before its optimum
+NOT_CONVERGED = " †"
 
 
-def chosen(models: Sequence[Any], invitation: Invitation, table: Table, task: Task) -> Invitation:
-    """Return the invited models of these names, and others that are made ready for the table; objects stay objects."""
+def choose_models(models: Sequence[Any], invitation: ModelSelection, table: Table, task: Task) -> ModelSelection:
+    """Return the selected models with these names, and others prepared for the table; objects stay objects."""
     given = [model for model in models if not isinstance(model, str)]
-    objects = iter(entrants_given(given, table).entrants)
+    objects = iter(select_given(given, table).entrants)
     found: list[Entrant] = []
     for model in models:
-        called = entrants_named(model, invitation, table, task) if isinstance(model, str) else [next(objects)]
+        called = find_by_name(model, invitation, table, task) if isinstance(model, str) else [next(objects)]
         found += [each for each in called if each.name not in {one.name for one in found}]
     absent = {each.name for each in invitation.entrants} - {each.name for each in found}
     about_others = [
         note for note in invitation.notes if note.startswith("Left out") or any(one in note for one in absent)
     ]
-    # partners were those among all who were invited
-    return Invitation(with_partners(found), [note for note in invitation.notes if note not in about_others])
+    # partners were found among all selected models
+    return ModelSelection(add_partners(found), [note for note in invitation.notes if note not in about_others])
 
 
-def listed_entrant(name: str, invitation: Invitation) -> Entrant | None:
-    """Return the invited model that is listed by this name."""
+def find_listed(name: str, invitation: ModelSelection) -> Entrant | None:
+    """Return the selected model listed by this name; None if there is none."""
     name = name.removesuffix(NOT_CONVERGED).strip().casefold()
     return next((each for each in invitation.entrants if each.name.casefold() == name), None)
 
 
-def entrants_named(name: str, invitation: Invitation, table: Table, task: Task) -> list[Entrant]:
-    """Return the models that a name means, in this order of preference.
+def find_by_name(name: str, invitation: ModelSelection, table: Table, task: Task) -> list[Entrant]:
+    """Return the models with a name.
 
-    A name of the leaderboard; a class of models that are invited; the reference; a class of mercer; a model written as
-    in Python, such as `SVC(C=10)`; a class of scikit-learn, or its path.
+    A name may be, in this order: a name of the leaderboard; the class of selected models; the reference; a class of
+    mercer; a model written as in Python, such as `SVC(C=10)`; a class of scikit-learn, or its path.
     """
-    if (listed := listed_entrant(name, invitation)) is not None:
+    if (listed := find_listed(name, invitation)) is not None:
         return [listed]
     same_class = [
         each for each in invitation.entrants if type(innermost(each.model)).__name__.casefold() == name.casefold()
     ]
     if same_class:
         return same_class
-    reference = reference_for(table, task)
+    reference = make_reference(table, task)
     if reference is not None and reference.name.casefold() == name.removesuffix(REFERENCE).casefold():
         return [reference._replace(kind="discriminative")]
     known = {each.casefold(): each for each in model_names()}
@@ -64,9 +66,9 @@ def entrants_named(name: str, invitation: Invitation, table: Table, task: Task) 
         if ("classification" if classes else "regression") not in traits_of(estimator_named(of_mercer)).tasks:
             suits = [each.name for each in invitation.entrants]
             raise DataError(f"{of_mercer} is not a model for the task {task.name}. {did_you_mean(name, suits)}")
-        return [_made_ready(of_mercer, prepared(of_mercer, table.native, formats=table.formats), table)]
+        return [_prepare_entrant(of_mercer, prepared(of_mercer, table.native, formats=table.formats), table)]
     if (written := parse_model(name)) is not None:
-        return [_made_ready(name, prepared_model(written, table.native, formats=table.formats), table)]
+        return [_prepare_entrant(name, prepared_model(written, table.native, formats=table.formats), table)]
     if (model := find_sklearn(name)) is not None:
         from sklearn.base import is_classifier
 
@@ -78,10 +80,10 @@ def entrants_named(name: str, invitation: Invitation, table: Table, task: Task) 
     raise DataError(f"There is no model {name!r}. {did_you_mean(name, names)}")
 
 
-def _made_ready(name: str, ready: PreparedModel, table: Table) -> Entrant:
-    """Return an entrant that takes the whole table, and leaves out by itself the columns that the model is not shown.
+def _prepare_entrant(name: str, ready: PreparedModel, table: Table) -> Entrant:
+    """Return an entrant that takes the whole table and selects the columns for its model.
 
-    A model with the schema of its columns does so; one of numbers has them selected before it.
+    A model with a schema selects its columns itself; for a model of numbers they are selected before it.
     """
     model, given = ready.model, Table.of(ready.frame, dates=True)
     if isinstance(getattr(model, "families", None), Schema):
