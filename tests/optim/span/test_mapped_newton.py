@@ -22,7 +22,6 @@ from mercer.matrices.mapped_tensors import LandmarkTensors
 from mercer.optim import newton
 from mercer.optim.problem import Problem
 from mercer.optim.span import mapped_newton
-from mercer.optim.span import mapped_newton as _mapped_rounding
 from mercer.optim.span.freedom import used_degrees_of_freedom
 from mercer.optim.span.losses import ArrayLosses, ClassRowLosses, ResponseLosses, SoftmaxCurvature
 from mercer.optim.span.mapped_curvature import RARE, sample_numbers, sampled_inverse, sampled_preconditioner
@@ -155,11 +154,10 @@ def test_float32_does_not_decide_where_the_optimum_is(name: str, room: float, mo
 
 
 @pytest.mark.parametrize("name", ["logit", "softmax", "poisson"])
-def test_a_start_from_some_rows_leads_to_the_same_optimum(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_from_some_rows_leads_to_the_same_optimum(name: str) -> None:
     exact = solve(made(name), tolerance=1e-7).value.values
-    monkeypatch.setattr(mapped_newton, "START_ROWS", 1)
     assert len(sample_numbers(N, made(name).design.n_columns)) < N
-    started = solve(made(name), tolerance=1e-7)
+    started = solve(made(name), tolerance=1e-7, start_rows=1)
     np.testing.assert_allclose(started.value.values, exact, atol=1e-6 * np.abs(exact).max())
     again = solve(made(name), started.value.w, tolerance=1e-7)
     assert len(again.trace) == 1  # the start is the optimum
@@ -181,20 +179,22 @@ def test_the_certificate_counts_what_float32_did_to_the_gradient(name: str, monk
     """Sweeps of float64 are of a few rows, and tell how far the gradient is from the one of float64 written out."""
     for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0}.items():
         monkeypatch.setattr(mapped, setting, value)
-    monkeypatch.setattr(_mapped_rounding, "ROUNDING_SAMPLE", 4)
-    swept, seen = MappedDesign.swept, list[int]()
+    exact_rows = list[int]()
 
-    def noted(self: MappedDesign, w: Any, slopes: Any, *, exactly: bool = True) -> Any:
-        seen.extend([self.n_rows] * exactly)
-        return swept(self, w, slopes, exactly=exactly)
+    class RecordedDesign(MappedDesign):
+        """A design that records the rows of its passes in float64."""
 
-    monkeypatch.setattr(MappedDesign, "swept", noted)
+        def swept(self, w: Any, slopes: Any, *, exactly: bool = True) -> Any:
+            exact_rows.extend([self.n_rows] * exactly)
+            return super().swept(w, slopes, exactly=exactly)
+
     problem, Z = made(name, MAPS["fourier"]), written_out(MAPS["fourier"])
-    descent = MappedNewtonDescent(problem, 0.01)
+    problem = replace(problem, design=RecordedDesign(**vars(problem.design)))
+    descent = MappedNewtonDescent(problem, 0.01, one_in=4)
     descent.begin(None)
     descent.run(20)
     assert descent.is_short
-    assert set(seen) == {N // 4}
+    assert set(exact_rows) == {N // 4}
     point = descent._at
     _, bend = problem.losses.slopes(point.eta)
     off = (gradient(problem, Z, point.w) - point.gradient).ravel()
@@ -206,14 +206,12 @@ def test_the_certificate_counts_what_float32_did_to_the_gradient(name: str, monk
 def test_a_row_that_a_sample_might_miss_has_all_swept_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
     for setting, value in {"WORTH_SINGLE": 0, "FELT": 1.0}.items():
         monkeypatch.setattr(mapped, setting, value)
-    monkeypatch.setattr(_mapped_rounding, "ROUNDING_SAMPLE", 4)
     for far, counted in ((0.0, True), (1e4, False)):
         y = F[:, None] + RNG.normal(size=(N, 1)) + far * (np.arange(N) == 7)[:, None]
         losses = ResponseLosses(Response(Gaussian(), IDENTITY), y)
         map = MAPS["fourier"]
-        descent = MappedNewtonDescent(
-            MappedProblem(MappedDesign(map.tiles(X), map.back), losses, np.array([0.5])), 0.01
-        )
+        problem = MappedProblem(MappedDesign(map.tiles(X), map.back), losses, np.array([0.5]))
+        descent = MappedNewtonDescent(problem, 0.01, one_in=4)
         descent.begin(None)
         descent.run(20)
         assert descent.is_short
@@ -227,21 +225,20 @@ def sum_of_curvatures(problem: MappedProblem, Z: Any, bend: Any) -> Any:
     return np.column_stack([(Z.T @ bend.times(Z @ V) + problem.pull(V)).ravel() for V in directions])
 
 
-def test_least_squares_of_many_rows_start_at_the_fit_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_least_squares_of_many_rows_start_at_the_fit_of_a_sample() -> None:
     exact = solve(made("squares"), tolerance=1e-7)
-    monkeypatch.setattr(mapped_newton, "curvature_sample", lambda n, columns: sample_numbers(n, n // 3))
-    started = solve(made("squares"), tolerance=1e-7)
+    started = solve(made("squares"), tolerance=1e-7, sample=sample_numbers(N, N // 3))
     assert started.trace[0] < 0.5 * exact.trace[0]
     np.testing.assert_allclose(started.value.values, exact.value.values, atol=1e-6 * np.abs(F).max())
 
 
-def test_least_squares_of_tensors_start_at_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_least_squares_of_tensors_start_at_the_level() -> None:
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(mapped_newton, "curvature_sample", lambda n, columns: sample_numbers(n, n // 3))
     rows, losses = torch.as_tensor(X), LOSSES["squares"]
     design = LandmarkTensors.of(KERNEL, rows, rows[:60], MAPS["nystroem"].back, intercept=True)
     problem = MappedProblem(design, TensorRowLosses.on_device_of(losses, rows), np.full(2, 0.5))
-    found, expected = solve(problem, tolerance=1e-7), solve(made("squares"), tolerance=1e-7)
+    found = solve(problem, tolerance=1e-7, sample=sample_numbers(N, N // 3))
+    expected = solve(made("squares"), tolerance=1e-7)
     assert found.certificate.holds
     np.testing.assert_allclose(np.asarray(found.value.values), expected.value.values, atol=1e-6 * np.abs(F).max())
 
@@ -309,8 +306,8 @@ def test_a_fit_that_rounding_stops_says_what_was_asked_for() -> None:
     solution = solve(made("poisson"), tolerance=1e-30)
     certificate = solution.certificate
     assert certificate.holds
-    assert certificate.tolerance == mapped_newton.UNSEEN
-    assert certificate.value < mapped_newton.UNSEEN
+    assert certificate.tolerance == mapped_newton.NEGLIGIBLE
+    assert certificate.value < mapped_newton.NEGLIGIBLE
     assert "the tolerance is 1e-30, but rounding" in certificate.sentence
 
 
