@@ -46,7 +46,7 @@ class TensorInverse:
         self._M, self._intercept = design.n_features, design.intercept
         h = curvature.typical.double()
         try:
-            if self._M <= max_sampled:
+            if design.n_features <= max_sampled:
                 self._curve: Any = _SampledCurvature(design, sample, h)
             else:
                 self._curve = _LandmarkCurvature(design, float(h.mean()), float(h.sum()))

@@ -219,7 +219,10 @@ def solve(
 
 
 class MappedNewtonDescent:
-    """Newton steps from a start, in float32 or float64; the rounding of float32 is estimated by one in `one_in` rows."""
+    """Newton steps from a start, in float32 or float64.
+
+    One in `one_in` rows is sampled for an estimate of the rounding error of float32.
+    """
 
     def __init__(
         self,
@@ -420,7 +423,8 @@ class MappedNewtonDescent:
         how = f"√(gᵀH⁻¹g), after {format_count(max(0, len(self.trace) - 1), 'Newton step')}"
         if self._at.rounded > 0:
             rounded = self._at.rounded / self._unit
-            how += f"; {rounded:.2g} of it is an estimate of what float32 does to g, by float64 on one in {self._one_in} rows"
+            how += f"; {rounded:.2g} of it is an estimate of what float32 does to g, "
+            how += f"by float64 on one in {self._one_in} rows"
         tolerance = self._tolerance
         if self._stuck and tolerance < self.length <= NEGLIGIBLE:
             tolerance = NEGLIGIBLE
