@@ -284,7 +284,7 @@ def poisson(observations: Observations, *, max_columns: int = MOST_COLUMNS) -> S
     return _separate_signed(observations, np.where(observations.y > 0, 0.0, -1.0), max_columns=max_columns)
 
 
-def categorical(observations: Observations, classes: int) -> Separation:
+def categorical(observations: Observations, classes: int, *, max_numbers: int = MOST_NUMBERS) -> Separation:
     """Detect separation of classes under a softmax.
 
     Parameters
@@ -293,6 +293,8 @@ def categorical(observations: Observations, classes: int) -> Separation:
         `y` are codes from 0 to `classes` − 1. Rows of weight 0 do not count.
     classes : int
         Number of classes.
+    max_numbers : int
+        Largest number of entries of the dense matrix of a programme.
 
     Returns
     -------
@@ -301,7 +303,7 @@ def categorical(observations: Observations, classes: int) -> Separation:
         separated from every other class.
     """
     cone = ClassCone(observations.design, observations.y.astype(np.intp), classes, _positive_weight(observations))
-    return _SeparationSearch(cone).run()
+    return _SeparationSearch(cone, max_numbers=max_numbers).run()
 
 
 def _separate_signed(
