@@ -15,7 +15,7 @@ from mercer.linear_model import _learning as learning
 from mercer.linear_model._learning import learn
 from mercer.optim import separation
 from mercer.optim.certificate import Solution
-from mercer.optim.learning_rules import RULES, RuleOptions, largest_rate
+from mercer.optim.learning_rules import LEARNING_RULES, RuleOptions, largest_rate
 from tests._ctrl_c import stop_at
 from tests.linear_model._lessons import blank, judged, lesson_of, overlapping
 
@@ -29,7 +29,7 @@ def taught(
     X: Any, codes: Any, name: str, how: RuleOptions = BATCH, *, tolerance: Any = 1e-6, passes: int = 3000, **more: Any
 ) -> Solution:
     lesson = lesson_of(X, codes, **more)
-    return learn(lesson, RULES[name], how, blank(lesson), tolerance=tolerance, most_passes=passes)
+    return learn(lesson, LEARNING_RULES[name], how, blank(lesson), tolerance=tolerance, most_passes=passes)
 
 
 def incremental(**options: Any) -> RuleOptions:
@@ -201,7 +201,7 @@ def test_a_sigmoid_driven_to_where_it_is_flat_has_not_converged(name: str, how: 
     """There the gradient of ½ (y − σ(u))² vanishes, whatever y is."""
     X, codes = overlapping()
     codes = np.where(np.arange(len(X)) % 3 == 0, 1 - codes, codes)
-    limit = largest_rate(lesson_of(X, codes), RULES[name], incremental=how.incremental)
+    limit = largest_rate(lesson_of(X, codes), LEARNING_RULES[name], incremental=how.incremental)
     with pytest.warns(DivergedWarning, match=rf"overshot.* = {limit:.3g} are safe; use rate=\"auto\""):
         solution = taught(X, codes, name, how, passes=30)
     assert not solution.certificate.holds
@@ -220,7 +220,7 @@ def test_any_rate_will_do_to_find_a_hyperplane() -> None:
 
 def test_a_rate_that_is_too_large_is_named_before_other_causes() -> None:
     X, codes = overlapping()
-    rate = 3 * largest_rate(lesson_of(X, codes), RULES["logistic"], incremental=False)
+    rate = 3 * largest_rate(lesson_of(X, codes), LEARNING_RULES["logistic"], incremental=False)
     with pytest.warns(NotConvergedWarning, match=r"Only rates below 8/λmax"):
         taught(X, codes, "logistic", RuleOptions(rate=rate), passes=200)
 
@@ -244,7 +244,7 @@ def test_a_factor_between_sizes_that_is_no_float_is_told_as_the_largest() -> Non
         taught(X * [1e120, 1e-200, 1.0], codes, "logistic", passes=20)
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", LEARNING_RULES)
 def test_without_a_tolerance_every_pass_is_made_and_nothing_is_asked(name: str) -> None:
     X, codes = overlapping()
     with warnings.catch_warnings():
@@ -255,7 +255,7 @@ def test_without_a_tolerance_every_pass_is_made_and_nothing_is_asked(name: str) 
     assert not solution.certificate.holds
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", LEARNING_RULES)
 @pytest.mark.parametrize("how", [RuleOptions(), incremental()])
 def test_numbers_too_large_for_a_float_are_an_error(name: str, how: RuleOptions) -> None:
     X, codes = overlapping()
@@ -270,10 +270,12 @@ def test_data_are_blamed_before_anything_else() -> None:
     def blame() -> None:
         raise NonFiniteError("it was the data")
 
-    for name in RULES:
+    for name in LEARNING_RULES:
         lesson = lesson_of(X, codes)
         with pytest.raises(NonFiniteError, match="it was the data"):
-            learn(lesson, RULES[name], RuleOptions(), blank(lesson), tolerance=1e-3, most_passes=5, blame=blame)
+            learn(
+                lesson, LEARNING_RULES[name], RuleOptions(), blank(lesson), tolerance=1e-3, most_passes=5, blame=blame
+            )
 
 
 @pytest.mark.parametrize("how", [RuleOptions(), incremental()])
@@ -281,7 +283,9 @@ def test_interrupting_keeps_what_was_learnt(how: RuleOptions) -> None:
     X, codes = overlapping()
     lesson = lesson_of(X, codes)
     with pytest.raises(FitInterrupted) as stopped:
-        learn(lesson, RULES["logistic"], how, blank(lesson), tolerance=1e-9, most_passes=99, progress=stop_at(4))
+        learn(
+            lesson, LEARNING_RULES["logistic"], how, blank(lesson), tolerance=1e-9, most_passes=99, progress=stop_at(4)
+        )
     solution = stopped.value.solution
     assert len(solution.trace) == 4
     assert not solution.certificate.holds
@@ -294,22 +298,22 @@ def test_weights_that_have_moved_since_the_last_look_have_no_certificate(name: s
     """The look saw every row on its side; the step after it need not have left it there."""
     lesson = lesson_of(np.array([[-2.0], [-1.0], [1.0], [2.0]]), [0, 0, 1, 1])
     with pytest.raises(FitInterrupted) as stopped:
-        learn(lesson, RULES[name], how, blank(lesson), tolerance=1e-9, most_passes=99, progress=stop_at(7))
+        learn(lesson, LEARNING_RULES[name], how, blank(lesson), tolerance=1e-9, most_passes=99, progress=stop_at(7))
     assert not stopped.value.solution.certificate.holds
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        finished = learn(lesson, RULES[name], how, blank(lesson), tolerance=1e-9, most_passes=7)
+        finished = learn(lesson, LEARNING_RULES[name], how, blank(lesson), tolerance=1e-9, most_passes=7)
     assert (finished.certificate.kind, finished.certificate.holds) == ("separation", True)
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", LEARNING_RULES)
 def test_interrupting_before_anything_was_looked_at_is_not_called_a_choice(name: str) -> None:
     X, codes = overlapping()
     lesson = lesson_of(X, codes)
     with pytest.raises(FitInterrupted) as stopped:
         learn(
             lesson,
-            RULES[name],
+            LEARNING_RULES[name],
             incremental(average=True),
             blank(lesson),
             tolerance=1e-9,

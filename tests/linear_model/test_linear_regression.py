@@ -168,7 +168,7 @@ def test_wide_sparse_data_by_conjugate_gradients(monkeypatch: pytest.MonkeyPatch
     rng = np.random.default_rng(0)
     X = sparse.random_array((300, 400), density=0.02, rng=rng, format="csr")
     y = X @ rng.normal(size=400) + 1
-    monkeypatch.setattr(direct, "MOST_ENTRIES", 1000)
+    monkeypatch.setattr(direct, "MAX_WIDE_DENSE_ENTRIES", 1000)
     model = LinearRegression(tol=1e-10).fit(X, y)
     assert model.plan_.path == "conjugate gradients"
     assert model.certificate_.holds

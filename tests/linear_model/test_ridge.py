@@ -70,7 +70,7 @@ def test_wide_sparse_data_by_conjugate_gradients(monkeypatch: pytest.MonkeyPatch
     rng = np.random.default_rng(0)
     X = sparse.random_array((300, 700), density=0.02, rng=rng, format="csr")
     y = X @ rng.normal(size=700) + 1
-    monkeypatch.setattr(least_squares, "MOST_ENTRIES", 1000)
+    monkeypatch.setattr(least_squares, "MAX_WIDE_DENSE_ENTRIES", 1000)
     model = Ridge(solver="lsqr", tol=1e-10).fit(X, y)
     assert model.plan_.path == "conjugate gradients"
     assert model.n_iter_[0] > 1

@@ -1,4 +1,4 @@
-"""Data for the solvers of penalised least squares, and what optimality asks of their answers."""
+"""Data for the solvers of penalised least squares, and violations of optimality."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def objective(X: Any, y: Array, b: Array, intercept: float, penalty: Strengths, 
 
 
 def violation(X: Any, y: Array, b: Array, intercept: float, penalty: Strengths, weight: Array | None = None) -> float:
-    """The largest entry of the shortest subgradient, in units of what the penalty and the data add up to."""
+    """Return the largest entry of the shortest subgradient, as a portion of the slopes at zero."""
     weight = np.ones(len(y)) if weight is None else weight
     residual = weight * (y - X @ b - intercept)
     away = b - penalty.mean

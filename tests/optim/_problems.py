@@ -15,7 +15,7 @@ from mercer.optim.problem import Problem
 
 
 def independent(family: Any, link: Any, penalty: Any = None, n: int = 200) -> Problem:
-    """Three columns that have nothing to do with each other, weights and offsets."""
+    """Return a problem with three independent columns, weights and offsets."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(n, 3))
     eta = X @ [0.5, -0.3, 0.2] + 0.2
@@ -31,7 +31,7 @@ def independent(family: Any, link: Any, penalty: Any = None, n: int = 200) -> Pr
 
 
 def correlated(response: str = "logistic", *, kind: str = "dense", n: int = 400, strength: float = 1.0) -> Problem:
-    """Six columns that are correlated, and weights."""
+    """Return a problem with six correlated columns and weights."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 6)) @ (np.eye(6) + 0.4 * rng.normal(size=(6, 6)))
     eta = X @ rng.normal(size=6) / 3

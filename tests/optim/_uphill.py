@@ -9,7 +9,7 @@ from mercer.stats.quadratic import HESSIAN
 
 
 class Uphill(Problem):
-    """Its gradients are not those of its objective."""
+    """A problem whose gradients point uphill."""
 
     def at(self, w: np.ndarray, order: int = HESSIAN) -> Slope:
         slope = super().at(w, order)

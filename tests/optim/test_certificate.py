@@ -11,12 +11,12 @@ def test_a_formula_needs_no_tolerance() -> None:
     assert str(Certificate("closed form", 0.0, 0.0, "one pass")) == "closed form: one pass"
 
 
-def test_what_is_reached_is_compared_with_what_was_asked() -> None:
+def test_the_value_is_compared_with_the_tolerance() -> None:
     assert str(Certificate("duality gap", 1e-5, 1e-3, "after 3 steps")) == "duality gap 1e-05 ≤ 0.001: after 3 steps"
     short = Certificate("duality gap", 1e-2, 1e-3, "after 3 steps")
     assert not short.holds
     assert str(short) == "duality gap 0.01 > 0.001: after 3 steps"
 
 
-def test_whether_it_holds_is_pythons_own() -> None:
+def test_holds_is_a_bool_of_python() -> None:
     assert Certificate("duality gap", np.float64(1e-5), 1e-3, "after 3 steps").holds is True

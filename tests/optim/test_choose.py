@@ -1,4 +1,4 @@
-"""Which solver is chosen, and that each can be asked for."""
+"""The choice of a solver, and requests for each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mercer.families.penalties import Strengths
 from mercer.families.response import Response
 from mercer.matrices import DenseDesign, Observations
 from mercer.optim import softmax_lasso
-from mercer.optim.choose import NEWTON_COLUMNS, SOLVERS, choose
+from mercer.optim.choose import MAX_NEWTON_COLUMNS, SOLVER_PURPOSES, choose
 from mercer.optim.problem import Problem
 from mercer.optim.softmax import SoftmaxProblem
 from tests._ctrl_c import stop_at
@@ -45,7 +45,7 @@ def classes(columns: int = 3) -> SoftmaxProblem:
         (problem(LEAST_SQUARES, L2([1.0, 2.0, 3.0])), "newton", "few"),
         (problem(LEAST_SQUARES, L2(1.0, mean=1.0)), "newton", "few"),
         (problem(COUNTS), "newton", "few"),
-        (problem(COUNTS, columns=NEWTON_COLUMNS + 1), "lbfgs", "too many"),
+        (problem(COUNTS, columns=MAX_NEWTON_COLUMNS + 1), "lbfgs", "too many"),
         (problem(COUNTS, L1(1.0)), "proximal", "absolute"),
         (classes(), "newton", "few"),
         (classes(200), "lbfgs", "402"),
@@ -71,7 +71,7 @@ def test_the_choice_depends_on_the_problem(made: Any, solver: str, why: str) -> 
         (problem(COUNTS), "steepest descent"),
     ],
 )
-def test_a_solver_that_does_not_suit_is_refused(made: Any, asked: str) -> None:
+def test_an_unsuitable_solver_is_refused(made: Any, asked: str) -> None:
     with pytest.raises(UnsuitableSolverError, match="auto"):
         choose(made, asked)
 
@@ -100,9 +100,9 @@ def test_every_solver_has_its_name_and_a_certificate(made: Any, name: str) -> No
     np.testing.assert_allclose(solution.value, best, atol=tolerance)
 
 
-@pytest.mark.parametrize("name", [name for name in SOLVERS if name not in ("direct", "proximal")])
+@pytest.mark.parametrize("name", [name for name in SOLVER_PURPOSES if name not in ("direct", "proximal")])
 @pytest.mark.parametrize("family", ["poisson", "categorical"])
-def test_a_glm_takes_it_by_name(name: str, family: str) -> None:
+def test_a_glm_takes_a_solver_by_name(name: str, family: str) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     y = rng.integers(0, 3, 60)
@@ -122,7 +122,7 @@ def random_classes(*, l1: Any, l2: Any) -> SoftmaxProblem:
     return SoftmaxProblem(Observations(DenseDesign.of(X), codes), SoftmaxResponse(3), strengths)
 
 
-def test_classes_with_an_absolute_penalty_end_where_the_lasso_of_classes_does() -> None:
+def test_classes_with_an_absolute_penalty_are_solved_by_the_lasso_of_classes() -> None:
     problem = random_classes(l1=np.array([1.0, 1.0, 1.0, 0.0]), l2=0.0)
     chosen, direct = (
         solve(problem, tolerance=1e-6, most_steps=100) for solve in (choose(problem).solve, softmax_lasso.solve)

@@ -1,4 +1,4 @@
-"""Least squares with absolute values in the penalty: optimal by every test there is, on data of every kind."""
+"""Least squares with absolute values in the penalty: optimality conditions, on data of every kind."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_conditions_of_optimality_hold(
 
 @settings(max_examples=40)
 @given(st.integers(1, 12), st.sampled_from([0.0, 2.0]), st.booleans(), st.integers(0, 1000))
-def test_the_gap_is_never_less_than_what_is_left(sweeps: int, l2: float, positive: bool, seed: int) -> None:
+def test_the_gap_bounds_the_distance_to_the_minimum(sweeps: int, l2: float, positive: bool, seed: int) -> None:
     X, y = regression(20, 50, seed=seed, correlated=1.0)
     penalty = strengths(0.02 * np.abs(X.T @ y).max(), l2, columns=50)
     early = lasso.solve(X, y, penalty, positive=positive, tolerance=0.0, most_sweeps=sweeps)
@@ -132,7 +132,7 @@ def test_weights_are_repetitions() -> None:
     np.testing.assert_allclose(weighted.intercept, repeated.intercept, atol=1e-9)
 
 
-# Data of every kind.
+# Kinds of data.
 
 
 def layouts(X: Any) -> dict[str, Any]:
@@ -218,17 +218,17 @@ def test_hardly_any_rows(n: int) -> None:
 
 @pytest.mark.parametrize("shape", [(60, 30), (20, 80), (4000, 30)])
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
-def test_what_is_not_finite_is_refused(shape: tuple[int, int], value: float) -> None:
+def test_data_that_are_not_finite_are_refused(shape: tuple[int, int], value: float) -> None:
     X, y = regression(*shape)
     X[3, 2] = value
     with pytest.raises(NonFiniteError, match="divide the largest columns"):
         lasso.solve(X, y, strengths(1.0, columns=shape[1]))
 
 
-# How it is done.
+# The algorithm.
 
 
-def test_begins_where_it_is_told_to() -> None:
+def test_begins_at_the_given_start() -> None:
     X, y = regression(20, 80)
     penalty = strengths(1.0, columns=80)
     first = lasso.solve(X, y, penalty, tolerance=1e-8)
@@ -238,7 +238,7 @@ def test_begins_where_it_is_told_to() -> None:
     np.testing.assert_allclose(again.value.coefficients, first.value.coefficients, rtol=1e-12)
 
 
-def test_stopped_early_it_says_so() -> None:
+def test_the_certificate_of_an_early_stop_does_not_hold() -> None:
     X, y = regression(20, 80)
     solution = lasso.solve(X, y, strengths(0.01, columns=80), tolerance=1e-12, most_sweeps=1)
     assert solution.value.sweeps == 1
@@ -256,7 +256,7 @@ def test_more_columns_than_a_gram_matrix_is_kept_of(layout: str, intercept: bool
     np.testing.assert_allclose(by_rows.value.coefficients, expected.coefficients, atol=1e-4)
 
 
-def test_an_interruption_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_keeps_the_coefficients(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = regression(20, 80)
     monkeypatch.setattr(lasso.LassoPath, "_predict_columns", interrupt)
     with pytest.raises(FitInterrupted) as stop:

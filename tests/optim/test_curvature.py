@@ -48,7 +48,7 @@ def test_a_larger_objective_has_shorter_steps(H: np.ndarray) -> None:
 
 @pytest.mark.parametrize("H", [gram(1, 9, 4), gram(1, 2, 4)], ids=["definite", "singular"])
 def test_the_share_of_a_penalty(H: np.ndarray) -> None:
-    """The trace of H⁻¹ diag(l2), whose diagonal solving for each unit vector has."""
+    """It is the trace of H⁻¹ diag(l2), here by solving for each unit vector."""
     curvature, l2 = Curvature.of(H), np.arange(4.0)
     expected = l2 @ [curvature.solve(unit)[j] for j, unit in enumerate(np.eye(4))]
     np.testing.assert_allclose(curvature.share(l2), expected, rtol=1e-8)
@@ -60,7 +60,7 @@ def test_the_share_of_a_penalty_whose_inverse_is_no_number() -> None:
 
 
 def test_a_column_without_curvature_does_not_move() -> None:
-    """The rounding of columns of enormous curvature would move it far, as seen from its own units."""
+    """Rounding errors of columns of enormous curvature would move it far in its own units."""
     curved = np.arange(16) % 3 == 0
     H = np.zeros((16, 16))
     H[np.ix_(curved, curved)] = 1e150 * gram(0, 2, 6)
@@ -68,13 +68,13 @@ def test_a_column_without_curvature_does_not_move() -> None:
 
 
 def test_a_gradient_where_there_is_no_curvature_is_a_long_one() -> None:
-    """A part of the gradient that H⁻¹ leaves out makes no step, and no certificate either."""
+    """The part of a gradient outside the range of H must not be ignored by the certificate."""
     rounding = np.full(2, 1e-15)
     flat = Curvature.of(np.array([[1.0, 1.0], [1.0, 1.0]]))
-    assert flat.missed(np.array([1.0, 1.0]), rounding) == 0
-    assert flat.missed(np.array([1.0, 1.0 + 1e-16]), rounding) == 0
-    assert flat.missed(np.array([1.0, -1.0]), rounding) > 1e6
+    assert flat.length_outside_range(np.array([1.0, 1.0]), rounding) == 0
+    assert flat.length_outside_range(np.array([1.0, 1.0 + 1e-16]), rounding) == 0
+    assert flat.length_outside_range(np.array([1.0, -1.0]), rounding) > 1e6
     none = Curvature.of(np.diag([1.0, 0.0]))
-    assert none.missed(np.array([1.0, 0.0]), rounding) == 0
-    assert none.missed(np.array([1.0, 1.0]), rounding) > 1e100
-    assert Curvature.of(np.eye(2)).missed(np.array([1.0, 1.0]), rounding) == 0
+    assert none.length_outside_range(np.array([1.0, 0.0]), rounding) == 0
+    assert none.length_outside_range(np.array([1.0, 1.0]), rounding) > 1e100
+    assert Curvature.of(np.eye(2)).length_outside_range(np.array([1.0, 1.0]), rounding) == 0

@@ -113,7 +113,7 @@ def test_scales_divide_the_columns_of_a_sparse_matrix() -> None:
     np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
 
 
-def test_a_column_of_zeros_stays_where_it_is() -> None:
+def test_the_coefficient_of_a_column_of_zeros_does_not_change() -> None:
     w, c = np.array([3.0]), np.array([1.0])
     assert descent_loops.gram_sweep(np.zeros((1, 1)), 1, np.arange(1), np.zeros(1), np.zeros(1), False, w, c) == 0.0
     assert w[0] == 3.0

@@ -1,4 +1,4 @@
-"""Least squares by every path: the same answer, its rank, and the proof."""
+"""Least squares by every path: the same solution, its rank, and the certificate."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def fit_of(X: Any, Y: Array, alpha: float = 0.0, weight: Array | None = None, **
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("stable", [True, False])
 @pytest.mark.parametrize("wrap", [np.asarray, np.asfortranarray, sparse.csr_array])
-def test_all_paths_lead_to_the_same_answer(
+def test_all_paths_have_the_same_solution(
     shape: tuple[int, int], intercept: bool, weighted: bool, stable: bool, wrap: Callable[[Array], Any]
 ) -> None:
     X, Y = draw(*shape, t=3)
@@ -130,7 +130,7 @@ def test_a_product_of_many_columns_has_its_own_threads() -> None:
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("n", [40, 5])
-def test_of_many_solutions_the_shortest(intercept: bool, n: int) -> None:
+def test_the_shortest_of_many_solutions_is_returned(intercept: bool, n: int) -> None:
     X, Y = draw(n, 3, 2)
     X = np.column_stack([X, X[:, 0] - 2 * X[:, 1], X[:, 2]])
     fit = fit_of(X, Y, intercept=intercept)
@@ -141,7 +141,7 @@ def test_of_many_solutions_the_shortest(intercept: bool, n: int) -> None:
         assert fit.collinear == (0, 1, 2, 3, 4)
 
 
-def test_units_decide_neither_about_the_rank_nor_about_the_fit() -> None:
+def test_units_change_neither_rank_nor_fit() -> None:
     X, Y = draw(50, 4)
     units = 10.0 ** np.array([150, -150, 3, -8])
     plain, scaled = fit_of(X, Y), fit_of(X * units, Y)
@@ -189,7 +189,7 @@ def test_rank_in_the_precision_of_the_data() -> None:
     assert fit_of(X.astype(np.float32).astype(np.float64), Y).rank == 3
 
 
-def test_a_penalty_too_small_to_be_felt_gives_the_shortest_solution() -> None:
+def test_a_negligible_penalty_gives_the_shortest_solution() -> None:
     X, Y = draw(50, 2)
     X = np.column_stack([X, X[:, 0]])
     np.testing.assert_allclose(fit_of(X, Y, 1e-25).coefficients, fit_of(X, Y).coefficients, rtol=1e-9)
@@ -213,7 +213,7 @@ def test_far_from_zero() -> None:
     np.testing.assert_allclose(fit_of(far, Y, stable=True).coefficients, w, rtol=1e-9)
 
 
-def test_refinement_finds_whole_numbers_again() -> None:
+def test_refinement_recovers_whole_numbers() -> None:
     """A polynomial of degree 7 on whole numbers, its condition number near 10⁷ about the means."""
     x = np.arange(-15.0, 26.0)
     X = np.column_stack([x**k for k in range(1, 8)])
@@ -233,7 +233,7 @@ def test_refinement_finds_whole_numbers_again() -> None:
 @pytest.mark.parametrize("distance", [1e-2, 1e-3, 1e-4, 1e-5])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_ten_digits_of_nearly_dependent_columns(distance: float, weighted: bool) -> None:
-    """Against fractions, which round nothing."""
+    """The expected values are computed with fractions."""
     rng = np.random.default_rng(0)
     X = rng.normal([1e8, 0.0], size=(40, 2))
     X = np.column_stack([X, X[:, 1] + distance * rng.normal(size=40)])
@@ -271,7 +271,7 @@ def lengths(X: Array) -> Array:
 
 
 @pytest.mark.parametrize("weight", [None, np.arange(50.0)])
-def test_both_tall_paths_agree_where_both_serve(weight: Array | None) -> None:
+def test_both_tall_paths_agree_where_both_apply(weight: Array | None) -> None:
     X, Y = draw(50, 4, 2)
     rows, alpha = LeastSquaresRows(X, Y, weight), np.array([0.0, 2.0])
     for intercept in (True, False):
@@ -299,14 +299,14 @@ def test_both_wide_paths_agree_where_both_apply() -> None:
         )
 
 
-# Refusals.
+# Errors.
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("shape", [(30, 3), (3, 30)], ids=str)
 @pytest.mark.parametrize("stable", [True, False])
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
-def test_a_value_that_is_no_number(
+def test_a_value_that_is_not_a_number(
     bad: float, shape: tuple[int, int], stable: bool, wrap: Callable[[Array], Any]
 ) -> None:
     X, Y = draw(*shape)
@@ -323,7 +323,7 @@ def test_squares_may_overflow_or_vanish(scale: float, shape: tuple[int, int]) ->
     np.testing.assert_allclose(fit_of(scale * X, Y).coefficients * scale, w, rtol=1e-7, atol=1e-9 * np.abs(w).max())
 
 
-def test_wide_sparse_data_are_left_to_others() -> None:
+def test_wide_sparse_data_are_not_solved_directly() -> None:
     wide = sparse.csr_array((10_000, 50_000))
     assert not is_direct_cheap(LeastSquaresRows(wide, np.zeros((10_000, 1))))
     assert not is_direct_cheap(LeastSquaresRows(wide.T.tocsr(), np.zeros((50_000, 1))))
@@ -351,14 +351,14 @@ LARGEST = np.finfo(float).max
 @pytest.mark.parametrize("n", [2, 12])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_rows_of_the_largest_numbers_are_refused_with_a_sentence(n: int, intercept: bool, alpha: float) -> None:
-    """No warning of NumPy comes first, and no error of LAPACK instead."""
+def test_rows_of_the_largest_numbers_are_refused(n: int, intercept: bool, alpha: float) -> None:
+    """No warning of NumPy is given before the error, and no error of LAPACK in its place."""
     X = LARGEST * np.where(np.arange(3 * n).reshape(n, 3) % 4 == 0, -1.0, 1.0)
     with pytest.raises(NonFiniteError, match="too large for float64"):
         least_squares(LeastSquaresRows(X, np.arange(1.0 * n)[:, None]), np.array([alpha]), intercept=intercept)
 
 
-def test_coefficients_that_are_no_numbers_are_refused() -> None:
+def test_coefficients_that_overflow_are_refused() -> None:
     X = 1e-300 * np.arange(1.0, 9.0)[:, None]
     with pytest.raises(NonFiniteError, match="or the coefficients"):
         least_squares(LeastSquaresRows(X, 1e150 * X / 1e-300), np.zeros(1), intercept=False)

@@ -1,4 +1,4 @@
-"""Duality gaps: never below what is left to gain, and zero at the minimum."""
+"""Duality gaps: upper bounds for the remaining decrease, and zero at the minimum."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def height(X: Array, y: Array, penalty: GapPenalty, w: Array) -> float:
 
 
 def minimum(X: Array, y: Array, penalty: GapPenalty) -> Array:
-    """By proximal gradient steps: slow, and as simple as can be."""
+    """Return the minimiser by proximal gradient steps, which are slow and simple."""
     w, step = np.zeros(X.shape[1]), 1 / np.linalg.norm(X, 2) ** 2
     for _ in range(20_000):
         z = w + step * X.T @ (y - X @ w)
@@ -42,7 +42,7 @@ def gap_at(X: Array, y: Array, penalty: GapPenalty, w: Array) -> float:
 
 @settings(max_examples=25)
 @given(st.integers(0, 1000), st.sampled_from([0.0, 1e-6, 1.0, 100.0]), st.booleans())
-def test_bounds_what_is_left(seed: int, l2: float, positive: bool) -> None:
+def test_the_gap_bounds_the_remaining_decrease(seed: int, l2: float, positive: bool) -> None:
     X, y, penalty = problem(seed, l2)
     penalty = penalty._replace(positive=positive)
     best = minimum(X, y, penalty)
@@ -57,7 +57,7 @@ def test_bounds_what_is_left(seed: int, l2: float, positive: bool) -> None:
 @settings(max_examples=50)
 @given(st.integers(0, 1000), st.sampled_from([0.0, 1.0, np.array([0, 0, 0, 1, 1, 1])]))
 def test_is_the_difference_of_both_objectives(seed: int, l2: Any) -> None:
-    """Written as a sum of terms that do not cancel, but the same number: of the dual point s r, for one of two s."""
+    """The sum without cancellation equals the difference of objectives at the dual point s r, for one of two s."""
     X, y, penalty = problem(seed, l2)
     w = np.random.default_rng(seed).normal(size=6)
     residual = y - X @ w
@@ -78,7 +78,7 @@ def test_is_the_difference_of_both_objectives(seed: int, l2: Any) -> None:
 
 
 def test_does_not_cancel() -> None:
-    """At a distance of 1e-12 from the minimum of an objective of size 1e6 it is not lost in rounding."""
+    """The gap at a distance of 1e-12 from the minimum of an objective of size 1e6 is not lost in rounding."""
     X, y = np.array([[1.0]]), np.array([1e3])
     penalty = GapPenalty(np.array([1.0]), np.zeros(1))
     value = gap_at(X, y, penalty, np.array([999.0 + 2.0**-40]))
@@ -94,14 +94,14 @@ def test_violations_are_the_shortest_subgradient() -> None:
 
 
 @pytest.mark.parametrize("positive", [False, True])
-def test_what_is_not_penalised_has_to_be_level(positive: bool) -> None:
+def test_unpenalised_slopes_have_to_vanish(positive: bool) -> None:
     penalty = GapPenalty(np.array([0.0, 9.0, 0.0]), np.zeros(3), positive)
     w, c = np.array([1.0, 0.0, 0.0]), np.array([0.0, 5.0, -2.0])
     assert least_squares_gap(penalty, w, c, 7.0) == (0.0 if positive else 2.0)
     assert least_squares_gap(penalty, np.array([1.0, 0.0, 1.0]), np.array([3.0, 5.0, 0.0]), 7.0) == 4.5
 
 
-def test_a_penalty_stays_a_number() -> None:
-    """Infinity times a coefficient of 0 would be none."""
+def test_a_penalty_stays_finite() -> None:
+    """Infinity times a coefficient of 0 would be NaN."""
     strong = GapPenalty(np.array([1e290]), np.array([1e290])).times(1e150)
     assert strong.value(np.zeros(1)) == 0.0

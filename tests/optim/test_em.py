@@ -1,4 +1,4 @@
-"""EM on moments by pattern: the same maximum as any other way to it, with proof."""
+"""EM on moments by pattern: the same maximum as by other methods, with a certificate."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def moments_of(X: Array, codes: Array, weight: Array | None = None) -> PatternMo
 
 
 def log_likelihood(X: Array, mean: Array, covariance: Array) -> float:
-    """Of the observed values, row by row."""
+    """Return the log likelihood of the observed values, row by row."""
     total = 0.0
     for row in X:
         o = np.flatnonzero(~np.isnan(row))
@@ -100,7 +100,7 @@ def test_the_log_likelihood_never_falls_and_ends_at_that_of_the_rows(shared: boo
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_certificate_is_the_gradient_at_the_returned_point(shared: bool) -> None:
-    """By finite differences of the log likelihood of the rows, along directions scaled by the covariance."""
+    """The gradient equals finite differences of the log likelihood, along directions scaled by the covariance."""
     X, codes = with_gaps(150, 3, missing=0.3, groups=2, seed=2)
     moments = moments_of(X, codes)
     solution = em_gaussian(moments, shared=shared, most_steps=3, tolerance=1.0)
@@ -137,7 +137,7 @@ def test_the_certificate_is_the_gradient_at_the_returned_point(shared: bool) -> 
     assert solution.certificate.value == pytest.approx(max(norms), rel=1e-4)
 
 
-def test_units_decide_nothing() -> None:
+def test_units_do_not_matter() -> None:
     X, codes = with_gaps(200, 3, missing=0.3)
     unit, shift = np.array([1e-6, 1.0, 1e7]), np.array([3.0, -1e3, 1e9])
     plain, scaled = (em_gaussian(moments_of(data, codes)) for data in (X, X * unit + shift))
@@ -176,7 +176,7 @@ def test_shares_replace_the_weights_of_the_groups() -> None:
     assert (value.weight == np.bincount(codes)).all()
     X[0, 0] = X[5, 2] = np.nan
     solution = em_gaussian(moments_of(X, codes), shared=True, share=share, tolerance=1e-12)
-    # weighting the rows of each class by what its share asks for is the same problem
+    # weights that give each class its share pose the same problem
     weight = (share / np.bincount(codes))[codes] * len(codes)
     weighted = em_gaussian(moments_of(X, codes, weight), shared=True, tolerance=1e-12).value
     np.testing.assert_allclose(
@@ -186,7 +186,7 @@ def test_shares_replace_the_weights_of_the_groups() -> None:
 
 @pytest.mark.parametrize("amount", [0.2, 1.0])
 def test_shrinkage_is_consistent_with_itself(amount: float) -> None:
-    """The covariance that fills the gaps is the shrunk one: another EM step from it changes nothing."""
+    """Missing values are completed with the shrunk covariance: another EM step from it changes nothing."""
     X, codes = with_gaps(40, 6, missing=0.3, seed=4)
     moments = moments_of(X, codes)
     solution = em_gaussian(moments, shrinkage=shrunk(amount), tolerance=1e-10)
@@ -203,7 +203,7 @@ def test_shrinkage_is_consistent_with_itself(amount: float) -> None:
     np.testing.assert_allclose(np.cov(filled.T, bias=True) + extra / len(X), expected, atol=1e-8)
 
 
-def test_rows_that_show_nothing_change_nothing() -> None:
+def test_rows_without_observed_values_change_nothing() -> None:
     X, codes = with_gaps(100, 3, missing=0.3)
     more = np.vstack([X, np.full((20, 3), np.nan)])
     plain = em_gaussian(moments_of(X, codes)).value
@@ -243,14 +243,14 @@ def test_a_constant_column_is_refused_by_name() -> None:
         em_gaussian(moments_of(X, codes))
 
 
-def test_a_column_that_a_group_never_shows_is_refused_by_name() -> None:
+def test_a_column_that_is_missing_in_a_whole_group_is_refused_by_name() -> None:
     X, codes = with_gaps(60, 2, missing=0.1, groups=2)
     X[codes == 1, 0] = np.nan
     with pytest.raises(DegenerateDataError, match=r"'x0' is missing in every row of group 1"):
         em_gaussian(moments_of(X, codes), shared=True)
 
 
-def test_giving_up_says_why_and_what_to_do() -> None:
+def test_the_warning_has_cause_and_remedy() -> None:
     X, codes = with_gaps(200, 4, missing=0.5, groups=2)
     with pytest.warns(
         NotConvergedWarning, match=r"has not converged.* after 2 steps.*Column 'x\d' .*more of them"
@@ -260,7 +260,7 @@ def test_giving_up_says_why_and_what_to_do() -> None:
     assert not solution.certificate.holds
 
 
-def test_columns_that_are_nearly_collinear_ask_for_shrinkage() -> None:
+def test_nearly_collinear_columns_are_advised_shrinkage() -> None:
     X, codes = with_gaps(60, 3, missing=0.1)
     X[:, 2] = X[:, 0] + X[:, 1] + 1e-3 * np.random.default_rng(0).normal(size=60)
     with pytest.warns(NotConvergedWarning, match=r"likelihood may have no maximum.*Use shrinkage"):
@@ -287,7 +287,7 @@ def test_an_interruption_keeps_the_best_so_far(monkeypatch: pytest.MonkeyPatch) 
     assert (solution.value.weight > 80).all()
 
 
-def test_an_interruption_is_not_swallowed_by_a_group_that_cannot_be_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_is_not_hidden_by_a_group_that_cannot_be_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
     X, codes = with_gaps(120, 3, missing=0.3, groups=2)
     X[(codes == 1) & ~np.isnan(X[:, 0]), 0] = 7.0
     monkeypatch.setattr(em.EMAscent, "_next_state", interrupt)
@@ -295,14 +295,14 @@ def test_an_interruption_is_not_swallowed_by_a_group_that_cannot_be_solved(monke
         em_gaussian(moments_of(X, codes))
 
 
-def test_a_pull_of_nothing_leaves_collinear_columns_collinear() -> None:
+def test_shrinkage_of_zero_leaves_collinear_columns_collinear() -> None:
     X, codes = with_gaps(60, 3, missing=0.1)
     X[:, 2] = X[:, 0] + X[:, 1]
     with pytest.raises(SingularCovarianceError, match="collinear"):
         em_gaussian(moments_of(X, codes), shrinkage=lambda covariance, weight: EMShrinkage(0.0, np.zeros(3)))
 
 
-def test_a_covariance_that_is_none_has_no_likelihood() -> None:
+def test_an_indefinite_covariance_has_no_likelihood() -> None:
     X, codes = with_gaps(60, 3, missing=0.2)
     cells, _ = IncompleteLikelihood.of(moments_of(X, codes))
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):

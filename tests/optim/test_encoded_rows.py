@@ -1,4 +1,4 @@
-"""Least squares of encoded rows: the statistic, the gradients and the answer are those of the columns written out."""
+"""Least squares of encoded rows: statistic, gradients and solution are those of the one-hot columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mercer.stats.normal_equations import NormalEquations
 
 
 def encoded(n: int = 300, *, offset: float = 0.0, common: float = 0.0, seed: int = 0) -> Encoded:
-    """Numbers, levels and counts; the last levels are for the most part the first of them where it is `common`."""
+    """Return numbers, levels and counts; if `common`, most rows have the first of the last levels."""
     rng = np.random.default_rng(seed)
     last = np.where(rng.random(n) < common, 0, rng.integers(-1, 4, n))
     return Encoded.of(
@@ -90,7 +90,7 @@ def test_the_answer_is_that_of_the_columns_written_out(case: dict[str, Any], int
     assert alpha or ours.value.rank == dense.value.rank
 
 
-def test_what_needs_all_digits_is_read_row_by_row() -> None:
+def test_sums_that_need_all_digits_are_computed_row_by_row() -> None:
     X = encoded(offset=1e8)
     rows = EncodedRows(X, targets(X))
     assert type(rows.to_exact()) is EncodedBlocks
@@ -99,7 +99,7 @@ def test_what_needs_all_digits_is_read_row_by_row() -> None:
     assert path == "QR factorisation by blocks (TSQR), refined with gradients of twice the digits"
 
 
-def test_codes_are_not_written_out_where_normal_equations_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_codes_are_not_decoded_if_normal_equations_suffice(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise AssertionError("written out")
 
@@ -134,8 +134,8 @@ def test_few_rows_are_a_sparse_matrix() -> None:
     assert_array_equal(rows.X.toarray(), X.toarray())
 
 
-def test_a_level_that_nearly_all_rows_have_keeps_its_digits() -> None:
-    """Of n rows all but one: n − 1 squares less (n − 1)²/n of them is 1 − 1/n."""
+def test_a_level_of_nearly_all_rows_keeps_its_digits() -> None:
+    """For all of n rows but one, n − 1 squares less (n − 1)²/n of them is 1 − 1/n."""
     n = 30_001
     X = Encoded.of([CodePart((np.arange(n) == 7).astype(np.int32), 2)])
     gram = EncodedRows(X, np.zeros((n, 1))).summarise(NormalEquations).products(centred=True).gram

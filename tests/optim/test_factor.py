@@ -1,4 +1,4 @@
-"""A factor that columns come to and leave solves the system of those that are there."""
+"""A factor to which columns are added, and from which they are removed, solves the present system."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def bring(factor: ColumnFactor, G: Array, ids: Array, ridge: Array) -> None:
 
 @settings(max_examples=30)
 @given(st.integers(0, 1000), st.sampled_from([3, 30, 300]))
-def test_columns_come_and_go(seed: int, p: int) -> None:
+def test_columns_are_added_and_removed(seed: int, p: int) -> None:
     rng = np.random.default_rng(seed)
     G, ridge, factor = gram(p, 2 * p, seed), np.zeros(p), ColumnFactor()
     for _ in range(5):
@@ -38,7 +38,7 @@ def test_columns_come_and_go(seed: int, p: int) -> None:
         np.testing.assert_allclose(G[np.ix_(factor.ids, factor.ids)] @ factor.solve(b), b, rtol=1e-6, atol=1e-8)
 
 
-def test_another_ridge_is_another_matrix() -> None:
+def test_another_ridge_gives_another_factor() -> None:
     G, factor, ids = gram(5, 20), ColumnFactor(), np.arange(5)
     bring(factor, G, ids, np.zeros(5))
     ridge = np.arange(5.0)
@@ -64,7 +64,7 @@ def test_a_ridge_makes_all_of_them_independent() -> None:
     np.testing.assert_allclose(M @ factor.solve(np.ones(40)), 1.0, rtol=1e-8)
 
 
-def test_nothing_is_a_factor_too() -> None:
+def test_an_empty_factor_is_valid() -> None:
     factor = ColumnFactor()
     bring(factor, np.eye(3), np.zeros(0, dtype=np.intp), np.zeros(3))
     assert len(factor) == 0

@@ -27,7 +27,7 @@ def problem_of(X: Any, y: Any, family: Family | None = None, **given: Any) -> Pr
 
 
 def estimate(problem: Problem, **options: Any) -> np.ndarray[Any, Any]:
-    """Coefficients, the intercept last."""
+    """Return the coefficients, the intercept last."""
     solution = firth.solve(problem, **options)
     assert solution.certificate.holds
     return np.append(*problem.observations.design.coordinates.to_user(solution.value))
@@ -44,7 +44,7 @@ def test_the_published_estimates_of_the_endometrial_cancer_study() -> None:
 )
 @example(counts=[0, 1, 0, 1])  # rows of leverage one, where steps by the information alone go back and forth
 @settings(max_examples=25)
-def test_in_a_two_by_two_table_it_adds_half_a_case_to_each_cell(counts: list[int]) -> None:
+def test_in_a_two_by_two_table_half_a_case_is_added_to_each_cell(counts: list[int]) -> None:
     """The model of a table has as many coefficients as rows; Jeffreys' prior of a proportion is Beta(½, ½)."""
     rows = [
         (x, y) for (x, y), count in zip([(0, 0), (0, 1), (1, 0), (1, 1)], counts, strict=True) for _ in range(count)
@@ -75,7 +75,7 @@ def test_the_gradient_is_that_of_the_objective() -> None:
     np.testing.assert_allclose(firth.evaluate_firth(problem, w).gradient, rises, rtol=1e-6)
 
 
-def test_a_weight_is_so_many_equal_rows_and_trials_are_rows() -> None:
+def test_a_weight_is_a_number_of_equal_rows_and_trials_are_rows() -> None:
     X, y = endometrial.X, endometrial.y
     times = np.arange(len(y)) % 3 + 1
     repeated = estimate(problem_of(np.repeat(X, times, axis=0), np.repeat(y, times)))
@@ -99,7 +99,7 @@ def test_steps_stay_within_the_directions_given() -> None:
     assert np.abs(firth.evaluate_firth(problem, solution.value).gradient[1:]).max() < 1e-6
 
 
-def test_too_few_steps_are_admitted() -> None:
+def test_the_certificate_of_too_few_steps_does_not_hold() -> None:
     assert not firth.solve(problem_of(endometrial.X, endometrial.y), most_steps=1).certificate.holds
 
 
@@ -112,30 +112,30 @@ def test_collinear_columns_and_other_links_are_refused() -> None:
         firth.solve(probit)
 
 
-def test_an_interrupted_search_hands_over_the_best_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = []
+def test_an_interrupted_search_keeps_the_best_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = []
 
-    def look(problem: Problem, w: Any) -> firth.FirthPoint:
-        looks.append(w)
-        if len(looks) == 4:
+    def evaluate(problem: Problem, w: Any) -> firth.FirthPoint:
+        points.append(w)
+        if len(points) == 4:
             raise KeyboardInterrupt
         return original(problem, w)
 
     original = firth.evaluate_firth
-    monkeypatch.setattr(firth, "evaluate_firth", look)
+    monkeypatch.setattr(firth, "evaluate_firth", evaluate)
     with pytest.raises(FitInterrupted) as stop:
         firth.solve(problem_of(endometrial.X, endometrial.y))
-    np.testing.assert_array_equal(stop.value.solution.value, looks[2])
+    np.testing.assert_array_equal(stop.value.solution.value, points[2])
 
 
-def test_a_point_without_information_is_no_place_to_go() -> None:
+def test_a_point_without_information_is_rejected() -> None:
     problem = problem_of(endometrial.X, endometrial.y)
     descent = firth.FirthDescent(problem, firth.evaluate_firth(problem, problem.start()), np.eye(4))
     assert descent._try(np.full(4, 1e6)) is None
     assert descent._try(problem.start()) is not None
 
 
-def test_for_which_responses_the_method_is_made() -> None:
+def test_to_which_responses_the_method_applies() -> None:
     assert firth.suits(Response(Bernoulli(), LOGIT))
     assert firth.suits(Response(Poisson(), LOG))
     assert not firth.suits(Response(Bernoulli(), PROBIT))

@@ -1,4 +1,4 @@
-"""Inverses of small matrices, and derivatives of the likelihood of rows with gaps."""
+"""Inverses of small matrices, and derivatives of the likelihood of rows with missing values."""
 
 from __future__ import annotations
 

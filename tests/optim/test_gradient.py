@@ -14,7 +14,7 @@ from mercer.families import IDENTITY, LOG, LOGIT, Bernoulli, Gaussian, Poisson
 from mercer.families.penalties import L2
 from mercer.optim import gradient, newton
 from mercer.optim.gradient import ErrorSums
-from mercer.optim.learning_rules import RULES
+from mercer.optim.learning_rules import LEARNING_RULES
 from tests._ctrl_c import stop_at
 from tests.linear_model._lessons import judged, lesson_of, overlapping, targets
 from tests.optim._problems import independent
@@ -56,7 +56,7 @@ def test_a_rate_above_the_limit_diverges_and_one_below_does_not() -> None:
     assert above.trace[-1] > above.trace[0]
 
 
-def test_interrupting_keeps_what_there_is() -> None:
+def test_an_interruption_keeps_the_present_coefficients() -> None:
     with pytest.raises(FitInterrupted) as stopped:
         gradient.solve(independent(Bernoulli(), LOGIT), progress=stop_at(3))
     assert len(stopped.value.solution.trace) == 4
@@ -68,14 +68,14 @@ def test_interrupting_keeps_what_there_is() -> None:
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("storage", [np.asarray, np.asfortranarray, sparse.csr_array])
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", LEARNING_RULES)
 def test_errors_by_hand(name: str, storage: Any, classes: int) -> None:
     X, codes = overlapping(classes=classes)
     rng = np.random.default_rng(5)
     weight = rng.uniform(0.5, 2.0, len(X))
     lesson = lesson_of(storage(X), codes, weight=weight)
     w = rng.normal(size=(4, lesson.units))
-    found = ErrorSums.of(lesson, RULES[name], w)
+    found = ErrorSums.of(lesson, LEARNING_RULES[name], w)
     x, y = np.column_stack([X, np.ones(len(X))]), targets(lesson)
     by_hand = judged(name, x @ w, y)
     assert_allclose(found.gradient, x.T @ (weight[:, None] * by_hand.error))
@@ -87,12 +87,12 @@ def test_errors_by_hand(name: str, storage: Any, classes: int) -> None:
     assert_allclose(found.misclassified, weight[predicted != codes].sum())
 
 
-def test_looks_at_parts_add_up() -> None:
+def test_sums_of_parts_add_up() -> None:
     X, codes = overlapping(n=200)
     lesson, w = lesson_of(X, codes), np.full((4, 1), 0.3)
-    whole = ErrorSums.of(lesson, RULES["logistic"], w)
+    whole = ErrorSums.of(lesson, LEARNING_RULES["logistic"], w)
     batch = lesson.observations.batch
-    empty = ErrorSums.at(lesson, RULES["logistic"], w)
+    empty = ErrorSums.at(lesson, LEARNING_RULES["logistic"], w)
     parts = empty.update(*batch(slice(0, 70))).merge(empty.update(*batch(slice(70, 200))))
     assert_allclose(parts.gradient, whole.gradient)
     assert_allclose(parts.tally, whole.tally)
@@ -100,15 +100,15 @@ def test_looks_at_parts_add_up() -> None:
 
 @pytest.mark.parametrize("shift", [0.0, 1e8])
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e150])
-def test_the_length_of_a_gradient_knows_no_units(shift: float, scale: float) -> None:
-    """With the same u, and so the same errors, the cosines are the same whatever the columns are measured in."""
+def test_the_length_of_a_gradient_does_not_depend_on_units(shift: float, scale: float) -> None:
+    """With the same u, and so the same errors, the cosines are the same in every unit of the columns."""
     X, codes = overlapping()
     w = np.array([[0.4], [-0.2], [0.1], [0.3]])
     moved = w / scale
     moved[-1] = w[-1] - shift * w[:-1].sum()
-    plain = ErrorSums.of(lesson_of(X, codes), RULES["lms"], w).distance()
+    plain = ErrorSums.of(lesson_of(X, codes), LEARNING_RULES["lms"], w).distance()
     assert 1e-3 < plain < 1.0
-    elsewhere = ErrorSums.of(lesson_of(scale * (X + shift), codes), RULES["lms"], moved).distance()
+    elsewhere = ErrorSums.of(lesson_of(scale * (X + shift), codes), LEARNING_RULES["lms"], moved).distance()
     assert_allclose(elsewhere, plain, rtol=1e-6)
 
 
@@ -116,10 +116,10 @@ def test_the_gradient_vanishes_at_the_least_squares_fit() -> None:
     X, codes = overlapping()
     x = np.column_stack([X, np.ones(len(X))])
     w = np.linalg.lstsq(x, 2.0 * codes - 1, rcond=None)[0][:, None]
-    assert ErrorSums.of(lesson_of(X, codes), RULES["lms"], w).distance() < 1e-14
+    assert ErrorSums.of(lesson_of(X, codes), LEARNING_RULES["lms"], w).distance() < 1e-14
 
 
-def test_a_rate_that_leaves_the_numbers_stops_at_the_last_ones() -> None:
+def test_a_rate_that_overflows_stops_at_the_last_finite_coefficients() -> None:
     solution = gradient.solve(independent(Poisson(), LOG), rate=1e6, most_steps=50)
     assert not solution.certificate.holds
     assert np.isfinite(solution.value).all()
@@ -129,8 +129,8 @@ def test_without_an_intercept_gradients_are_compared_with_columns_about_zero() -
     X, codes = overlapping()
     w = np.linalg.lstsq(X, 2.0 * codes - 1, rcond=None)[0][:, None]
     lesson = lesson_of(X, codes, intercept=False)
-    assert ErrorSums.of(lesson, RULES["lms"], w).distance() < 1e-14
-    away = ErrorSums.of(lesson, RULES["lms"], 0 * w)
+    assert ErrorSums.of(lesson, LEARNING_RULES["lms"], w).distance() < 1e-14
+    away = ErrorSums.of(lesson, LEARNING_RULES["lms"], 0 * w)
     cosines = np.abs(X.T @ (2.0 * codes - 1)) / np.sqrt(np.square(X).sum(axis=0)) / np.sqrt(len(X))
     assert_allclose(away.distance(), cosines.max())
 

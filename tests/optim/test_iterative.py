@@ -45,7 +45,7 @@ def test_the_direct_solution(
     np.testing.assert_allclose(found.value.intercept, exact.value.intercept, atol=1e-8)
 
 
-def test_rows_are_seen_not_copied() -> None:
+def test_rows_are_views_not_copies() -> None:
     X = sparse.csr_array(draw(50, 8)[0])
     view = view_csr_rows(X, slice(7, 31))
     assert np.shares_memory(view.data, X.data)
@@ -64,7 +64,7 @@ def test_an_interruption_keeps_coefficients_and_intercept(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
-def test_a_value_that_is_no_number(wrap: Callable[[Array], Any]) -> None:
+def test_a_value_that_is_not_a_number(wrap: Callable[[Array], Any]) -> None:
     X, Y = draw(20, 5)
     X[3, 2] = np.nan
     with pytest.raises(NonFiniteError, match="not finite"):

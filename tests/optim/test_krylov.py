@@ -29,7 +29,7 @@ def test_solves_each_column(size: int, targets: int, seed: int) -> None:
 
 
 def test_as_many_steps_as_there_are_eigenvalues() -> None:
-    """Of which there are three, each thirty times."""
+    """There are three eigenvalues, each thirty times."""
     A = np.diag(np.repeat([1.0, 5.0, 9.0], 30))
     solution = conjugate_gradient(lambda v: A @ v, np.ones(90), tolerance=1e-12)
     assert len(solution.trace) == 3
@@ -66,7 +66,7 @@ def test_nothing_to_solve() -> None:
     assert solution.certificate.holds
 
 
-def test_too_few_steps_are_admitted() -> None:
+def test_the_certificate_of_too_few_steps_does_not_hold() -> None:
     A = positive_definite(50, 1e6)
     solution = conjugate_gradient(lambda v: A @ v, np.ones(50), most_steps=3)
     assert len(solution.trace) == 3
@@ -89,7 +89,7 @@ def test_outside_of_the_range_there_is_no_solution() -> None:
     assert np.isfinite(solution.value).all()
 
 
-def test_an_interruption_keeps_what_was_found() -> None:
+def test_an_interruption_keeps_the_coefficients() -> None:
     A = positive_definite(50, 1e6)
     with pytest.raises(FitInterrupted) as interruption:
         conjugate_gradient(interrupted_at(5, lambda v: A @ v), np.ones(50))

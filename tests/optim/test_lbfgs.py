@@ -1,4 +1,4 @@
-"""L-BFGS: the optimum of Newton's method, on any design; monotone, interruptible, and honest when it has to stop."""
+"""L-BFGS: the optimum of Newton's method, on any design; monotone and interruptible, with a certificate."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_it_finds_what_newton_finds(response: str, kind: str, whitened: int) -> 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_of_fewer_rows_than_columns_no_hessian_is_formed(kind: str) -> None:
-    """Else texts of a thousand words would take a hundred times as long as those of two thousand."""
+    """With a Hessian, texts of a thousand words would take a hundred times as long as those of two thousand."""
     few = correlated(kind=kind, n=6)
     assert isinstance(choose_scaling(few, few.start()), WoodburyScaling)
     assert isinstance(choose_scaling(correlated(n=7), few.start()), WhiteningScaling)
@@ -55,7 +55,7 @@ def test_the_objective_never_rises() -> None:
     assert (np.diff(trace) <= 1e-13 * trace[0]).all()
 
 
-def test_it_goes_on_where_the_objective_has_no_digits_left() -> None:
+def test_it_continues_when_the_objective_has_no_digits_left() -> None:
     """λ²/2 = 1e-24 is far below the last digit of an objective of 200."""
     this = correlated()
     solution = lbfgs.solve(this, tolerance=1e-12)
@@ -63,14 +63,14 @@ def test_it_goes_on_where_the_objective_has_no_digits_left() -> None:
     np.testing.assert_allclose(solution.value, newton.solve(this, tolerance=1e-12).value, atol=1e-12)
 
 
-def test_from_a_start_there_is_less_to_do() -> None:
+def test_a_start_near_the_optimum_saves_steps() -> None:
     this = correlated()
     first = lbfgs.solve(this)
     assert len(lbfgs.solve(this, first.value).trace) == 1
     assert len(lbfgs.solve(this, first.value + 1e-3).trace) < len(first.trace)
 
 
-def test_too_few_steps_do_not_hold() -> None:
+def test_the_certificate_of_too_few_steps_does_not_hold() -> None:
     solution = lbfgs.solve(correlated(), most_steps=2)
     assert len(solution.trace) == 3
     assert not solution.certificate.holds
@@ -101,7 +101,7 @@ def test_an_interruption_keeps_the_best_point() -> None:
 
 
 class Valley:
-    """A smooth function that is none of ours: Rosenbrock's."""
+    """Rosenbrock's function, which is smooth and not convex."""
 
     is_convex = False
 
@@ -139,7 +139,7 @@ def test_separable_data_without_a_penalty_end_where_the_gradient_vanishes() -> N
 @pytest.mark.parametrize("strength", [1.0, 0.01])
 @pytest.mark.parametrize("steepness", [1.0, 5.0, 50.0])
 @pytest.mark.parametrize("solve", [lbfgs.solve, newton_cg.solve])
-def test_the_certificate_tells_the_distance_from_where_the_search_ends(
+def test_the_certificate_measures_the_distance_from_the_end_of_the_search(
     solve: Any, steepness: float, strength: float, tolerance: float
 ) -> None:
     """√2(f − f*) is λ where f is nearly quadratic; classes that are nearly separable have far less curvature there."""

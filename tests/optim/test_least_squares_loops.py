@@ -1,4 +1,4 @@
-"""Sums of which no digit may be lost."""
+"""Sums in twice the working precision."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_sum_keeps_what_rounding_takes(a: float, b: float) -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_gradient_has_twice_the_digits(weighted: bool) -> None:
-    """At the solution everything cancels: what is left is far below the rounding errors of the terms."""
+    """At the solution the terms cancel: the gradient is far below their rounding errors."""
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(30, 3)), 1e6 * rng.normal(size=(30, 2))
     weight = rng.integers(0, 3, 30).astype(float) if weighted else np.zeros(0)

@@ -1,4 +1,4 @@
-"""Leave-one-out errors in closed form are those of leaving one out."""
+"""Leave-one-out errors in closed form are those of fits without the row."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def draw(n: int, d: int) -> tuple[Array, Array]:
 
 
 def left_out(rows: LeastSquaresRows, alpha: float, intercept: bool) -> Array:
-    """By fitting again and again."""
+    """Return the leave-one-out errors by a fit without each row."""
     errors = np.empty_like(rows.Y)
     for i in range(len(rows)):
         rest = np.arange(len(rows)) != i
@@ -53,7 +53,7 @@ def every_error(spectrum: RidgeSpectrum) -> Array:
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("stable", [True, False])
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
-def test_every_row_left_out_in_turn(
+def test_the_errors_are_those_of_fits_without_each_row(
     shape: tuple[int, int],
     intercept: bool,
     weighted: bool,
@@ -98,7 +98,7 @@ def test_rows_without_weight_are_predicted_by_all_others(shape: tuple[int, int])
 def test_generalised_cross_validation_by_its_definition(shape: tuple[int, int], intercept: bool, stable: bool) -> None:
     X, Y = draw(*shape)
     n, d = shape
-    scores = decompose(LeastSquaresRows(X, Y), intercept=intercept, stable=stable).generalised(ALPHAS)
+    scores = decompose(LeastSquaresRows(X, Y), intercept=intercept, stable=stable).generalised_errors(ALPHAS)
     A = X - X.mean(axis=0) if intercept else X
     for position, alpha in enumerate(ALPHAS):
         hat = A @ np.linalg.solve(A.T @ A + alpha * np.eye(d), A.T) + (1 / n if intercept else 0.0)
@@ -107,7 +107,7 @@ def test_generalised_cross_validation_by_its_definition(shape: tuple[int, int], 
         np.testing.assert_allclose(scores[position], expected, rtol=1e-6)
 
 
-def test_small_penalties_ask_for_a_stable_factorisation() -> None:
+def test_small_penalties_take_a_stable_factorisation() -> None:
     X, Y = draw(50, 3)
     X = X * [1.0, 1e-5, 1.0]
     cheap, stable = (decompose(LeastSquaresRows(X, Y), intercept=True, smallest=alpha) for alpha in (1.0, 1e-9))
@@ -117,7 +117,7 @@ def test_small_penalties_ask_for_a_stable_factorisation() -> None:
 
 
 def test_eigenvalues_beyond_float64_are_refused() -> None:
-    """Errors of rows left out would all be NaN, and the penalty the first whatever it is."""
+    """All leave-one-out errors would be NaN, and the first penalty would always be chosen."""
     X, Y = draw(50, 3)
     with pytest.raises(NonFiniteError, match="too large for float64"):
         decompose(LeastSquaresRows(1e160 * X, Y), intercept=True)
@@ -137,7 +137,7 @@ def test_candidates_cover_the_spectrum() -> None:
         assert count in (None, len(alphas))
 
 
-def test_candidates_of_nothing() -> None:
+def test_candidates_for_constant_columns() -> None:
     alphas = candidate_penalties(decompose(LeastSquaresRows(np.ones((9, 2)), np.ones((9, 1))), intercept=True))
     assert len(alphas) == 31
     assert (alphas > 0).all()
@@ -153,7 +153,7 @@ def test_a_reflection_takes_its_direction_to_the_first_axis() -> None:
 
 @pytest.mark.parametrize("shape", [(20, 3), (3, 20)], ids=str)
 @pytest.mark.parametrize("stable", [True, False])
-def test_a_value_that_is_no_number(shape: tuple[int, int], stable: bool) -> None:
+def test_a_value_that_is_not_a_number(shape: tuple[int, int], stable: bool) -> None:
     X, Y = draw(*shape)
     X[1, 2] = np.nan
     with pytest.raises(NonFiniteError, match="not finite"):
@@ -162,15 +162,15 @@ def test_a_value_that_is_no_number(shape: tuple[int, int], stable: bool) -> None
 
 @pytest.mark.parametrize("shape", [(12, 27), (27, 4)], ids=str)
 @pytest.mark.parametrize("stable", [True, False])
-def test_the_largest_numbers_are_refused_with_a_sentence(shape: tuple[int, int], stable: bool) -> None:
-    """LAPACK would not converge, or squares of what it finds be infinite."""
+def test_the_largest_numbers_are_refused(shape: tuple[int, int], stable: bool) -> None:
+    """LAPACK would not converge, or the squares of its results would be infinite."""
     X = np.finfo(float).max * np.random.default_rng(0).choice([-1.0, 0.0, 1.0], size=shape)
     with pytest.raises(NonFiniteError, match="too large for float64"):
         decompose(LeastSquaresRows(X, np.ones((len(X), 1))), intercept=False, stable=stable)
 
 
 @pytest.mark.parametrize("weight", [1e-320, 1e-150])
-def test_tiny_weights_do_not_hide_numbers_whose_differences_or_squares_are_none(weight: float) -> None:
+def test_tiny_weights_do_not_hide_numbers_whose_differences_or_squares_overflow(weight: float) -> None:
     X = np.finfo(float).max * np.array([[1.0], [0.0], [0.0], [-1.0], [-1.0], [-1.0]])
     rows = LeastSquaresRows(X, np.ones((6, 1)), np.full(6, weight))
     with pytest.raises(NonFiniteError, match="too large for float64"):
@@ -178,8 +178,8 @@ def test_tiny_weights_do_not_hide_numbers_whose_differences_or_squares_are_none(
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_squares_beyond_float64_are_not_needed_beside_tiny_weights(intercept: bool) -> None:
-    """All that counts is x √w, which is as usual."""
+def test_squares_beyond_float64_are_not_needed_with_tiny_weights(intercept: bool) -> None:
+    """Only x √w matters, which is of ordinary size."""
     X, Y = draw(12, 2)
     weight = np.random.default_rng(2).uniform(0.5, 1.5, 12)
     usual = every_error(decompose(LeastSquaresRows(X, Y, weight), intercept=intercept))
@@ -188,7 +188,7 @@ def test_squares_beyond_float64_are_not_needed_beside_tiny_weights(intercept: bo
 
 
 @pytest.mark.parametrize("shape", [(30, 3), (6, 20)], ids=str)
-def test_rows_without_weight_may_be_as_far_away_as_they_like(shape: tuple[int, int]) -> None:
+def test_rows_without_weight_may_be_arbitrarily_far_away(shape: tuple[int, int]) -> None:
     X, Y = draw(*shape)
     X *= 1e300  # so that the difference between the largest number and the mean is none
     weight = np.full(len(X), 1e-300)
@@ -206,7 +206,7 @@ def test_one_row_of_the_largest_numbers_has_all_the_weight() -> None:
     assert every_error(decompose(rows, intercept=True, stable=True)).shape == (6, 1, len(ALPHAS))
 
 
-def test_of_penalties_that_rounding_cannot_tell_apart_the_largest_is_best() -> None:
+def test_of_penalties_with_equal_errors_up_to_rounding_the_largest_is_chosen() -> None:
     spectrum = decompose(LeastSquaresRows(np.eye(4)[:, :2], np.ones((4, 1))), intercept=False)
     alphas = np.array([1e-8, 1e-4, 1.0, 100.0])
     assert index_of_least(spectrum, alphas, np.array([2.0, 2.0, 2.0, 2.0]) - 1e-8 * (alphas < 1e-6)) == 3

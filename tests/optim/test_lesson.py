@@ -1,4 +1,4 @@
-"""Rows to learn from, and the sizes that rates depend on."""
+"""Labelled rows, and the sizes on which rates depend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Newton's method: the optimum, by whatever Hessians it took, with a certificate that holds there."""
+"""Newton's method: the optimum by any sequence of Hessians, with a certificate."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_steps_that_overshoot_are_halved() -> None:
     assert (np.diff(solution.trace) <= 0).all()
 
 
-def test_too_few_steps_are_admitted() -> None:
+def test_the_certificate_of_too_few_steps_does_not_hold() -> None:
     certificate = newton.solve(logistic(NEAR), most_steps=1).certificate
     assert not certificate.holds
     assert certificate.value > certificate.tolerance
@@ -100,7 +100,7 @@ def test_data_that_are_not_finite_end_the_search_at_once() -> None:
     assert len(solution.trace) == 1
 
 
-def test_an_interrupted_search_hands_over_the_best_point() -> None:
+def test_an_interrupted_search_keeps_the_best_point() -> None:
     with pytest.raises(FitInterrupted) as stopped:
         newton.solve(logistic(NEAR), progress=stop_at(2))
     solution = stopped.value.solution
@@ -108,7 +108,7 @@ def test_an_interrupted_search_hands_over_the_best_point() -> None:
     assert len(solution.trace) == 3
 
 
-def test_a_column_that_the_sample_does_not_show_is_fitted_all_the_same() -> None:
+def test_a_column_that_is_constant_in_the_sample_is_fitted() -> None:
     rng = np.random.default_rng(0)
     sample = np.linspace(0, FAR + 5_000 - 1, newton.NewtonSampling().smallest).astype(np.intp)
     X = np.column_stack([rng.normal(size=FAR + 5_000), np.zeros(FAR + 5_000)])
@@ -144,7 +144,7 @@ def test_rates_of_any_size_are_fitted(size: float) -> None:
     np.testing.assert_allclose(solution.value[:2], newton.solve(counts()).value[:2], rtol=1e-9)
 
 
-def test_a_variance_that_is_known_is_the_unit_of_the_certificate() -> None:
+def test_a_known_variance_is_the_unit_of_the_certificate() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(NEAR, 2))
     y = 1e9 * (x[:, 0] + rng.normal(size=NEAR))
@@ -153,7 +153,7 @@ def test_a_variance_that_is_known_is_the_unit_of_the_certificate() -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_sample_without_weight_is_no_start() -> None:
+def test_a_sample_without_weight_is_not_a_start() -> None:
     rng = np.random.default_rng(0)
     x, weight = rng.normal(size=(FAR + 5_000, 1)), np.zeros(FAR + 5_000)
     sample = np.linspace(0, len(x) - 1, newton.NewtonSampling().smallest).astype(np.intp)
@@ -164,8 +164,8 @@ def test_a_sample_without_weight_is_no_start() -> None:
 
 
 @pytest.mark.parametrize("rows", [NEAR, FAR])
-def test_where_rounding_is_all_that_is_left_the_search_ends(rows: int) -> None:
-    """No gradient is shorter than rounding makes it: to ask for less must not go on for ever."""
+def test_the_search_ends_if_only_rounding_is_left(rows: int) -> None:
+    """Rounding bounds the gradient from below, so that a smaller tolerance must not loop for ever."""
     solution = newton.solve(logistic(rows), tolerance=1e-30, most_steps=1000)
     assert not solution.certificate.holds
     assert solution.certificate.value < 1e-9
@@ -174,30 +174,30 @@ def test_where_rounding_is_all_that_is_left_the_search_ends(rows: int) -> None:
 
 @pytest.mark.parametrize("level", [20.0, 60.0])
 def test_a_start_far_above_is_left_step_by_step(level: float) -> None:
-    """Every step lowers η by one: what is gained is soon nothing beside the objective of the start, and yet a gain."""
+    """Every step lowers η by one: the decrease is soon small compared with the objective of the start, but positive."""
     problem = counts()
     solution = newton.solve(problem, np.array([0.0, 0.0, level]))
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value, newton.solve(problem).value, rtol=1e-7)
 
 
-def test_steps_in_vain_are_counted_in_a_row() -> None:
+def test_consecutive_steps_without_progress_are_counted() -> None:
     monitor = newton.StallMonitor(1.0)
-    for _ in range(newton.MOST_IN_VAIN - 1):
+    for _ in range(newton.MAX_STALLED_STEPS - 1):
         monitor.note(5.0, 5.0, 0.9)
     assert not monitor.is_stalled
     monitor.note(5.0, 5.0, 0.4)  # less than half of the shortest so far
-    for _ in range(newton.MOST_IN_VAIN):
+    for _ in range(newton.MAX_STALLED_STEPS):
         assert not monitor.is_stalled
         monitor.note(5.0, 5.0, 0.3)
     assert monitor.is_stalled
 
 
-def test_an_objective_that_rises_and_falls_by_turns_leads_nowhere() -> None:
+def test_an_objective_that_rises_and_falls_by_turns_has_stalled() -> None:
     monitor = newton.StallMonitor(1.0)
     high, low = 5.0 + 1e-11, 5.0
     monitor.note(6.0, low, 0.9)
-    for _ in range(newton.MOST_IN_VAIN):
+    for _ in range(newton.MAX_STALLED_STEPS):
         assert not monitor.is_stalled
         monitor.note(low, high, 0.9)
         low, high = high, low

@@ -1,4 +1,4 @@
-"""Newton's method by conjugate gradients: Newton's answers, without a square matrix of the columns."""
+"""Newton's method by conjugate gradients: the same solutions, without a square matrix of the columns."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_distance_is_measured_by_the_hessian() -> None:
     assert len(solution.trace) == 3
 
 
-def test_collinear_columns_have_one_of_their_answers() -> None:
+def test_collinear_columns_have_one_of_their_solutions() -> None:
     this = problem(design=lambda X: DenseDesign.of(np.column_stack([X, X[:, 0] - X[:, 1]])))
     solution = newton_cg.solve(this)
     assert solution.certificate.holds
@@ -92,7 +92,7 @@ def test_data_that_are_not_finite_end_the_search_at_once() -> None:
     assert len(solution.trace) == 1
 
 
-def test_an_interrupted_search_hands_over_the_best_point() -> None:
+def test_an_interrupted_search_keeps_the_best_point() -> None:
     with pytest.raises(FitInterrupted) as stopped:
         newton_cg.solve(problem(), progress=stop_at(2))
     assert not stopped.value.solution.certificate.holds

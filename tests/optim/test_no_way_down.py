@@ -1,4 +1,4 @@
-"""Where no step goes down, solvers stop where they are, and say that this is no optimum."""
+"""Solvers stop where no step lowers the objective, with a certificate that does not hold."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def draw(n: int, d: int) -> tuple[Array, Array]:
 @pytest.mark.parametrize("alpha", [0.0, 2.0])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_the_rows_themselves_say_the_same(
+def test_the_rows_themselves_have_the_same_solution(
     shape: tuple[int, int], alpha: float, intercept: bool, weighted: bool
 ) -> None:
     X, Y = draw(*shape)
@@ -47,7 +47,7 @@ def test_the_rows_themselves_say_the_same(
             np.testing.assert_allclose(found, w, atol=1e-8)
 
 
-def test_no_constraint_is_felt_by_positive_coefficients() -> None:
+def test_the_constraint_does_not_change_positive_coefficients() -> None:
     X, _ = draw(50, 4)
     Y = X @ np.array([[1.0], [2.0], [3.0], [4.0]]) + 1
     free = least_squares(LeastSquaresRows(X, Y), np.zeros(1)).value
@@ -64,7 +64,7 @@ def test_units_do_not_matter() -> None:
     np.testing.assert_allclose(scaled.coefficients * units[:, None], plain.coefficients, atol=1e-10)
 
 
-def test_too_few_steps_are_admitted() -> None:
+def test_the_certificate_of_too_few_steps_does_not_hold() -> None:
     X, Y = draw(300, 40)
     solution = nonnegative_least_squares(LeastSquaresRows(X, Y), np.zeros(2), intercept=True, most_steps=1)
     assert not solution.certificate.holds
@@ -73,7 +73,7 @@ def test_too_few_steps_are_admitted() -> None:
 
 
 @pytest.mark.parametrize("shape", [(20, 3), (3, 20)], ids=str)
-def test_a_value_that_is_no_number(shape: tuple[int, int]) -> None:
+def test_a_value_that_is_not_a_number(shape: tuple[int, int]) -> None:
     X, Y = draw(*shape)
     X[1, 2] = np.inf
     with pytest.raises(NonFiniteError, match="not finite"):
@@ -81,7 +81,7 @@ def test_a_value_that_is_no_number(shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1])
-def test_columns_below_all_digits_have_no_say(alpha: float) -> None:
+def test_columns_below_all_digits_do_not_matter(alpha: float) -> None:
     """The reciprocals of their lengths are infinite."""
     X = np.column_stack([np.full(4, 5e-324), np.arange(4.0)])
     solution = nonnegative_least_squares(LeastSquaresRows(X, X[:, 1:]), np.full(1, alpha), intercept=False)
@@ -89,20 +89,20 @@ def test_columns_below_all_digits_have_no_say(alpha: float) -> None:
     np.testing.assert_allclose(solution.value.coefficients[:, 0], [0.0, 14 / (14 + alpha)], rtol=1e-12)
 
 
-def test_targets_whose_squares_are_no_numbers() -> None:
+def test_targets_whose_squares_overflow() -> None:
     X = np.arange(4.0)[:, None]
     solution = nonnegative_least_squares(LeastSquaresRows(X, 1e200 * X), np.zeros(1), intercept=False)
     assert solution.certificate.holds
     np.testing.assert_allclose(solution.value.coefficients, 1e200, rtol=1e-12)
 
 
-def test_the_largest_numbers_are_refused_with_a_sentence() -> None:
+def test_the_largest_numbers_are_refused() -> None:
     X = np.finfo(float).max * np.array([[1.0], [-1.0], [1.0]])
     with pytest.raises(NonFiniteError, match="too large for float64"):
         nonnegative_least_squares(LeastSquaresRows(X, np.ones((3, 1))), np.zeros(1), intercept=True)
 
 
-def test_columns_whose_length_overflows_are_refused_with_a_sentence() -> None:
+def test_columns_whose_length_overflows_are_refused() -> None:
     X = np.finfo(float).max * np.array([[1.0, 0.8], [0.0, 0.8]])
     with pytest.raises(NonFiniteError, match="too large for float64"):
         nonnegative_least_squares(LeastSquaresRows(X, np.ones((2, 1))), np.zeros(1), intercept=False)

@@ -1,4 +1,4 @@
-"""Compiled learning: the loops do what their Python sources say, with and without prefetching."""
+"""Compiled learning rules equal their Python sources, with and without prefetching."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_compiled_and_plain_agree_for_rows_of_numbers_and_sparse_rows(rule: int,
         assert_allclose(other, results[0], rtol=1e-12, atol=1e-13)
 
 
-def test_a_rule_is_found_in_the_cache_again() -> None:
-    """One signature for all rules and rates: they are numbers, not types."""
+def test_a_compiled_rule_is_loaded_from_the_cache() -> None:
+    """All rules and rates have one signature: they are numbers, not types."""
     before = len(loops.learn_dense.dispatcher.signatures)
     X, _, codes, _, _, pace = arguments(1)
     for rule in range(4):

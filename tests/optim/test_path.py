@@ -1,4 +1,4 @@
-"""A path of penalties is the same as one fit for each, only quicker."""
+"""The solutions along a path of penalties are those of separate fits."""
 
 from __future__ import annotations
 
@@ -57,36 +57,36 @@ def test_screening_changes_nothing() -> None:
         np.testing.assert_allclose(one.value.coefficients, other.value.coefficients, atol=1e-5)
 
 
-def test_screening_spares_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_screening_skips_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = regression(50, 600)
-    looked: list[int] = []
+    counts: list[int] = []
     plain = lasso.LassoPath._screen
 
     def counted(self: Any, *args: Any) -> Any:
         ids = plain(self, *args)
-        looked.append(len(ids))
+        counts.append(len(ids))
         return ids
 
     monkeypatch.setattr(lasso.LassoPath, "_screen", counted)
     solve_path(X, y, strengths(largest(X, y), columns=600), np.geomspace(1, 0.5, 10))
-    assert min(looked) < 300
+    assert min(counts) < 300
 
 
-def test_one_look_serves_several_penalties(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_pass_checks_several_penalties(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = regression(50, 600)
-    looks: list[int] = []
+    passes: list[int] = []
     plain = lasso.LassoPath._check_on_data
 
     def counted(self: Any, multipliers: Any, *args: Any) -> Any:
-        looks.append(len(multipliers))
+        passes.append(len(multipliers))
         return plain(self, multipliers, *args)
 
     monkeypatch.setattr(lasso.LassoPath, "_check_on_data", counted)
     solve_path(X, y, strengths(largest(X, y), columns=600), np.geomspace(1, 0.1, 60))
-    assert len(looks) < 35
+    assert len(passes) < 35
 
 
-def test_products_that_are_known_are_used() -> None:
+def test_known_products_are_used() -> None:
     X, y = regression(200, 30)
     Z = X - X.mean(axis=0)
     penalty = strengths(largest(X, y))
@@ -97,7 +97,7 @@ def test_products_that_are_known_are_used() -> None:
 
 
 def test_the_last_point_is_checked_against_the_data() -> None:
-    """Products that are not those of the data are found out."""
+    """Products that are not those of the data are detected."""
     X, y = regression(200, 30)
     solutions = solve_path(X, y, strengths(largest(X, y)), MULTIPLIERS, gram=np.eye(30) * 200, tolerance=1e-8)
     last = solutions[-1]
@@ -132,8 +132,8 @@ def test_an_interruption_keeps_the_points_before(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_columns_that_were_not_check_on_data_enter_with_the_slopes_of_the_present_point(seed: int) -> None:
-    """Of few rows, many columns come at once; with slopes of an earlier point they would never be right again."""
+def test_columns_that_were_skipped_enter_with_the_slopes_of_the_present_point(seed: int) -> None:
+    """With few rows, many columns enter at once; slopes of an earlier point would make them wrong for good."""
     rng = np.random.default_rng(seed)
     X, y = 1.0 * rng.poisson(2.0, size=(12, 26)), rng.normal(size=12)
     penalty, multipliers = strengths(largest(X, y), columns=26), np.geomspace(0.7, 1e-3, 5)

@@ -1,4 +1,4 @@
-"""Sweeps and linear systems together find the minimum of a penalised quadratic, however it is posed."""
+"""Sweeps and linear systems together find the minimum of a penalised quadratic."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_copies_of_columns_share_a_coefficient(copies: int) -> None:
 
 
 def test_free_coefficients_that_depend_on_each_other_stay_small() -> None:
-    """Nothing says which of them is to explain y, but none may run away."""
+    """Dependent coefficients are not determined by y, but must stay small."""
     _, X, y = posed(30, 6, 1)
     X = np.column_stack([X, X[:, :3] + X[:, 3:6]])
     quadratic = PenalisedQuadratic(X.T @ X)
@@ -86,8 +86,8 @@ def test_no_more_steps_than_allowed() -> None:
     assert quadratic.solve(penalty, 1e-13, 10_000) == 0
 
 
-def test_trading_columns_at_no_gain_comes_to_an_end() -> None:
-    """Of four distinct rows and next to no penalty: a move that is level is no progress, however often it is made."""
+def test_exchanging_columns_without_gain_ends() -> None:
+    """Four distinct rows and almost no penalty: moves that do not change the objective are not progress."""
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 2, size=(4, 25))[rng.integers(0, 4, size=15)] / 4.0, rng.normal(size=15)
     quadratic = PenalisedQuadratic(X.T @ X)
@@ -95,8 +95,8 @@ def test_trading_columns_at_no_gain_comes_to_an_end() -> None:
     assert quadratic.solve(GapPenalty(np.full(25, 1e-20), np.zeros(25)), 0.0, 1000) < 500
 
 
-def test_slopes_that_contradict_the_columns_do_not_drive_equal_ones_apart() -> None:
-    """Rounding may leave equal columns slopes by which moving them apart would pay for ever."""
+def test_slopes_that_contradict_the_columns_do_not_separate_equal_ones() -> None:
+    """Rounding may give equal columns slopes by which moving them apart would always lower the objective."""
     quadratic, w = PenalisedQuadratic(np.ones((2, 2))), np.array([1.0, -1.0])
     quadratic.load(w.copy(), np.array([1.0, 0.0]), 2.0)
     assert quadratic._independent(GapPenalty(np.full(2, 0.1), np.zeros(2))) == 0.0

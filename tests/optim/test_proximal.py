@@ -32,7 +32,7 @@ def problem(
 
 
 def violation(problem: Problem, w: Array) -> float:
-    """The largest distance from the subgradient's optimality, in units of the intercept's curvature."""
+    """Return the largest entry of the shortest subgradient, in units of the intercept's curvature."""
     slope = problem.at(w, 1).gradient
     l1, away = problem.strengths.l1, w - problem.strengths.mean
     excess = np.where(away == 0, np.maximum(np.abs(slope) - l1, 0), np.abs(slope + l1 * np.sign(away)))
@@ -63,7 +63,7 @@ def test_the_shortest_subgradient_vanishes_and_the_certificate_says_so(response:
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("response", ["gaussian", "bernoulli"])
 def test_every_way_through_the_columns_ends_at_the_same_place(response: str, design: str, route: str) -> None:
-    # with some squares, as levels that add up to the intercept can be told apart by nothing else
+    # with squares: the penalty alone distinguishes levels that add up to the intercept
     posed = problem(response, design, ElasticNet(5.0, l1_ratio=0.9), n=400, p=60)
     expected = proximal_newton.solve(posed).value
     by_rows = {"max_gram": 0, "many": 0}  # of float32
@@ -194,7 +194,7 @@ def test_more_columns_than_rows_and_columns_that_are_the_same() -> None:
     assert violation(posed, solution.value) < 1e-7
 
 
-def test_too_few_steps_are_admitted() -> None:
+def test_the_certificate_of_too_few_steps_does_not_hold() -> None:
     certificate = proximal_newton.solve(problem(), most_steps=1).certificate
     assert not certificate.holds
     assert certificate.value > certificate.tolerance
@@ -208,7 +208,7 @@ def test_data_that_are_not_finite_end_the_search_at_once() -> None:
     assert len(solution.trace) == 1
 
 
-def test_an_interrupted_search_hands_over_the_best_point() -> None:
+def test_an_interrupted_search_keeps_the_best_point() -> None:
     posed = problem()
     with pytest.raises(FitInterrupted) as stopped:
         proximal_newton.solve(posed, progress=stop_at(2))
@@ -217,7 +217,7 @@ def test_an_interrupted_search_hands_over_the_best_point() -> None:
     assert solution.trace[-1] == pytest.approx(objective(posed, solution.value))
 
 
-def test_whoever_watches_sees_the_point() -> None:
+def test_the_callback_has_every_step() -> None:
     seen = []
     posed = problem()
     solution = proximal_newton.solve(posed, progress=lambda *step: seen.append(step))
@@ -228,7 +228,7 @@ def test_whoever_watches_sees_the_point() -> None:
 @pytest.mark.compiled("takes minutes as plain Python")
 @pytest.mark.parametrize("response", ["gaussian", "bernoulli", "poisson"])
 @pytest.mark.parametrize("gap", [1e-3, 1e-6])
-def test_the_gap_that_was_asked_for_is_reached_on_many_rows(response: str, gap: float) -> None:
+def test_the_requested_gap_is_reached_on_many_rows(response: str, gap: float) -> None:
     n = newton.ALWAYS_HESSIAN + 1000
     posed = problem(response, "sparse", L1(2.0), n=n, p=300)
     total = float(posed.observations.weight.sum())
@@ -263,8 +263,8 @@ def test_of_very_many_free_coefficients_each_is_judged_by_its_own_curvature() ->
     assert violation(posed, solution.value) < 1e-7
 
 
-def test_where_rounding_is_all_that_is_left_the_search_ends() -> None:
-    """No subgradient is shorter than rounding makes it: to ask for less must not go on for ever."""
+def test_the_search_ends_if_only_rounding_is_left() -> None:
+    """Rounding bounds the subgradient from below, so that a smaller tolerance must not loop for ever."""
     posed = problem()
     solution = proximal_newton.solve(posed, tolerance=0.0, most_steps=1000)
     assert len(solution.trace) < 100

@@ -23,14 +23,14 @@ def test_columns_of_a_design_multiply_as_the_design_does(design: str) -> None:
     np.testing.assert_allclose(ours.products(ids, h), X[:, ids].T @ h, atol=1e-12)
 
 
-def test_places_stored_twice_count_as_the_sum() -> None:
+def test_entries_stored_twice_count_as_their_sum() -> None:
     X = sparse.csr_array((np.array([1.0, 2.0, 5.0]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
     ours = DesignColumns(SparseDesign.of(X))
     np.testing.assert_allclose(ours.squares(np.arange(2), np.ones(2)), [9.0, 25.0])
 
 
 def test_columns_of_a_sparse_matrix_that_are_shifted_multiply_as_the_design_does() -> None:
-    """As of rows of a source at hand, whose numbers are about their means."""
+    """The sample of a source has such columns, whose numbers are shifted by their means."""
     rng = np.random.default_rng(0)
     X = sparse.random(60, 6, density=0.5, random_state=0, format="csr")
     shift = np.array([0.0, 2.0, 0.0, 0.0, -1.0, 0.0])

@@ -1,4 +1,4 @@
-"""What a share of the slopes of losses loses, by which duality gaps are told."""
+"""The part of the rows in the duality gap, for each loss."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.optim._proximal_cases import RESPONSES, drawn
 @pytest.mark.parametrize("response", ["gaussian", "bernoulli", "poisson", "gamma", "negative binomial"])
 @given(share=st.floats(0, 1), seed=st.integers(0, 1000))
 @settings(max_examples=20)
-def test_what_a_share_of_the_slopes_loses_is_bregmans_divergence(response: str, share: float, seed: int) -> None:
-    """f(η) − f(η') − f'(η')(η − η') where f'(η') = s f'(η): found by bisection."""
+def test_the_part_of_the_rows_in_the_gap_is_bregmans_divergence(response: str, share: float, seed: int) -> None:
+    """Return f(η) − f(η') − f'(η')(η − η') for f'(η') = s f'(η), by bisection."""
     how, rng = RESPONSES[response], np.random.default_rng(seed)
     eta = rng.normal(size=1)
     y = drawn(how, rng.normal(size=1), rng) + (0.1 if response == "gamma" else 0.0)

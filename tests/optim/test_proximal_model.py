@@ -20,7 +20,7 @@ def test_columns_of_float32_are_refined_once() -> None:
     assert not made.refine()
 
 
-def test_products_of_an_earlier_point_are_the_first_to_be_made_anew() -> None:
+def test_products_of_an_earlier_point_are_recomputed_first() -> None:
     design = dense(50, 3, np.random.default_rng(0))
     made, h = ProximalModel(design, GapPenalty(np.ones(4), np.zeros(4))), np.ones(50)
     made._prepare(np.arange(4), h)

@@ -1,4 +1,4 @@
-"""Working coordinates of least squares, and the way back."""
+"""Working coordinates of least squares, and their inverse."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def made(X: Any, y: Any, *, weight: Any = None, intercept: bool = True) -> Worki
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_there_and_back(shape: tuple[int, int], intercept: bool) -> None:
+def test_working_coordinates_are_inverted(shape: tuple[int, int], intercept: bool) -> None:
     X, y = regression(*shape)
     problem = made(X * 1e3 + 5, y, intercept=intercept)
     b = np.random.default_rng(0).normal(size=shape[1])
-    again, level = problem.coefficients(problem.working(b))
+    again, level = problem.coefficients(problem.to_working(b))
     np.testing.assert_allclose(again, b, rtol=1e-12)
     assert intercept or level == 0.0
 
@@ -47,7 +47,7 @@ def test_the_objective_is_the_same_in_both_coordinates(shape: tuple[int, int], i
     np.testing.assert_allclose(here * problem.unit**2, objective(X, y, b, level, penalty, weight), rtol=1e-10)
 
 
-def test_many_rows_are_added_up_in_one_pass_to_the_same_end() -> None:
+def test_many_rows_are_summed_in_one_pass_with_the_same_result() -> None:
     X, y = regression(4000, 20)
     X = X + 1e3
     weight = np.random.default_rng(0).random(4000)
@@ -71,7 +71,7 @@ def test_a_column_without_spread_is_held_at_zero(shape: tuple[int, int], layout:
     assert problem.penalty(Strengths.none(shape[1])).l1[2] == STRONGEST
 
 
-def test_penalties_beyond_all_numbers_stay_numbers() -> None:
+def test_infinite_penalties_are_made_finite() -> None:
     X, y = regression()
     problem = made(X * 1e-150, y * 1e-150)
     assert np.isfinite(problem.penalty(strengths(1e300)).l1).all()

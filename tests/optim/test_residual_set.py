@@ -1,4 +1,4 @@
-"""Coordinate descent by the slopes of rows finds what it finds by those of columns."""
+"""Coordinate descent by the slopes of rows has the minimum of that by the slopes of columns."""
 
 from __future__ import annotations
 

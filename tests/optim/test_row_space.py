@@ -71,7 +71,7 @@ def test_its_certificate_is_that_of_newtons_method_on_all_columns() -> None:
     assert stopped.certificate.value <= whole.certificate.value * (1 + 1e-9)
 
 
-def test_it_begins_where_it_is_told_to() -> None:
+def test_it_begins_at_the_given_start() -> None:
     problem = of_counts()
     there = row_space.solve(problem, tolerance=1e-9, most_steps=100)
     again = row_space.solve(problem, there.value, tolerance=1e-9, most_steps=100)
@@ -109,7 +109,7 @@ def test_other_problems_are_left_to_other_solvers(other: Problem) -> None:
     assert choose(other).solver != "row-space"
 
 
-def test_models_say_that_they_take_it() -> None:
+def test_the_plan_of_a_model_names_it() -> None:
     y = np.where(COUNTS > 3, "many", "few")
     classes = CODES.astype(str)
     logistic = [LogisticRegression().fit(X, target) for target in (y, classes)]
@@ -126,8 +126,8 @@ def test_models_say_that_they_take_it() -> None:
 
 def test_a_callback_sees_the_coefficients_of_every_column() -> None:
     problem = of_counts()
-    told: list[float] = []
+    values: list[float] = []
     found = row_space.solve(
-        problem, tolerance=1e-9, most_steps=100, progress=lambda number, value, length: told.append(value)
+        problem, tolerance=1e-9, most_steps=100, progress=lambda number, value, length: values.append(value)
     )
-    assert told == list(found.trace[1:])
+    assert values == list(found.trace[1:])

@@ -1,4 +1,4 @@
-"""The four learning rules, as compiled loops know them: the lecture's formulas, and slopes of losses."""
+"""The four learning rules in compiled loops: the lecture's formulas, and slopes of losses."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.optim import _online_loops as loops
-from mercer.optim.learning_rules import RULES
+from mercer.optim.learning_rules import LEARNING_RULES
 from tests.linear_model._lessons import judged
 
 U = np.linspace(-9.0, 9.0, 181)
 
 
 def compiled(name: str, u: Any, y: float) -> tuple[Any, Any]:
-    """Errors and losses."""
-    return tuple(np.array([loops.error_and_loss(RULES[name].code, float(each), y == 1.0) for each in u]).T)
+    """Return errors and losses."""
+    return tuple(np.array([loops.error_and_loss(LEARNING_RULES[name].code, float(each), y == 1.0) for each in u]).T)
 
 
 @pytest.mark.parametrize("y", [0.0, 1.0])
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", LEARNING_RULES)
 def test_formulas_of_lecture_2(name: str, y: float) -> None:
     u = np.array([*U, 0.0, -0.0, 800.0, -800.0, 1e-300])
     error, loss = compiled(name, u, y)
@@ -39,25 +39,25 @@ def test_the_error_is_minus_the_slope_of_the_loss(name: str, y: float) -> None:
 
 @pytest.mark.parametrize("name", ["lms", "logistic", "sigmoid"])
 def test_no_loss_is_more_curved_than_the_rule_says(name: str) -> None:
-    step, largest = 1e-4, RULES[name].curvature
+    step, largest = 1e-4, LEARNING_RULES[name].curvature
     curvature = np.concatenate(
         [-(compiled(name, U + step, y)[0] - compiled(name, U - step, y)[0]) / (2 * step) for y in (0.0, 1.0)]
     )
     assert 0.99 * largest <= curvature.max() <= largest + 1e-7
 
 
-def test_a_unit_at_its_threshold_says_1() -> None:
+def test_the_output_of_a_unit_at_its_threshold_is_1() -> None:
     """u = 0 goes to class 1, as in lecture 2."""
     assert_array_equal(compiled("perceptron", np.zeros(1), 0.0)[0], [-1.0])
     assert_array_equal(compiled("perceptron", np.zeros(1), 1.0)[0], [0.0])
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_what_it_costs_to_know_nothing(name: str) -> None:
+@pytest.mark.parametrize("name", LEARNING_RULES)
+def test_the_loss_of_a_row_without_information(name: str) -> None:
     for y in (0.0, 1.0):
-        assert_allclose(compiled(name, np.zeros(1), y)[1], RULES[name].ignorance)
+        assert_allclose(compiled(name, np.zeros(1), y)[1], LEARNING_RULES[name].ignorance)
 
 
-def test_which_rules_have_what() -> None:
-    assert [name for name, rule in RULES.items() if rule.has_gradient] == ["lms", "logistic", "sigmoid"]
-    assert [name for name, rule in RULES.items() if rule.has_probabilities] == ["logistic", "sigmoid"]
+def test_which_rules_have_gradients_and_probabilities() -> None:
+    assert [name for name, rule in LEARNING_RULES.items() if rule.has_gradient] == ["lms", "logistic", "sigmoid"]
+    assert [name for name, rule in LEARNING_RULES.items() if rule.has_probabilities] == ["logistic", "sigmoid"]

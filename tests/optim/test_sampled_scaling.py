@@ -30,8 +30,8 @@ def test_the_hessian_of_a_sample_suffices() -> None:
 
 
 @pytest.mark.parametrize("classes", [False, True])
-def test_rows_at_hand_stand_for_all_of_a_source(classes: bool) -> None:
-    """Where all are at hand, products with their Hessian are those with the Hessian."""
+def test_rows_in_memory_represent_those_of_a_source(classes: bool) -> None:
+    """If all rows are in the sample, products with its Hessian are exact."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 4)), rng.integers(0, 3, 300)
     source = MemorySource(X, y if classes else y.astype(float), rows=70)

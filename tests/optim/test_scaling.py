@@ -50,7 +50,7 @@ def test_whitening_is_a_root_of_the_inverse(rows: int) -> None:
 
 
 def test_standardising_is_the_inverse_for_uncorrelated_columns() -> None:
-    """Centred columns at right angles: the Hessian with its intercept is diagonal but for the means."""
+    """For orthogonal centred columns the Hessian with its intercept is diagonal except for the means."""
     X = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) * [1, 3] + [5, 7]
     design = MixedDesign.of(sparse=SparseDesign.of(sparse.csr_array(X)), intercept=True)
     h, l2 = np.full(4, 0.25), np.zeros(3)
@@ -60,7 +60,7 @@ def test_standardising_is_the_inverse_for_uncorrelated_columns() -> None:
 
 
 def wide(kind: str) -> tuple[Any, Any]:
-    """Six rows of twenty columns and what is penalised: all, all but the intercept, or the intercept too."""
+    """Return six rows of twenty columns and a penalty, without an intercept, with a free or with a penalised one."""
     rng = np.random.default_rng(4)
     X = np.maximum(rng.normal(size=(6, 20)), 0.0)
     if kind == "no intercept":
@@ -70,7 +70,7 @@ def wide(kind: str) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("kind", ["no intercept", "intercept", "penalised intercept"])
-def test_few_rows_tell_all_of_the_hessian(kind: str) -> None:
+def test_few_rows_determine_the_hessian(kind: str) -> None:
     design, l2 = wide(kind)
     h = np.random.default_rng(5).uniform(0.1, 3.0, 6)
     scaling = WoodburyScaling.of(design, h, l2)
@@ -81,7 +81,7 @@ def test_few_rows_tell_all_of_the_hessian(kind: str) -> None:
     np.testing.assert_allclose(scaling.apply_transposed(one), scaling.apply(one).T, atol=1e-14)
 
 
-def test_few_rows_need_a_penalty_to_tell_it() -> None:
+def test_few_rows_need_a_penalty() -> None:
     design, l2 = wide("intercept")
     h = np.ones(6)
     assert WoodburyScaling.of(design, h, np.zeros_like(l2)) is None

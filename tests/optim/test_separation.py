@@ -1,4 +1,4 @@
-"""Separation: either answer comes with a proof, and the proofs are checked here from the data alone."""
+"""Separation: the proofs of both results are checked from the data alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_ones(X: Any) -> Any:
 
 
 def assert_proven(found: Separation, rows: Any, still: Any = None) -> None:
-    """`rows` are the a_i, one per row; `still` must not be moved."""
+    """Check a proof; `rows` are the a_i, and the predictors of `still` must not change."""
     assert found.certificate.holds
     slack = rows @ found.direction
     size = np.abs(rows) @ np.abs(found.direction) + 1e-300
@@ -57,7 +57,7 @@ small_tables = st.integers(2, 12).flatmap(
 
 @settings(max_examples=60)
 @given(small_tables, st.booleans())
-def test_every_answer_for_two_classes_is_proven(table: Any, intercept: bool) -> None:
+def test_every_result_for_two_classes_is_proven(table: Any, intercept: bool) -> None:
     X, y = np.array(table[0], dtype=float), (np.array(table[1]) > 0).astype(float)
     found = separation.bernoulli(observed(X, y, intercept=intercept))
     rows = (2 * y - 1)[:, None] * (with_ones(X) if intercept else X)
@@ -67,7 +67,7 @@ def test_every_answer_for_two_classes_is_proven(table: Any, intercept: bool) -> 
 
 @settings(max_examples=60)
 @given(small_tables)
-def test_every_answer_for_counts_is_proven(table: Any) -> None:
+def test_every_result_for_counts_is_proven(table: Any) -> None:
     X, y = np.array(table[0], dtype=float), np.array(table[1])
     found = separation.poisson(observed(X, y))
     zero = y == 0
@@ -79,7 +79,7 @@ def test_every_answer_for_counts_is_proven(table: Any) -> None:
 
 @settings(max_examples=60)
 @given(small_tables)
-def test_every_answer_for_three_classes_is_proven(table: Any) -> None:
+def test_every_result_for_three_classes_is_proven(table: Any) -> None:
     X, y = with_ones(np.array(table[0], dtype=float)), np.array(table[1])
     found = separation.categorical(observed(X[:, :-1], y), 3)
     eta = X @ found.direction
@@ -121,14 +121,14 @@ def test_boolean_functions_of_lecture_2() -> None:
 
 
 def test_xor_balances_with_equal_weights() -> None:
-    """The midpoints of both classes are the same point."""
+    """The classes have the same midpoint."""
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     found = separation.bernoulli(observed(X, [0.0, 1.0, 1.0, 0.0]))
     assert_array_equal(found.multipliers, 1.0)
 
 
 def test_rows_that_gain_next_to_nothing_each_are_not_separated() -> None:
-    """Beside a value of 2³¹, which is separated, 0 and ±1 are one point, though all of them together gain something."""
+    """Next to a separated value of 2³¹, 0 and ±1 are the same point, although their gains add up."""
     x = np.array([0.0, 0.0, 0.0, -1.0, 1.0, -(2.0**31), -(2.0**31), 0.0])
     found = separation.bernoulli(observed(x[:, None], (x != 0).astype(float)))
     assert found.kind == "quasi"
@@ -143,7 +143,7 @@ def test_a_share_between_0_and_1_may_not_move() -> None:
     assert separation.bernoulli(observed(X[[1, 3, 0]], np.array([0.5, 1.0, 1.0]))).kind == "none"
 
 
-def test_a_row_of_weight_zero_is_no_row() -> None:
+def test_a_row_of_weight_zero_does_not_count() -> None:
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 0.0, 1.0])
     assert separation.bernoulli(observed(X, y)).kind == "none"
     assert separation.bernoulli(observed(X, y, weight=np.array([1.0, 0.0, 1.0, 1.0]))).kind == "complete"
@@ -160,8 +160,8 @@ def test_a_column_that_only_rows_of_weight_zero_have_is_finite(ask: Any, place: 
     assert_array_equal(limits, [np.inf, np.nan, -np.inf])
 
 
-def test_columns_that_depend_on_others_are_not_blamed_for_more_than_they_do() -> None:
-    """The sum of two columns moves no row that they do not move, and c is not part of any of it."""
+def test_dependent_columns_have_infinite_coefficients_only_where_necessary() -> None:
+    """The sum of two columns adds no direction, and c does not take part in any."""
     rng = np.random.default_rng(0)
     a, c = rng.normal(size=(2, 40))
     y = (a > 0).astype(float)
@@ -175,7 +175,7 @@ def test_columns_that_depend_on_others_are_not_blamed_for_more_than_they_do() ->
 
 
 def test_a_fixed_effect_without_events_is_separated_in_a_poisson_model() -> None:
-    """Correia, Guimarães and Zylkin 2019: the group's mean goes to 0, and nothing else moves."""
+    """Correia, Guimarães and Zylkin 2019: the group's mean converges to 0, and nothing else changes."""
     rng = np.random.default_rng(1)
     group = (np.arange(50) < 5).astype(float)
     y = rng.poisson(2.0, 50) * (group == 0)
@@ -192,7 +192,7 @@ def test_all_counts_zero_is_complete_separation() -> None:
 
 
 @pytest.mark.parametrize("labels", ["noisy", "separable"])
-def test_rows_beyond_the_sample_are_taken_in_where_they_matter(labels: str) -> None:
+def test_rows_outside_the_sample_are_added_where_they_matter(labels: str) -> None:
     rng = np.random.default_rng(2)
     X = rng.normal(size=(20_000, 5))
     u = X @ np.arange(1.0, 6.0)
@@ -245,7 +245,7 @@ def test_a_programme_that_cannot_be_solved_proves_nothing() -> None:
     assert_array_equal(multipliers, np.zeros(20))
 
 
-def test_rows_whose_sums_are_no_floats_are_refused() -> None:
+def test_rows_whose_sums_overflow_are_refused() -> None:
     X = sparse.csr_array(np.full((2, 3), np.finfo(float).max) * [[1.0], [-1.0]])
     with pytest.raises(NonFiniteError, match="divide the columns"):
         separation.bernoulli(Observations(SparseDesign.of(X), np.array([0.0, 1.0])))

@@ -1,4 +1,4 @@
-"""Softmax: both ways to the optimum, both ways to write it, and what unequal classes and weights do to it."""
+"""Softmax: both methods, both parametrisations, unequal classes, and weights."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.matrices._streamed import streamed
 def problem(
     *, strength: float = 1.0, mean: float = 0.0, reference: int | None = None, kind: str = "dense", n: int = 240
 ) -> SoftmaxProblem:
-    """Four classes, one of them rare."""
+    """Return a problem with four classes, one of them rare."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 5)) @ (np.eye(5) + 0.4 * rng.normal(size=(5, 5)))
     eta = X @ rng.normal(size=(5, 4)) + [0, 1, -2, 0]
@@ -51,7 +51,7 @@ def test_gradient_and_hessian_are_slopes_of_the_objective(reference: int | None)
 
 @pytest.mark.parametrize("mean", [0.0, 0.7])
 def test_points_and_matrices(mean: float) -> None:
-    """A point has the coefficients of all classes, and their mean is the prior's."""
+    """A point has the coefficients of all classes, and their mean is the prior mean."""
     this = problem(mean=mean)
     v = np.random.default_rng(2).normal(size=this.n_columns)
     np.testing.assert_allclose(this.vector(this.matrix(v)), v, atol=1e-12)
@@ -179,8 +179,8 @@ def test_the_value_alone_is_the_value_with_its_slopes() -> None:
     assert alone.gradient.size == alone.hessian.size == 0
 
 
-def test_the_certificate_tells_the_distance_from_where_the_search_ends() -> None:
-    """Random classes that twice as many columns as rows can nearly tell apart: little curvature is left in the end."""
+def test_the_certificate_measures_the_distance_from_the_end_of_the_search() -> None:
+    """Random classes with twice as many columns as rows are nearly separable: the curvature is small at the end."""
     rng = np.random.RandomState(42)
     X, codes = rng.rand(120, 240), rng.randint(3, size=120)
     design = DenseDesign.of(X)

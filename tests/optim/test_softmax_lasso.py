@@ -31,7 +31,7 @@ def problem(strength: float, l1_ratio: float = 1.0, kind: str = "dense", mean: f
 
 
 def subgradient(this: SoftmaxProblem, W: np.ndarray) -> np.ndarray:
-    """The shortest one, by the formulas."""
+    """Return the shortest subgradient, by the formulas."""
     away = W - this.strengths.mean[:, None]
     _, slopes = this.response.slopes(this.observations.y, this.observations.design.times(W))
     smooth = this.observations.design.transposed_times(slopes) + this.strengths.l2[:, None] * away
@@ -51,7 +51,7 @@ def test_the_conditions_of_an_optimum_hold(kind: str, strength: float, l1_ratio:
 
 
 def test_the_certificate_is_by_the_curvature_of_the_point_returned() -> None:
-    """Classes that are nearly parted have little of it left."""
+    """Nearly separable classes have little curvature."""
     rng = np.random.default_rng(1)
     codes = rng.integers(3, size=300).astype(np.int32)
     X = np.eye(3)[codes] + 0.05 * rng.normal(size=(300, 3))
@@ -77,7 +77,7 @@ def test_the_certificate_is_by_the_curvature_of_the_point_returned() -> None:
 
 @pytest.mark.parametrize(("apart", "l1_ratio"), [(0.3, 0.01), (0.1, 1.0), (0.1, 0.01), (0.03, 1.0), (0.03, 0.01)])
 def test_a_certificate_holds_near_the_optimum_even_where_columns_are_nearly_one(apart: float, l1_ratio: float) -> None:
-    """By the diagonal of the Hessian, distances of 0.5 standard errors were of 0.0007."""
+    """Distances of 0.5 standard errors would be 0.0007 by the diagonal of the Hessian."""
     rng = np.random.default_rng(3)
     common, own = rng.normal(size=(300, 1)), rng.normal(size=(300, 6))
     codes = np.argmax(own @ rng.normal(size=(6, 3)) + common + rng.gumbel(size=(300, 3)), axis=1).astype(np.int32)
@@ -138,7 +138,7 @@ def test_penalties_may_differ_between_columns() -> None:
     assert (solution.value[:4] != 0).all()
 
 
-def test_from_the_optimum_nothing_is_left_to_do() -> None:
+def test_a_start_at_the_optimum_takes_no_step() -> None:
     this = problem(2.0)
     first = softmax_lasso.solve(this, tolerance=1e-8)
     again = softmax_lasso.solve(this, first.value, tolerance=1e-7)
@@ -153,8 +153,8 @@ def test_an_interruption_keeps_the_best_point() -> None:
     assert not stopped.value.solution.certificate.holds
 
 
-def test_where_nothing_is_gained_the_search_ends() -> None:
-    """No subgradient is shorter than rounding makes it."""
+def test_the_search_ends_if_nothing_is_gained() -> None:
+    """Rounding bounds the subgradient from below."""
     this = problem(1.0)
     solution = softmax_lasso.solve(this, tolerance=0.0, most_steps=5000)
     assert not solution.certificate.holds
@@ -170,7 +170,7 @@ def test_of_many_coefficients_the_bounded_steps_go_all_the_way() -> None:
     np.testing.assert_allclose(found.value, expected, atol=1e-4)
 
 
-def test_where_the_penalty_keeps_all_at_zero_nothing_is_left() -> None:
+def test_a_penalty_that_keeps_all_at_zero_is_solved_exactly() -> None:
     this = problem(1e6)
     design = DenseDesign.of(this.observations.design.X, intercept=False)
     strengths = design.coordinates.strengths(ElasticNet(1e6, 0.0, l1_ratio=1.0).strengths(8))

@@ -38,14 +38,14 @@ def test_a_mean_that_is_linear_is_found_at_once() -> None:
     assert made.at(start, LOSS).value < 0.1 * made.at(np.ones(2), LOSS).value
 
 
-def test_where_no_coefficients_will_do_the_link_is_to_blame() -> None:
+def test_the_error_names_the_link_if_there_is_no_feasible_start() -> None:
     with pytest.raises(DegenerateDataError, match="link='log'"):
         feasible_start(
             problem(Response(Gamma(), INVERSE), np.array([[1.0], [-1.0]]), np.array([1.0, 2.0]), intercept=False)
         )
 
 
-def test_what_is_not_finite_for_another_reason_is_left_to_others() -> None:
+def test_data_that_are_not_finite_for_another_reason_raise_no_error() -> None:
     y = np.array([1.0, np.inf, 2.0])
     made = problem(Response(Gamma(), INVERSE), np.arange(3.0)[:, None], y)
     with np.errstate(all="ignore"):
@@ -62,14 +62,14 @@ def test_tensors_have_the_slopes_of_arrays_midway() -> None:
 
 
 @pytest.mark.parametrize("family", [Poisson(), Gamma()], ids=str)
-def test_nothing_is_certified_where_the_objective_is_no_number(family: Poisson | Gamma) -> None:
+def test_no_certificate_holds_for_an_objective_that_is_not_a_number(family: Poisson | Gamma) -> None:
     made = problem(Response(family, IDENTITY), np.arange(3.0)[:, None], np.array([1.0, 2.0, 3.0]))
     solution = newton.solve(made, np.array([-5.0, -5.0]))
     assert solution.trace == (np.inf,)
     assert not solution.certificate.holds
 
 
-def test_the_intercept_begins_where_it_is_best_beside_offsets() -> None:
+def test_the_intercept_begins_at_its_optimum_given_offsets() -> None:
     offset = np.array([-200.0, 200.0, 0.0])
     observations = Observations(DenseDesign.of(np.zeros((3, 1))), np.array([1.0, 2.0, 3.0]), offset=offset)
     made = Problem(observations, Response(Poisson(), LOG), Strengths.none(2))

@@ -73,7 +73,7 @@ def test_classes() -> None:
     assert W[-1].sum() == pytest.approx(0.0, abs=1e-12)
 
 
-def test_a_stopped_search_keeps_its_best_point() -> None:
+def test_an_interrupted_search_keeps_its_best_point() -> None:
     with pytest.raises(FitInterrupted) as stopped:
         streamed_proximal.solve(problem(), np.zeros(7), tolerance=1e-12, progress=stop_at(1))
     assert len(stopped.value.solution.trace) == 2
@@ -86,7 +86,7 @@ def test_a_gradient_that_leads_uphill_is_not_followed() -> None:
     np.testing.assert_array_equal(found.value, 0.0)
 
 
-def test_an_objective_that_is_not_finite_has_no_way_down() -> None:
+def test_an_objective_that_is_not_finite_ends_the_search() -> None:
     solution = streamed_proximal.solve(problem(), np.full(7, 1e6))
     assert len(solution.trace) == 1
     assert not solution.certificate.holds

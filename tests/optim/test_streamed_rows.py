@@ -55,14 +55,14 @@ def test_sums_and_gradients(rows: int) -> None:
 
 def test_some_targets() -> None:
     chosen = np.array([True, False, True])
-    mine, theirs = streamed().only(chosen), LeastSquaresRows(X, Y, W).only(chosen)
+    mine, theirs = streamed().select_targets(chosen), LeastSquaresRows(X, Y, W).select_targets(chosen)
     assert mine.targets == 2
     shift, v = np.zeros(6), np.ones((5, 2))
     np.testing.assert_allclose(mine.gradient(shift, v)[0], theirs.gradient(shift, v)[0])
     np.testing.assert_allclose(
         mine.summarise(NormalEquations).mean[1], theirs.summarise(NormalEquations).mean[1], rtol=1e-12
     )
-    last = mine.only(np.array([False, True]))
+    last = mine.select_targets(np.array([False, True]))
     np.testing.assert_allclose(last.summarise(NormalEquations).mean[1], np.average(Y[:, 2:], axis=0, weights=W))
 
 
@@ -73,7 +73,7 @@ def test_the_solution_is_that_in_memory() -> None:
     np.testing.assert_allclose(mine.intercept, theirs.intercept, rtol=1e-8, atol=1e-8)
 
 
-def test_what_is_not_finite_is_found_in_its_chunk() -> None:
+def test_values_that_are_not_finite_are_found_in_their_chunk() -> None:
     broken = X.copy()
     broken[100, 1] = np.nan
     with pytest.raises(NonFiniteError, match="not finite"):
@@ -89,14 +89,14 @@ def test_rows_are_counted_and_read_by_the_source() -> None:
     rows = streamed()
     assert len(rows) == rows.shape[0]
     assert rows.blocks() == []
-    np.testing.assert_allclose(rows.added(column_sums), X.sum(axis=0))
+    np.testing.assert_allclose(rows.sum_chunks(column_sums), X.sum(axis=0))
 
 
 def column_sums(rows: LeastSquaresRows) -> np.ndarray:
     return np.asarray(rows.X.sum(axis=0))
 
 
-def test_rows_that_all_weigh_nothing_are_refused() -> None:
+def test_rows_without_any_weight_are_refused() -> None:
     streamed_rows.check_total_weight(1)
     with pytest.raises(DataError, match="Every row weighs 0"):
         streamed_rows.check_total_weight(0)

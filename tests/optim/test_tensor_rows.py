@@ -23,7 +23,7 @@ def test_sums_are_those_of_the_array():
     X, Y, weight = problem()
     seen = weight > 0
     theirs = LeastSquaresRows(X[seen], Y[seen], weight[seen]).summarise(NormalEquations)
-    X[~seen] = np.nan  # a row of weight 0 is no row
+    X[~seen] = np.nan  # a row of weight 0 does not count
     mine = TensorRows(torch.as_tensor(X), Y, weight).summarise(NormalEquations)
     assert mine.rows == theirs.rows
     assert mine.weight == pytest.approx(theirs.weight, rel=1e-13)
@@ -61,7 +61,7 @@ def test_few_rows_are_solved_in_main_memory():
     assert not isinstance(tensor_rows(torch.as_tensor(X), Y, None), TensorRows)
 
 
-def test_they_say_where_they_are():
+def test_the_device_is_that_of_the_tensor():
     X, Y, _ = problem()
     assert LeastSquaresRows(X, Y).device == TensorRows(torch.as_tensor(X), Y).device == "cpu"
 

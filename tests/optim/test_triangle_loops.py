@@ -1,4 +1,4 @@
-"""A triangle from which rows and columns leave is the triangle of those that stay."""
+"""A triangle from which rows and columns are removed is that of the remaining ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_solves_the_system(size: int, seed: int) -> None:
 
 @settings(max_examples=50)
 @given(st.integers(2, 20), st.integers(0, 100), st.integers(0, 2**20 - 1))
-def test_what_stays_is_as_if_factorised_anew(size: int, seed: int, bits: int) -> None:
+def test_the_remaining_triangle_is_that_of_a_new_factorisation(size: int, seed: int, bits: int) -> None:
     keep = np.array([bool(bits >> i & 1) for i in range(size)])
     if keep.all() or not keep.any():
         keep[0] = not keep[0]
@@ -45,7 +45,7 @@ def test_what_stays_is_as_if_factorised_anew(size: int, seed: int, bits: int) ->
 
 
 @pytest.mark.parametrize("gone", [0, 4, 9])
-def test_one_that_leaves(gone: int) -> None:
+def test_one_column_is_removed(gone: int) -> None:
     G, keep = positive_definite(10, 0), np.arange(10) != gone
     U = upper(G, 10)
     triangle_loops.remove_columns(U, 10, keep)

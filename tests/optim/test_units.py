@@ -1,4 +1,4 @@
-"""Units while they learn."""
+"""Weights of units during learning."""
 
 from __future__ import annotations
 

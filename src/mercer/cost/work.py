@@ -22,10 +22,10 @@ from mercer.kernels import Kernel
 from mercer.kernels.inputs import count, take
 from mercer.matrices.mapped import SHARE as TILE_SHARE
 from mercer.optim.span.mapped_curvature import curvature_sample
-from mercer.optim.span.products import MOST_PIVOTS
-from mercer.optim.span.products import SHARE as PRODUCT_SHARE
-from mercer.optim.span.ridge import AIM, MANY_ROWS, bytes_at_least, bytes_needed
-from mercer.optim.span.spectrum import SQUARES
+from mercer.optim.span.products import MATRIX_MEMORY_SHARE as PRODUCT_SHARE
+from mercer.optim.span.products import MAX_NEWTON_PIVOTS
+from mercer.optim.span.ridge import MANY_KERNEL_ROWS, RIDGE_AIM, bytes_at_least, bytes_needed
+from mercer.optim.span.spectrum import DECOMPOSITION_MATRICES
 from mercer.optim.span.steps import (
     BYTES_PER_PIVOT,
     ROWS_PER_PIVOT,
@@ -34,7 +34,7 @@ from mercer.optim.span.steps import (
     Deflation,
     pivots_beyond_memory,
 )
-from mercer.optim.span.system import INSTEAD, RidgeSystem, few_features
+from mercer.optim.span.system import FEWER_ROWS_REMEDY, RidgeSystem, few_features
 from mercer.report.wording import format_count
 from mercer.svm.feature_machine import FEATURE_COPIES
 
@@ -96,7 +96,7 @@ class Work:
     entries: float = 0.0  # entries of a kernel matrix that are computed
     traffic: float = 0.0  # bytes that are read from memory
     kernel: Kernel | None = None
-    instead: str = INSTEAD  # remedy if the memory does not suffice
+    instead: str = FEWER_ROWS_REMEDY  # remedy if the memory does not suffice
 
 
 def work_of(model: Any, X: Any) -> Work:
@@ -118,13 +118,20 @@ def kernel_ridge(model: Any, X: Any) -> Work:
     if kernel is not None and (features := _features(model, X)) is not None:
         return on_features(X, kernel, features, SQUARED, several if tuned else 0)
     if tuned:
-        path, memory = f"{format_count(several, 'eigendecomposition')} of the kernel matrix", 8 * SQUARES * n**2
+        path, memory = (
+            f"{format_count(several, 'eigendecomposition')} of the kernel matrix",
+            8 * DECOMPOSITION_MATRICES * n**2,
+        )
         return Work(path, memory, 4 * several * n**3, several * n**2, several * 4 / 3 * n**3, kernel)
-    few = few_features(kernel, int(n), X.shape[1]) if n >= MANY_ROWS and kernel is not None and kernel.numeric else None
+    few = (
+        few_features(kernel, int(n), X.shape[1])
+        if n >= MANY_KERNEL_ROWS and kernel is not None and kernel.numeric
+        else None
+    )
     if few is not None and np.min(model.alpha) > 0:
         return Work(f"ridge regression on {few} features of the kernel", 16 * n * few, n * few**2, 0.0, 40 * n * few)
     pivots = n / ROWS_PER_PIVOT
-    steps = _steps(model, X, kernel, int(pivots)) if n >= MANY_ROWS and kernel is not None else np.inf
+    steps = _steps(model, X, kernel, int(pivots)) if n >= MANY_KERNEL_ROWS and kernel is not None else np.inf
     is_direct = steps > n / ROWS_PER_STEP
     needed = 8 * n**2 if is_direct else bytes_needed(int(n))
     if kernel is not None and np.isfinite(steps) and needed > SHARE * available_bytes():
@@ -155,7 +162,7 @@ def _steps(model: Any, X: Any, kernel: Kernel, pivots: int) -> float:
         return np.inf
     rows = take(X, sample_row_numbers(count(X), SAMPLE))
     system = RidgeSystem.of(kernel, rows, np.zeros((count(rows), 1)))
-    return Deflation.of(system, alpha, pivots).steps(alpha, AIM)
+    return Deflation.of(system, alpha, pivots).steps(alpha, RIDGE_AIM)
 
 
 def support_vectors(model: Any, X: Any) -> Work:
@@ -278,7 +285,9 @@ def kernel_machine(model: Any, X: Any) -> Work:
         return on_features(X, kernel, features, CURVED)
     if 16 * n**2 > PRODUCT_SHARE * available_bytes():
         path = "Newton's method with the kernel matrix made anew for each product"
-        return Work(path, 24 * n * min(MOST_PIVOTS, n), 4 * n * MOST_PIVOTS**2, DESCENTS * 0.5 * n**2, 0.0, kernel)
+        return Work(
+            path, 24 * n * min(MAX_NEWTON_PIVOTS, n), 4 * n * MAX_NEWTON_PIVOTS**2, DESCENTS * 0.5 * n**2, 0.0, kernel
+        )
     path = "Newton's method with factors of the kernel matrix"
     return Work(path, 16 * n**2, FACTORS * n**3 / 3, 0.5 * n**2, PRODUCTS * 16 * n**2, kernel)
 

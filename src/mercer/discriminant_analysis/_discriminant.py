@@ -33,7 +33,7 @@ from mercer.discriminant_analysis._covariance import (
     fixed_shrinkage,
 )
 from mercer.optim.certificate import Certificate, Solution
-from mercer.optim.em import MOST_STEPS, TOLERANCE, EMLabels, em_gaussian
+from mercer.optim.em import EM_TOLERANCE, MAX_EM_STEPS, EMLabels, em_gaussian
 from mercer.stats import ByClass, FourthMoments, PatternMoments, ScatterMoments
 from mercer.stats.base import as_block
 
@@ -110,7 +110,7 @@ class DiscriminantClassifier(TensorClassifier, GenerativeClassifier):
 
     def _em_limits(self) -> tuple[float, int]:
         """Return the gradient norm at which EM has converged, and the maximum number of steps."""
-        return TOLERANCE, MOST_STEPS
+        return EM_TOLERANCE, MAX_EM_STEPS
 
     def _contributions(self) -> Array | None:
         """Return the share of each class in a shared covariance; None for its weight."""

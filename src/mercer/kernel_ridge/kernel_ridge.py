@@ -166,7 +166,7 @@ class RidgeData:
         """Return the linear system for a kernel; without one, X is its matrix."""
         Y, weight, weighted_rows = self.data.y, self.data.weight, self.weighted_rows
         if kernel is None:
-            return RidgeSystem.given(
+            return RidgeSystem.of_matrix(
                 self.X if len(weighted_rows) == len(self.Y) else self.X[np.ix_(weighted_rows, weighted_rows)], Y, weight
             )
         return RidgeSystem.of(kernel, self.rows, Y, weight)
@@ -243,7 +243,7 @@ def _tune_penalty(kernel: Any, system: RidgeSystem | MappedRidge, alpha: Any, me
 
 def _compute_errors(spectrum: WideSpectrum | TallSpectrum, alphas: Array, method: str) -> Array:
     """Return the errors of shape (penalties, targets)."""
-    return spectrum.generalised(alphas) if method == "gcv" else squared_errors(spectrum, spectrum.rows, alphas)
+    return spectrum.generalised_errors(alphas) if method == "gcv" else squared_errors(spectrum, spectrum.rows, alphas)
 
 
 #: distance from the optimum, in standard errors, at which a fit on features has converged, and its steps at most

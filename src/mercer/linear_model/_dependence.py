@@ -11,7 +11,7 @@ from mercer._typing import Array
 from mercer.families.penalties import Strengths
 from mercer.linear_model.separation import cross_products
 from mercer.matrices import Coordinates, Observations
-from mercer.optim.curvature import FLAT
+from mercer.optim.curvature import FLAT_DIRECTION
 
 #: least number of rows of the sample that is examined first: columns that are independent in it are independent in all
 SAMPLE_ROWS = 1000
@@ -76,7 +76,7 @@ def _null_space(products: Array, free: Array) -> Dependence | None:
     scaled = products * scale * scale[:, None] + np.diag(np.where(free, 0.0, 1.0))
     with blas_for(len(scale)):
         values, vectors = np.linalg.eigh(scaled)
-    flat = values <= FLAT * len(scale)
+    flat = values <= FLAT_DIRECTION * len(scale)
     if not flat.any():
         return None
     constant = np.flatnonzero((diagonal == 0) & free)

@@ -27,10 +27,10 @@ from mercer._warn import warn
 from mercer.base.validation import is_sparse, refuse_non_finite, refuse_spoilt_start
 from mercer.families.penalties import Strengths
 from mercer.optim.certificate import Certificate, Solution
-from mercer.optim.columns import CONSTANT
+from mercer.optim.columns import CONSTANT_SPREAD
 from mercer.optim.duality import least_squares_gap
-from mercer.optim.krylov import TOLERANCE
-from mercer.optim.lasso import MOST_SWEEPS, LassoFit, WorkingRegression, solve_path
+from mercer.optim.krylov import RESIDUAL_TOLERANCE
+from mercer.optim.lasso import MAX_LASSO_SWEEPS, LassoFit, WorkingRegression, solve_path
 from mercer.optim.least_squares import is_direct_cheap, least_squares, solve_by_conjugate_gradients
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.linear_fit import NOT_FINITE, LinearFit
@@ -163,7 +163,7 @@ def _with_l1(task: PathTask, alphas: Array, terms: PathTerms, start: Array | Non
             positive=terms.positive,
             start=start,
             tolerance=terms.aim,
-            most_sweeps=MOST_SWEEPS if terms.most_sweeps is None else terms.most_sweeps,
+            most_sweeps=MAX_LASSO_SWEEPS if terms.most_sweeps is None else terms.most_sweeps,
             screening=terms.screening,
             gram=terms.gram,
         )
@@ -180,7 +180,7 @@ def _without_l1(task: PathTask, alpha: float, terms: PathTerms) -> PathPoint:
     if is_direct_cheap(rows):
         solution = least_squares(rows, penalty, intercept=terms.intercept)
     else:
-        solution = solve_by_conjugate_gradients(rows, penalty, intercept=terms.intercept, tolerance=TOLERANCE)
+        solution = solve_by_conjugate_gradients(rows, penalty, intercept=terms.intercept, tolerance=RESIDUAL_TOLERANCE)
     w, b = solution.value.coefficients[:, 0], float(solution.value.intercept[0])
     gap = _duality_gap(task, w, alpha, terms) / task.total
     return PathPoint(w, b, gap, 1, solution.certificate, solution.value.path)
@@ -188,7 +188,7 @@ def _without_l1(task: PathTask, alpha: float, terms: PathTerms) -> PathPoint:
 
 def _duality_gap(task: PathTask, coefficients: Array, alpha: float, terms: PathTerms) -> float:
     regression = task.regression(intercept=terms.intercept)
-    w = regression.working(coefficients)
+    w = regression.to_working(coefficients)
     residual = regression.residuals(regression.columns.combination(regression.columns.all_ids(), w[None]))
     c, squares = regression.slopes(residual)[0], float(regression.squares(residual)[0])
     penalty = regression.penalty(terms.strengths(len(w))).times(alpha * task.total)
@@ -388,7 +388,7 @@ def fit_streamed_targets(rows: StreamedRows, alpha: float, terms: PathTerms, *, 
         raise NonFiniteError(NOT_FINITE)
     products = sums.products(centred=terms.intercept)
     squares = np.diagonal(products.gram)
-    constant = np.flatnonzero(squares <= sums.weight * np.square(CONSTANT * sums.mean[0]))
+    constant = np.flatnonzero(squares <= sums.weight * np.square(CONSTANT_SPREAD * sums.mean[0]))
     A, Z = _small_equivalent(products)
     if terms.intercept:
         A[:, constant] = 0.0  # exactly, without rounding

@@ -417,7 +417,7 @@ class LearningRun:
 
     def _batch_pass(self) -> bool:
         data, units = self._data, self._units
-        errors = ErrorSums.of(data, self._rule, units.stacked(intercept=data.intercept))
+        errors = ErrorSums.of(data, self._rule, units.stack(intercept=data.intercept))
         rate = self._rate.after(units.passes)
         finite = bool(np.isfinite(errors.gradient).all() and np.isfinite(errors.tally).all())
         done = self._note(stochastic.LearningPass(errors.loss, errors.mistakes, errors.misclassified, finite), rate)
@@ -442,7 +442,9 @@ class LearningRun:
 
     def _order(self) -> Array:
         return (
-            stochastic.IN_ORDER if self._how.rng is None else stochastic.shuffle_rows(self._data.n_rows, self._how.rng)
+            stochastic.ROW_AFTER_ROW
+            if self._how.rng is None
+            else stochastic.shuffle_rows(self._data.n_rows, self._how.rng)
         )
 
     def _note(self, result: stochastic.LearningPass, rate: float) -> bool:
@@ -469,7 +471,7 @@ class LearningRun:
 
     def _weights(self) -> Array:
         """Return the weights to be published if this were the end."""
-        weights = self._units.averaged if self._how.average else self._units.stacked
+        weights = self._units.average if self._how.average else self._units.stack
         return weights(intercept=self._data.intercept)
 
     def solution(self) -> Solution:

@@ -54,7 +54,7 @@ from mercer.engines.passes import current_run
 from mercer.linear_model._learning import learn
 from mercer.linear_model._learning_history import History
 from mercer.optim.certificate import Certificate, Solution
-from mercer.optim.learning_rules import RULES, LabelledRows, RuleOptions, ThresholdUnits
+from mercer.optim.learning_rules import LEARNING_RULES, LabelledRows, RuleOptions, ThresholdUnits
 
 
 def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any], *, zero_is_positive: bool) -> None:
@@ -130,7 +130,7 @@ OR_BY_PARTS = ", or learn with partial_fit, which may start with one"
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    if RULES[estimator.rule].has_probabilities:
+    if LEARNING_RULES[estimator.rule].has_probabilities:
         return True
     raise AttributeError(
         f'the {estimator.rule} rule learns a boundary and no probabilities; use rule="logistic" or rule="sigmoid".'
@@ -242,7 +242,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "rule": [StrOptions(set(RULES))],
+        "rule": [StrOptions(set(LEARNING_RULES))],
         "mode": [StrOptions({"batch", "incremental"})],
         "rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "decay": [Interval(Real, 0, None, closed="left"), None],
@@ -407,7 +407,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
 
     @with_callbacks
     def _learn(self, data: LabelledRows, X: Any, y: Any, *, tolerance: float | None, most_passes: int) -> None:
-        rule, incremental = RULES[self.rule], self.mode == "incremental"
+        rule, incremental = LEARNING_RULES[self.rule], self.mode == "incremental"
         rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         how = RuleOptions(
             incremental,

@@ -45,7 +45,7 @@ from mercer.base.validation import (
 )
 from mercer.data.labels import encode_labels
 from mercer.optim.certificate import Certificate
-from mercer.optim.row_space import FEW_COLUMNS, RowSpace
+from mercer.optim.row_space import FEW_HESSIAN_COLUMNS, RowSpace
 from mercer.report.wording import format_count
 
 #: maximum number of columns for a factored Hessian; beyond, conjugate gradients need only products with it
@@ -323,7 +323,7 @@ class ProportionalOdds:
     def __init__(self, X: Any, codes: Array, weight: Array, l2: float) -> None:
         n, p = X.shape
         self._whole, self._space = X, None
-        if l2 > 0 and n < p > FEW_COLUMNS and not is_sparse(X):
+        if l2 > 0 and n < p > FEW_HESSIAN_COLUMNS and not is_sparse(X):
             self._space = RowSpace.of(X, np.ones(p))
             X = self._space.rows
         self.X, self.codes, self.weight, self.l2 = X, codes, weight, l2

@@ -119,7 +119,7 @@ from mercer.matrices import (
 )
 from mercer.matrices.streamed import Responses, Survey, SurveyParts, SurveySample
 from mercer.optim import streamed_proximal
-from mercer.optim.choose import SOLVERS, SolverChoice
+from mercer.optim.choose import SOLVER_PURPOSES, SolverChoice
 from mercer.optim.span.freedom import used_degrees_of_freedom
 from mercer.optim.span.losses import observe_constant
 
@@ -342,7 +342,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         "kernel": [str, Kernel, callable, None],
         "approximate": APPROXIMATE,
         "fit_intercept": ["boolean"],
-        "solver": [StrOptions({"auto", *SOLVERS})],
+        "solver": [StrOptions({"auto", *SOLVER_PURPOSES})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "weight_kind": [StrOptions({"frequency", "precision"})],

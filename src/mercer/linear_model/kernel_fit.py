@@ -207,7 +207,7 @@ def kernel_least_squares(
             alpha = alpha - of_ones[:, position] * b
         unweighted = alpha if weight is None else alpha / weight[:, None]
         found = RidgeSystem(system.K, system.rough, centred - b, weight)
-        error, _ = found.compute_residual(found.scaled(unweighted), strengths)
+        error, _ = found.compute_residual(found.apply_roots(unweighted), strengths)
         values = ((centred - strengths * unweighted) * scale + level) * unit
         return Solution(
             KernelExpansion(alpha * scale * unit, (b * scale + level) * unit, values), residual_certificate(error), ()

@@ -157,13 +157,13 @@ def solver_for(problem: Problem | SoftmaxProblem) -> tuple[Any, str]:
             return softmax_lasso, "L-BFGS-B"
         if softmax.suits_newton(problem):
             return softmax, NEWTON
-        return softmax, row_space.NAME if row_space.suits(problem) else "L-BFGS"
+        return softmax, row_space.ROW_SPACE_PATH if row_space.suits(problem) else "L-BFGS"
     if not problem.strengths.smooth:
         return proximal_newton, "proximal Newton"
     if row_space.suits(problem):
-        return row_space, row_space.NAME
+        return row_space, row_space.ROW_SPACE_PATH
     n, p = len(problem.observations), problem.n_columns
-    if p <= NEWTON_COLUMNS or (p <= scaling.MOST_WHITENED and n >= ROWS_PER_COLUMN * p):
+    if p <= NEWTON_COLUMNS or (p <= scaling.MAX_FACTORISED_COLUMNS and n >= ROWS_PER_COLUMN * p):
         return newton, NEWTON
     return lbfgs, "L-BFGS"
 

@@ -33,7 +33,7 @@ from mercer.base.validation import forget_fit, is_sparse, refuse_no_alphas, rest
 from mercer.data.sources.base import Source
 from mercer.linear_model.least_squares import LeastSquaresRegressor, checked_penalties
 from mercer.optim.certificate import Solution
-from mercer.optim.krylov import TOLERANCE
+from mercer.optim.krylov import RESIDUAL_TOLERANCE
 from mercer.optim.least_squares import is_direct_cheap, least_squares, solve_by_conjugate_gradients
 from mercer.optim.least_squares_rows import LeastSquaresRows, TensorRows
 from mercer.optim.leave_one_out import (
@@ -78,7 +78,7 @@ def tune_penalty(rows: LeastSquaresRows, method: str, *, intercept: bool) -> Pen
     refuse_single_row(rows)
     spectrum = decompose(rows, intercept=intercept)
     alphas = candidate_penalties(spectrum)
-    each = spectrum.generalised(alphas) if method == "gcv" else squared_errors(spectrum, rows, alphas)
+    each = spectrum.generalised_errors(alphas) if method == "gcv" else squared_errors(spectrum, rows, alphas)
     errors = each.mean(axis=1)
     best = index_of_least(spectrum, alphas, errors)
     return PenaltyChoice(np.broadcast_to(alphas[best], (rows.targets,)), -errors[best], alphas, -errors, spectrum.sums)
@@ -130,7 +130,7 @@ def squared_errors(spectrum: RidgeSpectrum, rows: LeastSquaresRows, alphas: Arra
     """Return weighted mean squares of leave-one-out errors, of shape (penalties, targets)."""
     if isinstance(rows, StreamedRows):
         assert isinstance(spectrum, TallSpectrum)
-        total = rows.added(partial(_sum_squares_of_chunk, replace(spectrum, rows=rows.kind, sums=None), alphas))
+        total = rows.sum_chunks(partial(_sum_squares_of_chunk, replace(spectrum, rows=rows.kind, sums=None), alphas))
     else:
         total = _sum_squares(spectrum, rows, alphas)
     return total.T / len(rows)
@@ -552,7 +552,9 @@ class RidgeCV(LeastSquaresRegressor):
         if self.store_cv_results and choice.stored is not None:
             self.cv_results_ = (choice.stored[:, 0] if flat else choice.stored).astype(rows.dtype, copy=False)
         if not is_direct_cheap(rows):
-            return solve_by_conjugate_gradients(rows, choice.alpha, intercept=self.fit_intercept, tolerance=TOLERANCE)
+            return solve_by_conjugate_gradients(
+                rows, choice.alpha, intercept=self.fit_intercept, tolerance=RESIDUAL_TOLERANCE
+            )
         return least_squares(rows, choice.alpha, intercept=self.fit_intercept, sums=choice.sums)
 
     def _checked_alphas(self, *, zero: bool) -> Array:

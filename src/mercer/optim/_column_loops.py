@@ -13,9 +13,9 @@ from mercer._jit import IN_ORDER, jit
 from mercer.optim._triangle_loops import dot
 
 #: vectors that are multiplied in one pass
-AT_ONCE = 4
+VECTORS_AT_ONCE = 4
 #: columns of a row-major matrix that are read together: their sums stay in the L1 cache
-WIDTH = 256
+PANEL_WIDTH = 256
 
 
 @jit

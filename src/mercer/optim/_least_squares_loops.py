@@ -42,7 +42,7 @@ def add_multiple(factor, rest, x, high, low):  # type: ignore[no-untyped-def]
 
 
 #: rows that are processed together: the steps of their residuals are then independent, and vectorise
-ROWS = 128
+REFINED_ROWS = 128
 
 
 @jit(fastmath=False)
@@ -54,11 +54,11 @@ def gradient(X, Y, weight, shift, v):  # type: ignore[no-untyped-def]
     n, d = X.shape
     targets = Y.shape[1]
     high, low = np.zeros((targets, d + 1)), np.zeros((targets, d + 1))
-    away, columns = np.ones((ROWS, d + 1)), np.ones((d + 1, ROWS))
-    r, rest = np.empty(ROWS), np.empty(ROWS)
+    away, columns = np.ones((REFINED_ROWS, d + 1)), np.ones((d + 1, REFINED_ROWS))
+    r, rest = np.empty(REFINED_ROWS), np.empty(REFINED_ROWS)
     weighted = weight.shape[0] > 0
-    for start in range(0, n, ROWS):
-        m = min(ROWS, n - start)
+    for start in range(0, n, REFINED_ROWS):
+        m = min(REFINED_ROWS, n - start)
         for i in range(m):
             for j in range(d):
                 away[i, j + 1] = X[start + i, j] - shift[j]

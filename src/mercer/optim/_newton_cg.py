@@ -10,36 +10,28 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._typing import Array
-from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
+from mercer.optim.certificate import LENGTH_TOLERANCE, Progress, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.krylov import conjugate_gradient
-from mercer.optim.newton import StallMonitor
+from mercer.optim.newton import MAX_NEWTON_ITERATIONS, MAX_STEP_HALVINGS, OBJECTIVE_ROUNDING, StallMonitor
 from mercer.optim.problem import Problem, Product, Smooth, evaluate, length_by_rows
 from mercer.optim.scaling import Scaling, choose_scaling
 from mercer.report.wording import format_count
 from mercer.stats.quadratic import GRADIENT
 
-#: distance to the optimum, in standard errors
-TOLERANCE = 1e-8
-#: Newton steps
-MOST_STEPS = 100
 #: products with the Hessian for one step
-MOST_PRODUCTS = 1000
+MAX_STEP_PRODUCTS = 1000
 #: largest relative residual of a step
-ROUGHLY = 0.1
+STEP_RESIDUAL = 0.1
 #: relative residual of the step from which the certificate is computed
-EXACTLY = 1e-6
-#: halvings of a step
-MOST_HALVINGS = 40
-#: a rise of the objective by this portion is rounding
-ROUNDING = 1e-13
+CERTIFICATE_RESIDUAL = 1e-6
 
 
 def solve(
     problem: Problem,
     start: Array | None = None,
     *,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = LENGTH_TOLERANCE,
+    most_steps: int = MAX_NEWTON_ITERATIONS,
     progress: Progress | None = None,
 ) -> Solution:
     """Minimise a smooth problem.
@@ -77,8 +69,8 @@ def descend(
     start: Array,
     scaling: Scaling,
     *,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = LENGTH_TOLERANCE,
+    most_steps: int = MAX_NEWTON_ITERATIONS,
     progress: Progress | None = None,
 ) -> Solution:
     """Minimise a smooth objective from `start`, in the variables of `scaling`; see `solve`."""
@@ -120,9 +112,9 @@ class _NewtonCGDescent:
         if not np.isfinite(self._here.value + self._length):
             return None
         product = self._problem.hessian_product(self._w)
-        step = self._solve_newton(product, min(ROUGHLY, float(np.sqrt(self._length))))
+        step = self._solve_newton(product, min(STEP_RESIDUAL, float(np.sqrt(self._length))))
         if self._length <= self._tolerance:
-            step = self._solve_newton(product, EXACTLY)
+            step = self._solve_newton(product, CERTIFICATE_RESIDUAL)
         if self._length <= self._tolerance:
             unit = self._problem.unit(self._here.value)
             self._length = length_by_rows(self._problem, self._w, self._here.gradient, self._length * unit) / unit
@@ -133,7 +125,7 @@ class _NewtonCGDescent:
         forth, back = self._scaling.apply, self._scaling.apply_transposed
         downhill = -back(self._here.gradient)
         found = conjugate_gradient(
-            lambda u: back(product(forth(u))), downhill, tolerance=precision, most_steps=MOST_PRODUCTS
+            lambda u: back(product(forth(u))), downhill, tolerance=precision, most_steps=MAX_STEP_PRODUCTS
         )
         self._products += len(found.trace)
         unsolved = found.certificate.value * np.linalg.norm(downhill)
@@ -142,8 +134,8 @@ class _NewtonCGDescent:
 
     def _advance(self, step: Array) -> bool:
         """Take a step, halved until the objective does not rise; return False if it always does."""
-        highest = self._here.value + ROUNDING * abs(self._here.value)
-        for halvings in range(MOST_HALVINGS):
+        highest = self._here.value + OBJECTIVE_ROUNDING * abs(self._here.value)
+        for halvings in range(MAX_STEP_HALVINGS):
             w = self._w + step * 0.5**halvings
             there = evaluate(self._problem, w, GRADIENT)
             if there.value <= highest:

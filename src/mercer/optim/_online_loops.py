@@ -1,7 +1,7 @@
 """Compiled learning rules, row by row: w ← w + α e x, where e is the error of the unit on the row (lecture 2).
 
     perceptron   e = y − s(u)                    s the step function, u = w·x, y 0 or 1
-    LMS          e = t − u                       t = ±1
+    LMS_RULE          e = t − u                       t = ±1
     logistic     e = y − σ(u)
     sigmoid      e = σ(u) (1 − σ(u)) (y − σ(u))
 
@@ -18,10 +18,16 @@ import numpy as np
 from mercer._jit import IN_ORDER, jit
 from mercer._jit.instructions import fetch
 from mercer._jit.scalar import logistic
+from mercer.optim.row_order_loops import ROWS_AHEAD
 
-PERCEPTRON, LMS, LOGISTIC, SIGMOID = 0, 1, 2, 3
-#: the weights of a sparse row are prefetched this many rows before its turn
-ROWS_AHEAD = 4
+#: code of the perceptron rule, e = y − s(u)
+PERCEPTRON_RULE = 0
+#: code of least mean squares, e = t − u
+LMS_RULE = 1
+#: code of the gradient of the logistic loss, e = y − σ(u)
+LOGISTIC_RULE = 2
+#: code of the gradient of the squared loss of σ(u)
+SIGMOID_RULE = 3
 
 
 class Pace(NamedTuple):
@@ -48,14 +54,14 @@ def error_and_loss(rule, u, positive):  # type: ignore[no-untyped-def]
     """Return the error e of a unit with activation u, and its loss."""
     right = (u >= 0.0) == positive
     sign = 1.0 if positive else -1.0
-    if rule == PERCEPTRON:
+    if rule == PERCEPTRON_RULE:
         return (0.0, 0.0) if right else (sign, abs(u))
-    if rule == LMS:
+    if rule == LMS_RULE:
         e = sign - u
         return e, 0.5 * e * e
     p, q, loss = logistic(abs(u))
     e = q if right else p
-    if rule == LOGISTIC:
+    if rule == LOGISTIC_RULE:
         return sign * e, loss if right else loss + abs(u)
     return sign * e * (p * q), 0.5 * e * e
 

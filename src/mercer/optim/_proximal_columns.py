@@ -21,13 +21,13 @@ from mercer.matrices import CodesDesign, DenseDesign, Design, MixedDesign, Spars
 from mercer.matrices.sparse import Entries
 from mercer.optim import _weighted_descent_loops as loops
 from mercer.optim._column_loops import squares_of_sparse
-from mercer.optim.columns import SMALL, DenseColumns
+from mercer.optim.columns import SERIAL_STORED_ENTRIES, DenseColumns
 from mercer.optim.duality import GapPenalty
 
 #: stored entries from which on sweeps are limited by memory bandwidth
-MANY = 1 << 20
+MANY_STORED_ENTRIES = 1 << 20
 #: blocks in which a sparse matrix is transposed, independent of the number of threads
-BLOCKS = 4
+TRANSPOSED_BLOCKS = 4
 
 
 class DesignColumns:
@@ -45,7 +45,14 @@ class DesignColumns:
         Number of stored entries up to which a pass over sparse columns takes one thread.
     """
 
-    def __init__(self, design: Design, *, exact: bool = False, many: int = MANY, serial: int = SMALL) -> None:
+    def __init__(
+        self,
+        design: Design,
+        *,
+        exact: bool = False,
+        many: int = MANY_STORED_ENTRIES,
+        serial: int = SERIAL_STORED_ENTRIES,
+    ) -> None:
         self.n_rows, self.n_columns = design.n_rows, design.n_columns
         places = np.arange(len(design.coordinates.shift))
         parts = design.placed() if isinstance(design, MixedDesign) else [(design, places)]
@@ -200,7 +207,7 @@ class StoredPart:
         ends = (indptr[ids + 1] - indptr[ids]).cumsum()
         if not len(ids) or ends[-1] <= self._serial:
             return [slice(0, len(ids))]
-        cuts = np.searchsorted(ends, ends[-1] * np.arange(1, BLOCKS) / BLOCKS)
+        cuts = np.searchsorted(ends, ends[-1] * np.arange(1, TRANSPOSED_BLOCKS) / TRANSPOSED_BLOCKS)
         return [slice(a, b) for a, b in zip((0, *cuts), (*cuts, len(ids)), strict=True)]
 
     def squares(self, ids: Array, h: Array) -> Array:
@@ -272,7 +279,7 @@ def _one_hot_entries(design: CodesDesign) -> Entries:
 def _transpose_entries(by_rows: Entries, first: int, n_rows: int, scale: Array, dtype: Any) -> Entries:
     """Return the entries in column order, divided by the scale of their column; blocks of rows keep their order."""
     indptr, indices, values = by_rows
-    blocks = row_blocks(n_rows, max(1, -(-n_rows // BLOCKS)))
+    blocks = row_blocks(n_rows, max(1, -(-n_rows // TRANSPOSED_BLOCKS)))
     counts = np.zeros((len(blocks), len(scale)), dtype=np.uint64)
 
     def count(number: int) -> None:

@@ -14,24 +14,31 @@ import numpy as np
 from mercer._jit import IN_ORDER, jit
 from mercer.optim._descent_loops import lowest
 
-ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+#: 1 as positions of entries are counted: a signed 1 would make their sums floats
+UINT_1 = np.uint64(1)
+#: 2 as positions are counted
+UINT_2 = np.uint64(2)
+#: 3 as positions are counted
+UINT_3 = np.uint64(3)
+#: 4 as positions are counted
+UINT_4 = np.uint64(4)
 
 
 @jit(forceinline=True, **IN_ORDER)
 def gather_dot(indices, values, v, begin, end):  # type: ignore[no-untyped-def]
     """Return Σ values · v[indices] of the entries begin…end, by four independent sums."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    whole = end - (end - begin) % FOUR
+    whole = end - (end - begin) % UINT_4
     entry = begin
     while entry < whole:
         a += values[entry] * v[indices[entry]]
-        b += values[entry + ONE] * v[indices[entry + ONE]]
-        c += values[entry + TWO] * v[indices[entry + TWO]]
-        d += values[entry + THREE] * v[indices[entry + THREE]]
-        entry += FOUR
+        b += values[entry + UINT_1] * v[indices[entry + UINT_1]]
+        c += values[entry + UINT_2] * v[indices[entry + UINT_2]]
+        d += values[entry + UINT_3] * v[indices[entry + UINT_3]]
+        entry += UINT_4
     while entry < end:
         a += values[entry] * v[indices[entry]]
-        entry += ONE
+        entry += UINT_1
     return (a + b) + (c + d)
 
 
@@ -96,15 +103,15 @@ def products(indptr, indices, values, ids, q, start, stop, out):  # type: ignore
 def count_entries(indptr, indices, start, stop, counts):  # type: ignore[no-untyped-def]
     """Add the number of stored entries in the rows start…stop to the counts of their columns."""
     for entry in range(indptr[start], indptr[stop]):
-        counts[indices[entry]] += ONE
+        counts[indices[entry]] += UINT_1
 
 
 @jit
 def has_duplicates(indptr, rows):  # type: ignore[no-untyped-def]
     """Return whether a row occurs twice in a column, given entries by columns in the order of their rows."""
     for j in range(indptr.shape[0] - 1):
-        for entry in range(indptr[j] + ONE, indptr[j + 1]):
-            if rows[entry] == rows[entry - ONE]:
+        for entry in range(indptr[j] + UINT_1, indptr[j + 1]):
+            if rows[entry] == rows[entry - UINT_1]:
                 return True
     return False
 
@@ -119,6 +126,6 @@ def transpose_entries(indptr, indices, values, start, stop, first, scale, places
         for entry in range(indptr[i], indptr[i + 1]):
             j = indices[entry]
             place = places[j]
-            places[j] = place + ONE
+            places[j] = place + UINT_1
             rows[place] = i - first
             turned[place] = values[entry] / scale[j]

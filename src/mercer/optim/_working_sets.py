@@ -19,17 +19,17 @@ from mercer.kernels.row_loops import add_rows
 from mercer.optim import _descent_loops as descent_loops
 from mercer.optim import _triangle_loops as triangle_loops
 from mercer.optim._anderson import AndersonAcceleration
-from mercer.optim.columns import COPIED, DenseColumns, MatrixColumns
+from mercer.optim.columns import COPIED_BYTES, DenseColumns, MatrixColumns
 from mercer.optim.duality import GapPenalty, least_squares_gap
 
 # A Cholesky factor that is updated
 
 #: columns that are appended at once
-PANEL = 128
+FACTOR_PANEL = 128
 #: a column is linearly dependent on others if no more than this portion of its square is independent of them
 DEPENDENT = 1e-12
 #: share of the columns to be removed beyond which it is cheaper to factorise anew
-MOST_LEAVING = 1 / 3
+MAX_LEAVING_SHARE = 1 / 3
 
 
 class ColumnFactor:
@@ -55,7 +55,7 @@ class ColumnFactor:
     def drop(self, keep: Array, ridge: Array) -> None:
         """Remove the columns that are not in the mask `keep`."""
         kept = keep[self.ids]
-        if not self._is_current(ridge) or np.count_nonzero(~kept) > MOST_LEAVING * len(kept):
+        if not self._is_current(ridge) or np.count_nonzero(~kept) > MAX_LEAVING_SHARE * len(kept):
             self.ids = self.ids[:0]
         elif not kept.all():
             triangle_loops.remove_columns(self._U, len(self), kept)
@@ -65,8 +65,8 @@ class ColumnFactor:
     def extend(self, G: Array, ids: Array, ridge: Array) -> None:
         """Append columns that are not in the factor yet."""
         new = np.setdiff1d(ids, self.ids, assume_unique=True)
-        for first in range(0, len(new), PANEL):
-            self._append(G, new[first : first + PANEL], ridge)
+        for first in range(0, len(new), FACTOR_PANEL):
+            self._append(G, new[first : first + FACTOR_PANEL], ridge)
 
     def _append(self, G: Array, new: Array, ridge: Array) -> None:
         a, m = len(self), len(new)
@@ -79,7 +79,7 @@ class ColumnFactor:
         try:
             if (corner.diagonal() <= pivots).any():
                 raise np.linalg.LinAlgError
-            with blas_for(PANEL):
+            with blas_for(FACTOR_PANEL):
                 lower = np.linalg.cholesky(corner)
             if (np.square(lower.diagonal()) <= pivots).any():
                 raise np.linalg.LinAlgError
@@ -102,10 +102,10 @@ class ColumnFactor:
     def _forward(self, B: Array) -> Array:
         """Return U⁻ᵀ B, in panels, so that most of the work is a product of matrices."""
         a, U = len(B), self._U
-        for first in range(0, a, PANEL):
-            last = min(first + PANEL, a)
+        for first in range(0, a, FACTOR_PANEL):
+            last = min(first + FACTOR_PANEL, a)
             # on one thread: SciPy's BLAS threads would wait for NumPy's, which keep spinning after a product
-            with blas_for(PANEL):
+            with blas_for(FACTOR_PANEL):
                 B[first:last] = solve_triangular(U[first:last, first:last], B[first:last], trans=1, check_finite=False)
             B[last:] -= U[first:last, last:a].T @ B[first:last]
         return B
@@ -120,21 +120,21 @@ class ColumnFactor:
 # A quadratic with a penalty
 
 #: multiplications that take no longer than one step in Python: as many are first spent on sweeps
-CHEAP = 1 << 16
+CHEAP_PRODUCTS = 1 << 16
 #: sweeps that are made in this way
-MOST_CHEAP = 100
+MAX_CHEAP_SWEEPS = 100
 #: sweeps before the linear system is tried
 FEWEST_SWEEPS = 2
 #: speed of a product of matrices compared with a sweep, per entry
-GAIN = 12
+PRODUCT_GAIN = 12
 #: times that coefficients may reach zero on the way to the solution of a linear system
-MOST_FACES = 50
+MAX_FACES = 50
 #: a change of the objective by this portion is negligible
-LEVEL = 1e-9
+LEVEL_CHANGE = 1e-9
 #: a slope of this portion of the length of the residual is rounding
-ROUNDING = 1e-13
+RESIDUAL_SLOPE_ROUNDING = 1e-13
 #: a fall of the objective by this portion is rounding
-EPSILON = 1e-16
+QUADRATIC_ROUNDING = 1e-16
 #: sweeps end when one gains less than this portion of that rounding: coefficients no longer change
 AT_REST = 1e-8
 
@@ -167,7 +167,7 @@ class PenalisedQuadratic:
         3. Sweep over the coefficients that are not zero or have steep slopes; where sweeps become slow, solve the
            linear system. Repeat until the gap is reached or rounding stops the decrease.
         """
-        nothing = EPSILON * (self.squares + penalty.value(self.w))
+        nothing = QUADRATIC_ROUNDING * (self.squares + penalty.value(self.w))
         steps, sweeps = self._cheap_sweeps(penalty, target, nothing, most), 0
         if len(self._factor) and steps < most and not self._is_solved(penalty, target):
             self._newton(penalty, extend=False)  # coefficients that were not zero before probably stay so
@@ -187,7 +187,7 @@ class PenalisedQuadratic:
     def _cheap_sweeps(self, penalty: GapPenalty, target: float, nothing: float, most: int) -> int:
         """Make sweeps that cost less than computing the gap after each, until coefficients no longer change."""
         size = len(self.w)
-        few = min(CHEAP // max(1, size * size), MOST_CHEAP, most // 10)
+        few = min(CHEAP_PRODUCTS // max(1, size * size), MAX_CHEAP_SWEEPS, most // 10)
         known = self.G, size, *penalty, self.w, self.c, self.squares
         sweeps, self.squares = descent_loops.gram_descent(*known, target, AT_REST * nothing, few)
         return int(sweeps)
@@ -205,7 +205,7 @@ class PenalisedQuadratic:
         """Return the number of sweeps after which the linear system is worth its cost."""
         support = np.flatnonzero(self.w)
         changes = self._factor.changes(support, penalty.l2)
-        return max(FEWEST_SWEEPS, changes * len(support) / (GAIN * len(self.w)))
+        return max(FEWEST_SWEEPS, changes * len(support) / (PRODUCT_GAIN * len(self.w)))
 
     def _newton(self, penalty: GapPenalty, *, extend: bool) -> float:
         """Move to the minimum for the present signs; coefficients that reach zero on the way stay there.
@@ -213,7 +213,7 @@ class PenalisedQuadratic:
         Return the decrease of the objective.
         """
         total = self._independent(penalty) if extend else 0.0
-        for _ in range(MOST_FACES):
+        for _ in range(MAX_FACES):
             self._factor.drop(self.w != 0, penalty.l2)
             if not len(self._factor):
                 break
@@ -226,7 +226,7 @@ class PenalisedQuadratic:
     def _independent(self, penalty: GapPenalty) -> float:
         """Update the factor; remove dependent columns, and return the decrease of the objective."""
         decrease = 0.0
-        for _ in range(MOST_FACES):
+        for _ in range(MAX_FACES):
             self._factor.drop(self.w != 0, penalty.l2)
             self._factor.extend(self.G, np.flatnonzero(self.w), penalty.l2)
             dependent = np.setdiff1d(np.flatnonzero(self.w), self._factor.ids, assume_unique=True)
@@ -246,9 +246,9 @@ class PenalisedQuadratic:
         rows = np.append(self._factor.ids, j)
         few, w = penalty.select(rows), self.w[rows]
         step = np.append(-self._factor.solve(self.G[j, rows[:-1]]), 1.0)
-        step[np.abs(step) <= LEVEL * np.abs(step).max()] = 0.0
+        step[np.abs(step) <= LEVEL_CHANGE * np.abs(step).max()] = 0.0
         uphill = (few.l1 * np.sign(w) + few.l2 * w - self.c[rows]) @ step
-        level = abs(uphill) <= (LEVEL * few.l1 + ROUNDING * np.sqrt(self.squares)) @ np.abs(step)
+        level = abs(uphill) <= (LEVEL_CHANGE * few.l1 + RESIDUAL_SLOPE_ROUNDING * np.sqrt(self.squares)) @ np.abs(step)
         # where the direction is level, column j is removed
         step *= -np.sign(w[-1] if level else uphill)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -256,7 +256,7 @@ class PenalisedQuadratic:
         first = reach.min()
         if first == np.inf:  # up to rounding, no coefficient approaches zero
             return -1.0
-        slack = LEVEL * self.squares if level else 0.0
+        slack = LEVEL_CHANGE * self.squares if level else 0.0
         lower = self._try(rows, few, w, np.where(reach == first, -w, first * step), slack)
         return max(lower, 0.0) if lower >= -slack else lower  # a level step counts as no decrease
 
@@ -269,7 +269,7 @@ class PenalisedQuadratic:
             reach = np.where((w + step) * sign < 0, -w / step, 1.0)
         first = reach.min()
         # coefficients whose sign would change stop at zero; if that is not a decrease, all stop with the first of them
-        rounding = 10 * EPSILON * (self.squares + penalty.value(self.w))
+        rounding = 10 * QUADRATIC_ROUNDING * (self.squares + penalty.value(self.w))
         decrease = self._try(rows, few, w, np.where(reach < 1, -w, step), rounding)
         if decrease < -rounding and first < 1:
             decrease = self._try(rows, few, w, np.where(reach == first, -w, first * step))
@@ -334,11 +334,11 @@ class GramWorkingSet:
     def _products(self, new: Array, ids: Array) -> Array:
         """Return the products of new columns with all."""
         n, k, columns = self._columns.n_rows, len(self), self._columns
-        if self._kept is None or not isinstance(columns, DenseColumns) or 8 * n * len(ids) > COPIED:
+        if self._kept is None or not isinstance(columns, DenseColumns) or 8 * n * len(ids) > COPIED_BYTES:
             self._kept = None
             return columns.gram(new, ids, self._h)
         if len(ids) > len(self._kept):
-            larger = np.empty((min(2 * len(ids), COPIED // (8 * max(1, n)) + 1), n))
+            larger = np.empty((min(2 * len(ids), COPIED_BYTES // (8 * max(1, n)) + 1), n))
             larger[:k] = self._kept[:k]
             self._kept = larger
         self._kept[k : len(ids)] = columns.gather(new)
@@ -355,9 +355,9 @@ class GramWorkingSet:
 
 
 #: earlier sweeps that Anderson acceleration combines
-MEMORY = 5
+ANDERSON_MEMORY = 5
 #: rows up to which their linear system is solved
-MOST_ROWS = 3_000
+MAX_WOODBURY_ROWS = 3_000
 #: cost of that system in sweeps, per row
 SWEEPS_PER_ROW = 0.02
 
@@ -371,7 +371,9 @@ class ResidualWorkingSet:
     system of the size of the rows (Woodbury's identity), which is solved from time to time.
     """
 
-    def __init__(self, columns: MatrixColumns, ids: Array, h: Array, *, centred: bool, memory: int = MEMORY) -> None:
+    def __init__(
+        self, columns: MatrixColumns, ids: Array, h: Array, *, centred: bool, memory: int = ANDERSON_MEMORY
+    ) -> None:
         self._columns, self.ids, self._h, self._centred, self._memory = columns, ids, h, centred, memory
         self._curvature = columns.squares(ids, h)
         with np.errstate(divide="ignore"):
@@ -421,14 +423,16 @@ class ResidualWorkingSet:
     def _patience(self, penalty: GapPenalty) -> int:
         """Return the number of sweeps after which a linear system of the rows is worth its cost."""
         n = self._columns.n_rows
-        suits = isinstance(self._columns, DenseColumns) and n <= min(MOST_ROWS, len(self.ids)) and penalty.l2.all()
-        return max(MEMORY, int(SWEEPS_PER_ROW * n)) if suits else np.iinfo(np.int64).max
+        suits = (
+            isinstance(self._columns, DenseColumns) and n <= min(MAX_WOODBURY_ROWS, len(self.ids)) and penalty.l2.all()
+        )
+        return max(ANDERSON_MEMORY, int(SWEEPS_PER_ROW * n)) if suits else np.iinfo(np.int64).max
 
     def _newton(self, penalty: GapPenalty) -> None:
         """Move to the minimum for the present signs; coefficients that reach zero on the way stay there."""
         support = np.flatnonzero(self.w)
         K = np.eye(self._columns.n_rows) + self._outer(penalty, support)
-        for _ in range(MOST_FACES):
+        for _ in range(MAX_FACES):
             left = np.flatnonzero(self.w)
             K -= self._outer(penalty, np.setdiff1d(support, left, assume_unique=True))
             support = left

@@ -17,6 +17,9 @@ STATIONARY = "stationary point"
 #: the limits of that claim
 LOCAL_ONLY = "the objective is not convex, so that this is about points nearby, and a lower one may exist elsewhere"
 
+#: default bound for the length of the gradient, in standard errors: the distance to the optimum
+LENGTH_TOLERANCE = 1e-8
+
 #: called after each step with its number, the objective and the distance to the optimum
 Progress = Callable[[int, float, float], None]
 

@@ -27,10 +27,10 @@ from mercer.optim.softmax import SoftmaxProblem
 AnyProblem = Problem | SoftmaxProblem
 
 #: columns up to which a few Hessians cost less than many gradients
-NEWTON_COLUMNS = 1000
+MAX_NEWTON_COLUMNS = 1000
 
 #: the problems that each solver is for
-SOLVERS = {
+SOLVER_PURPOSES = {
     "direct": "least squares with a closed form: a dense matrix of numbers, and one L2 strength for all coefficients",
     "newton": "smooth penalties, up to some thousand columns",
     "newton-cg": "smooth penalties, any number of columns: steps by conjugate gradients",
@@ -88,10 +88,10 @@ def choose(problem: AnyProblem, requested: str = "auto") -> SolverChoice:
     The first rule that applies decides:
 
     1. absolute values in the penalty: proximal Newton;
-    2. several classes with at most `softmax.MOST_NEWTON` coefficients: Newton;
+    2. several classes with at most `softmax.MAX_CLASS_HESSIAN` coefficients: Newton;
     3. one predictor with squared losses in closed form: direct;
     4. fewer rows than columns, all penalised by squares: Newton in the space of the rows (`row_space.suits`);
-    5. one predictor with at most `NEWTON_COLUMNS` columns: Newton;
+    5. one predictor with at most `MAX_NEWTON_COLUMNS` columns: Newton;
     6. else L-BFGS.
 
     Parameters
@@ -125,7 +125,7 @@ def choose(problem: AnyProblem, requested: str = "auto") -> SolverChoice:
         return SolverChoice("direct", "least squares have a closed form")
     if row_space.suits(problem):
         return _row_space_choice(problem)
-    if problem.n_columns <= NEWTON_COLUMNS:
+    if problem.n_columns <= MAX_NEWTON_COLUMNS:
         return SolverChoice("newton", f"{problem.n_columns} columns, few enough for Hessians")
     return SolverChoice("lbfgs", f"{problem.n_columns} columns, too many for Hessians")
 
@@ -157,13 +157,16 @@ def _solve_for_point(problem: SoftmaxProblem, by: str, start: Array | None, opti
 
 
 def _check_suitable(problem: AnyProblem, requested: str) -> None:
-    if requested not in SOLVERS:
-        raise UnsuitableSolverError(f'there is no solver {requested!r}; give "auto" or one of {", ".join(SOLVERS)}.')
+    if requested not in SOLVER_PURPOSES:
+        raise UnsuitableSolverError(
+            f'there is no solver {requested!r}; give "auto" or one of {", ".join(SOLVER_PURPOSES)}.'
+        )
     if requested == "direct":
         is_suitable = isinstance(problem, Problem) and has_closed_form(problem)
     else:
         is_suitable = problem.strengths.smooth or requested == "proximal"
     if not is_suitable:
         raise UnsuitableSolverError(
-            f'the solver "{requested}" is for {SOLVERS[requested]}; this problem is none of these: use solver="auto".'
+            f'the solver "{requested}" is for {SOLVER_PURPOSES[requested]}; this problem is none of these: '
+            'use solver="auto".'
         )

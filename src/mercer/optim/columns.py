@@ -17,17 +17,17 @@ from mercer.optim import _column_loops as loops
 from mercer.optim import _descent_loops as descent_loops
 
 #: stored entries up to which a pass over sparse columns is not worth threads
-SMALL = 1 << 16
+SERIAL_STORED_ENTRIES = 1 << 16
 #: entries up to which a pass over dense columns is not worth threads
-WORTH_THREADS = 1 << 19
+SERIAL_DENSE_ENTRIES = 1 << 19
 #: columns that a thread takes at a time
-BLOCK = 512
+COLUMNS_PER_BLOCK = 512
 #: bytes of columns that are copied at once
-COPIED = 1 << 26
+COPIED_BYTES = 1 << 26
 #: a column that deviates from its mean by at most this portion of it is constant up to rounding
-CONSTANT = 1e-14
+CONSTANT_SPREAD = 1e-14
 #: squares about the mean below this portion of those about zero have lost digits to cancellation
-CANCELLED = 1e-6
+CANCELLED_SQUARES = 1e-6
 
 
 class MatrixColumns(ABC):
@@ -78,7 +78,7 @@ class DenseColumns(MatrixColumns):
     """
 
     def __init__(
-        self, X: Array, centre: Array, scale: Array, *, serial: int = WORTH_THREADS, copied: int = COPIED
+        self, X: Array, centre: Array, scale: Array, *, serial: int = SERIAL_DENSE_ENTRIES, copied: int = COPIED_BYTES
     ) -> None:
         self.X = X if X.flags.c_contiguous or X.flags.f_contiguous else np.ascontiguousarray(X)
         self.n_rows, self.n_columns = X.shape
@@ -106,7 +106,7 @@ class DenseColumns(MatrixColumns):
 
     def _over_columns(self, work: Callable[[int, int], Any], count: int | None = None) -> None:
         count = self.n_columns if count is None else count
-        size = BLOCK if self._by_column else loops.WIDTH
+        size = COLUMNS_PER_BLOCK if self._by_column else loops.PANEL_WIDTH
         blocks = row_blocks(count, size)
         if count * self.n_rows <= self._serial:
             for block in blocks:
@@ -118,7 +118,9 @@ class DenseColumns(MatrixColumns):
         """Return products; in row order all columns are multiplied at no extra cost, and the others dropped."""
         wanted = self.all_ids() if ids is None else ids
         read = wanted if self._by_column else self.all_ids()
-        parts = [self._few_products(V[k : k + loops.AT_ONCE], read) for k in range(0, len(V), loops.AT_ONCE)]
+        parts = [
+            self._few_products(V[k : k + loops.VECTORS_AT_ONCE], read) for k in range(0, len(V), loops.VECTORS_AT_ONCE)
+        ]
         out = np.concatenate(parts) if parts else np.zeros((0, len(read)))
         return np.asarray((out if self._by_column else out[:, wanted]) / self.scale[wanted])
 
@@ -129,7 +131,7 @@ class DenseColumns(MatrixColumns):
             loop = loops.product_by_column if one else loops.products_by_column
         else:
             loop = loops.product_by_row if one else loops.products_by_row
-        padded = np.zeros((1 if one else loops.AT_ONCE, self.n_rows))
+        padded = np.zeros((1 if one else loops.VECTORS_AT_ONCE, self.n_rows))
         padded[: len(V)] = V
         out = np.empty((len(padded), len(ids)))
         vectors, results = (padded[0], out[0]) if one else (padded, out)
@@ -155,7 +157,7 @@ class DenseColumns(MatrixColumns):
         out = np.zeros((len(W), self.n_rows))
         scaled = np.ascontiguousarray(W / self.scale[ids])
         loop, data = (loops.combine_by_column, self.X.T) if self._by_column else (loops.combine_by_row, self.X)
-        blocks = row_blocks(self.n_rows, max(256, WORTH_THREADS // max(1, len(ids))))
+        blocks = row_blocks(self.n_rows, max(256, SERIAL_DENSE_ENTRIES // max(1, len(ids))))
         ordered_map(lambda rows: loop(data, ids, self.centre, scaled, rows.start, rows.stop, out), blocks)
         return out
 
@@ -231,7 +233,7 @@ class SparseColumns(MatrixColumns):
             squares = second - total * np.square(columns.centre)
             squares[squares <= 1e-12 * second] = 0.0  # rounding
             columns._left = columns.centre.copy()
-            columns._subtract_far_centres((squares <= CANCELLED * second) & (second > 0), weight, squares)
+            columns._subtract_far_centres((squares <= CANCELLED_SQUARES * second) & (second > 0), weight, squares)
         columns.scale = length_unit(squares)
         return columns, squares / np.square(columns.scale)
 
@@ -251,7 +253,7 @@ class SparseColumns(MatrixColumns):
             values[entries] = away - rest
             self.centre[j] += rest
             squares[j] = h @ np.square(values[entries])
-            if squares[j] <= total * np.square(CONSTANT * self.centre[j]):
+            if squares[j] <= total * np.square(CONSTANT_SPREAD * self.centre[j]):
                 squares[j] = 0.0
             self._left[j] = 0.0
         self._entries = Entries(indptr, indices, values)
@@ -265,7 +267,7 @@ class SparseColumns(MatrixColumns):
         def work(block: slice) -> None:
             loops.products_of_sparse(*self._entries, ids, V, block.start, block.stop, out)
 
-        if len(self._entries.values) <= SMALL:
+        if len(self._entries.values) <= SERIAL_STORED_ENTRIES:
             work(slice(0, len(ids)))
         else:
             ordered_map(work, blocks)

@@ -11,8 +11,10 @@ from scipy.linalg import cho_solve, lapack, solve_triangular
 from mercer._threads import blas_for
 from mercer._typing import Array
 
+#: rounding error of float64
+EPSILON = float(np.finfo(float).eps)
 #: with columns scaled to unit curvature, a direction whose curvature per column is below this has none but rounding
-FLAT = 1e-13
+FLAT_DIRECTION = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +36,10 @@ class Curvature:
         scaled = hessian * scale * scale[:, None]
         with blas_for(len(scale)):
             factor, failed = lapack.dpotrf(scaled, lower=1, clean=1)
-            if not failed and np.diagonal(factor).min(initial=1.0) ** 2 > FLAT * len(scale):
+            if not failed and np.diagonal(factor).min(initial=1.0) ** 2 > FLAT_DIRECTION * len(scale):
                 return cls(scale, factor, True, len(scale))
             values, vectors = np.linalg.eigh(scaled)
-        kept = values > FLAT * len(scale)
+        kept = values > FLAT_DIRECTION * len(scale)
         return cls(scale, vectors[:, kept] / np.sqrt(values[kept]), False, int(kept.sum()))
 
     def solve(self, gradient: Array) -> Array:
@@ -51,7 +53,7 @@ class Curvature:
         """Return √(gᵀH⁻¹g)."""
         return float(np.sqrt(np.maximum(0.0, gradient @ self.solve(gradient))))  # NaN stays NaN
 
-    def missed(self, gradient: Array, rounding: Array) -> float:
+    def length_outside_range(self, gradient: Array, rounding: Array) -> float:
         """Return a lower bound of √(gᵀH⁻¹g) by the part of g outside the range of H; 0 if that is `rounding`."""
         if self.definite:
             return 0.0
@@ -61,7 +63,7 @@ class Curvature:
         vectors = self.factor / np.linalg.norm(self.factor, axis=0)
         left = float(np.linalg.norm(scaled - vectors @ (vectors.T @ scaled)))
         if left > np.linalg.norm(self.scale * rounding):
-            least = max(least, left / np.sqrt(FLAT * len(self.scale)))
+            least = max(least, left / np.sqrt(FLAT_DIRECTION * len(self.scale)))
         return float(least)
 
     def norm(self, w: Array) -> float:

@@ -40,7 +40,7 @@ from mercer.stats.base import divide
 # The likelihood
 
 #: cells that a thread sums at a time
-CHUNK = 128
+CELLS_PER_CHUNK = 128
 
 
 class EMParameters(NamedTuple):
@@ -93,19 +93,19 @@ class IncompleteLikelihood:
     @classmethod
     def _about(cls, moments: PatternMoments, centre: Array) -> Self:
         d = moments.columns
-        seen = [(mask, part, g) for mask, part in moments if mask.any() for g in np.flatnonzero(part.weight > 0)]
-        mean, scatter = np.zeros((len(seen), d)), []
-        for i, (mask, part, g) in enumerate(seen):
+        cells = [(mask, part, g) for mask, part in moments if mask.any() for g in np.flatnonzero(part.weight > 0)]
+        mean, scatter = np.zeros((len(cells), d)), []
+        for i, (mask, part, g) in enumerate(cells):
             mean[i, mask] = (part.pilot[g] - centre[mask]) + part.offset[g]
             if part.rows[g] > 1:
                 scatter.append(np.zeros((d, d)))
                 scatter[-1][np.ix_(mask, mask)] = part.scatter[g]
         return cls(
-            observed=np.array([mask for mask, _, _ in seen], dtype=bool).reshape(-1, d),
-            group=np.array([g for _, _, g in seen], dtype=np.int64),
-            weight=np.array([part.weight[g] for _, part, g in seen]),
+            observed=np.array([mask for mask, _, _ in cells], dtype=bool).reshape(-1, d),
+            group=np.array([g for _, _, g in cells], dtype=np.int64),
+            weight=np.array([part.weight[g] for _, part, g in cells]),
             mean=mean,
-            several=np.array([part.rows[g] > 1 for _, part, g in seen], dtype=bool),
+            several=np.array([part.rows[g] > 1 for _, part, g in cells], dtype=bool),
             scatter=np.array(scatter).reshape(-1, d, d),
             log_unit=np.zeros(d),
             groups=moments.groups,
@@ -136,7 +136,7 @@ class IncompleteLikelihood:
 
     def slope(self, point: EMParameters) -> LikelihoodSlope:
         """Return the log likelihood and its derivatives; raise `LinAlgError` if the covariance is not definite."""
-        parts = ordered_map(lambda rows: self._sums(rows, point), row_blocks(len(self.weight), CHUNK))
+        parts = ordered_map(lambda rows: self._sums(rows, point), row_blocks(len(self.weight), CELLS_PER_CHUNK))
         deviance, by_mean, by_covariance = (sum(part) for part in zip(*parts, strict=True))
         if not np.isfinite(deviance).all():
             raise np.linalg.LinAlgError("the covariance is not positive definite.")
@@ -162,9 +162,9 @@ def _centre(moments: PatternMoments) -> Array:
 # One EM step
 
 #: correlations with an eigenvalue below this converge to a singular matrix, where the likelihood is infinite
-VANISHING = 1e-9
+VANISHING_EIGENVALUE = 1e-9
 #: columns with a smaller component in the vanishing direction are not named in the error
-NEGLIGIBLE = 1e-3
+NEGLIGIBLE_COMPONENT = 1e-3
 
 
 class EMShrinkage(NamedTuple):
@@ -195,7 +195,7 @@ class EMLabels(NamedTuple):
     def default(cls, moments: PatternMoments) -> Self:
         return cls([f"x{j}" for j in range(moments.columns)], [f"group {g}" for g in range(moments.groups)])
 
-    def only(self, groups: Array) -> Self:
+    def select_groups(self, groups: Array) -> Self:
         return self._replace(groups=[self.groups[g] for g in groups])
 
     @property
@@ -282,8 +282,8 @@ class EMProblem:
         """Return `at(point)`; raise an error if the covariance is nearly singular, where it is unbounded."""
         if self.shrinkage is None:
             smallest, direction = smallest_correlation_eigenvalue(point.covariance)
-            if smallest < VANISHING:
-                raise self._singular(np.abs(direction) > NEGLIGIBLE)
+            if smallest < VANISHING_EIGENVALUE:
+                raise self._singular(np.abs(direction) > NEGLIGIBLE_COMPONENT)
         try:
             return self.at(point)
         except np.linalg.LinAlgError:  # shrinkage too weak
@@ -350,13 +350,13 @@ def smallest_correlation_eigenvalue(covariance: Array) -> tuple[float, Array]:
 # EM
 
 #: norm of the gradient per unit weight
-TOLERANCE = 1e-8
+EM_TOLERANCE = 1e-8
 #: steps of EM, accelerated
-MOST_STEPS = 1000
+MAX_EM_STEPS = 1000
 #: earlier steps that Anderson acceleration combines
-MEMORY = 20
+EM_MEMORY = 20
 #: a fall of the likelihood by this portion of its size is rounding
-ROUNDING = 1e-13
+EM_ROUNDING = 1e-13
 #: correlations with an eigenvalue below this may be converging to a singular matrix
 NEARLY_COLLINEAR = 1e-4
 
@@ -367,8 +367,8 @@ def em_gaussian(
     shared: bool = False,
     share: Array | None = None,
     shrinkage: Shrinkage | None = None,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = EM_TOLERANCE,
+    most_steps: int = MAX_EM_STEPS,
     words: EMLabels | None = None,
 ) -> Solution:
     """Fit means and covariances of the groups by maximum likelihood: one covariance each, or a shared one.
@@ -402,12 +402,15 @@ def em_gaussian(
         On Ctrl-C, with the best solution so far.
     """
     words = words or EMLabels.default(moments)
-    seen = np.flatnonzero(moments.rows)
+    present = np.flatnonzero(moments.rows)
     ascents: list[tuple[Array, EMAscent]] = []
     try:
-        for groups in [seen] if shared else seen[:, None]:
+        for groups in [present] if shared else present[:, None]:
             problem = EMProblem.of(
-                _select_groups(moments, groups), None if share is None else share[groups], shrinkage, words.only(groups)
+                _select_groups(moments, groups),
+                None if share is None else share[groups],
+                shrinkage,
+                words.select_groups(groups),
             )
             ascent = EMAscent(problem, tolerance)
             ascents.append((groups, ascent))
@@ -450,7 +453,7 @@ class EMAscent:
 
     def __init__(self, problem: EMProblem, tolerance: float) -> None:
         self._problem, self._tolerance = problem, tolerance
-        self._acceleration = AndersonAcceleration(MEMORY)
+        self._acceleration = AndersonAcceleration(EM_MEMORY)
         self._here = problem.at(problem.start())
         self._trace = [self._here.log_likelihood]
         self.interrupted = False
@@ -477,7 +480,7 @@ class EMAscent:
         """Return the accelerated step, or the plain EM step if that would lower the objective."""
         here = self._here
         leap = self._extrapolate()
-        if leap is not None and leap.objective(here.pull) >= here.objective(here.pull) - ROUNDING * self._size:
+        if leap is not None and leap.objective(here.pull) >= here.objective(here.pull) - EM_ROUNDING * self._size:
             return leap
         return self._plain_step()
 

@@ -28,18 +28,13 @@ from mercer.families import LOG, LOGIT, Bernoulli, Binomial, Poisson
 from mercer.families.multivariate import cholesky
 from mercer.families.response import Response
 from mercer.matrices import Design
-from mercer.optim.certificate import Solution, gradient_certificate, keep_on_interrupt
+from mercer.optim.certificate import LENGTH_TOLERANCE, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.curvature import Curvature
+from mercer.optim.newton import MAX_STEP_HALVINGS, OBJECTIVE_ROUNDING
 from mercer.optim.problem import Problem
 
-#: distance to the optimum, in standard errors
-TOLERANCE = 1e-8
-#: Newton steps with leverages held fixed converge linearly
-MOST_STEPS = 1000
-#: halvings of a step
-MOST_HALVINGS = 40
-#: a rise of the objective by this portion is rounding
-ROUNDING = 1e-13
+#: default limit for the number of steps: Newton steps with leverages held fixed converge linearly
+MAX_FIRTH_STEPS = 1000
 
 
 def solve(
@@ -47,8 +42,8 @@ def solve(
     start: Array | None = None,
     *,
     within: Array | None = None,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = LENGTH_TOLERANCE,
+    most_steps: int = MAX_FIRTH_STEPS,
 ) -> Solution:
     """Minimise Firth's objective.
 
@@ -135,9 +130,9 @@ class FirthDescent:
 
     def _advance(self) -> bool:
         """Take one step; return False if the objective rises for every length."""
-        for halvings in range(MOST_HALVINGS):
+        for halvings in range(MAX_STEP_HALVINGS):
             there = self._try(self._here.w + self._step * 0.5**halvings)
-            if there is not None and there.value <= self._here.value + ROUNDING * (1 + abs(self._here.value)):
+            if there is not None and there.value <= self._here.value + OBJECTIVE_ROUNDING * (1 + abs(self._here.value)):
                 self._arrive(there)
                 return True
         return False

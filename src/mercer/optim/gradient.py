@@ -13,24 +13,22 @@ import numpy as np
 
 from mercer._typing import Array
 from mercer.engines.reducing import reduce
+from mercer.families.losses import ALL_ONES
 from mercer.matrices import Design
 from mercer.optim import _online_loops as loops
 from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.curvature import Curvature
 from mercer.optim.learning_rules import LabelledRows, LearningRule
+from mercer.optim.newton import OBJECTIVE_ROUNDING
 from mercer.optim.problem import Problem, Slope
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
-#: distance to the optimum, in standard errors
-TOLERANCE = 1e-6
-#: steps along the gradient are cheap, and many are needed
-MOST_STEPS = 10_000
-#: a rise of the objective by this portion is rounding
-ROUNDING = 1e-13
-#: after as many halvings a step changes no digit
-MOST_HALVINGS = 60
-#: the empty array, by which compiled loops recognise "every row weighs 1"
-ALL_ONES = np.zeros(0)
+#: default bound for the distance to the optimum, in standard errors: a rougher one than that of Newton's method
+GRADIENT_TOLERANCE = 1e-6
+#: default limit for the number of steps along the gradient, which are cheap, and of which many are needed
+MAX_GRADIENT_STEPS = 10_000
+#: halvings of a step, after which it changes no digit
+MAX_GRADIENT_HALVINGS = 60
 
 
 def solve(
@@ -39,8 +37,8 @@ def solve(
     *,
     rate: float | None = None,
     decay: float = 0.0,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = GRADIENT_TOLERANCE,
+    most_steps: int = MAX_GRADIENT_STEPS,
     progress: Progress | None = None,
 ) -> Solution:
     """Minimise a smooth problem by steps along its gradient.
@@ -125,11 +123,11 @@ class _GradientDescent:
     def _step(self, number: int) -> bool:
         """Take one step; return False if none lowers the objective."""
         rate = self._rate / (1 + self._decay * (number - 1))
-        for _ in range(MOST_HALVINGS):
+        for _ in range(MAX_GRADIENT_HALVINGS):
             w = self._w - rate * self._here.gradient
             with np.errstate(all="ignore"):
                 there = self._problem.at(w, GRADIENT)
-            if self._given is not None or there.value <= self._here.value + ROUNDING * abs(self._here.value):
+            if self._given is not None or there.value <= self._here.value + OBJECTIVE_ROUNDING * abs(self._here.value):
                 break
             rate *= 0.5
             self._rate *= 0.5

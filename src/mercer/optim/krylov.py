@@ -13,9 +13,9 @@ from mercer.optim.certificate import Certificate, Solution, keep_on_interrupt
 Product = Callable[[Array], Array]
 
 #: relative residual
-TOLERANCE = 1e-10
+RESIDUAL_TOLERANCE = 1e-10
 #: conjugate gradient steps after which a Newton direction is used as it is
-MOST_NEWTON_STEPS = 500
+MAX_DIRECTION_STEPS = 500
 #: longer steps mean that A has decreased since it was preconditioned, so that the residual underestimates the error
 LONG_STEP = 2.0
 
@@ -26,7 +26,7 @@ def conjugate_gradient(
     *,
     start: Array | None = None,
     precondition: Product | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RESIDUAL_TOLERANCE,
     most_steps: int | None = None,
 ) -> Solution:
     """Solve A v = b, each column of b independently.
@@ -152,7 +152,7 @@ def newton_direction(
     *,
     metric: Product | None = None,
     tolerance: Callable[[float], float],
-    most_steps: int = MOST_NEWTON_STEPS,
+    most_steps: int = MAX_DIRECTION_STEPS,
 ) -> NewtonDirection:
     """Compute a Newton step by preconditioned conjugate gradients in the inner product ⟨u, v⟩ = uᵀ K v.
 

@@ -23,10 +23,17 @@ from mercer._errors import FitInterrupted, NonFiniteError
 from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.families.penalties import Strengths
-from mercer.optim._column_loops import AT_ONCE
+from mercer.optim._column_loops import VECTORS_AT_ONCE
 from mercer.optim._working_sets import GramWorkingSet, ResidualWorkingSet
 from mercer.optim.certificate import Certificate, Solution, keep_on_interrupt
-from mercer.optim.columns import CONSTANT, SMALL, DenseColumns, MatrixColumns, SparseColumns, length_unit
+from mercer.optim.columns import (
+    CONSTANT_SPREAD,
+    SERIAL_STORED_ENTRIES,
+    DenseColumns,
+    MatrixColumns,
+    SparseColumns,
+    length_unit,
+)
 from mercer.optim.duality import STRONGEST, GapPenalty, least_squares_gap
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.stats.normal_equations import NormalEquations
@@ -36,7 +43,7 @@ from mercer.stats.normal_equations import NormalEquations
 #: columns up to which all of their products are formed
 FULL_GRAM_COLUMNS = 1_000
 #: rows per column from which on they are
-ROWS_PER_COLUMN = 2
+FULL_GRAM_ROWS_PER_COLUMN = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +119,7 @@ class WorkingRegression:
         """Return Σ weight r² for each residual."""
         return np.asarray(np.square(R) @ self.weight)
 
-    def working(self, coefficients: Array) -> Array:
+    def to_working(self, coefficients: Array) -> Array:
         """Return the working coefficients for coefficients of the user."""
         w = (coefficients - self.mean) * self.columns.scale / self.unit
         return np.asarray(np.where(self.lengths > 0, w, 0.0))
@@ -131,13 +138,13 @@ def _columns(
     if hasattr(X, "indptr"):
         return *SparseColumns.standardise(X, ones, centred=intercept), None, None
     n, p = X.shape
-    if p > min(FULL_GRAM_COLUMNS, n // ROWS_PER_COLUMN) or n * p <= SMALL:
+    if p > min(FULL_GRAM_COLUMNS, n // FULL_GRAM_ROWS_PER_COLUMN) or n * p <= SERIAL_STORED_ENTRIES:
         return *DenseColumns.standardise(X, ones, centred=intercept), None, None
     sums = LeastSquaresRows(X, target[:, None], weight).summarise(NormalEquations)
     gram, moment, _ = sums.products(centred=intercept)
     centre = sums.mean[0] if intercept else np.zeros(p)
     squares = np.array(gram.diagonal())
-    squares[squares <= sums.weight * np.square(CONSTANT * centre)] = 0.0
+    squares[squares <= sums.weight * np.square(CONSTANT_SPREAD * centre)] = 0.0
     columns = DenseColumns(X, centre, length_unit(squares))
     units = columns.scale[:, None] * columns.scale
     return columns, squares / np.square(columns.scale), gram / units, moment[:, 0] / columns.scale
@@ -146,7 +153,7 @@ def _columns(
 # Results
 
 #: passes over the data without progress
-MOST_VAIN_PASSES = 3
+MAX_IDLE_PASSES = 3
 
 
 class LassoFit(NamedTuple):
@@ -176,29 +183,29 @@ class LassoAttempt:
     @property
     def is_stalled(self) -> bool:
         """Whether the last passes over the data made no progress."""
-        return len(self.gaps) > MOST_VAIN_PASSES and min(self.gaps[-MOST_VAIN_PASSES:]) > 0.5 * min(
-            self.gaps[:-MOST_VAIN_PASSES]
+        return len(self.gaps) > MAX_IDLE_PASSES and min(self.gaps[-MAX_IDLE_PASSES:]) > 0.5 * min(
+            self.gaps[:-MAX_IDLE_PASSES]
         )
 
 
 # The path
 
 #: columns of the first working set, which may double in each round
-FIRST_COLUMNS = 100
+FIRST_SET_COLUMNS = 100
 #: columns up to which a Gram matrix is kept
-MOST_GRAM = 5_000
+MAX_SET_GRAM = 5_000
 #: columns up to which the first working set has all of them, if there are as many rows
 FULL_SET_COLUMNS = 1_000
 #: working sets are solved to this portion of the tolerance
-CLOSER = 1e-4
+SET_ACCURACY = 1e-4
 #: working sets that lack columns are solved to this portion of the present gap
-CLOSER_THAN_NOW = 0.05
+INCOMPLETE_SET_ACCURACY = 0.05
 #: columns are predicted to be needed if their slopes come this near to the penalty, in portions of its change
-MARGIN = 0.1
+PREDICTION_MARGIN = 0.1
 #: slopes are computed for columns whose bounds reach this portion of their penalty
 NEAR_PENALTY = 0.7
 #: tolerances below this portion of Σ weight (y − ȳ)² need gaps from the data, not from a Gram matrix
-ROUNDING = 1e-12
+GRAM_GAP_ROUNDING = 1e-12
 #: rounding error of the slopes of columns and residuals of length one
 SLOPE_ROUNDING = 1e-15
 
@@ -215,12 +222,12 @@ class LassoPath:
         most_sweeps: int,
         screening: bool,
         gram: Array | None = None,
-        max_gram: int = MOST_GRAM,
+        max_gram: int = MAX_SET_GRAM,
     ) -> None:
         self._regression, self._base, self._screening, self._max_gram = regression, penalty, screening, max_gram
         self._relative, self._most = tolerance, most_sweeps
         self._tolerance = tolerance * regression.scale
-        self._closer = CLOSER * self._tolerance
+        self._closer = SET_ACCURACY * self._tolerance
         scale = regression.columns.scale
         known = regression.gram if gram is None else gram / scale[:, None] / scale
         self._set = GramWorkingSet(regression.columns, regression.weight)
@@ -235,7 +242,7 @@ class LassoPath:
     def begin(self, start: Array | None) -> None:
         """Set the first point: coefficients of the user, or zero."""
         regression = self._regression
-        w = np.zeros(regression.n_columns) if start is None else regression.working(start)
+        w = np.zeros(regression.n_columns) if start is None else regression.to_working(start)
         if self._base.positive:
             w = np.maximum(w, 0.0)
         if w.any():
@@ -267,13 +274,13 @@ class LassoPath:
     @property
     def _is_complete(self) -> bool:
         """Whether the set has every column, and its slopes are accurate enough to compute gaps without the data."""
-        return len(self._set) >= int(self._varies.sum()) and self._relative > ROUNDING
+        return len(self._set) >= int(self._varies.sum()) and self._relative > GRAM_GAP_ROUNDING
 
     @property
     def _most_gram(self) -> int:
         """Return the columns up to which a Gram matrix is kept: with a squared penalty at most twice the rows."""
         n = len(self._regression.target)
-        return min(self._max_gram, max(FIRST_COLUMNS, 2 * n)) if self._base.l2.all() else self._max_gram
+        return min(self._max_gram, max(FIRST_SET_COLUMNS, 2 * n)) if self._base.l2.all() else self._max_gram
 
     def solve_along(self, multipliers: Array) -> Iterator[Solution]:
         """Yield the solutions for the multipliers, in their order."""
@@ -286,7 +293,7 @@ class LassoPath:
                 found += 1
             done += found
             # more penalties at a time, as long as the predictions are right
-            ahead = min(AT_ONCE, ahead + 1) if found == len(few) else 1
+            ahead = min(VECTORS_AT_ONCE, ahead + 1) if found == len(few) else 1
 
     def _solve_few(self, multipliers: Array, *, last: bool) -> Iterator[Solution]:
         """Yield solutions for the first of these multipliers, as many as have small enough gaps, perhaps none."""
@@ -377,23 +384,23 @@ class LassoPath:
                 threshold = l1 - self._base.times(ahead).l1
             else:
                 size = self._base.pull(self.here.c - ahead * self._trend)
-                threshold = l1 - self._base.times(MARGIN * ahead).l1
+                threshold = l1 - self._base.times(PREDICTION_MARGIN * ahead).l1
         outside = ~self._set.member & self._varies
         needed = np.flatnonzero((self.here.w != 0) & outside)
         wanted = np.flatnonzero((size > threshold) & (self.here.w == 0) & outside)
-        most = max(FIRST_COLUMNS, len(self._set))
+        most = max(FIRST_SET_COLUMNS, len(self._set))
         if lacking := len(wanted) > most:
             wanted = wanted[np.argpartition(l1[wanted] - size[wanted], most)[:most]]
         return np.sort(np.append(needed, wanted)), lacking
 
     def _solve_set(self, penalties: list[GapPenalty], lacking: bool) -> tuple[list[int], Array]:
         """Return the sweeps and the coefficients for each of the penalties, with the columns of the set only."""
-        now = CLOSER_THAN_NOW * self._gap(self.here, penalties[0])
+        now = INCOMPLETE_SET_ACCURACY * self._gap(self.here, penalties[0])
         target = max(self._closer, now) if lacking else self._closer
         self._set.load(self.here.w, self.here.c, self.here.squares)
         W = np.zeros((len(penalties), self._regression.n_columns))
         sweeps = []
-        with blas_for(FIRST_COLUMNS):
+        with blas_for(FIRST_SET_COLUMNS):
             for w, penalty in zip(W, penalties, strict=True):
                 sweeps.append(self._set.solve(penalty, target, self._most - self._attempt.sweeps))
                 w[self._set.ids] = self._set.quadratic.w
@@ -444,9 +451,9 @@ class LassoPath:
 # Solvers
 
 #: duality gap, in units of Σ weight (y − ȳ)²
-TOLERANCE = 1e-8
+GAP_TOLERANCE = 1e-8
 #: sweeps over the coefficients for each penalty
-MOST_SWEEPS = 10_000
+MAX_LASSO_SWEEPS = 10_000
 
 
 def solve_path(
@@ -459,11 +466,11 @@ def solve_path(
     fit_intercept: bool = True,
     positive: bool = False,
     start: Array | None = None,
-    tolerance: float = TOLERANCE,
-    most_sweeps: int = MOST_SWEEPS,
+    tolerance: float = GAP_TOLERANCE,
+    most_sweeps: int = MAX_LASSO_SWEEPS,
     screening: bool = True,
     gram: Array | None = None,
-    max_gram: int = MOST_GRAM,
+    max_gram: int = MAX_SET_GRAM,
 ) -> list[Solution]:
     """Minimise ½ Σ weight (y − b − X β)² + m (Σ l1 |β − mean| + ½ Σ l2 (β − mean)²) for each multiplier m.
 

@@ -17,39 +17,42 @@ import numpy as np
 
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.optim.certificate import LengthMeasure, Progress, Solution, gradient_certificate, keep_on_interrupt
+from mercer.optim.certificate import (
+    LENGTH_TOLERANCE,
+    LengthMeasure,
+    Progress,
+    Solution,
+    gradient_certificate,
+    keep_on_interrupt,
+)
 from mercer.optim.krylov import newton_direction
-from mercer.optim.newton import CorrectedHessian
+from mercer.optim.newton import LENGTH_ERROR, CorrectedHessian
 from mercer.optim.problem import Problem, Smooth, length_by_rows, product_of_rows
 from mercer.optim.scaling import Scaling, choose_scaling, fit_to_sample, sample_size
 from mercer.stats.quadratic import GRADIENT
 
-#: distance to the optimum, in standard errors
-TOLERANCE = 1e-8
-#: steps of L-BFGS
-MOST_STEPS = 1000
+#: default limit for the number of steps of L-BFGS
+MAX_LBFGS_STEPS = 1000
 #: evaluations in a line search, which doubles and halves the step
 MOST_EVALUATIONS = 50
 #: Wolfe's first condition: the fall of the objective is at least this share of its linear prediction
-LEAST_FALL = 1e-4
+WOLFE_FALL = 1e-4
 #: Wolfe's second condition: the slope is at most this share of the slope before
-MOST_SLOPE_LEFT = 0.9
+WOLFE_SLOPE = 0.9
 #: a fall of the objective by this portion may be rounding
-ROUNDING = 1e-14
+FALL_ROUNDING = 1e-14
 #: consecutive steps without progress
-PATIENCE = 10
-#: relative error with which λ is measured
-ROUGHLY = 0.1
+MAX_IDLE_LBFGS_STEPS = 10
 #: products with the Hessian for a measurement of λ
-MOST_PRODUCTS = 50
+MAX_LENGTH_PRODUCTS = 50
 
 
 def solve(
     problem: Problem,
     start: Array | None = None,
     *,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = LENGTH_TOLERANCE,
+    most_steps: int = MAX_LBFGS_STEPS,
     progress: Progress | None = None,
 ) -> Solution:
     """Minimise a smooth problem.
@@ -89,8 +92,8 @@ def descend(
     start: Array,
     scaling: Scaling,
     *,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = LENGTH_TOLERANCE,
+    most_steps: int = MAX_LBFGS_STEPS,
     progress: Progress | None = None,
 ) -> Solution:
     """Minimise a smooth objective from `start`, in the variables u of w = start + S u; see `solve`."""
@@ -137,7 +140,7 @@ class LBFGSDescent:
         self._initial = IdentityCurvature()
         self._model = CorrectedHessian(cast(Any, self._initial))
         self.here = self._evaluate(start)
-        self._measured = LengthMeasure(self._measure)
+        self._length_measure = LengthMeasure(self._measure)
         self.trace = [self.here.value]
 
     def _evaluate(self, w: Array) -> LBFGSPoint:
@@ -156,9 +159,9 @@ class LBFGSDescent:
         squared = max(gradient @ gradient, -gradient @ self._model.step(gradient))
         return float(np.sqrt(squared)) / self._problem.unit(self.here.value)
 
-    def measured(self) -> float:
+    def measure_length(self) -> float:
         """Return λ by the Hessian at the present point."""
-        return self._measured.at(self.here)
+        return self._length_measure.at(self.here)
 
     def _measure(self) -> float:
         if not np.isfinite(self.length):
@@ -171,8 +174,8 @@ class LBFGSDescent:
                 lambda u, _: back(product(forth(u))),
                 lambda r: r,
                 -gradient,
-                tolerance=lambda length: ROUGHLY,
-                most_steps=MOST_PRODUCTS,
+                tolerance=lambda length: LENGTH_ERROR,
+                most_steps=MAX_LENGTH_PRODUCTS,
             )
         length = float(np.sqrt(abs(gradient @ step.value) + step.left))
         if sample is None and length <= self._tolerance * self._problem.unit(self.here.value):
@@ -190,17 +193,17 @@ class LBFGSDescent:
         if not self._descend(self._length_at_first, self._tolerance, most_steps):
             return
         while aim is not None and self._descend(lambda: self.length, aim, most_steps - 1):
-            aim = self._measured.aim(self.here, self.length, self._tolerance)
+            aim = self._length_measure.aim(self.here, self.length, self._tolerance)
 
     def _descend(self, length: Callable[[], float], aim: float, most_steps: int) -> bool:
         """Step until `length` is at most the aim; return whether it is. Do nothing if the objective is not finite."""
         idle, now = 0, length()
         shortest = now
-        while now > aim and len(self.trace) <= most_steps and idle < PATIENCE:
+        while now > aim and len(self.trace) <= most_steps and idle < MAX_IDLE_LBFGS_STEPS:
             if not np.isfinite(shortest) or not self._advance():
                 return False
             now = length()
-            fallen = self.trace[-2] - self.trace[-1] > ROUNDING * abs(self.here.value) or now < 0.9 * shortest
+            fallen = self.trace[-2] - self.trace[-1] > FALL_ROUNDING * abs(self.here.value) or now < 0.9 * shortest
             idle, shortest = 0 if fallen else idle + 1, min(shortest, now)
         return now <= aim
 
@@ -231,7 +234,7 @@ class LBFGSDescent:
             slope_there = float(there.gradient @ direction)
             if _is_too_long(before.value, slope, there.value, slope_there, size):
                 high = size
-            elif slope_there < MOST_SLOPE_LEFT * slope:
+            elif slope_there < WOLFE_SLOPE * slope:
                 low = size
             else:
                 return size, there
@@ -242,7 +245,7 @@ class LBFGSDescent:
         hessian = "" if _sample_for_hessian(self._problem) is None else " with H of a sample of the rows"
         steps = f"after {len(self.trace) - 1} steps of L-BFGS"
         certificate = gradient_certificate(
-            self.measured(), self._tolerance, f"√(gᵀH⁻¹g){hessian}, {steps}", is_convex=self._problem.is_convex
+            self.measure_length(), self._tolerance, f"√(gᵀH⁻¹g){hessian}, {steps}", is_convex=self._problem.is_convex
         )
         return Solution(self.here.w, certificate, tuple(self.trace))
 
@@ -260,7 +263,7 @@ def _is_too_long(value: float, slope: float, value_there: float, slope_there: fl
 
     Near the optimum, where the fall is lost in rounding, the slope decides (Hager and Zhang 2005).
     """
-    if value_there <= value + LEAST_FALL * size * slope:
+    if value_there <= value + WOLFE_FALL * size * slope:
         return False
-    hidden = value_there <= value + ROUNDING * abs(value)
-    return not (hidden and slope_there <= (2 * LEAST_FALL - 1) * slope)
+    hidden = value_there <= value + FALL_ROUNDING * abs(value)
+    return not (hidden and slope_there <= (2 * WOLFE_FALL - 1) * slope)

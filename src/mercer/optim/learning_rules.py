@@ -27,6 +27,7 @@ from mercer._typing import Array
 from mercer.matrices import Coordinates, DenseDesign, Design, MixedDesign, Observations, SparseDesign
 from mercer.matrices.sparse import Entries
 from mercer.optim import _online_loops as loops
+from mercer.optim.least_squares_rows import CONSTANT_SQUARES
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class LearningRule:
 
     Examples
     --------
-    >>> RULES["logistic"].curvature
+    >>> LEARNING_RULES["logistic"].curvature
     0.25
     """
 
@@ -54,19 +55,19 @@ class LearningRule:
     @property
     def has_probabilities(self) -> bool:
         """Whether σ(u) is a probability of the class."""
-        return self.code in (loops.LOGISTIC, loops.SIGMOID)
+        return self.code in (loops.LOGISTIC_RULE, loops.SIGMOID_RULE)
 
 
 #: the second derivative of ½ (y − σ(u))² is largest where σ, or 1 − σ, is (15 − √33)/24
 SIGMOID_CURVATURE = 0.07703
 
-RULES = {
+LEARNING_RULES = {
     rule.name: rule
     for rule in (
-        LearningRule("perceptron", loops.PERCEPTRON, 0.0, 0.0),
-        LearningRule("lms", loops.LMS, 1.0, 0.5),
-        LearningRule("logistic", loops.LOGISTIC, 0.25, math.log(2)),
-        LearningRule("sigmoid", loops.SIGMOID, SIGMOID_CURVATURE, 0.125),
+        LearningRule("perceptron", loops.PERCEPTRON_RULE, 0.0, 0.0),
+        LearningRule("lms", loops.LMS_RULE, 1.0, 0.5),
+        LearningRule("logistic", loops.LOGISTIC_RULE, 0.25, math.log(2)),
+        LearningRule("sigmoid", loops.SIGMOID_RULE, SIGMOID_CURVATURE, 0.125),
     )
 }
 
@@ -112,14 +113,14 @@ class ThresholdUnits:
         w, w_sum = (np.array(part, order="K") for part in (self.w, self.w_sum))
         return type(self)(w, self.bias.copy(), w_sum, self.bias_sum.copy(), self.steps, self.passes)
 
-    def stacked(self, *, intercept: bool) -> Array:
+    def stack(self, *, intercept: bool) -> Array:
         """Return the weights, with those of the intercept in the last row."""
         return np.vstack([self.w, self.bias]) if intercept else np.array(self.w)
 
-    def averaged(self, *, intercept: bool) -> Array:
+    def average(self, *, intercept: bool) -> Array:
         """Return the mean of the weights after each step."""
         sums = np.vstack([self.w_sum, self.bias_sum]) if intercept else self.w_sum
-        return np.asarray(self.stacked(intercept=intercept) - sums / max(1.0, self.steps))
+        return np.asarray(self.stack(intercept=intercept) - sums / max(1.0, self.steps))
 
     def move(self, step: Array, *, intercept: bool) -> None:
         """Add one step, (columns, units) with that of the intercept last."""
@@ -134,11 +135,9 @@ class ThresholdUnits:
 
 
 #: columns up to which XᵀX is formed for its largest eigenvalue
-FEW_COLUMNS = 500
+MAX_EIGENVALUE_GRAM = 500
 #: power iterations with XᵀX otherwise: enough precision, since a rate may be twice too large
-POWERS = 30
-#: a variance below this portion of the mean square is rounding: the column is constant
-ROUNDING = 1e-14
+POWER_ITERATIONS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +239,7 @@ class LabelledRows:
         first, second = sum(ordered_stream(of_block, blocks), np.zeros((2, self.n_columns))) / self.total_weight
         mean = first if self.intercept else np.zeros_like(first)
         variance = second - np.square(mean)
-        variance[variance <= ROUNDING * second] = 0.0
+        variance[variance <= CONSTANT_SQUARES * second] = 0.0
         return RowSpread(shift + scale * mean, scale * np.sqrt(variance))
 
     @cached_property
@@ -277,14 +276,14 @@ def _squared(X: Any) -> Any:
     return squares
 
 
-def largest_eigenvalue(design: Design, weight: Array, *, max_gram: int = FEW_COLUMNS) -> float:
-    """Return λmax(XᵀWX); for more than `max_gram` columns a lower bound, close after `POWERS` power iterations."""
+def largest_eigenvalue(design: Design, weight: Array, *, max_gram: int = MAX_EIGENVALUE_GRAM) -> float:
+    """Return λmax(XᵀWX); for more than `max_gram` columns a close lower bound by power iterations."""
     with np.errstate(over="ignore", invalid="ignore"), blas_for(design.n_columns):
         if design.n_columns <= max_gram:
             gram = design.gram(weight)
             return float(np.linalg.eigvalsh(gram)[-1]) if np.isfinite(gram).all() else np.inf
         v, size = np.random.default_rng(0).standard_normal(design.n_columns), 0.0
-        for _ in range(POWERS):
+        for _ in range(POWER_ITERATIONS):
             v = design.transposed_times(weight * design.times(v / np.linalg.norm(v)))
             size = float(np.linalg.norm(v))
             if size == 0 or not np.isfinite(size):
@@ -295,7 +294,7 @@ def largest_eigenvalue(design: Design, weight: Array, *, max_gram: int = FEW_COL
 # Learning rates
 
 #: decay of a safe rate for incremental steps, which would otherwise circle the optimum
-DECAY = 0.1
+SAFE_DECAY = 0.1
 
 
 class LearningRate(NamedTuple):
@@ -316,7 +315,7 @@ def choose_rate(
     if start is not None:
         return LearningRate(start, decay or 0.0)
     if decay is None:
-        decay = DECAY if incremental and rule.has_gradient else 0.0
+        decay = SAFE_DECAY if incremental and rule.has_gradient else 0.0
     return LearningRate(safe_rate(labelled, rule, incremental=incremental), decay)
 
 

@@ -33,9 +33,16 @@ from mercer.families import IDENTITY, Gaussian
 from mercer.families.multivariate import NEGLIGIBLE
 from mercer.matrices import DenseDesign, Encoded, TensorDesign
 from mercer.optim.certificate import Solution
+from mercer.optim.curvature import EPSILON
 from mercer.optim.krylov import conjugate_gradient
 from mercer.optim.least_squares_rows import LeastSquaresRows, design_rows
-from mercer.optim.linear_fit import NOT_FINITE, TOLERANCE, LinearFit, check_representable, closed_form_certificate
+from mercer.optim.linear_fit import (
+    CLOSED_FORM_TOLERANCE,
+    NOT_FINITE,
+    LinearFit,
+    check_representable,
+    closed_form_certificate,
+)
 from mercer.optim.problem import Problem
 from mercer.optim.streamed_rows import StreamedRows
 from mercer.stats.base import silence_infinities
@@ -45,7 +52,7 @@ from mercer.stats.tiles import NEAR_ZERO, WIDE_TILE, to_dense
 # The triangle R: rank, minimum norm, penalties, and the inverse of RᵀR
 
 #: with columns scaled to unit length, relative singular values below d times this are rounding
-ROUNDING = 64 * float(np.finfo(float).eps)
+TRIANGLE_ROUNDING = 64 * EPSILON
 #: relative singular values below this many rounding errors of the data are rounding, too
 DATA_ROUNDING = 4.0
 
@@ -82,8 +89,8 @@ class TriangleSpan:
         scale = length[alive]
         images, values, axes = np.linalg.svd(R[:, alive] / scale, full_matrices=True)
         largest = values.max(initial=0.0)
-        rank = int(np.sum(values > max(d * ROUNDING, DATA_ROUNDING * precision) * largest))
-        doubtful = images[:, rank : max(rank, int(np.sum(values > d * ROUNDING * largest)))].T
+        rank = int(np.sum(values > max(d * TRIANGLE_ROUNDING, DATA_ROUNDING * precision) * largest))
+        doubtful = images[:, rank : max(rank, int(np.sum(values > d * TRIANGLE_ROUNDING * largest)))].T
         condition = float(values[0] / values[rank - 1]) if rank else 1.0
         constant = tuple(np.flatnonzero(length <= still).tolist())
         if rank == d:
@@ -217,8 +224,6 @@ def add_to_diagonal(matrix: Array, amount: float) -> Array:
 MOST_CORRECTIONS = 4
 #: a correction that is not smaller than the previous one by this factor consists of rounding errors
 LEAST_PROGRESS = 0.5
-#: rounding error of float64
-EPSILON = float(np.finfo(float).eps)
 
 
 class RefinedSystem(Protocol):
@@ -260,7 +265,7 @@ class RefinementCentre:
         pilot, offset = pilot * intercept, offset * intercept
         return cls((pilot[:d], pilot[d:]), (offset[:d], offset[d:]), summary.weight, intercept)
 
-    def only(self, targets: Array) -> Self:
+    def select_targets(self, targets: Array) -> Self:
         """Return the centre for some of the targets."""
         pilot, offset = ((x, y[targets]) for x, y in (self.pilot, self.offset))
         return type(self)(pilot, offset, self.weight, self.intercept)
@@ -375,13 +380,13 @@ def _solve_unrefined(
 ) -> RefinedFit:
     moment = products.moment[:, which]
     w = factor.correction(moment)
-    return centre.only(which).make_fit(w, factor.length(moment - products.gram @ w - strength * w))
+    return centre.select_targets(which).make_fit(w, factor.length(moment - products.gram @ w - strength * w))
 
 
 def _has_ten_digits(part: RefinedFit, factor: ScaledCholesky) -> bool:
-    """Return whether the gradient changes coefficients by at most `TOLERANCE`, even in the worst direction."""
+    """Return whether the gradient changes no coefficient by more than the tolerance, even in the worst direction."""
     size = lengths(factor.scale[:, None] * part.coefficients)
-    return bool((part.length <= TOLERANCE * np.sqrt(factor.reciprocal) * size).all())
+    return bool((part.length <= CLOSED_FORM_TOLERANCE * np.sqrt(factor.reciprocal) * size).all())
 
 
 def solve_by_triangle(rows: LeastSquaresRows, alpha: Array, *, intercept: bool) -> Solution:
@@ -421,7 +426,7 @@ def _triangle_fit(
 ) -> RefinedFit:
     w = penalised.coefficients
     gradient = triangle.R.T @ (triangle.z[:, which] - triangle.R @ w) - strength * w
-    return centre.only(which).make_fit(w, penalised.length(gradient))
+    return centre.select_targets(which).make_fit(w, penalised.length(gradient))
 
 
 class _TallFit:
@@ -433,7 +438,7 @@ class _TallFit:
         self._intercept, self._left = np.empty((2, len(alpha)))
 
     def refinement(self, which: Array, system: Any, strength: float) -> Refinement:
-        return Refinement(self.rows.only(which), self.centre.only(which), system, strength)
+        return Refinement(self.rows.select_targets(which), self.centre.select_targets(which), system, strength)
 
     def put(self, which: Array, part: RefinedFit) -> None:
         self.coefficients[:, which], self._intercept[which], self._left[which] = part
@@ -566,7 +571,7 @@ def solve_by_singular_values(wide: WideLeastSquares, alpha: Array, precision: fl
         raise NonFiniteError(NOT_FINITE)
     U, every, right = np.linalg.svd(R.T)
     # subnormal numbers have few digits and no reciprocals
-    rounding = max(len(every) * ROUNDING * every.max(initial=0.0), np.finfo(float).tiny)
+    rounding = max(len(every) * TRIANGLE_ROUNDING * every.max(initial=0.0), np.finfo(float).tiny)
     kept = every > max(rounding, DATA_ROUNDING * precision * every.max(initial=0.0))
     doubtful = U[:, ~kept & (every > rounding)]
     U, S, V = U[:, kept], every[kept, None], Q @ right[kept].T
@@ -660,7 +665,7 @@ class CentredProducts:
         """Return views of the rows: X, y and weight."""
         n, weight = len(self.rows), self.rows.weight
         every = np.ones(n) if weight is None else weight
-        blocks = row_blocks(n, rows_per_block(self.rows.held) if self.block_rows is None else self.block_rows)
+        blocks = row_blocks(n, rows_per_block(self.rows.stored_per_row) if self.block_rows is None else self.block_rows)
         return [(self.rows.view(rows), self.rows.Y[rows], every[rows]) for rows in blocks]
 
     def _sum(self, of_block: Callable[[tuple[Any, Array, Array]], Array]) -> Array:
@@ -748,9 +753,9 @@ def _squared(X: Any) -> Any:
 # The choice
 
 #: columns of sparse data up to which a square matrix of them is cheaper than iterations
-MOST_COLUMNS = 1000
+MAX_SQUARE_COLUMNS = 1000
 #: entries up to which wide sparse data may be converted to dense
-MOST_ENTRIES = 1 << 23
+MAX_WIDE_DENSE_ENTRIES = 1 << 23
 
 
 def is_direct_cheap(rows: LeastSquaresRows) -> bool:
@@ -762,8 +767,8 @@ def is_direct_cheap(rows: LeastSquaresRows) -> bool:
     if isinstance(rows, StreamedRows):
         return True
     if rows.sparse and n <= d:
-        return n * d <= MOST_ENTRIES
-    return not rows.sparse or d <= MOST_COLUMNS
+        return n * d <= MAX_WIDE_DENSE_ENTRIES
+    return not rows.sparse or d <= MAX_SQUARE_COLUMNS
 
 
 def least_squares(

@@ -26,7 +26,7 @@ from mercer.stats.tiles import PILOT_ROWS, pilot
 S = TypeVar("S", NormalEquations, RFactor)
 
 #: bytes of data per block: large, so that adding sums costs little; small, so that all threads have work
-BLOCK = 1 << 25
+BYTES_PER_BLOCK = 1 << 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +77,12 @@ class LeastSquaresRows:
     def blocks(self) -> list[slice]:
         """Return blocks of rows for threads, with at least ten times as many numbers as the sums of a block."""
         n, d = self.shape
-        return row_blocks(n, max(rows_per_block(self.held, BLOCK), 10 * d * d // self.held))
+        return row_blocks(
+            n, max(rows_per_block(self.stored_per_row, BYTES_PER_BLOCK), 10 * d * d // self.stored_per_row)
+        )
 
     @property
-    def held(self) -> int:
+    def stored_per_row(self) -> int:
         """Return the mean number of stored values per row."""
         n, d = self.shape
         return max(1, self.X.nnz // max(1, n)) if self.sparse else d
@@ -90,7 +92,7 @@ class LeastSquaresRows:
         """Return the number of rows with positive weight."""
         return len(self) if self.weight is None else int(np.count_nonzero(self.weight))
 
-    def only(self, targets: Array) -> Self:
+    def select_targets(self, targets: Array) -> Self:
         """Return the rows with some of the targets."""
         return replace(self, Y=self.Y[:, targets])
 
@@ -123,7 +125,7 @@ class LeastSquaresRows:
             image = np.square(self.view(block) @ change + level)
             return np.asarray(np.sum(np.where(weight > 0, weight * image, 0.0), axis=0))
 
-        blocks = row_blocks(len(self), rows_per_block(self.held, COPIED_BLOCK))
+        blocks = row_blocks(len(self), rows_per_block(self.stored_per_row, COPIED_BLOCK))
         return np.asarray(np.sqrt(sum(ordered_stream(of_block, blocks), np.zeros(change.shape[1]))))
 
     def target_lengths(self) -> Array:
@@ -163,7 +165,7 @@ def view_csr_rows(X: Any, rows: slice) -> Any:
 #: a column with a mean this many spreads from zero loses four digits of its squares about the mean
 FAR_SPREADS = 100.0
 #: squares about the mean below this portion of those about zero are rounding: the column is constant
-CONSTANT = 1e-14
+CONSTANT_SQUARES = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +179,7 @@ class EncodedBlocks(LeastSquaresRows):
         return True
 
     @property
-    def held(self) -> int:
+    def stored_per_row(self) -> int:
         return max(1, self.X.nbytes // (4 * max(1, len(self))))
 
     def batch(self, rows: slice) -> tuple[Any, Array, Array | None]:
@@ -261,13 +263,13 @@ def _has_far_columns(sums: NormalEquations) -> bool:
     d, moments = sums.n_columns, sums.moments
     squares = np.diagonal(moments.scatter[0])[:d]
     level = moments.weight[0] * moments.offset[0, :d] ** 2
-    return bool(((level > FAR_SPREADS**2 * squares) & (squares > CONSTANT * level)).any())
+    return bool(((level > FAR_SPREADS**2 * squares) & (squares > CONSTANT_SQUARES * level)).any())
 
 
 # Tensors
 
 #: memory of a chunk of a tensor: the chunk, its copy in float64, and that times its weights
-COPIES = 3
+CHUNK_COPIES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,7 +318,7 @@ class TensorRows(LeastSquaresRows):
             joined[:, 1:] -= about
             total.add_(self._weighted(joined, rows).T @ joined)
 
-        in_chunks(n, tile_size(self.X) // (COPIES * len(total)), add, "the columns in float64")
+        in_chunks(n, tile_size(self.X) // (CHUNK_COPIES * len(total)), add, "the columns in float64")
         count = n if self.weight is None else int(np.count_nonzero(self.weight))
         product = to_numpy(total)
         return LeastSquaresSums(count, float(product[0, 0]), shift, product[0, 1:], product[1:, 1:])

@@ -17,6 +17,7 @@ import numpy as np
 from mercer._errors import NonFiniteError
 from mercer._threads import blas_for, ordered_stream, row_blocks
 from mercer._typing import Array
+from mercer.optim.curvature import EPSILON
 from mercer.optim.least_squares import WideLeastSquares
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.linear_fit import NOT_FINITE
@@ -26,21 +27,19 @@ from mercer.stats.tiles import JOINED_TILE, factorize, to_dense
 A = TypeVar("A")
 
 #: eigenvalues of XᵀX plus the penalty down to this portion of the largest have enough digits
-RESOLVED = 1e-6
+RESOLVED_EIGENVALUE = 1e-6
 #: smallest candidate penalty, as a portion of the largest eigenvalue
-SMALLEST = 1e-8
+SMALLEST_CANDIDATE = 1e-8
 #: largest candidate penalty, as a multiple of the largest eigenvalue
-LARGEST = 1e2
+LARGEST_CANDIDATE = 1e2
 #: candidates per decade
-PER_DECADE = 3
+CANDIDATES_PER_DECADE = 3
 #: no candidate is below this portion of the smallest eigenvalue: it would change no coefficient by more than that
-UNFELT = 1e-6
+NEGLIGIBLE_CANDIDATE = 1e-6
 #: relative rounding error of the sum that an error is
-ROUNDING_OF_SUMS = 10 * np.finfo(float).eps
-#: relative rounding error from eigenvalues, in units of the largest eigenvalue over the penalty
-ROUNDING = np.finfo(float).eps
+ROUNDING_OF_SUMS = 10 * EPSILON
 #: tiles that a thread takes at a time
-TILES = 16
+TILES_PER_THREAD = 16
 
 
 class LeaveOneOutErrors(NamedTuple):
@@ -66,7 +65,7 @@ class RidgeSpectrum(ABC):
         """
 
     @abstractmethod
-    def generalised(self, alphas: Array) -> Array:
+    def generalised_errors(self, alphas: Array) -> Array:
         """Return the generalised cross-validation errors: (penalties, targets)."""
 
     def unexplained_shares(self, alphas: Array) -> Array:
@@ -77,10 +76,10 @@ class RidgeSpectrum(ABC):
 def candidate_penalties(spectrum: RidgeSpectrum) -> Array:
     """Return candidate penalties in ascending order, evenly spaced on a logarithmic scale."""
     largest = float(spectrum.values.max(initial=0.0)) or 1.0
-    felt = UNFELT * float(spectrum.values.min(initial=largest)) / largest
-    decades = np.log10(LARGEST / max(SMALLEST, felt if felt < LARGEST else 0.0))
-    steps = round(PER_DECADE * decades)
-    return largest * LARGEST * 10.0 ** (np.arange(-steps, 1) / PER_DECADE)
+    felt = NEGLIGIBLE_CANDIDATE * float(spectrum.values.min(initial=largest)) / largest
+    decades = np.log10(LARGEST_CANDIDATE / max(SMALLEST_CANDIDATE, felt if felt < LARGEST_CANDIDATE else 0.0))
+    steps = round(CANDIDATES_PER_DECADE * decades)
+    return largest * LARGEST_CANDIDATE * 10.0 ** (np.arange(-steps, 1) / CANDIDATES_PER_DECADE)
 
 
 def index_of_least(spectrum: RidgeSpectrum, alphas: Array, errors: Array) -> int:
@@ -90,7 +89,8 @@ def index_of_least(spectrum: RidgeSpectrum, alphas: Array, errors: Array) -> int
     equal, and the choice must not depend on rounding, which depends on the order of the rows.
     """
     errors = np.where(np.isnan(errors), np.inf, errors)
-    rounding = ROUNDING_OF_SUMS + ROUNDING * float(spectrum.values.max(initial=0.0)) / alphas
+    # eigenvalues have rounding errors in units of the largest, and errors have them over the penalty
+    rounding = ROUNDING_OF_SUMS + EPSILON * float(spectrum.values.max(initial=0.0)) / alphas
     with np.errstate(over="ignore"):
         within = errors * (1 - rounding) <= np.min(errors * (1 + rounding))
     return int(np.flatnonzero(within)[-1])
@@ -131,7 +131,7 @@ class TallSpectrum(RidgeSpectrum):
 
     def resolves(self, smallest: float) -> bool:
         """Return whether rounding errors are small compared with the eigenvalues plus the smallest penalty."""
-        return bool((self.values + smallest > RESOLVED * self.values.max(initial=0.0)).all())
+        return bool((self.values + smallest > RESOLVED_EIGENVALUE * self.values.max(initial=0.0)).all())
 
     def errors(self, alphas: Array, use: Callable[[LeaveOneOutErrors], A]) -> Iterator[A]:
         n, d = self.rows.shape
@@ -154,7 +154,7 @@ class TallSpectrum(RidgeSpectrum):
             firsts = range(block.start, block.stop, size)
             return [of_tile(slice(first, min(first + size, block.stop))) for first in firsts]
 
-        for answers in ordered_stream(of_block, row_blocks(n, TILES * size)):
+        for answers in ordered_stream(of_block, row_blocks(n, TILES_PER_THREAD * size)):
             yield from answers
 
     def _left(self, Z: Array, inverse: Array, weight: Array | None) -> Array:
@@ -167,7 +167,7 @@ class TallSpectrum(RidgeSpectrum):
         np.subtract(1.0, own, out=own)
         return np.asarray(own)
 
-    def generalised(self, alphas: Array) -> Array:
+    def generalised_errors(self, alphas: Array) -> Array:
         n = self.rows.heavy
         shrunk = self.unexplained_shares(alphas)
         # components along directions without variation are rounding
@@ -262,7 +262,7 @@ class WideSpectrum(RidgeSpectrum):
                 errors[~heavy, :, position] = Y - self.wide.mean[1] - (X - self.wide.mean[0]) @ w
         return errors
 
-    def generalised(self, alphas: Array) -> Array:
+    def generalised_errors(self, alphas: Array) -> Array:
         residual, left = self._dual(alphas)
         free = left.sum(axis=0)
         return np.asarray(len(residual) * np.sum(residual**2, axis=0).T / free[:, None] ** 2)

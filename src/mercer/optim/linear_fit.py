@@ -12,7 +12,7 @@ from mercer._typing import Array
 from mercer.optim.certificate import Certificate, Solution
 
 #: bound for the residual of the normal equations, as a portion of the terms that are summed in them
-TOLERANCE = 1e-10
+CLOSED_FORM_TOLERANCE = 1e-10
 #: message for values or sums that are not finite
 NOT_FINITE = (
     "the data are not finite, or too large for float64 to hold their sums or the coefficients; divide the largest "
@@ -74,4 +74,4 @@ def closed_form_certificate(unexplained: Array, size: Array, how: str, left_out:
     missing = float(np.max(left_out / size, initial=0.0))
     if missing:
         sentence += f", and to {missing:.1g} along directions in which float32 columns vary by rounding alone"
-    return Certificate("closed form", worst + missing, TOLERANCE + missing, sentence)
+    return Certificate("closed form", worst + missing, CLOSED_FORM_TOLERANCE + missing, sentence)

@@ -22,17 +22,22 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer._typing import Array
-from mercer.optim.certificate import Certificate, Progress, Solution, gradient_certificate, keep_on_interrupt
-from mercer.optim.curvature import Curvature
+from mercer.optim.certificate import (
+    LENGTH_TOLERANCE,
+    Certificate,
+    Progress,
+    Solution,
+    gradient_certificate,
+    keep_on_interrupt,
+)
+from mercer.optim.curvature import EPSILON, Curvature
 from mercer.optim.krylov import newton_direction
 from mercer.optim.problem import Problem, RowSlopes, Slope, evaluate
 from mercer.report.wording import format_count
 from mercer.stats.quadratic import GRADIENT, HESSIAN
 
-#: distance to the optimum, in standard errors
-TOLERANCE = 1e-8
-#: Newton steps
-MOST_STEPS = 100
+#: default limit for the number of Newton steps
+MAX_NEWTON_ITERATIONS = 100
 #: share of the rows in a sample
 SAMPLE_SHARE = 1 / 16
 #: tolerance for a sample, in its own standard errors
@@ -44,33 +49,30 @@ STREAMED_HESSIAN = 300
 #: a step that leaves more than this share of the gradient was made with an outdated Hessian
 POOR_STEP = 0.2
 #: pairs of steps and changes of the gradient that correct an old Hessian
-MEMORY = 8
-MOST_HALVINGS = 40
+HESSIAN_MEMORY = 8
+#: halvings of a step, after which it changes next to no digit
+MAX_STEP_HALVINGS = 40
 #: halvings from which on each is followed by three more: gradients of e²⁰⁰ lead too far by as much
-COARSE = 10
+SINGLE_HALVINGS = 10
 #: a step has to lower the objective by this portion of what its slope promises (Armijo)
-DECREASE = 1e-4
+ARMIJO_SHARE = 1e-4
 #: halvings of a step by the expected Hessian after which it is replaced by one that bounds the Hessian from above
 FEW_HALVINGS = 6
 #: a step by that bound is doubled if the objective falls by this portion of its linear prediction: a quadratic falls by
 #: 0.5, an exponential by more
-NEARLY_STRAIGHT = 0.6
+NEARLY_LINEAR_FALL = 0.6
 #: doublings of such a step
 MOST_DOUBLINGS = 12
 #: after a fall of the objective below this portion, corrections from earlier points are dropped
 LARGE_FALL = 0.9
-#: relative error of a step by the observed Hessian that is found by its products
-ROUGHLY = 0.1
+#: relative error of a step, and of the length of a gradient, by products with the Hessian
+LENGTH_ERROR = 0.1
 #: products with the observed Hessian for such a step
-MOST_PRODUCTS = 100
+MAX_OBSERVED_PRODUCTS = 100
 #: a rise of the objective by this portion is rounding
-ROUNDING = 1e-13
-#: rounding error of float64
-EPSILON = float(np.finfo(float).eps)
-#: smallest normal number of float64
-TINY = float(np.finfo(float).tiny)
+OBJECTIVE_ROUNDING = 1e-13
 #: consecutive steps that neither lower the objective nor together halve the gradient: only rounding is left
-MOST_IN_VAIN = 5
+MAX_STALLED_STEPS = 5
 
 
 class NewtonSampling(NamedTuple):
@@ -83,7 +85,7 @@ class NewtonSampling(NamedTuple):
     #: rows from which on the fit to the sample begins at the fit to a smaller sample
     nested: int = 250_000
     #: maximum number of Newton steps for the sample
-    most_steps: int = MOST_STEPS
+    most_steps: int = MAX_NEWTON_ITERATIONS
 
 
 #: the default sample
@@ -94,8 +96,8 @@ def solve(
     problem: Problem,
     start: Array | None = None,
     *,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = LENGTH_TOLERANCE,
+    most_steps: int = MAX_NEWTON_ITERATIONS,
     progress: Progress | None = None,
     sampling: NewtonSampling = SAMPLING,
 ) -> Solution:
@@ -151,7 +153,7 @@ def sample_start(
     if some is None:
         return None
     share = len(some) / n
-    tolerance = tolerance if share < 1 else TOLERANCE
+    tolerance = tolerance if share < 1 else LENGTH_TOLERANCE
     start = None if len(some) >= sampling.nested else problem.start()
     descent = NewtonDescent(problem.on(some), start, tolerance, None, sampling)
     descent.run(sampling.most_steps)
@@ -180,7 +182,7 @@ class NewtonDescent:
     ) -> None:
         self._problem, self._tolerance, self._progress = problem, tolerance, progress
         self._cheap = not is_hessian_cheap(problem)
-        self._bounding = self._measured = False
+        self._bounding = self._is_measured = False
         # an expected Hessian may be wrong by a factor even near the optimum: corrections by steps are kept
         self._expected = not getattr(problem, "exact_hessian", True)
         sample = sample_start(problem, sampling=sampling) if start is None else None
@@ -202,7 +204,7 @@ class NewtonDescent:
 
     def _arrive(self, here: Slope) -> None:
         """Make `here` the present point; its Hessian, if it has one, replaces older ones."""
-        self.here, self._measured = here, False
+        self.here, self._is_measured = here, False
         self.is_fresh = bool(here.hessian.size and np.isfinite(here.hessian).all())
         if self.is_fresh:
             self._model = CorrectedHessian(Curvature.of(here.hessian), self._model if self._expected else None)
@@ -246,14 +248,14 @@ class NewtonDescent:
         Rows that fit badly may have almost no observed curvature, whatever the expected one is; and if curvatures are
         too far apart for float64, the inverse of the Hessian leaves out directions in which the gradient has a part.
         """
-        if self.is_short and not self._measured and self._problem.is_convex:
+        if self.is_short and not self._is_measured and self._problem.is_convex:
             if self._expected:
                 self._measure_truly()
             elif not self.curvature.definite and hasattr(self._problem, "row_slopes"):
                 rounding = self._problem.row_slopes(self.w).gradient_rounding()
-                missed = self.curvature.missed(self.here.gradient, rounding)
+                missed = self.curvature.length_outside_range(self.here.gradient, rounding)
                 self.length = max(self.length, missed / self._problem.unit(self.here.value))
-            self._measured = True
+            self._is_measured = True
         return self.is_short
 
     def _measure_truly(self) -> None:
@@ -267,22 +269,22 @@ class NewtonDescent:
             by_products = self._cheap and self.curvature.definite and not rows.is_far_apart
             formed = None if by_products else rows.length(self.here.gradient)
             if formed is None:
-                length, self._step = self._measured_by_products(rows)
+                length, self._step = self._measure_by_products(rows)
             else:
                 length, self._step = formed[0], -formed[1]
         self.length = length / self._problem.unit(self.here.value)
 
-    def _measured_by_products(self, rows: RowSlopes) -> tuple[float, Array]:
+    def _measure_by_products(self, rows: RowSlopes) -> tuple[float, Array]:
         """Return length and step by conjugate gradients, preconditioned by the Hessian in use."""
         step = newton_direction(
             lambda v, _: rows.product(v),
             self.curvature.solve,
             -self.here.gradient,
-            tolerance=lambda length: ROUGHLY,
-            most_steps=MOST_PRODUCTS,
+            tolerance=lambda length: LENGTH_ERROR,
+            most_steps=MAX_OBSERVED_PRODUCTS,
         )
         if not step.steps and step.left > 0:  # no curvature along the gradient
-            return step.left / float(np.sqrt(TINY)), self._step
+            return step.left / float(np.sqrt(np.finfo(float).tiny)), self._step
         return float(np.sqrt(abs(self.here.gradient @ step.value) + step.left)), step.value
 
     def _advance_truly(self) -> bool:
@@ -302,19 +304,19 @@ class NewtonDescent:
         """Take one step, halved until the objective falls enough; return False if it never does."""
         before, length = self.here, self.length
         slope = max(0.0, -float(before.gradient @ self._step))
-        rounding = ROUNDING * abs(before.value)
+        rounding = OBJECTIVE_ROUNDING * abs(before.value)
         replaceable = self._expected and self._problem.is_convex and not self._problem.observations.streamed
-        most = FEW_HALVINGS if replaceable and not self._bounding and not self._measured else MOST_HALVINGS
+        most = FEW_HALVINGS if replaceable and not self._bounding and not self._is_measured else MAX_STEP_HALVINGS
         for halvings in range(most):
-            share = 0.5 ** (halvings + 3 * max(0, halvings - COARSE))
+            share = 0.5 ** (halvings + 3 * max(0, halvings - SINGLE_HALVINGS))
             step = share * self._step
             there = self._slope(self.w + step, GRADIENT if self._cheap or halvings else HESSIAN)
-            if there.value <= before.value - DECREASE * share * slope + rounding:
+            if there.value <= before.value - ARMIJO_SHARE * share * slope + rounding:
                 break
         else:
             return False
-        if self._bounding and not halvings and before.value - there.value > NEARLY_STRAIGHT * slope > rounding:
-            step, there = self._prolonged(step, there, slope)
+        if self._bounding and not halvings and before.value - there.value > NEARLY_LINEAR_FALL * slope > rounding:
+            step, there = self._prolong(step, there, slope)
         self.w = self.w + step
         if self._bounding and there.value < LARGE_FALL * before.value:  # corrections from far away do not apply
             self._model = CorrectedHessian(self.curvature)
@@ -325,7 +327,7 @@ class NewtonDescent:
             self.refresh()
         return True
 
-    def _prolonged(self, step: Array, there: Slope, slope: float) -> tuple[Array, Slope]:
+    def _prolong(self, step: Array, there: Slope, slope: float) -> tuple[Array, Slope]:
         """Double the step while the objective falls almost as its slope predicts."""
         for doublings in range(1, MOST_DOUBLINGS + 1):
             farther = evaluate(self._problem, self.w + 2 * step, GRADIENT)
@@ -333,7 +335,7 @@ class NewtonDescent:
             if not farther.value < there.value:
                 break
             step, there = 2 * step, farther
-            if not fallen > NEARLY_STRAIGHT * 2.0**doublings * slope and not there.value < 0.5 * self.here.value:
+            if not fallen > NEARLY_LINEAR_FALL * 2.0**doublings * slope and not there.value < 0.5 * self.here.value:
                 break
         return step, there
 
@@ -371,7 +373,7 @@ class StallMonitor:
         """
         lowest = min(self._lowest, before)
         self._lowest = min(lowest, value)
-        if lowest - value > ROUNDING * abs(lowest) or length < self._shortest / 2:
+        if lowest - value > OBJECTIVE_ROUNDING * abs(lowest) or length < self._shortest / 2:
             self._shortest, self._in_vain = min(self._shortest, length), 0
         else:
             self._in_vain += 1
@@ -379,7 +381,7 @@ class StallMonitor:
     @property
     def is_stalled(self) -> bool:
         """Whether the last steps made no progress."""
-        return self._in_vain >= MOST_IN_VAIN
+        return self._in_vain >= MAX_STALLED_STEPS
 
 
 class CorrectedHessian:
@@ -387,7 +389,7 @@ class CorrectedHessian:
 
     def __init__(self, curvature: Curvature, before: CorrectedHessian | None = None) -> None:
         self.curvature = curvature
-        self._memory: deque[tuple[Array, Array]] = deque(maxlen=MEMORY) if before is None else before._memory
+        self._memory: deque[tuple[Array, Array]] = deque(maxlen=HESSIAN_MEMORY) if before is None else before._memory
 
     def remember(self, step: Array, change: Array) -> None:
         """Remember a step and the change of the gradient, if the curvature along it is positive."""

@@ -10,7 +10,7 @@ from mercer._typing import Array
 from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.least_squares import WideLeastSquares, lengths, rounding_lengths
 from mercer.optim.least_squares_rows import LeastSquaresRows
-from mercer.optim.linear_fit import NOT_FINITE, TOLERANCE, LinearFit, check_representable
+from mercer.optim.linear_fit import CLOSED_FORM_TOLERANCE, NOT_FINITE, LinearFit, check_representable
 from mercer.stats.normal_equations import RFactor
 
 #: path of coefficients by the active set method
@@ -45,7 +45,10 @@ def nonnegative_least_squares(
             worst = max(worst, _largest_violation(stacked, target, scaled))
             w[:, k] = scaled * largest[k] / unit
         certificate = Certificate(
-            "KKT", worst, TOLERANCE, "largest violation of the optimality conditions of w ≥ 0, as a part of y"
+            "KKT",
+            worst,
+            CLOSED_FORM_TOLERANCE,
+            "largest violation of the optimality conditions of w ≥ 0, as a part of y",
         )
         x, level = mean
         return check_representable(Solution(LinearFit(w, level - x @ w, path), certificate, ()))

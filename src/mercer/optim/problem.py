@@ -25,17 +25,17 @@ Q = TypeVar("Q", bound=Any)
 Product = Callable[[Array], Array]
 
 #: a dispersion below this portion of the spread of the responses is rounding
-EXACT = 1e-12
+DISPERSION_ROUNDING = 1e-12
 #: rows from which the spread of the responses is estimated
-SOME_ROWS = 1000
+SPREAD_ROWS = 1000
 #: ratio of the observed to the expected curvature of a row from which on the two are far apart
-LARGEST_RATIO = 1e8
+FAR_APART = 1e8
 #: ratio of their sums, or its inverse, from which on the two are far apart
-LARGEST_RATIO_IN_ALL = 1e4
+FAR_APART_IN_SUM = 1e4
 #: ratio of the curvatures of two rows below which sums lose the digits of the smaller one
-SMALLEST_RATIO = 1e-10
+HIDDEN_CURVATURE = 1e-10
 #: columns up to which a Hessian is formed because its products lose digits
-MOST_FORMED = 1000
+MAX_FORMED_COLUMNS = 1000
 #: rounding error of a gradient, as a portion of the sum of the sizes of its terms
 GRADIENT_ROUNDING = 64 * float(np.finfo(float).eps)
 
@@ -85,14 +85,14 @@ class RowSlopes(NamedTuple):
         observed, expected = to_numpy(self.observed), to_numpy(self.expected)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             ratio = observed.sum() / expected.sum()
-            close = (observed <= LARGEST_RATIO * expected).all()
-        return not (close and 1 / LARGEST_RATIO_IN_ALL < ratio < LARGEST_RATIO_IN_ALL)
+            close = (observed <= FAR_APART * expected).all()
+        return not (close and 1 / FAR_APART_IN_SUM < ratio < FAR_APART_IN_SUM)
 
     @property
     def hides_some(self) -> bool:
         """Whether rows with a slope have so little curvature compared with others that sums lose its digits."""
         observed, sloping = to_numpy(self.observed), to_numpy(self.first) != 0
-        return bool((observed[sloping] <= SMALLEST_RATIO * observed.max(initial=0.0)).any())
+        return bool((observed[sloping] <= HIDDEN_CURVATURE * observed.max(initial=0.0)).any())
 
     def hessian(self, curvatures: Any) -> Array:
         """Return Xᵀ diag(curvatures) X with the curvature of the penalty."""
@@ -116,7 +116,7 @@ class RowSlopes(NamedTuple):
                 return None
             curvature = Curvature.of(hessian)
             step = curvature.solve(gradient)
-            missed = 0.0 if curvature.definite else curvature.missed(gradient, self.gradient_rounding())
+            missed = 0.0 if curvature.definite else curvature.length_outside_range(gradient, self.gradient_rounding())
             return max(float(np.sqrt(abs(gradient @ step))), missed), step
 
     def gradient_rounding(self) -> Array:
@@ -140,7 +140,7 @@ def length_by_rows(problem: Any, w: Array, gradient: Array, length: float) -> fl
     Products lose the curvature of a row next to rows with 1e16 times that curvature.
     """
     slopes_of = getattr(problem, "row_slopes", None)  # problems with one predictor
-    if slopes_of is None or not problem.is_convex or problem.n_columns > MOST_FORMED or not np.isfinite(length):
+    if slopes_of is None or not problem.is_convex or problem.n_columns > MAX_FORMED_COLUMNS or not np.isfinite(length):
         return length
     rows: RowSlopes = slopes_of(w)
     formed = rows.length(gradient) if rows.hides_some else None
@@ -159,7 +159,7 @@ def standard_error(dispersion: float, spread: float, weight: float) -> float:
     φ has a lower bound: with responses that are fitted exactly, or rows of very large weight, rounding errors would
     never be small compared with the noise.
     """
-    return float(np.sqrt(max(dispersion * min(weight, 1.0), EXACT * spread * weight))) or 1.0
+    return float(np.sqrt(max(dispersion * min(weight, 1.0), DISPERSION_ROUNDING * spread * weight))) or 1.0
 
 
 def reduce_cached(statistic: Q, observations: Observations) -> Q:
@@ -259,7 +259,7 @@ class Problem:
     @cached_property
     def _spread(self) -> float:
         """Return the mean deviance of a sample of the responses from their mean."""
-        y = self.observations.some_responses(SOME_ROWS)
+        y = self.observations.some_responses(SPREAD_ROWS)
         with np.errstate(all="ignore"):
             spread = float(np.mean(self.response.family.unit_deviance(y, np.full(len(y), y.mean()))))
         return spread if np.isfinite(spread) else 0.0
@@ -315,7 +315,7 @@ class Problem:
 
 
 #: halvings of the way from a constant mean to the fit that may have no mean in some rows
-MOST_HALVINGS = 30
+MAX_START_HALVINGS = 30
 
 
 @stored()
@@ -343,7 +343,7 @@ def feasible_start(problem: Problem) -> Array:
     """
     plain = problem.start()
     fitted = _fit_midway(problem)
-    for share in (*(0.5**k for k in range(MOST_HALVINGS)), 0.0):
+    for share in (*(0.5**k for k in range(MAX_START_HALVINGS)), 0.0):
         start = share * fitted + (1 - share) * plain
         with np.errstate(all="ignore"):
             if np.isfinite(problem.at(start, LOSS).value):

@@ -31,12 +31,19 @@ from mercer.families import loss_loops
 from mercer.families.response import Response, Slopes
 from mercer.matrices import Design, Observations
 from mercer.matrices.squares import column_squares
-from mercer.optim._proximal_columns import MANY, DesignColumns
+from mercer.optim._proximal_columns import MANY_STORED_ENTRIES, DesignColumns
 from mercer.optim._working_sets import GramWorkingSet
-from mercer.optim.certificate import Certificate, Progress, Solution, keep_on_interrupt, subgradient_certificate
+from mercer.optim.certificate import (
+    LENGTH_TOLERANCE,
+    Certificate,
+    Progress,
+    Solution,
+    keep_on_interrupt,
+    subgradient_certificate,
+)
 from mercer.optim.curvature import Curvature
 from mercer.optim.duality import GapPenalty, duality_gap, squares_lost
-from mercer.optim.newton import ALWAYS_HESSIAN, MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE
+from mercer.optim.newton import ALWAYS_HESSIAN, MAX_NEWTON_ITERATIONS, MAX_STEP_HALVINGS, OBJECTIVE_ROUNDING
 from mercer.optim.problem import Problem
 from mercer.optim.squared_hinge import SquaredHinge
 from mercer.report.wording import format_count
@@ -45,7 +52,7 @@ from mercer.stats.quadratic import LOSS
 # Losses
 
 #: rows that a thread takes at a time
-BLOCK = 1 << 14
+ROWS_PER_LOSS_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +80,7 @@ class ProximalLosses:
         def of_block(rows: slice) -> Slopes:
             return self.response.slopes(y[rows], eta[rows], None if weight is None else weight[rows])
 
-        parts = ordered_map(of_block, row_blocks(len(eta), BLOCK))
+        parts = ordered_map(of_block, row_blocks(len(eta), ROWS_PER_LOSS_BLOCK))
         first, second = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
         return Slopes(sum(part.loss for part in parts), first, second)
 
@@ -98,7 +105,7 @@ class ProximalLosses:
         def divergence(share: float) -> float:
             if share == 1:
                 return 0.0
-            return sum(ordered_map(lambda block: of_block(block, share), row_blocks(len(eta), BLOCK)))
+            return sum(ordered_map(lambda block: of_block(block, share), row_blocks(len(eta), ROWS_PER_LOSS_BLOCK)))
 
         def of_block(block: slice, share: float) -> float:
             rows: Array = DIVERGENCES[type(loss)](loss, y[block], eta[block], share)
@@ -148,31 +155,31 @@ DIVERGENCES: dict[type[Any], Any] = {
 # The quadratic model
 
 #: columns up to which all of them are in the model, with products by the design
-FULL_COLUMNS = 200
+FULL_MODEL_COLUMNS = 200
 #: dense columns that the first model may add; later ones may double their number
-FIRST_COLUMNS = 100
+FIRST_MODEL_COLUMNS = 100
 #: columns up to which their Gram matrix is computed
-MOST_GRAM = 2_000
+MAX_MODEL_GRAM = 2_000
 #: stored entries per row up to which it is computed
-MOST_STORED = 10
+MAX_STORED_PER_ROW = 10
 #: a Gram matrix is kept while curvatures have changed by no more than this portion
-STALE = 0.02
+STALE_CURVATURE = 0.02
 #: models are minimised to this portion of the present distance from the minimum
-CLOSER = 1e-4
+MODEL_ACCURACY = 1e-4
 #: sweeps over the coefficients of a model with a Gram matrix
-MOST_SWEEPS = 1_000
+MAX_MODEL_SWEEPS = 1_000
 #: sweeps over rows end when one gains no more than this portion of the largest gain
 LAST_GAIN = 0.1
 #: sweeps over rows
-MOST_ROW_SWEEPS = 30
+MAX_ROW_SWEEPS = 30
 #: sweeps converge slowly if one gains more than this portion of the one before
-SLOW = 0.15
+SLOW_GAIN = 0.15
 #: smallest relative residual at which conjugate gradients end
 LEAST_RESIDUAL = 0.01
 #: relative residual at which they end if the distance is as large as the objective
-RESIDUAL = 0.1
+FIRST_RESIDUAL = 0.1
 #: steps of conjugate gradients
-MOST_CONJUGATE = 30
+MAX_CONJUGATE_STEPS = 30
 
 
 class ProximalExpansion(Protocol):
@@ -214,10 +221,10 @@ class ProximalModel:
         design: Design,
         penalty: GapPenalty,
         *,
-        full_columns: int = FULL_COLUMNS,
-        first_columns: int = FIRST_COLUMNS,
-        max_gram: int = MOST_GRAM,
-        many: int = MANY,
+        full_columns: int = FULL_MODEL_COLUMNS,
+        first_columns: int = FIRST_MODEL_COLUMNS,
+        max_gram: int = MAX_MODEL_GRAM,
+        many: int = MANY_STORED_ENTRIES,
     ) -> None:
         self._design, self._penalty = design, penalty
         self._first_columns, self._max_gram, self._many = first_columns, max_gram, many
@@ -262,7 +269,7 @@ class ProximalModel:
         with np.errstate(divide="ignore", invalid="ignore"):
             squares = np.where(h > 0, first * (first / h), 0.0).sum()
         chosen.load(u, place.c, float(squares))
-        chosen.solve(self._penalty, CLOSER * place.distance, MOST_SWEEPS)
+        chosen.solve(self._penalty, MODEL_ACCURACY * place.distance, MAX_MODEL_SWEEPS)
         there = u.copy()
         there[chosen.ids] = chosen.quadratic.w
         return there
@@ -284,13 +291,13 @@ class ProximalModel:
         """Return whether a Gram matrix of the columns is worth its cost."""
         if self._is_full:
             return True
-        return len(ids) <= self._max_gram and self.columns.numbers(ids)[1] <= MOST_STORED * self._design.n_rows
+        return len(ids) <= self._max_gram and self.columns.numbers(ids)[1] <= MAX_STORED_PER_ROW * self._design.n_rows
 
     def _prepare(self, ids: Array, h: Array) -> None:
         """Provide the Gram matrix of these columns, at curvatures near h."""
         change = float(np.abs(h - self._h).sum()) if self._set is not None else np.inf
         new = ids if self._set is None else ids[~self._set.member[ids]]
-        if self._set is None or change > STALE * self._h.sum() or len(self._set) + len(new) > self._max_gram:
+        if self._set is None or change > STALE_CURVATURE * self._h.sum() or len(self._set) + len(new) > self._max_gram:
             self._h, change = h, 0.0
             self._set = self._gram_set(ids)
         else:
@@ -312,11 +319,11 @@ class ProximalModel:
         penalty, curvature = self._penalty.select(ids), self.columns.squares(ids, h)
         w, v, c = place.u[ids], np.zeros(len(h), dtype=h.dtype), place.c[ids]
         gains = [np.inf]
-        for _ in range(MOST_ROW_SWEEPS):
+        for _ in range(MAX_ROW_SWEEPS):
             gains.append(self.columns.sweep(ids, c, h, curvature, penalty, w, v))
             if gains[-1] <= LAST_GAIN * max(gains[1:]):
                 break
-            if gains[-1] > SLOW * gains[-2]:
+            if gains[-1] > SLOW_GAIN * gains[-2]:
                 face = np.flatnonzero((w != 0) & (curvature > 0))
                 slopes = c[face] + self.columns.products(ids[face], v)
                 w[face] = self._polish(ids[face], w[face], slopes, h, curvature[face], _forcing_portion(place))
@@ -332,7 +339,7 @@ class ProximalModel:
         residual = c - few.l2 * w - few.l1 * np.sign(w)
         step, direction = np.zeros((2, len(w)))
         size = begin = 0.0
-        for _ in range(MOST_CONJUGATE):
+        for _ in range(MAX_CONJUGATE_STEPS):
             scaled = residual / bend
             before, size = size, float(residual @ scaled)
             begin = begin or size
@@ -349,21 +356,21 @@ class ProximalModel:
 
 def _forcing_portion(place: ProximalExpansion) -> float:
     """Return the relative residual for a model: a digit at first, more near the end (Dembo and others 1982)."""
-    return float(np.clip(RESIDUAL * np.sqrt(place.distance / abs(place.value)), LEAST_RESIDUAL, RESIDUAL))
+    return float(np.clip(FIRST_RESIDUAL * np.sqrt(place.distance / abs(place.value)), LEAST_RESIDUAL, FIRST_RESIDUAL))
 
 
 # The descent
 
 #: gaps below this portion of the objective may be rounding
-LEAST_GAP = 1e-13
+GAP_ROUNDING = 1e-13
 #: for few rows the gap is reduced to this portion of the objective, whatever the tolerance: steps are cheap
 GAP_OF_FEW = 1e-8
 #: a penalty below this portion of a slope's scale is lost in the rounding of slopes
 NEGLIGIBLE_PENALTY = 1e-11
 #: unpenalised coefficients up to which their Hessian is formed
-MOST_FREE = 1_000
+MAX_FREE_HESSIAN = 1_000
 #: consecutive steps without progress
-MOST_VAIN_STEPS = 3
+MAX_VAIN_STEPS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -480,10 +487,10 @@ class ProximalDescent:
         """Return the required gap, λ/√n of the objective for a tolerance of λ, and the gap at which to stop."""
         value, dispersion = abs(there.value), self._problem.response.family.known_dispersion
         deviance = 2 * there.smooth if dispersion is None else dispersion * self._losses.total
-        required = max(LEAST_GAP, self._tolerance * unit / np.sqrt(max(deviance, np.finfo(float).tiny))) * value
+        required = max(GAP_ROUNDING, self._tolerance * unit / np.sqrt(max(deviance, np.finfo(float).tiny))) * value
         target = required if len(there.eta) >= ALWAYS_HESSIAN else min(required, GAP_OF_FEW * value)
         if self._problem.strengths.smooth:  # the gap falls as the square of the error of the coefficients
-            target = min(target, max(near, LEAST_GAP * value))
+            target = min(target, max(near, GAP_ROUNDING * value))
         return required, target
 
     def _move_of_free(self, there: ProximalPoint, c: Array) -> Array:
@@ -523,20 +530,20 @@ class ProximalDescent:
                 self._report_progress()
             elif not self._model.refine():
                 break
-            if vain >= MOST_VAIN_STEPS and not self._model.refine():
+            if vain >= MAX_VAIN_STEPS and not self._model.refine():
                 break
 
     def _has_progressed(self, before: ProximalIterate) -> bool:
-        lower = before.value - self.here.value > ROUNDING * abs(before.value)
+        lower = before.value - self.here.value > OBJECTIVE_ROUNDING * abs(before.value)
         return lower or self.here.distance < 0.5 * before.distance
 
     def _advance(self) -> bool:
         """Take one step, halved until the objective does not rise; return False if it always does."""
         before = self.here
         step = self._model.minimiser(before) - before.u
-        for halvings in range(MOST_HALVINGS):
+        for halvings in range(MAX_STEP_HALVINGS):
             there = self._evaluate(before.u + 0.5**halvings * step)
-            if there.value <= before.value + ROUNDING * abs(before.value):
+            if there.value <= before.value + OBJECTIVE_ROUNDING * abs(before.value):
                 break
         else:
             return False
@@ -575,11 +582,11 @@ def solve(
     problem: Problem,
     start: Array | None = None,
     *,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = LENGTH_TOLERANCE,
+    most_steps: int = MAX_NEWTON_ITERATIONS,
     progress: Progress | None = None,
     model: ProximalModel | None = None,
-    max_free: int = MOST_FREE,
+    max_free: int = MAX_FREE_HESSIAN,
 ) -> Solution:
     """Minimise a problem whose penalty may have absolute values.
 

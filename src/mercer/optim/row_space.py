@@ -28,13 +28,13 @@ from mercer.optim.problem import Product, RowSlopes, Slope, evaluate
 from mercer.report.wording import format_count
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 
-NAME = "Newton's method in the space of the rows"
+ROW_SPACE_PATH = "Newton's method in the space of the rows"
 #: columns up to which a Hessian of all columns is cheap
-FEW_COLUMNS = 300
+FEW_HESSIAN_COLUMNS = 300
 #: coefficients in the space of the rows up to which their Hessian is cheap
-MOST_COEFFICIENTS = 1_000
+MAX_ROW_SPACE_COEFFICIENTS = 1_000
 #: largest tolerance in the space of the rows: the last steps of Newton's method are cheap
-LOOSEST = 1e-6
+LOOSEST_ROW_SPACE_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,10 @@ def suits(problem: Any) -> bool:
     if type(observations) is not Observations or not isinstance(design, DenseDesign) or l1.any() or mean.any():
         return False
     columns, rows = design.n_columns, len(observations)
-    if not FEW_COLUMNS < columns > rows or (rows + 1) * problem.n_columns > MOST_COEFFICIENTS * columns:
+    if (
+        not FEW_HESSIAN_COLUMNS < columns > rows
+        or (rows + 1) * problem.n_columns > MAX_ROW_SPACE_COEFFICIENTS * columns
+    ):
         return False
     return bool((l2[: _count_penalised(problem)] > 0).all()) and _cached_row_space(problem) is not None
 
@@ -143,7 +146,7 @@ def solve(
             found = newton.solve(
                 inner,  # type: ignore[arg-type]
                 begin,
-                tolerance=min(tolerance, LOOSEST),
+                tolerance=min(tolerance, LOOSEST_ROW_SPACE_TOLERANCE),
                 most_steps=most_steps,
                 progress=None if progress is None else after_step,
             )

@@ -25,7 +25,7 @@ from mercer.stats.quadratic import HESSIAN
 #: the spread of a column is at least this share of its root mean square: smaller ones are rounding
 LEAST_SPREAD = 1e-6
 #: root of the curvature, in units of the penalty's, up to which the difference I − Bᵀ K B keeps half of its digits
-MOST_CURVED = 1e7
+MAX_WOODBURY_ROOT = 1e7
 
 
 class Scaling(ABC):
@@ -130,7 +130,7 @@ class WoodburyScaling(Scaling):
             B = (X if mean is None else X - mean) * np.sqrt(h)[:, None] / np.sqrt(penalised)
             one = np.eye(len(B))
             factor, failed = lapack.dpotrf(one + B @ B.T, lower=1, clean=1)
-        if failed or not np.diagonal(factor).max() < MOST_CURVED:
+        if failed or not np.diagonal(factor).max() < MAX_WOODBURY_ROOT:
             return None
         diagonal = np.append(penalised, h.sum()) if apart else penalised
         return cls(inverse_root(diagonal), B, factor, np.asfortranarray(one + factor), mean)
@@ -186,18 +186,18 @@ def inverse_root(diagonal: Array) -> Array:
 
 
 #: columns up to which a Hessian is factorised
-MOST_WHITENED = 1500
+MAX_FACTORISED_COLUMNS = 1500
 #: sampled rows per column
-SAMPLE_PER_COLUMN = 8
+HESSIAN_ROWS_PER_COLUMN = 8
 #: smallest number of sampled rows
-SMALLEST_SAMPLE = 1000
+MIN_HESSIAN_ROWS = 1000
 #: factor by which samples of a source are larger, whose rows in memory cost no pass
 MORE_IN_MEMORY = 10
 #: share of the diagonal that is added to the Hessian of a sample, which may lack directions of all rows
 SAMPLE_SHRINKAGE = 1e-3
 
 
-def choose_scaling(problem: Problem, w: Array, *, max_factorised: int = MOST_WHITENED) -> Scaling:
+def choose_scaling(problem: Problem, w: Array, *, max_factorised: int = MAX_FACTORISED_COLUMNS) -> Scaling:
     """Return variables in which the Hessian at `w` is close to the identity.
 
     For up to `max_factorised` columns it is factorised, from fewer rows than columns by Woodbury's identity, else from
@@ -234,7 +234,7 @@ def fit_to_sample(problem: Any, solve: Callable[..., Solution]) -> Array | None:
     return np.asarray(solution.value) if solution.certificate.holds else None
 
 
-def sampled_hessian(problem: Any, w: Array, *, smallest: int = SMALLEST_SAMPLE) -> Array:
+def sampled_hessian(problem: Any, w: Array, *, smallest: int = MIN_HESSIAN_ROWS) -> Array:
     """Return the Hessian at `w`, estimated from evenly spaced rows, at least `smallest`."""
     n, size = len(problem.observations), sample_size(problem.n_columns, smallest)
     # another pass over a source would cost more than many rows in memory
@@ -244,9 +244,9 @@ def sampled_hessian(problem: Any, w: Array, *, smallest: int = SMALLEST_SAMPLE) 
     return extrapolate_hessian(problem.on(some).at(w, HESSIAN).hessian, n / len(some))
 
 
-def sample_size(columns: int, smallest: int = SMALLEST_SAMPLE) -> int:
+def sample_size(columns: int, smallest: int = MIN_HESSIAN_ROWS) -> int:
     """Return the number of rows that estimate the Hessian well enough, at least `smallest`."""
-    return max(smallest, SAMPLE_PER_COLUMN * columns)
+    return max(smallest, HESSIAN_ROWS_PER_COLUMN * columns)
 
 
 def extrapolate_hessian(hessian: Array, factor: float) -> Array:

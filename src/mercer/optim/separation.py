@@ -37,7 +37,7 @@ from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer.matrices import Design, Observations
 from mercer.optim.certificate import Certificate
-from mercer.optim.curvature import FLAT
+from mercer.optim.curvature import FLAT_DIRECTION
 from mercer.report.wording import format_count
 
 # Systems of inequalities
@@ -167,7 +167,7 @@ class InvariantDirections:
         size = np.sqrt(np.where(np.diagonal(gram) > 0, np.diagonal(gram), 1.0))
         with blas_for(len(size)):
             values, vectors = np.linalg.eigh(gram / size / size[:, None])
-        return cls(size, vectors[:, values <= FLAT * len(size)])
+        return cls(size, vectors[:, values <= FLAT_DIRECTION * len(size)])
 
     def basis(self) -> Array:
         """Return a basis whose columns have the largest entry 1."""
@@ -186,21 +186,21 @@ class InvariantDirections:
 
 
 #: |a_i·δ| below this counts as 0, for |δ_j| up to 1 and columns of unit size
-ZERO = 1e-9
+ZERO_SLACK = 1e-9
 #: a sum of n rows of unit size below n times this is rounding
-SUM_ROUNDING = 1e-13
+GAIN_ROUNDING = 1e-13
 #: columns beyond which invariant directions are not computed
-MOST_COLUMNS = 2000
+MAX_INVARIANT_COLUMNS = 2000
 #: entries of the dense matrix of a programme: 1 GiB
-MOST_NUMBERS = 1 << 27
+MAX_PROGRAMME_ENTRIES = 1 << 27
 #: bound for ‖Σ μ_i a_i‖∞ / Σ μ_i
 BALANCE_TOLERANCE = 1e-8
 #: rows up to which all of them enter the programme
-FEW_ROWS = 1000
+FEW_PROGRAMME_ROWS = 1000
 #: rows by which the programme grows otherwise
-MORE_ROWS = 500
+MORE_PROGRAMME_ROWS = 500
 #: rows by which it grows in addition for each column
-MORE_PER_COLUMN = 4
+MORE_ROWS_PER_COLUMN = 4
 #: the smallest tolerances that HiGHS accepts
 HIGHS_OPTIONS: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -237,7 +237,7 @@ class Separation:
         return np.select([self.direction > 0, self.direction < 0], [np.inf, -np.inf], np.nan)
 
 
-def bernoulli(observations: Observations, *, max_numbers: int = MOST_NUMBERS) -> Separation:
+def bernoulli(observations: Observations, *, max_numbers: int = MAX_PROGRAMME_ENTRIES) -> Separation:
     """Detect separation of responses between 0 and 1.
 
     Parameters
@@ -265,7 +265,7 @@ def bernoulli(observations: Observations, *, max_numbers: int = MOST_NUMBERS) ->
     return _separate_signed(observations, sign, max_numbers=max_numbers)
 
 
-def poisson(observations: Observations, *, max_columns: int = MOST_COLUMNS) -> Separation:
+def poisson(observations: Observations, *, max_columns: int = MAX_INVARIANT_COLUMNS) -> Separation:
     """Detect separation of counts, or of other responses ≥ 0 with a log link and a likelihood that is finite at mean 0.
 
     Parameters
@@ -284,7 +284,7 @@ def poisson(observations: Observations, *, max_columns: int = MOST_COLUMNS) -> S
     return _separate_signed(observations, np.where(observations.y > 0, 0.0, -1.0), max_columns=max_columns)
 
 
-def categorical(observations: Observations, classes: int, *, max_numbers: int = MOST_NUMBERS) -> Separation:
+def categorical(observations: Observations, classes: int, *, max_numbers: int = MAX_PROGRAMME_ENTRIES) -> Separation:
     """Detect separation of classes under a softmax.
 
     Parameters
@@ -307,7 +307,11 @@ def categorical(observations: Observations, classes: int, *, max_numbers: int = 
 
 
 def _separate_signed(
-    observations: Observations, sign: Array, *, max_columns: int = MOST_COLUMNS, max_numbers: int = MOST_NUMBERS
+    observations: Observations,
+    sign: Array,
+    *,
+    max_columns: int = MAX_INVARIANT_COLUMNS,
+    max_numbers: int = MAX_PROGRAMME_ENTRIES,
 ) -> Separation:
     counted = _positive_weight(observations)
     still = counted & (sign == 0)
@@ -336,7 +340,7 @@ def _positive_weight(observations: Observations) -> Array:
 class _SeparationSearch:
     """Linear programmes, one after the other, until no row is left or none of the rest can be separated."""
 
-    def __init__(self, cone: Cone, basis: Array | None = None, *, max_numbers: int = MOST_NUMBERS) -> None:
+    def __init__(self, cone: Cone, basis: Array | None = None, *, max_numbers: int = MAX_PROGRAMME_ENTRIES) -> None:
         self._cone, self._basis, self._max_numbers = cone, basis, max_numbers
         self._left = cone.counts()
         self._slack = np.zeros(len(self._left))
@@ -358,16 +362,16 @@ class _SeparationSearch:
         slack = self._cone.times(step)
         turned = (self._slack > 0) & (slack < 0)
         before = 1 + np.max(-slack[turned] / self._slack[turned], initial=0.0)
-        self._slack = before * self._slack + np.where(np.abs(slack) <= ZERO, 0.0, slack)
+        self._slack = before * self._slack + np.where(np.abs(slack) <= ZERO_SLACK, 0.0, slack)
         self._direction = check_finite_sums(before * self._direction + self._clean(step))
-        self._left &= slack <= ZERO
+        self._left &= slack <= ZERO_SLACK
 
     def _find_direction(self) -> Array | None:
         """Return a direction that separates some of the remaining rows and puts none on the wrong side, or None."""
         left = np.flatnonzero(self._left)
         gain = check_finite_sums(self._reduced(self._cone.transposed_times(self._left.astype(float))))
         unit = np.abs(gain).max(initial=0.0)
-        if unit <= SUM_ROUNDING * len(left):
+        if unit <= GAIN_ROUNDING * len(left):
             self._multipliers[left] = 1.0
             return None
         if (direction := self._by_equations(left)) is not None:
@@ -378,7 +382,7 @@ class _SeparationSearch:
             direction = self._expanded(solution)
             slack = self._cone.times(direction)[left]
             # the gain may be a sum of negligible gains of many rows
-            if gain @ solution <= ZERO * unit or slack.max() <= ZERO:
+            if gain @ solution <= ZERO_SLACK * unit or slack.max() <= ZERO_SLACK:
                 self._multipliers[left] = 1.0
                 self._multipliers[rows] += unit * multipliers
                 return None
@@ -399,16 +403,16 @@ class _SeparationSearch:
         if not (np.isfinite(solution).all() and solution.any()):
             return None
         direction = self._expanded(solution / np.abs(solution).max())
-        return direction if self._cone.times(direction)[left].min() > ZERO else None
+        return direction if self._cone.times(direction)[left].min() > ZERO_SLACK else None
 
     def _wrong(self, slack: Array, left: Array) -> Array:
         """Return the rows that lie farthest on the wrong side."""
         worst = left[np.argsort(slack)[: self._batch]]
-        return worst[: int((slack < -ZERO).sum())]
+        return worst[: int((slack < -ZERO_SLACK).sum())]
 
     @property
     def _batch(self) -> int:
-        return MORE_ROWS + MORE_PER_COLUMN * self._direction.size
+        return MORE_PROGRAMME_ROWS + MORE_ROWS_PER_COLUMN * self._direction.size
 
     def _reduced(self, gradient: Array) -> Array:
         return gradient.ravel() if self._basis is None else self._basis.T @ gradient
@@ -424,7 +428,7 @@ class _SeparationSearch:
     @functools.cached_property
     def _idle(self) -> InvariantDirections | None:
         design = self._cone.design
-        return InvariantDirections.of(design, self._cone.counted) if design.n_columns <= MOST_COLUMNS else None
+        return InvariantDirections.of(design, self._cone.counted) if design.n_columns <= MAX_INVARIANT_COLUMNS else None
 
     def _clean(self, direction: Array) -> Array:
         """Return the direction in the units of the data, without rounding and parts that change no predictor."""
@@ -433,12 +437,12 @@ class _SeparationSearch:
             direction = direction - direction.mean(axis=1, keepdims=True)
         if self._idle is not None and self._idle.vectors.size:
             direction = self._idle.shorten(direction, intercept=coordinates.intercept)
-        direction = np.where(np.abs(direction) > ZERO * np.abs(direction).max(), direction, 0.0)
+        direction = np.where(np.abs(direction) > ZERO_SLACK * np.abs(direction).max(), direction, 0.0)
         coefficients, intercept = coordinates.to_user(direction)
         if not coordinates.intercept:
             return coefficients
         size = np.abs(direction[-1]) + np.abs(coordinates.shift) @ np.abs(coefficients)
-        return np.concatenate([coefficients, np.where(np.abs(intercept) > ZERO * size, intercept, 0.0)[None]])
+        return np.concatenate([coefficients, np.where(np.abs(intercept) > ZERO_SLACK * size, intercept, 0.0)[None]])
 
     def _separation(self) -> Separation:
         counts = self._cone.counts()
@@ -468,7 +472,7 @@ class _SeparationSearch:
 
 def _sample_rows(rows: Array, size: int) -> Array:
     """Return all rows if they are few, else a random sample."""
-    if len(rows) <= max(FEW_ROWS, size):
+    if len(rows) <= max(FEW_PROGRAMME_ROWS, size):
         return rows
     return np.sort(np.random.default_rng(0).choice(rows, size, replace=False))
 

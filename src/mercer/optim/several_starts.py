@@ -32,27 +32,27 @@ from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 Solver = Callable[[Problem, Array, bool], Solution]
 
 #: evenly spaced rows on which descents are tried
-SCREENED = 2_000
+START_SCREEN_ROWS = 2_000
 #: multiplications for one step of all descents together, which bounds their number
-WORK = 5e6
+WORK_PER_STEP = 5e6
 #: smallest number of descents
-FEWEST = 4
+MIN_DESCENTS = 4
 #: largest number of descents
-MOST = 30
+MAX_DESCENTS = 30
 #: sets of rows that are fitted exactly
-MOST_SETS = 300
+MAX_ROW_SETS = 300
 #: a response that no η has is replaced by a mean this far towards the mean of all responses
 SHORTFALLS = (0.5, 0.1, 0.01)
 #: ends whose objectives differ by less than this portion are the same
 SAME_OBJECTIVE = 1e-7
 #: ends from which descents continue on all rows
-CONTINUED = 2
+CONTINUED_ENDS = 2
 #: relative curvature below minus this is negative, rather than rounding
 NEGATIVE_CURVATURE = 1e-7
 #: columns up to which negative curvature is computed
-MOST_COLUMNS = 300
+MAX_CURVATURE_COLUMNS = 300
 #: saddle points that a search leaves
-MOST_SADDLES = 5
+MAX_SADDLES = 5
 
 
 class Starts(NamedTuple):
@@ -88,7 +88,7 @@ def solve(problem: Problem, solver: Solver, first: Sequence[Array]) -> Solution:
     best = min(
         (solver(problem, start, False) for start in starts.points), key=lambda end: _objective(problem, end.value)
     )
-    for _ in range(MOST_SADDLES):
+    for _ in range(MAX_SADDLES):
         below = _descend_from_saddle(problem, best.value)
         if below is None:
             break
@@ -122,12 +122,14 @@ def explore(problem: Problem, solver: Solver, first: Sequence[Array]) -> Starts:
         if not points or value > last + SAME_OBJECTIVE * abs(last):
             points.append(end.value)
             last = value
-    return Starts(points[: 1 if problem.observations.streamed else CONTINUED], len(candidates))
+    return Starts(points[: 1 if problem.observations.streamed else CONTINUED_ENDS], len(candidates))
 
 
 def _screening_rows(observations: Any) -> Observations:
     """Return all rows if they are few, else evenly spaced ones, in memory."""
-    rows = observations.some(min(SCREENED, len(observations))) if len(observations) > SCREENED else None
+    rows = (
+        observations.some(min(START_SCREEN_ROWS, len(observations))) if len(observations) > START_SCREEN_ROWS else None
+    )
     if rows is None:
         rows = observations.some(len(observations)) if observations.streamed else observations
     in_memory: Observations = rows.in_memory()
@@ -144,7 +146,7 @@ def _objective(problem: Problem, w: Array) -> float:
 def _candidate_starts(problem: Problem, first: Sequence[Array]) -> list[Array]:
     """Return the first starts, the lowest of the others, and some of the rest: fewer if a step is expensive."""
     n, p = len(problem.observations), problem.n_columns
-    count = int(np.clip(WORK / (n * p * (p + 1)), FEWEST, MOST))
+    count = int(np.clip(WORK_PER_STEP / (n * p * (p + 1)), MIN_DESCENTS, MAX_DESCENTS))
     by_height = {height: w for w in _elemental_fits(problem) if np.isfinite(height := _objective(problem, w))}
     order = [by_height[height] for height in sorted(by_height)]  # one start per value of the objective
     rest_count = max(1, count - len(first))
@@ -170,11 +172,11 @@ def _elemental_fits(problem: Problem) -> Iterator[Array]:
 
 
 def _row_sets(rows: Array, size: int) -> Iterator[Array]:
-    if comb(len(rows), size) <= MOST_SETS:
+    if comb(len(rows), size) <= MAX_ROW_SETS:
         yield from (np.array(chosen, dtype=np.intp) for chosen in combinations(rows.tolist(), size))
         return
     rng = np.random.default_rng(0)
-    for _ in range(MOST_SETS):
+    for _ in range(MAX_ROW_SETS):
         yield rng.choice(rows, size, replace=False)
 
 
@@ -189,7 +191,7 @@ def _predictors(problem: Problem, y: Array, short: float) -> Array:
 def _descend_from_saddle(problem: Problem, w: Array) -> Array | None:
     """Return a lower point in a direction of negative curvature; None if there is none, or if it is not computed."""
     rows = problem.observations
-    if rows.streamed or not problem.strengths.smooth or problem.n_columns > MOST_COLUMNS:
+    if rows.streamed or not problem.strengths.smooth or problem.n_columns > MAX_CURVATURE_COLUMNS:
         return None
     rows = rows.in_memory()
     here, expected = evaluate(problem, w, GRADIENT), np.diagonal(evaluate(problem, w, HESSIAN).hessian)

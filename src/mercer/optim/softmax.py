@@ -21,10 +21,11 @@ from mercer.families.response import SoftmaxResponse
 from mercer.matrices import Observations
 from mercer.matrices.squares import column_squares
 from mercer.optim import lbfgs, newton, row_space
-from mercer.optim.certificate import Progress, Solution
+from mercer.optim.certificate import LENGTH_TOLERANCE, Progress, Solution
+from mercer.optim.lbfgs import MAX_LBFGS_STEPS
 from mercer.optim.problem import Product, Slope, reduce_cached, sampled_product, standard_error
 from mercer.optim.scaling import (
-    MOST_WHITENED,
+    MAX_FACTORISED_COLUMNS,
     DiagonalScaling,
     RepeatedScaling,
     Scaling,
@@ -38,12 +39,8 @@ from mercer.optim.scaling import (
 )
 from mercer.stats.quadratic import GRADIENT, HESSIAN, SoftmaxExpansion
 
-#: distance to the optimum, in standard errors
-TOLERANCE = 1e-8
-#: steps of L-BFGS
-MOST_STEPS = 1000
 #: coefficients up to which the Hessian of all classes is formed
-MOST_NEWTON = 300
+MAX_CLASS_HESSIAN = 300
 #: rows that are added to each class, so that a class without rows has a positive share
 PSEUDO_ROWS = 0.5
 
@@ -171,7 +168,7 @@ class SoftmaxProblem:
         pull = self.strengths.l2[:, None] * (W - self.strengths.mean[:, None])
         return np.asarray((X.T @ slopes + len(X) / len(self.observations) * pull) @ self.axes).ravel()
 
-    def scaling(self, *, max_factorised: int = MOST_WHITENED) -> Scaling:
+    def scaling(self, *, max_factorised: int = MAX_FACTORISED_COLUMNS) -> Scaling:
         """Return the scaling by the Hessian if no column had an effect, (variances along B) ⊗ Xᵀdiag(weight)X.
 
         XᵀX is factorised for up to `max_factorised` columns; for more, only its diagonal is used.
@@ -184,7 +181,7 @@ class SoftmaxProblem:
             factors = np.sqrt((typical * squares + pull) / (variances * squares + pull))
         return RepeatedScaling(of_each, np.where(np.isfinite(factors), factors, 1.0))
 
-    def class_scaling(self, variance: float, *, max_factorised: int = MOST_WHITENED) -> tuple[Scaling, float]:
+    def class_scaling(self, variance: float, *, max_factorised: int = MAX_FACTORISED_COLUMNS) -> tuple[Scaling, float]:
         """Return the scaling for a class of that variance, and the mean square of the columns."""
         p, n = self.observations.design.n_columns, len(self.observations)
         if p > max_factorised:
@@ -210,10 +207,10 @@ def solve(
     problem: SoftmaxProblem,
     start: Array | None = None,
     *,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = LENGTH_TOLERANCE,
+    most_steps: int = MAX_LBFGS_STEPS,
     progress: Progress | None = None,
-    max_newton: int = MOST_NEWTON,
+    max_newton: int = MAX_CLASS_HESSIAN,
 ) -> Solution:
     """Minimise a smooth problem: by Newton's method where coefficients or rows are few, else by L-BFGS.
 
@@ -256,12 +253,14 @@ def solve_as_matrix(problem: SoftmaxProblem, solve_for_point: Callable[[], Solut
     return replace(solution, value=problem.matrix(solution.value))
 
 
-def suits_newton(problem: SoftmaxProblem, max_newton: int = MOST_NEWTON) -> bool:
+def suits_newton(problem: SoftmaxProblem, max_newton: int = MAX_CLASS_HESSIAN) -> bool:
     """Return whether a problem has few enough coefficients for Newton's method."""
     return problem.n_columns <= max_newton
 
 
-def _solve(problem: SoftmaxProblem, start: Array | None, max_newton: int = MOST_NEWTON, **options: Any) -> Solution:
+def _solve(
+    problem: SoftmaxProblem, start: Array | None, max_newton: int = MAX_CLASS_HESSIAN, **options: Any
+) -> Solution:
     if suits_newton(problem, max_newton):
         return newton.solve(cast(Any, problem), start, **options)
     if row_space.suits(problem):
@@ -270,7 +269,7 @@ def _solve(problem: SoftmaxProblem, start: Array | None, max_newton: int = MOST_
 
 
 def solve_by_lbfgs(
-    problem: SoftmaxProblem, start: Array | None, *, max_factorised: int = MOST_WHITENED, **options: Any
+    problem: SoftmaxProblem, start: Array | None, *, max_factorised: int = MAX_FACTORISED_COLUMNS, **options: Any
 ) -> Solution:
     """Minimise by L-BFGS; for a source, start at the fit to its rows in memory, scaled by their curvature.
 

@@ -21,33 +21,37 @@ from scipy.optimize import minimize
 
 from mercer._typing import Array
 from mercer.engines.reducing import reduce
-from mercer.optim.certificate import Certificate, LengthMeasure, Progress, Solution, keep_on_interrupt
+from mercer.optim.certificate import (
+    LENGTH_TOLERANCE,
+    Certificate,
+    LengthMeasure,
+    Progress,
+    Solution,
+    keep_on_interrupt,
+)
 from mercer.optim.curvature import Curvature
 from mercer.optim.duality import STRONGEST
+from mercer.optim.lbfgs import MAX_LBFGS_STEPS
 from mercer.optim.scaling import DiagonalScaling
 from mercer.optim.softmax import SoftmaxProblem
 from mercer.stats.quadratic import GRADIENT, HESSIAN, SoftmaxExpansion
 
-#: length of the shortest subgradient, in standard errors
-TOLERANCE = 1e-8
-#: steps of L-BFGS-B and Newton's method
-MOST_STEPS = 1000
 #: pairs that L-BFGS-B remembers
-MEMORY = 20
+BOUNDED_MEMORY = 20
 #: coefficients up to which Newton's method finishes
-MOST_NEWTON = 600
+MAX_FINISHED_COEFFICIENTS = 600
 #: steps of Newton's method at the end, which converge quickly or not at all
-MOST_FINISHING = 20
+MAX_FINISHING_STEPS = 20
 
 
 def solve(
     problem: SoftmaxProblem,
     start: Array | None = None,
     *,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = LENGTH_TOLERANCE,
+    most_steps: int = MAX_LBFGS_STEPS,
     progress: Progress | None = None,
-    max_newton: int = MOST_NEWTON,
+    max_newton: int = MAX_FINISHED_COEFFICIENTS,
 ) -> Solution:
     """Minimise a problem whose penalty has absolute values.
 
@@ -129,7 +133,7 @@ class _SoftmaxSearch:
         self.here = self._evaluate(self._inverse(W))
         #: bound for the length by the curvature of the start
         self._aim = tolerance
-        self._measured = LengthMeasure(self._measure)
+        self._length_measure = LengthMeasure(self._measure)
         self.trace = [self.here.value]
 
     def _standardising(self) -> DiagonalScaling:
@@ -140,9 +144,9 @@ class _SoftmaxSearch:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # the objective of such rows is not finite
             return DiagonalScaling.of(design, h, self._problem.strengths.l2)
 
-    def measured(self) -> float:
+    def measure_length(self) -> float:
         """Return the length by the curvature of the present point."""
-        return self._measured.at(self.here)
+        return self._length_measure.at(self.here)
 
     def _measure(self) -> float:
         if not 0 < self.here.length < np.inf:
@@ -199,7 +203,7 @@ class _SoftmaxSearch:
     def run(self, most_steps: int) -> None:
         """Search until the length is small enough, first by the curvature of the start, then of the present point."""
         while self._descend(most_steps):
-            aim = self._measured.aim(self.here, self.here.length, self._tolerance)
+            aim = self._length_measure.aim(self.here, self.here.length, self._tolerance)
             if aim is None:
                 return
             self._aim = aim
@@ -245,7 +249,7 @@ class _SoftmaxSearch:
         z = self.here.z
         begin = np.concatenate([np.where(split, np.maximum(z, 0.0), z).ravel(), np.maximum(-z[split], 0.0)])
         lowest = np.concatenate([np.where(split, 0.0, -np.inf).ravel(), np.zeros(int(split.sum()))])
-        options: Any = {"maxiter": most_steps, "maxfun": np.inf, "maxcor": MEMORY, "ftol": 1e-15, "gtol": 0.0}
+        options: Any = {"maxiter": most_steps, "maxfun": np.inf, "maxcor": BOUNDED_MEMORY, "ftol": 1e-15, "gtol": 0.0}
         bounds = [(low, None) for low in lowest]
         minimize(value, begin, jac=True, method="L-BFGS-B", bounds=bounds, callback=arrive, options=options)
 
@@ -266,7 +270,7 @@ class _SoftmaxSearch:
         """Make Newton steps for nonzero coefficients, while these shorten the subgradient and keep signs."""
         if self._split.size > self._max_newton:
             return
-        for _ in range(min(MOST_FINISHING, most_steps)):
+        for _ in range(min(MAX_FINISHING_STEPS, most_steps)):
             if self.here.length <= self._aim:
                 return
             there = self._evaluate(self.here.z + self._newton_step())
@@ -306,4 +310,6 @@ class _SoftmaxSearch:
             f"length of the shortest subgradient in standard errors, √(gᵀD⁻¹g) with {by}, "
             f"after {len(self.trace) - 1} steps of L-BFGS-B and Newton's method"
         )
-        return Solution(self.here.W, Certificate("KKT", self.measured(), self._tolerance, sentence), tuple(self.trace))
+        return Solution(
+            self.here.W, Certificate("KKT", self.measure_length(), self._tolerance, sentence), tuple(self.trace)
+        )

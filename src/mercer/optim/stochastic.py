@@ -23,21 +23,21 @@ from mercer.optim.problem import Problem, Slope
 from mercer.stats.quadratic import HESSIAN
 
 #: distance to the optimum, in standard errors: stochastic steps are for a rough optimum
-TOLERANCE = 0.1
+ONLINE_TOLERANCE = 0.1
 #: passes over the rows
-MOST_PASSES = 100
+MAX_ONLINE_PASSES = 100
 #: steps per pass for the default batch size, if there are as many rows
-STEPS = 1000
+STEPS_PER_PASS = 1000
 #: entries of the rows that are copied at once
-CHUNK = 1 << 18
+CHUNK_ENTRIES = 1 << 18
 #: rows beyond which shuffling keeps neighbours together, so that memory is read in longer pieces
-MANY_ROWS = 1 << 17
+MAX_SHUFFLED_ROWS = 1 << 17
 #: neighbouring rows that are kept together then: a few cache lines
 NEIGHBOURS = 16
 #: the empty array, by which compiled loops recognise "every row weighs 1" and "no averaging"
-NOTHING = np.zeros(0)
+EMPTY = np.zeros(0)
 #: the empty order, by which compiled loops recognise "row after row"
-IN_ORDER = np.zeros(0, dtype=np.int64)
+ROW_AFTER_ROW = np.zeros(0, dtype=np.int64)
 
 
 def solve(
@@ -47,8 +47,8 @@ def solve(
     rate: float | None = None,
     decay: float = 1.0,
     batch_rows: int | None = None,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_PASSES,
+    tolerance: float = ONLINE_TOLERANCE,
+    most_steps: int = MAX_ONLINE_PASSES,
     random_state: int | None = 0,
     progress: Progress | None = None,
 ) -> Solution:
@@ -87,7 +87,7 @@ def solve(
     FitInterrupted
         On Ctrl-C, with the best solution so far.
     """
-    size = batch_rows or max(1, len(problem.observations) // STEPS)
+    size = batch_rows or max(1, len(problem.observations) // STEPS_PER_PASS)
     rng = None if random_state is None else np.random.default_rng(random_state)
     descent = _StochasticDescent(problem, problem.start() if start is None else start, rate, decay, size, rng)
     with keep_on_interrupt(lambda: descent.solution(tolerance)):
@@ -145,7 +145,7 @@ class _StochasticDescent:
         total, steps = np.zeros_like(self._w), 0
         n = len(self._problem.observations)
         order = np.arange(n) if self._rng is None else self._rng.permutation(n)
-        chunk = self._size * max(1, CHUNK // (self._size * self._problem.n_columns))
+        chunk = self._size * max(1, CHUNK_ENTRIES // (self._size * self._problem.n_columns))
         for some in row_blocks(n, chunk):
             taken = self._problem.observations.take(order[some])
             x = taken.design.dense()
@@ -192,7 +192,7 @@ def learn_pass(
     units: ThresholdUnits,
     rate: LearningRate,
     *,
-    order: Array = IN_ORDER,
+    order: Array = ROW_AFTER_ROW,
     average: bool = False,
 ) -> LearningPass:
     """Update units by every row once, one after the other.
@@ -228,7 +228,7 @@ def learn_pass(
 
 def shuffle_rows(n: int, rng: np.random.Generator) -> Array:
     """Return the numbers of n rows in random order; of many rows, blocks of neighbours stay together."""
-    if n <= MANY_ROWS:
+    if n <= MAX_SHUFFLED_ROWS:
         return rng.permutation(n)
     order = (NEIGHBOURS * rng.permutation(-(-n // NEIGHBOURS))[:, None] + np.arange(NEIGHBOURS)).ravel()
     return np.asarray(order[order < n])
@@ -252,8 +252,8 @@ def _learn(
     tally: Array,
 ) -> None:
     """Call the compiled loop for dense rows, sparse rows with one unit, or sparse rows with several units."""
-    weight = NOTHING if labelled.weight is None else labelled.weight
-    w, w_sum = units.w, units.w_sum if average else NOTHING.reshape(0, 0)
+    weight = EMPTY if labelled.weight is None else labelled.weight
+    w, w_sum = units.w, units.w_sum if average else EMPTY.reshape(0, 0)
     if labelled.entries is None:
         learn, (X, codes, weight, order) = loops.learn_dense, _readable_block(labelled, order, rows, weight)
         data: tuple[Array, ...] = (X,)
@@ -274,4 +274,4 @@ def _readable_block(
         return labelled.X, labelled.codes, weight, order
     chosen = order if order.size else np.arange(rows.start, rows.stop)
     X = np.require(labelled.X[chosen], np.float64, ["C", "W"])
-    return X, labelled.codes[chosen], weight[chosen] if weight.size else weight, IN_ORDER
+    return X, labelled.codes[chosen], weight[chosen] if weight.size else weight, ROW_AFTER_ROW

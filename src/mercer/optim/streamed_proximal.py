@@ -15,34 +15,34 @@ import numpy as np
 from mercer._typing import Array
 from mercer.optim import proximal_newton, softmax_lasso
 from mercer.optim._working_sets import PenalisedQuadratic
-from mercer.optim.certificate import Progress, Solution, keep_on_interrupt, subgradient_certificate
+from mercer.optim.certificate import LENGTH_TOLERANCE, Progress, Solution, keep_on_interrupt, subgradient_certificate
 from mercer.optim.curvature import Curvature
 from mercer.optim.duality import GapPenalty
-from mercer.optim.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, StallMonitor
+from mercer.optim.newton import MAX_NEWTON_ITERATIONS, MAX_STEP_HALVINGS, OBJECTIVE_ROUNDING, StallMonitor
 from mercer.optim.problem import Problem
 from mercer.optim.scaling import fit_to_sample
 from mercer.optim.softmax import SoftmaxProblem
 from mercer.report.wording import format_count
 
 #: coefficients up to which their Hessian is formed in each step
-MOST_COLUMNS = 2_000
+MAX_STREAMED_HESSIAN = 2_000
 #: a model is minimised to this portion of its gap at the start
-CLOSER = 1e-8
+STREAMED_MODEL_ACCURACY = 1e-8
 #: sweeps for a model
-MOST_SWEEPS = 10_000
+MAX_STREAMED_SWEEPS = 10_000
 
 
 def suits(problem: Any) -> bool:
     """Return whether a Hessian of all coefficients can be formed."""
-    return _n_coefficients(problem) <= MOST_COLUMNS
+    return _n_coefficients(problem) <= MAX_STREAMED_HESSIAN
 
 
 def solve(
     problem: Any,
     start: Array | None = None,
     *,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = LENGTH_TOLERANCE,
+    most_steps: int = MAX_NEWTON_ITERATIONS,
     progress: Progress | None = None,
 ) -> Solution:
     """Minimise a problem of streamed rows whose penalty may have absolute values.
@@ -204,9 +204,9 @@ class _StreamedProximalDescent:
     def _advance(self) -> bool:
         """Take one step, halved until the objective does not rise; return False if it always does."""
         before, step = self.here, self._minimiser() - self.here.u
-        for halvings in range(MOST_HALVINGS):
+        for halvings in range(MAX_STEP_HALVINGS):
             there = self._evaluate(before.u + 0.5**halvings * step)
-            if there.value <= before.value + ROUNDING * abs(before.value):
+            if there.value <= before.value + OBJECTIVE_ROUNDING * abs(before.value):
                 self.here = there
                 return True
         return False
@@ -217,7 +217,7 @@ class _StreamedProximalDescent:
         model = PenalisedQuadratic(np.require(here.hessian, np.float64, ["C", "W"]))
         squares = float(here.gradient @ Curvature.of(here.hessian).solve(here.gradient))
         model.load(here.u, -here.gradient, squares)
-        model.solve(self._penalty, CLOSER * model.gap(self._penalty), MOST_SWEEPS)
+        model.solve(self._penalty, STREAMED_MODEL_ACCURACY * model.gap(self._penalty), MAX_STREAMED_SWEEPS)
         return model.w
 
     def solution(self) -> Solution:

@@ -24,7 +24,7 @@ Reading = Callable[[Chunk], LeastSquaresRows]
 Pair = tuple[Array, Array]
 
 #: columns up to which every thread can hold the products of all pairs
-MOST_COLUMNS = 5_000
+MAX_STREAMED_COLUMNS = 5_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,7 +42,7 @@ class StreamedRows(LeastSquaresRows):
     chosen: Array
 
     @classmethod
-    def of(cls, source: Source, read: Reading, *, max_columns: int = MOST_COLUMNS) -> Self:
+    def of(cls, source: Source, read: Reading, *, max_columns: int = MAX_STREAMED_COLUMNS) -> Self:
         """Make the first pass; raise `NonFiniteError` if a value is not finite.
 
         More than `max_columns` columns raise `TooManyColumnsError`.
@@ -87,7 +87,7 @@ class StreamedRows(LeastSquaresRows):
         """Return an empty list: the source determines its chunks."""
         return []
 
-    def only(self, targets: Array) -> Self:
+    def select_targets(self, targets: Array) -> Self:
         chosen = np.zeros_like(self.chosen)
         chosen[np.flatnonzero(self.chosen)[targets]] = True
         return replace(self, Y=self.Y[:, targets], chosen=chosen)
@@ -109,7 +109,7 @@ class StreamedRows(LeastSquaresRows):
     def gradient(self, shift: Array, v: Array) -> Pair:
         return fold(functools.partial(_gradient_of_chunk, self.read, self.chosen, shift, v), self.X, _add_pairs)
 
-    def added(self, function: Callable[[LeastSquaresRows], Array]) -> Array:
+    def sum_chunks(self, function: Callable[[LeastSquaresRows], Array]) -> Array:
         """Return the sum of a function of the rows of each chunk; the function must be picklable."""
         return fold(functools.partial(_apply_to_chunk, self.read, function), self.X, np.add)
 
@@ -123,7 +123,7 @@ def check_total_weight(rows: int) -> None:
 def _summarise_chunk(kind: type[S], read: Reading, chosen: Array | None, chunk: Chunk) -> tuple[int, S]:
     """Return the number of rows of a chunk, and their statistic."""
     rows = read(chunk)
-    summary = (rows if chosen is None else rows.only(chosen)).summarise(kind)
+    summary = (rows if chosen is None else rows.select_targets(chosen)).summarise(kind)
     _check_finite(summary)
     return len(rows), summary
 
@@ -140,7 +140,7 @@ def _merge_summaries(mine: tuple[int, S], theirs: tuple[int, S]) -> tuple[int, S
 
 
 def _gradient_of_chunk(read: Reading, chosen: Array, shift: Array, v: Array, chunk: Chunk) -> Pair:
-    return read(chunk).only(chosen).gradient(shift, v)
+    return read(chunk).select_targets(chosen).gradient(shift, v)
 
 
 def _add_pairs(mine: Pair, theirs: Pair) -> Pair:

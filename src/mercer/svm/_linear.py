@@ -27,7 +27,7 @@ from mercer.families.penalties import Strengths
 from mercer.matrices import Observations
 from mercer.optim import proximal_newton
 from mercer.optim.certificate import Certificate, Solution
-from mercer.optim.proximal_newton import FULL_COLUMNS
+from mercer.optim.proximal_newton import FULL_MODEL_COLUMNS
 from mercer.optim.squared_hinge import SquaredHinge, SquaredHingeProblem
 from mercer.svm._crammer_singer import ClassLosses, ClassProblem, CrammerSingerNewton
 from mercer.svm._dual_descent import CrammerSingerDescent, DualDescent
@@ -184,7 +184,7 @@ def fit_lasso(
     rows: MarginRows, losses: Sequence[tuple[Array, Array]], limits: LinearMachineLimits, progress: Progress | None
 ) -> LinearMachineFit:
     """Fit squared hinge losses with an L1 penalty: for each problem the classes as ±1, and C of each row."""
-    if rows.n_columns <= FULL_COLUMNS and not _is_far_from_zero(rows):
+    if rows.n_columns <= FULL_MODEL_COLUMNS and not _is_far_from_zero(rows):
         return _fit_by_proximal_newton(rows, losses, limits, progress)
     columns = HingeColumns(rows)
     descents = [

@@ -1,4 +1,4 @@
-"""Newton's method among functions of a kernel: optima, certificates, and that memory and tiles agree."""
+"""Newton's method for functions of a kernel: optima, certificates, and agreement of memory and tiles."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def objective(made: KernelProblem, alpha: Any, b: Any) -> float:
 @pytest.mark.parametrize("in_memory", [True, False])
 @pytest.mark.parametrize("strength", [1.0, 1e-2])
 def test_the_dual_coefficients_are_slopes(name: str, intercept: bool, in_memory: bool, strength: float) -> None:
-    """Σ αᵢ k(·, xᵢ) = −Σ gᵢ k(·, xᵢ)/λ: what the representer theorem says; and Σ g = 0 by the intercept."""
+    """By the representer theorem Σ αᵢ k(·, xᵢ) = −Σ gᵢ k(·, xᵢ)/λ, and Σ g = 0 by the intercept."""
     made = problem(name, in_memory=in_memory, strength=strength, intercept=intercept)
     solution = solve(made)
     assert solution.certificate.holds
@@ -81,7 +81,7 @@ def test_ridge_has_its_closed_form() -> None:
     assert len(solve(made).trace) == 2  # one step
 
 
-def test_ridge_with_an_intercept_is_ridge_of_what_is_left() -> None:
+def test_ridge_with_an_intercept_is_ridge_of_the_centred_responses() -> None:
     made = replace(problem("squares"), losses=replace(LOSSES["squares"], weight=None))  # type: ignore[type-var]
     alpha, b, _ = solve(made).value
     expected = np.linalg.solve(K + made.strength * np.eye(N), made.losses.y - b)
@@ -96,7 +96,7 @@ def test_the_objective_never_rises(name: str) -> None:
 
 @EACH
 def test_a_certificate_is_that_of_the_point_returned(name: str) -> None:
-    """Its value bounds what a dense Newton step from there would still move, and a start elsewhere does not hold."""
+    """Its value measures the distance to the optimum, and the certificate of an early stop does not hold."""
     made = problem(name)
     early = solve(made, most_steps=1, tolerance=1e-12)
     best = solve(made, tolerance=1e-10)
@@ -121,7 +121,7 @@ def test_a_preconditioner_of_an_earlier_point_leads_to_the_same_optimum(name: st
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize(("rest", "most"), [(1.0, 1.0), (1e-3, 1e-3), (1e-3, 1.0)])
 def test_steps_are_as_good_whatever_the_preconditioner(scale: float, rest: float, most: float) -> None:
-    """One that is too short, since curvatures have fallen, must not pass for one that has left nothing over."""
+    """A preconditioner that is too large or too small must not hide the error of the step."""
     made = problem("logit", strength=1e-6, intercept=False)
     h = np.geomspace(rest, most, N)[:, None]
     P = made.products.preconditioner(DiagonalCurvature(np.ones((N, 1))), 1e-6, intercept=False)
@@ -163,7 +163,7 @@ def test_a_factor_for_each_class_where_one_for_all_is_poor() -> None:
     np.testing.assert_allclose(found.value.values, expected.value.values, atol=1e-5)
 
 
-def test_ctrl_c_returns_what_was_found() -> None:
+def test_ctrl_c_keeps_the_function_found() -> None:
     with pytest.raises(FitInterrupted) as stopped:
         solve(problem("logit"), progress=stop_at(1))
     solution = stopped.value.solution
@@ -171,14 +171,14 @@ def test_ctrl_c_returns_what_was_found() -> None:
     assert len(solution.trace) == 2
 
 
-def test_a_certificate_does_not_hold_where_rounding_is_all_there_is() -> None:
+def test_a_certificate_does_not_hold_if_rounding_dominates() -> None:
     """Products of 1e200 cancel to any number, also to negative squares."""
     gram = Gram(Linear(), 1e100 * X)
     solution = solve(KernelProblem(make_products(gram), LOSSES["logit"], 1.0))
     assert not solution.certificate.holds
 
 
-def test_a_start_that_is_worse_than_none_is_not_taken() -> None:
+def test_a_start_that_is_worse_than_zero_is_not_taken() -> None:
     """Where e^η is huge, each Newton step lowers η by 1: from 200 a hundred of them do not suffice."""
     made, alpha = problem("poisson", strength=1e-3), np.zeros((N, 1))
     alpha[0] = 200.0
@@ -190,7 +190,7 @@ def test_a_start_that_is_worse_than_none_is_not_taken() -> None:
     assert len(solve(made, near).trace) < len(best.trace)
 
 
-def test_where_no_start_has_a_mean_an_error_says_so() -> None:
+def test_an_error_is_raised_if_no_start_has_a_mean() -> None:
     """Under the identity the mean of a Poisson is f + offset: below 0 in half of the rows while f stays near 0."""
     losses = ResponseLosses(Response(Poisson(), IDENTITY), np.ones((N, 1)), offset=np.linspace(-9, 9, N))
     with pytest.raises(DegenerateDataError, match="start"):
@@ -200,8 +200,8 @@ def test_where_no_start_has_a_mean_an_error_says_so() -> None:
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("in_memory", [True, False])
 @pytest.mark.parametrize("name", ["logit", "poisson", "gamma"])
-def test_degrees_of_freedom_are_the_trace_of_what_fits(name: str, in_memory: bool, intercept: bool) -> None:
-    """How much a fit follows its responses: tr ∂η̂/∂η for the working responses of one more Newton step."""
+def test_degrees_of_freedom_are_the_trace_of_the_hat_matrix(name: str, in_memory: bool, intercept: bool) -> None:
+    """The trace is that of ∂η̂/∂η for the working responses of one more Newton step."""
     made = problem(name, intercept=intercept, strength=0.3, in_memory=in_memory)
     eta = solve(made).value.values
     losses = made.losses
@@ -222,20 +222,20 @@ def test_degrees_of_freedom_of_many_rows_are_estimated() -> None:
     assert abs(used_degrees_of_freedom(made, eta, exact_rows=10) - exact) < 3 * np.sqrt(2 * exact / 50)
 
 
-def test_classes_that_no_ridge_tells_apart_are_refused() -> None:
+def test_classes_that_cannot_be_distinguished_are_refused() -> None:
     with pytest.raises(KernelError, match="raise the penalty"):
         _factorise_sum(np.diag([1.0, -1.0]), np.zeros(2))
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_slopes_of_enormous_weights_where_nothing_bends(intercept: bool) -> None:
-    """W is next to nothing, so that P is the identity over λ, less what the intercept takes."""
+def test_slopes_of_enormous_weights_without_curvature(intercept: bool) -> None:
+    """W is almost 0, so that P is the identity over λ, apart from the intercept."""
     V = 1e150 * RNG.normal(size=(N, 1))
     P = FactorPreconditioner(K, np.zeros(N), 0.5, intercept=intercept)
     np.testing.assert_allclose(P.times(V), V / 0.5, rtol=1e-10)
 
 
-def test_weights_beyond_all_reason_are_no_warning() -> None:
+def test_enormous_weights_give_no_warning() -> None:
     weight = 1e150 * RNG.uniform(size=N)
     losses = ResponseLosses(Response(Poisson(), LOG), RNG.gamma(2, size=(N, 1)), weight)
     solution = solve(KernelProblem(make_products(GRAM), losses, 1.0))
@@ -243,7 +243,7 @@ def test_weights_beyond_all_reason_are_no_warning() -> None:
     assert solution.certificate.holds == (solution.certificate.value <= solution.certificate.tolerance)
 
 
-def test_an_objective_that_is_no_number_ends_the_search_at_once() -> None:
+def test_an_objective_that_is_not_a_number_ends_the_search_at_once() -> None:
     weight = np.where(np.arange(N) == 3, np.nan, 1.0)
     losses = ResponseLosses(Response(Bernoulli(), LOGIT), SIGN[:, None].astype(float), weight)
     solution = solve(KernelProblem(make_products(GRAM), losses, 0.5))
@@ -252,7 +252,7 @@ def test_an_objective_that_is_no_number_ends_the_search_at_once() -> None:
 
 
 class Uphill(ResponseLosses):
-    """Its slopes are not those of its losses."""
+    """Losses whose slopes have the wrong sign."""
 
     def slopes(self, eta: Any) -> Any:
         first, bend = super().slopes(eta)

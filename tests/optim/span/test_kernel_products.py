@@ -100,7 +100,7 @@ def test_values_that_are_not_finite_are_refused() -> None:
         StoredMatrix(np.full((2, 2), np.inf))
 
 
-def test_tiles_and_memory_make_the_same_products() -> None:
+def test_tiles_and_stored_matrices_have_the_same_products() -> None:
     V = vectors("classes", 5)
     np.testing.assert_allclose(
         make_products(GRAM, in_memory=True).times(V), make_products(GRAM, in_memory=False).times(V), rtol=1e-12

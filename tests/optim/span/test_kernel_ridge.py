@@ -46,7 +46,7 @@ def draw(n: int = 480, d: int = 3, *, weighted: bool = True, kernel: Kernel | No
 
 
 def whole(system: RidgeSystem) -> Array:
-    """S K S, by its products."""
+    """Return S K S, by its products."""
     return system.times(np.eye(len(system)))
 
 
@@ -74,7 +74,7 @@ def test_every_path_finds_the_same_coefficients(weighted: bool, kernel: Kernel) 
         assert solution.certificate.holds
     steps = solve_by_steps(system, ALPHA, 1e-9)
     assert steps is not None
-    assert_allclose(system.scaled(steps.value), expected, atol=1e-6 * size)
+    assert_allclose(system.apply_roots(steps.value), expected, atol=1e-6 * size)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -111,8 +111,8 @@ def test_errors_of_rows_left_out_are_those_of_fits_without_them(weighted: bool) 
             assert_allclose(np.abs(errors[left_out, ..., k].ravel()), np.abs(expected), rtol=1e-7)
 
 
-def test_errors_of_rows_left_out_of_no_kernel_are_refused() -> None:
-    indefinite = RidgeSystem.given(np.array([[1.0, 2.0], [2.0, 1.0]]), np.ones((2, 1)))
+def test_leave_one_out_errors_of_an_indefinite_matrix_are_refused() -> None:
+    indefinite = RidgeSystem.of_matrix(np.array([[1.0, 2.0], [2.0, 1.0]]), np.ones((2, 1)))
     with pytest.raises(NotPositiveDefiniteError, match="the eigenvalue -1"):
         decompose_kernel(indefinite).leave_one_out()
 
@@ -127,7 +127,7 @@ def test_a_short_cut_that_lost_its_digits_is_not_taken() -> None:
     assert ridge.solve_by_features(draw(kernel=1e15 * Linear()), 1e-6 * ALPHA) is None
 
 
-def test_the_certificate_is_what_is_left_over() -> None:
+def test_the_certificate_is_the_residual() -> None:
     system = draw(weighted=False)
     solution = ridge.kernel_ridge(system, ALPHA)
     K, a = whole(system), solution.value.coefficients
@@ -159,8 +159,8 @@ def _on(threads: int, kept: KeptTriangle, v: Array) -> Array:
         return kept.times(v)
 
 
-def test_pivots_invert_what_they_explain() -> None:
-    """A linear kernel of three columns has three pivots, and nothing is left."""
+def test_the_pivots_give_the_inverse_of_a_matrix_of_low_rank() -> None:
+    """A linear kernel of three columns has three pivots, and a remainder of 0."""
     system = draw(kernel=Linear())
     deflation = Deflation.of(system, 0.5, 40)
     v = np.random.default_rng(1).normal(size=(len(system), 2))
@@ -192,8 +192,8 @@ def test_steps_are_not_begun_where_they_would_take_too_long() -> None:
     assert solve_by_steps(unpenalised, np.zeros(2), 1e-9) is None
 
 
-def test_steps_that_do_not_get_there_give_way() -> None:
-    """Rows so near each other in units of alpha that a rough matrix is not positive definite any more."""
+def test_steps_that_do_not_converge_are_given_up() -> None:
+    """The rows are so close in units of alpha that a rough matrix is not positive definite."""
     system = draw(kernel=Polynomial(degree=3, constant=5))
     steps = solve_by_steps(system, 1e-6 * ALPHA, 1e-9, tile_error=1e9, rows_per_step=1)
     assert steps is None or steps.error <= 1e-9
@@ -203,7 +203,7 @@ def test_an_indefinite_matrix_is_solved_by_least_squares() -> None:
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.normal(size=(30, 30)))[0]
     K = (Q * np.linspace(-3, 4, 30)) @ Q.T
-    system = RidgeSystem.given((K + K.T) / 2, rng.normal(size=(30, 2)))
+    system = RidgeSystem.of_matrix((K + K.T) / 2, rng.normal(size=(30, 2)))
     solution = ridge.kernel_ridge(system, ALPHA)
     assert solution.value.singular
     assert_allclose(solution.value.coefficients, exact(system), rtol=1e-8)
@@ -214,7 +214,7 @@ def test_one_square_of_memory_is_taken_below_the_diagonal() -> None:
     assert_allclose(np.tril(system.triangle()), np.tril(whole(system)), rtol=1e-12)
 
 
-def test_a_matrix_in_memory_has_the_same_face() -> None:
+def test_a_matrix_in_memory_has_the_same_interface() -> None:
     system = draw(400, weighted=False)
     given = GivenMatrix(whole(system))
     assert_allclose(KeptTriangle.of(given).times(system.Y), system.times(system.Y), rtol=1e-10)
@@ -242,7 +242,7 @@ def allow(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
 @pytest.mark.compiled("takes minutes as plain Python")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("size", [800_000, 1_200_000])
-def test_beyond_memory_tiles_are_made_again_and_the_answer_is_the_same(
+def test_beyond_memory_tiles_are_recomputed_with_the_same_result(
     monkeypatch: pytest.MonkeyPatch, weighted: bool, size: int
 ) -> None:
     system = draw(1000, weighted=weighted)
@@ -254,7 +254,7 @@ def test_beyond_memory_tiles_are_made_again_and_the_answer_is_the_same(
     assert_allclose(solution.value.coefficients, expected, atol=1e-6 * np.abs(expected).max())
 
 
-def test_beyond_memory_rough_tiles_that_do_not_help_give_way_to_exact_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_memory_rough_tiles_that_do_not_help_are_replaced_by_exact_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     system = draw(1000, kernel=Polynomial(degree=2, constant=3), weighted=False)
     allow(monkeypatch, 400_000)
     steps = solve_beyond_memory(system, 10 * ALPHA, 1e-9, tile_error=1e9, worth_another=0.0)
@@ -320,10 +320,10 @@ def test_no_more_steps_are_announced_than_would_be_taken(monkeypatch: pytest.Mon
         solve_beyond_memory(replace(draw(1000), weight=np.full(1000, 1e9)), ALPHA, 1e-9, long_seconds=1e-9)
     steps = re.search(r"(\d+) steps", str(announced.value))
     assert steps is not None
-    assert int(steps[1]) <= max(1000, kernel_steps.MOST_STEPS)
+    assert int(steps[1]) <= max(1000, kernel_steps.LEAST_STEP_LIMIT)
 
 
-def test_ctrl_c_beyond_memory_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_beyond_memory_keeps_the_coefficients(monkeypatch: pytest.MonkeyPatch) -> None:
     system = draw(1000)
     monkeypatch.setattr(KeptTriangle, "times", interrupted_at(6, KeptTriangle.times))
     allow(monkeypatch, 800_000)
@@ -335,7 +335,7 @@ def test_ctrl_c_beyond_memory_keeps_what_was_found(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("look", [1, 2])
-def test_ctrl_c_while_what_is_left_over_is_computed_keeps_the_steps(monkeypatch: pytest.MonkeyPatch, look: int) -> None:
+def test_ctrl_c_during_the_residual_keeps_the_steps(monkeypatch: pytest.MonkeyPatch, look: int) -> None:
     system = draw(120)
     expected = exact(system)
     monkeypatch.setattr(RidgeSystem, "compute_residual", interrupted_at(look, RidgeSystem.compute_residual))
@@ -347,7 +347,7 @@ def test_ctrl_c_while_what_is_left_over_is_computed_keeps_the_steps(monkeypatch:
     assert away < 1e-3**look
 
 
-def test_a_kernel_that_leaves_the_numbers_is_refused() -> None:
+def test_a_kernel_that_overflows_is_refused() -> None:
     with pytest.raises(MercerError, match="beyond float64"):
         draw(kernel=Polynomial(degree=900, constant=9))
     with pytest.raises(KernelError, match="too large for float64"):  # its squares would be none
@@ -359,7 +359,7 @@ def test_the_least_memory_is_a_square_for_few_rows_only() -> None:
     assert bytes_at_least(100_000) < 0.1 * bytes_needed(100_000)
 
 
-def test_steps_that_rounding_stops_are_given_up_where_others_can_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_that_rounding_stops_are_given_up_if_there_is_another_method(monkeypatch: pytest.MonkeyPatch) -> None:
     """If a factor fits in memory it takes over; else the steps found are kept, with their residual."""
     system = draw(120)
     assert solve_by_steps(system, ALPHA, 1e-30, worth_another=0.0) is None

@@ -1,4 +1,4 @@
-"""Rows of a kernel matrix: the same sums, whatever is kept."""
+"""Rows of a kernel matrix: the same sums for every size of the cache."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rows(kept: int, *, tolerance: float = 0.0) -> KernelRows:
 
 
 @pytest.mark.parametrize("kept", [0, 1, 7, 60, 1000])
-def test_sums_do_not_depend_on_what_is_kept(kept: int) -> None:
+def test_sums_do_not_depend_on_the_cache(kept: int) -> None:
     store, rng = rows(kept), np.random.default_rng(1)
     for _ in range(20):
         numbers = rng.choice(60, size=rng.integers(1, 30), replace=False)
@@ -31,18 +31,18 @@ def test_sums_do_not_depend_on_what_is_kept(kept: int) -> None:
         store.release(numbers[::3])
 
 
-def test_rows_that_are_wanted_are_made_once() -> None:
+def test_wanted_rows_are_computed_once() -> None:
     store, total = rows(10), np.zeros(60)
     some, every = np.arange(8), np.ones(8, dtype=bool)
     for _ in range(3):
         store.add_to(total, some, np.ones(8), every)
-    assert store.made == 8
+    assert store.n_computed == 8
     store.add_to(total, np.arange(20, 28), np.ones(8), ~every)
     store.add_to(total, some, np.ones(8), every)
-    assert store.made == 16
+    assert store.n_computed == 16
 
 
-def test_what_was_used_last_stays_and_what_was_released_goes() -> None:
+def test_recently_used_rows_stay_and_released_ones_are_replaced() -> None:
     store, total, one = rows(2), np.zeros(60), np.ones(1)
 
     def use(number: int) -> None:
@@ -50,13 +50,13 @@ def test_what_was_used_last_stays_and_what_was_released_goes() -> None:
 
     for number in (1, 2, 1, 3, 1):  # 2 makes room for 3
         use(number)
-    assert store.made == 3
+    assert store.n_computed == 3
     store.release(np.array([1]))
     use(4)
     use(3)
-    assert store.made == 4
+    assert store.n_computed == 4
     use(1)
-    assert store.made == 5
+    assert store.n_computed == 5
 
 
 def test_exact_rows_of_float32_ones() -> None:
@@ -67,7 +67,7 @@ def test_exact_rows_of_float32_ones() -> None:
     np.testing.assert_allclose(total, K[4], rtol=1e-13)
 
 
-def test_an_interruption_while_rows_are_made_leaves_none_that_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_while_rows_are_computed_leaves_no_wrong_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     store, total = rows(60), np.zeros(60)
     put = store.gram.put_rows
     monkeypatch.setattr(store.gram, "put_rows", interrupt)
@@ -78,7 +78,7 @@ def test_an_interruption_while_rows_are_made_leaves_none_that_are_wrong(monkeypa
     np.testing.assert_allclose(total, K[:5].sum(axis=0), rtol=1e-12)
 
 
-def test_pairs_of_groups_share_what_they_have_in_common() -> None:
+def test_pairs_of_groups_share_common_blocks() -> None:
     groups = [np.arange(0, 20), np.arange(20, 45), np.arange(45, 60)]
     shared = SharedRows(Gram(RBF(gamma=0.5), X), groups, 1e6)
     rng = np.random.default_rng(2)
@@ -90,7 +90,7 @@ def test_pairs_of_groups_share_what_they_have_in_common() -> None:
         np.testing.assert_allclose(total, factors @ K[np.ix_(both[numbers], both)], rtol=1e-11, atol=1e-12)
         pair.release(numbers[:3])
         assert len(pair) == len(both)
-    assert [own.made for own in shared._own] == [20, 25, 15]
+    assert [own.n_computed for own in shared._own] == [20, 25, 15]
 
 
 def test_a_machine_of_a_pair() -> None:
@@ -102,7 +102,7 @@ def test_a_machine_of_a_pair() -> None:
     np.testing.assert_allclose(paired.value.beta, alone.value.beta, atol=1e-8)
 
 
-def test_what_a_pair_gives_back_is_made_again_and_the_rest_is_not() -> None:
+def test_only_released_blocks_of_a_pair_are_recomputed() -> None:
     groups = [np.arange(0, 20), np.arange(20, 45)]
     shared = SharedRows(Gram(RBF(gamma=0.5), X), groups, 1e6)
     pair, numbers, factors = shared.pair(0, 1), np.arange(45), np.ones(45)
@@ -111,4 +111,4 @@ def test_what_a_pair_gives_back_is_made_again_and_the_rest_is_not() -> None:
         pair.add_to(total, numbers, factors, np.ones(45, dtype=bool))
         pair.clear()
     np.testing.assert_array_equal(totals[0], totals[1])
-    assert [own.made for own in shared._own] == [20, 25]
+    assert [own.n_computed for own in shared._own] == [20, 25]

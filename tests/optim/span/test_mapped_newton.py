@@ -24,7 +24,12 @@ from mercer.optim.problem import Problem
 from mercer.optim.span import mapped_newton
 from mercer.optim.span.freedom import used_degrees_of_freedom
 from mercer.optim.span.losses import ArrayLosses, ClassRowLosses, ResponseLosses, SoftmaxCurvature
-from mercer.optim.span.mapped_curvature import RARE, sample_numbers, sampled_inverse, sampled_preconditioner
+from mercer.optim.span.mapped_curvature import (
+    RARE_CLASS_CURVATURE,
+    sample_numbers,
+    sampled_inverse,
+    sampled_preconditioner,
+)
 from mercer.optim.span.mapped_newton import MappedNewtonDescent, MappedProblem, solve
 from mercer.optim.span.tensor_losses import TensorRowLosses
 from tests._ctrl_c import stop_at
@@ -255,7 +260,7 @@ def test_classes_have_a_curvature_each() -> None:
     np.testing.assert_allclose(np.vdot(R, inverse.times(common)), np.vdot(inverse.times(R), common))
     plain = sampled_preconditioner(problem.design, np.arange(N), replace(bend, symmetric=False), problem.strengths)
     for k in range(3):
-        h = p[:, k] * (1 - p[:, k]) + RARE * bend.typical
+        h = p[:, k] * (1 - p[:, k]) + RARE_CLASS_CURVATURE * bend.typical
         H = Z.T @ (h[:, None] * Z) + 0.5 * np.diag(np.append(np.ones(Z.shape[1] - 1), 0.0))
         np.testing.assert_allclose(H @ plain.times(R)[:, k], R[:, k], atol=1e-8)
     weaker = plain.with_penalties(0.1 * problem.strengths)
@@ -306,8 +311,8 @@ def test_a_fit_that_rounding_stops_says_what_was_asked_for() -> None:
     solution = solve(made("poisson"), tolerance=1e-30)
     certificate = solution.certificate
     assert certificate.holds
-    assert certificate.tolerance == mapped_newton.NEGLIGIBLE
-    assert certificate.value < mapped_newton.NEGLIGIBLE
+    assert certificate.tolerance == mapped_newton.NEGLIGIBLE_LENGTH
+    assert certificate.value < mapped_newton.NEGLIGIBLE_LENGTH
     assert "the tolerance is 1e-30, but rounding" in certificate.sentence
 
 

@@ -52,8 +52,8 @@ def test_errors_of_rows_left_out_are_those_of_fits_without_them(kind: str, weigh
 
 @EACH
 @WEIGHTS
-def test_generalised_cross_validation_has_its_formula(kind: str, weight: Any) -> None:
-    found = ridge(kind, weight).decompose().leave_one_out().generalised(ALPHAS)
+def test_generalised_cross_validation_follows_its_formula(kind: str, weight: Any) -> None:
+    found = ridge(kind, weight).decompose().leave_one_out().generalised_errors(ALPHAS)
     Z, w = MAPS[kind](X), np.ones(60) if weight is None else weight
     S = np.sqrt(w)[:, None] * Z
     for position, alpha in enumerate(ALPHAS):

@@ -1,4 +1,4 @@
-"""Preconditioners on tensors: the inverse of the Hessian, about."""
+"""Preconditioners on tensors: approximate inverses of the Hessian."""
 
 from __future__ import annotations
 

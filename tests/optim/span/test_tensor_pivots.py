@@ -15,7 +15,7 @@ X = np.random.default_rng(0).normal(size=(80, 3))
 KERNEL, T = RBF(gamma=0.5), torch.as_tensor(X)
 
 
-def test_pivots_leave_little_and_never_too_much():
+def test_the_remainder_after_the_pivots_is_small_and_nonnegative():
     K = KERNEL(X)
     L = pivoted_factor(TensorGram(KERNEL, T), 1e-3).numpy()
     assert -1e-9 <= np.trace(K - L @ L.T) <= 1e-4 * 80 + 1e-9

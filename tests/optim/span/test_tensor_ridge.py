@@ -40,7 +40,7 @@ def test_steps_are_taken_if_a_factor_does_not_fit_in_memory(monkeypatch):
     assert found.certificate.holds
 
 
-def test_ctrl_c_keeps_what_there_is(monkeypatch):
+def test_ctrl_c_keeps_the_coefficients(monkeypatch):
     monkeypatch.setattr("mercer.optim.krylov._ConjugateSearch.run", interrupt)
     with pytest.raises(FitInterrupted) as caught:
         tensor_ridge.kernel_ridge(KERNEL, T, Y, None, ALPHA, max_factored_rows=0)

@@ -16,11 +16,11 @@ from mercer._typing import Array
 from mercer.optim.span.losses import SoftmaxCurvature
 
 #: rows below which single precision gains nothing
-WORTH_SINGLE = 2000
+MIN_SINGLE_ROWS = 2000
 #: condition number up to which a factor of single precision is a good preconditioner
-SINGLE = 1e5
+MAX_SINGLE_CONDITION = 1e5
 #: columns up to which each is solved separately
-FEW_COLUMNS = 3
+FEW_RIGHT_SIDES = 3
 #: lower bound for curvatures as a portion of the largest one: smaller ones would cause overflow
 FLATTEST = 1e-20
 #: lower bound for curvatures as a portion of λ, for the same reason
@@ -33,7 +33,7 @@ class KernelFactor:
     From `single_rows` rows on, the factor is in single precision if the condition number allows it.
     """
 
-    def __init__(self, K: Array, h: Array, strength: float, *, single_rows: int = WORTH_SINGLE) -> None:
+    def __init__(self, K: Array, h: Array, strength: float, *, single_rows: int = MIN_SINGLE_ROWS) -> None:
         self.h = np.maximum(h, max(FLATTEST * h.max(), FLATTEST_OF_STRENGTH * strength))
         self._lower = _factorise(K, self.h, strength, single_rows)
         self._strength = strength
@@ -59,7 +59,7 @@ class KernelFactor:
 
 def _factorise(K: Array, h: Array, strength: float, single_rows: int) -> Array:
     """Return L with LLᵀ = K + λW⁻¹, in single precision if the condition number allows it."""
-    if len(K) >= single_rows and _estimate_condition(K, h, strength) < SINGLE:
+    if len(K) >= single_rows and _estimate_condition(K, h, strength) < MAX_SINGLE_CONDITION:
         lower = _cholesky(K, strength / h, np.float32)
         if lower is not None:
             return lower
@@ -78,7 +78,7 @@ def _factorise(K: Array, h: Array, strength: float, single_rows: int) -> Array:
 def _solve_lower(lower: Array, V: Array) -> Array:
     """Return (LLᵀ)⁻¹ V; few columns are solved one by one, which is three times as fast as LAPACK's blocked solver."""
     single = lower.dtype == np.float32
-    if V.shape[1] > FEW_COLUMNS:
+    if V.shape[1] > FEW_RIGHT_SIDES:
         return np.asarray((lapack.spotrs if single else lapack.dpotrs)(lower, V, lower=1)[0])
     trsv = blas.strsv if single else blas.dtrsv
     return np.column_stack([trsv(lower, trsv(lower, v, lower=1), lower=1, trans=1) for v in V.T])
@@ -106,7 +106,7 @@ class FactorPreconditioner:
     """P for one curvature per row: exact if outputs are independent and have the same curvature."""
 
     def __init__(
-        self, K: Array, h: Array, strength: float, *, intercept: bool, single_rows: int = WORTH_SINGLE
+        self, K: Array, h: Array, strength: float, *, intercept: bool, single_rows: int = MIN_SINGLE_ROWS
     ) -> None:
         self._strength, self._factor = strength, KernelFactor(K, h, strength, single_rows=single_rows)
         level = self._factor.solve(self._factor.h[:, None]) if intercept else None

@@ -19,17 +19,17 @@ from mercer._typing import Array
 from mercer.kernels.tensors import TensorGram
 
 #: landmarks up to which the curvature is that of a sample of rows, in float64
-SQUARED = 20_000
+MAX_SAMPLED_LANDMARKS = 20_000
 #: rows of a sample that are multiplied at once
-ROWS = 16_384
+ROWS_PER_SQUARE = 16_384
 #: columns of a triangle that are multiplied at once
 TRIANGLE_BLOCK = 8_192
 #: matrices of the size of the landmarks in memory at once, besides their kernel matrix
-MATRICES = 3
+LANDMARK_MATRICES = 3
 #: first addition to the diagonal of an indefinite matrix, in units of rounding
-JITTER = 10.0
+CHOLESKY_JITTER = 10.0
 #: largest addition, in units of the largest diagonal entry: more is not rounding
-MOST_JITTER = 0.1
+MAX_CHOLESKY_JITTER = 0.1
 
 
 class TensorInverse:
@@ -39,7 +39,7 @@ class TensorInverse:
     """
 
     def __init__(
-        self, design: Any, sample: Array, curvature: Any, strengths: Array, *, max_sampled: int = SQUARED
+        self, design: Any, sample: Array, curvature: Any, strengths: Array, *, max_sampled: int = MAX_SAMPLED_LANDMARKS
     ) -> None:
         import torch
 
@@ -92,8 +92,8 @@ class _SampledCurvature:
         weight = (of_sample / share).clamp_min(0.0).sqrt() if share > 0 else torch.ones_like(of_sample)
         p = design.n_columns
         self.gram = torch.zeros(p, p, dtype=torch.float64, device=design.X.device)
-        for start in range(0, len(sample), ROWS):
-            rows = slice(start, start + ROWS)
+        for start in range(0, len(sample), ROWS_PER_SQUARE):
+            rows = slice(start, start + ROWS_PER_SQUARE)
             Z = some.rows(rows).double()
             Z = torch.cat([Z, torch.ones_like(Z[:, :1])], dim=1) if design.intercept else Z
             Z *= weight[rows, None]
@@ -122,7 +122,7 @@ class _LandmarkCurvature:
     def __init__(self, design: Any, level: float, total: float) -> None:
         self._intercept, self._total = design.intercept, total
         K = design.metric_matrix()
-        self._T = cholesky(K if MATRICES * K.numel() * K.element_size() <= free_bytes(K) else K.float())
+        self._T = cholesky(K if LANDMARK_MATRICES * K.numel() * K.element_size() <= free_bytes(K) else K.float())
         self._scale = level * design.n_rows / design.n_features
         self.like = self._T
 
@@ -170,13 +170,13 @@ def cholesky(matrix: Any) -> Any:
 
     largest = float(matrix.diagonal().abs().max())
     size = largest * torch.finfo(matrix.dtype).eps
-    jitter, most = 0.0, MOST_JITTER * largest
+    jitter, most = 0.0, MAX_CHOLESKY_JITTER * largest
     while True:
         L, failed = torch.linalg.cholesky_ex(matrix)
         if not int(failed):
             return L
         del L
-        step = JITTER * size if jitter == 0.0 else 9 * jitter
+        step = CHOLESKY_JITTER * size if jitter == 0.0 else 9 * jitter
         if not 0 < step < most:
             raise NotPositiveDefiniteError(
                 "the kernel matrix of the landmarks has no factor: the kernel is not positive definite on them, or "
@@ -189,18 +189,18 @@ def cholesky(matrix: Any) -> Any:
 # Pivoted Cholesky factors
 
 #: pivots that are processed together
-BLOCK = 256
+PIVOTS_PER_BLOCK = 256
 #: number of pivots
-MOST = 4_096
+MAX_TENSOR_PIVOTS = 4_096
 #: share of the free memory for L
-SHARE = 0.2
+PIVOT_MEMORY_SHARE = 0.2
 #: mean remaining diagonal, in units of alpha, at which more pivots would save no steps
-ENOUGH = 0.1
+TENSOR_LEAST_LEFT = 0.1
 #: a remainder of a diagonal entry below this portion of it is rounding, in units of rounding
-ROUNDING = 100.0
+REMAINDER_ROUNDING = 100.0
 
 
-def pivoted_factor(gram: TensorGram, alpha: float, *, block: int = BLOCK) -> Any:
+def pivoted_factor(gram: TensorGram, alpha: float, *, block: int = PIVOTS_PER_BLOCK) -> Any:
     """Return L (n, pivots) with K ≈ LLᵀ.
 
     Pivots are drawn with probabilities proportional to the remaining diagonal, `block` at a time.
@@ -208,7 +208,9 @@ def pivoted_factor(gram: TensorGram, alpha: float, *, block: int = BLOCK) -> Any
     import torch
 
     n, diagonal = gram.shape[0], gram.diagonal
-    most = min(n, MOST, max(block, int(SHARE * free_bytes(diagonal) / (diagonal.element_size() * n))))
+    most = min(
+        n, MAX_TENSOR_PIVOTS, max(block, int(PIVOT_MEMORY_SHARE * free_bytes(diagonal) / (diagonal.element_size() * n)))
+    )
     try:
         L = torch.zeros(n, most, dtype=diagonal.dtype, device=diagonal.device)
     except torch.cuda.OutOfMemoryError as full:  # pragma: no cover – only on a card
@@ -217,9 +219,9 @@ def pivoted_factor(gram: TensorGram, alpha: float, *, block: int = BLOCK) -> Any
             "approximate='nystroem'."
         ) from full
     generator = torch.Generator(device=diagonal.device).manual_seed(0)
-    least = ROUNDING * torch.finfo(diagonal.dtype).eps * diagonal
+    least = REMAINDER_ROUNDING * torch.finfo(diagonal.dtype).eps * diagonal
     left, rank = diagonal.double().clone(), 0
-    while rank < most and float(left.sum()) > ENOUGH * alpha * n:
+    while rank < most and float(left.sum()) > TENSOR_LEAST_LEFT * alpha * n:
         chance = torch.where(left > least, left, 0.0)
         size = min(block, most - rank, int(torch.count_nonzero(chance)))
         if size == 0:

@@ -14,15 +14,15 @@ from mercer.optim.span.mapped_newton import MappedProblem
 from mercer.optim.span.newton import KernelProblem, conjugate_gradient, threads_for
 
 #: rows up to which the trace is exact
-EXACT_ROWS = 1000
+EXACT_TRACE_ROWS = 1000
 #: vectors of random signs that estimate it otherwise (Hutchinson)
-SIGNS = 50
+SIGN_VECTORS = 50
 #: relative error of the solutions from which it is computed
-TOLERANCE = 1e-4
+TRACE_TOLERANCE = 1e-4
 
 
 def used_degrees_of_freedom(
-    problem: KernelProblem | MappedProblem, eta: Array, *, exact_rows: int = EXACT_ROWS
+    problem: KernelProblem | MappedProblem, eta: Array, *, exact_rows: int = EXACT_TRACE_ROWS
 ) -> float:
     """Return the degrees of freedom at the optimum, for one output.
 
@@ -36,7 +36,7 @@ def used_degrees_of_freedom(
     # tr K(λI + W̃K)⁻¹W̃, to which the null space of K does not contribute
     with threads_for(problem.products):
         inverse = problem.products.preconditioner(curvature, problem.strength, intercept=problem.intercept)
-        _, moved, _, _ = conjugate_gradient(problem, curvature, inverse, weighted, TOLERANCE)
+        _, moved, _, _ = conjugate_gradient(problem, curvature, inverse, weighted, TRACE_TOLERANCE)
     return float(np.vdot(V, moved)) * n / float(np.vdot(V, V)) + problem.intercept
 
 
@@ -52,4 +52,4 @@ def _expected_curvature(problem: KernelProblem | MappedProblem, eta: Array) -> A
 
 
 def _random_signs(n: int) -> Array:
-    return np.where(np.random.default_rng(0).random((n, SIGNS)) < 0.5, -1.0, 1.0)
+    return np.where(np.random.default_rng(0).random((n, SIGN_VECTORS)) < 0.5, -1.0, 1.0)

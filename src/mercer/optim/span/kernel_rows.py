@@ -13,7 +13,7 @@ from mercer.kernels.gram import GivenMatrix, Gram
 from mercer.kernels.row_loops import add_rows
 
 #: columns that a thread adds up at a time
-COLUMNS = 4096
+COLUMNS_PER_SUM = 4096
 
 
 class KernelMatrixRows(ABC):
@@ -56,7 +56,7 @@ class KernelRows(KernelMatrixRows):
     def __init__(self, gram: Gram | GivenMatrix, cache_bytes: float = 200e6) -> None:
         KernelMatrixRows.__init__(self, gram, cache_bytes)
         #: number of rows that were computed
-        self.made = 0
+        self.n_computed = 0
         self.clear()
 
     @classmethod
@@ -71,7 +71,7 @@ class KernelRows(KernelMatrixRows):
         self._add_cached(total, self._slot_of[numbers[is_cached]], factors[is_cached])
         if not is_cached.all():
             self.gram.add_rows(numbers[~is_cached], factors[~is_cached], total)
-            self.made += int(np.count_nonzero(~is_cached))
+            self.n_computed += int(np.count_nonzero(~is_cached))
 
     def clear(self) -> None:
         rows, columns = self.gram.shape
@@ -103,13 +103,13 @@ class KernelRows(KernelMatrixRows):
         self._row_in[slots] = -1
         self.gram.put_rows(numbers, self._kept, slots)  # may be interrupted: the rows are registered only afterwards
         self._row_in[slots], self._slot_of[numbers] = numbers, slots
-        self.made += count
+        self.n_computed += count
 
     def _add_cached(self, total: Array, slots: Array, factors: Array) -> None:
         def add(columns: slice) -> None:
             add_rows(total, columns.start, columns.stop, self._kept, slots, factors)
 
-        for _ in ordered_stream(add, row_blocks(len(total), COLUMNS)):
+        for _ in ordered_stream(add, row_blocks(len(total), COLUMNS_PER_SUM)):
             pass
 
 

@@ -20,15 +20,15 @@ from mercer.optim.span._tensor_curvature import TensorInverse
 from mercer.optim.span.losses import SoftmaxCurvature
 
 #: sampled rows per feature
-ROWS = 30
+SAMPLED_ROWS_PER_FEATURE = 30
 #: smallest number of sampled rows per feature
-FEWEST_ROWS = 3
+FEWEST_SAMPLED_ROWS = 3
 #: multiplications that the Hessian of the sample may cost
-PRODUCTS = 3e10
+MAX_SAMPLE_PRODUCTS = 3e10
 #: first addition to the diagonal of an indefinite matrix, in units of its largest entry
-JITTER = 1e-12
+GRAM_JITTER = 1e-12
 #: portion of the typical curvature that is added to that of each class
-RARE = 1e-3
+RARE_CLASS_CURVATURE = 1e-3
 
 
 class Inverse(Protocol):
@@ -59,7 +59,7 @@ def sampled_preconditioner(design: Any, sample: Array, curvature: Any, strengths
     weight = 1.0 if curvature.weight is None else curvature.weight[:, None]
     spread = weight * curvature.p * (1 - curvature.p)
     # the intercept of a rare class would have almost no curvature
-    each = (sample_weights(sample, h + RARE * curvature.typical) for h in spread.T)
+    each = (sample_weights(sample, h + RARE_CLASS_CURVATURE * curvature.typical) for h in spread.T)
     parts = [
         SampledInverse(design.gram(h, sample), design.n_features, strengths[k : k + 1]) for k, h in enumerate(each)
     ]
@@ -75,7 +75,7 @@ def sample_weights(sample: Array, h: Array) -> Array:
 
 def curvature_sample(n: int, columns: int) -> Array:
     """Return the numbers of the sampled rows, always the same; all rows if that is affordable."""
-    share = np.clip(PRODUCTS / max(columns, 1) ** 3, FEWEST_ROWS, ROWS)
+    share = np.clip(MAX_SAMPLE_PRODUCTS / max(columns, 1) ** 3, FEWEST_SAMPLED_ROWS, SAMPLED_ROWS_PER_FEATURE)
     return sample_numbers(n, int(share * max(columns, 100)))
 
 
@@ -112,7 +112,7 @@ class SampledInverse:
                 factor, failed = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
             if not failed:
                 return np.asarray(factor)
-            jitter = max(JITTER * float(self._gram.max(initial=strength)), 100 * jitter)
+            jitter = max(GRAM_JITTER * float(self._gram.max(initial=strength)), 100 * jitter)
 
     def times(self, R: Array) -> Array:
         result = np.empty_like(R)

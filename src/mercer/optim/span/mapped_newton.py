@@ -21,9 +21,9 @@ import numpy as np
 from mercer._typing import Array
 from mercer.matrices.mapped import KeptTiles, MappedDesign
 from mercer.matrices.mapped_tensors import MappedTensors
-from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
+from mercer.optim.certificate import LENGTH_TOLERANCE, Progress, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.krylov import NewtonDirection, newton_direction
-from mercer.optim.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, StallMonitor
+from mercer.optim.newton import MAX_NEWTON_ITERATIONS, MAX_STEP_HALVINGS, OBJECTIVE_ROUNDING, StallMonitor
 from mercer.optim.span.losses import RowLosses
 from mercer.optim.span.mapped_curvature import (
     Inverse,
@@ -33,6 +33,7 @@ from mercer.optim.span.mapped_curvature import (
     sample_weights,
     sampled_preconditioner,
 )
+from mercer.optim.span.newton import SUM_OBJECTIVE_ROUNDING
 from mercer.report.wording import format_count
 
 
@@ -67,7 +68,7 @@ class MappedProblem:
 #: one in this many rows is sampled for an estimate of the rounding error
 ROUNDING_SAMPLE = 32
 #: safety factor for the estimate
-MARGIN = 1.5
+ROUNDING_MARGIN = 1.5
 
 
 def estimate_rounding(
@@ -101,7 +102,7 @@ def estimate_rounding(
     _, rough = few.design.swept(w, few.slopes, exactly=False)
     _, exact = few.design.swept(w, few.slopes)
     error = (rough - exact) * (n / len(some))
-    return MARGIN * float(np.sqrt(np.vdot(error, inverse.times(error))))
+    return ROUNDING_MARGIN * float(np.sqrt(np.vdot(error, inverse.times(error))))
 
 
 def is_even(problem: MappedProblem, eta: Array, *, one_in: int = ROUNDING_SAMPLE) -> bool:
@@ -123,33 +124,31 @@ def is_even(problem: MappedProblem, eta: Array, *, one_in: int = ROUNDING_SAMPLE
 # The descent
 
 #: largest relative error of a step
-LOOSE = 0.3
-#: relative rounding error of an objective that sums many terms, by tiles of float64
-COARSE = 1e-10
+LOOSEST_STEP = 0.3
 #: relative rounding error of an objective by tiles of float32
-SINGLE = 1e-7
+SINGLE_OBJECTIVE_ROUNDING = 1e-7
 #: tolerance for the fit of a sample, in standard errors
-SAMPLE_TOLERANCE = 0.1
+MAPPED_SAMPLE_TOLERANCE = 0.1
 #: steps for the fit of a sample
-SAMPLE_STEPS = 10
+MAPPED_SAMPLE_STEPS = 10
 #: rows per column of the sample that gives the start
 START_ROWS = 10
 #: factor by which λ falls from one step to the next
-FALL = 100.0
+STRENGTH_FALL = 100.0
 #: number of such falls
-MOST_FALLS = 3
+MAX_STRENGTH_FALLS = 3
 #: conjugate gradient steps after which a Newton step is used as it is
-MOST_PRODUCTS = 100
+MAX_MAPPED_PRODUCTS = 100
 #: conjugate gradient steps above which the preconditioner of an earlier point is replaced
-POOR = 15
+STALE_INVERSE_STEPS = 15
 #: a step near the optimum that leaves more than this share of the gradient is dominated by rounding of float32
-SPOILT = 0.5
+SPOILT_GRADIENT = 0.5
 #: length of the gradient, in standard errors, that counts as near: Newton's method needs one or two more steps
-NEAR = 0.1
+NEAR_LENGTH = 0.1
 #: portion of the tolerance that rounding of float32 may take
-ROUNDED = 0.6
+ROUNDED_SHARE = 0.6
 #: length of a gradient, in standard errors, that is accepted if rounding of float64 prevents a shorter one
-NEGLIGIBLE = 1e-4
+NEGLIGIBLE_LENGTH = 1e-4
 
 
 class MappedPoint(NamedTuple):
@@ -176,8 +175,8 @@ def solve(
     problem: MappedProblem,
     start: Array | None = None,
     *,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = LENGTH_TOLERANCE,
+    most_steps: int = MAX_NEWTON_ITERATIONS,
     progress: Progress | None = None,
     start_rows: int = START_ROWS,
     sample: Array | None = None,
@@ -241,7 +240,7 @@ class MappedNewtonDescent:
         self._inverse: Inverse | None = None
         #: whether gradients, and products with the Hessian, are computed by tiles of float64
         self._exact_gradient = self._exact_product = design.rough == np.float64
-        self._last_gain, self._stuck, self._unit = LOOSE, False, 0.0
+        self._last_gain, self._stuck, self._unit = LOOSEST_STEP, False, 0.0
         #: whether gradients by float32 are dominated by rounding
         self._spent = False
         #: whether the present step was found by products of float64
@@ -289,11 +288,11 @@ class MappedNewtonDescent:
         gradient = self._at.gradient + self._problem.pull(self._at.w) - before.pull(self._at.w)
         self._at = self._at._replace(value=self._objective(self._at.w, self._at.eta), gradient=gradient)
         self._inverse = None if self._inverse is None else self._inverse.with_penalties(strengths)
-        self._last_gain, self.trace = LOOSE, [self._at.value]
+        self._last_gain, self.trace = LOOSEST_STEP, [self._at.value]
 
     def _point(self, w: Array) -> MappedPoint:
         problem = self._problem
-        if self._exact_gradient and (rounded := self._rounded(w)) <= ROUNDED * self._tolerance * self._unit:
+        if self._exact_gradient and (rounded := self._rounded(w)) <= ROUNDED_SHARE * self._tolerance * self._unit:
             swept = problem.design.swept(w, problem.slopes, exactly=False)
             point = self._point_of(w, swept, rounded, single=True)
             if is_even(problem, point.eta, one_in=self._one_in):
@@ -365,8 +364,8 @@ class MappedNewtonDescent:
         """Decide by the decrease of the gradient whether float32 is still precise enough."""
         if 0 < before < np.inf:
             self._last_gain = self.length / before
-            self._exact_product = self._exact_product or (self._last_gain > SPOILT and self._exact_gradient)
-            self._spent = self._last_gain > SPOILT and self.length < NEAR and not self._exact_gradient
+            self._exact_product = self._exact_product or (self._last_gain > SPOILT_GRADIENT and self._exact_gradient)
+            self._spent = self._last_gain > SPOILT_GRADIENT and self.length < NEAR_LENGTH and not self._exact_gradient
 
     def _find_step(self) -> NewtonDirection:
         """Return the Newton step at the present point, and measure the length of the gradient."""
@@ -386,9 +385,9 @@ class MappedNewtonDescent:
             self._inverse.times,
             -gradient,
             tolerance=lambda length: self._enough(length / unit),
-            most_steps=MOST_PRODUCTS,
+            most_steps=MAX_MAPPED_PRODUCTS,
         )
-        if step.steps > POOR and not fresh:
+        if step.steps > STALE_INVERSE_STEPS and not fresh:
             self._inverse = None
         length = (float(np.sqrt(abs(float(np.vdot(gradient, step.value))) + step.left)) + self._at.rounded) / unit
         self.length = length if np.isfinite(length) and np.isfinite(self._at.value) else np.inf
@@ -396,19 +395,19 @@ class MappedNewtonDescent:
 
     def _enough(self, length: float) -> float:
         """Return the relative error allowed in a step: that which the next step would have anyway."""
-        wanted = LOOSE * self._tolerance / length if length > 0 else LOOSE
+        wanted = LOOSEST_STEP * self._tolerance / length if length > 0 else LOOSEST_STEP
         curved = 0.0 if self._problem.losses.quadratic else min(0.1, self._last_gain**2)
-        return float(np.clip(max(wanted, curved), self._problem.design.digits, LOOSE))
+        return float(np.clip(max(wanted, curved), self._problem.design.digits, LOOSEST_STEP))
 
     def _advance(self, step: Array) -> bool:
         """Take one step, halved until the objective does not rise; return False if it always does."""
         here, squared = self._at, abs(float(np.vdot(self._at.gradient, step)))
         there = self._point(here.w + step)
         # a step that lowers the objective by less than rounding must not be rejected because of rounding
-        rounded = SINGLE if here.single or there.single else COARSE
-        slack = (rounded if squared < rounded * abs(here.value) else ROUNDING) * abs(here.value)
+        rounded = SINGLE_OBJECTIVE_ROUNDING if here.single or there.single else SUM_OBJECTIVE_ROUNDING
+        slack = (rounded if squared < rounded * abs(here.value) else OBJECTIVE_ROUNDING) * abs(here.value)
         if not there.value <= here.value + slack:
-            for share in 0.5 ** np.arange(1, MOST_HALVINGS):
+            for share in 0.5 ** np.arange(1, MAX_STEP_HALVINGS):
                 w, eta = here.w + share * step, here.eta + share * (there.eta - here.eta)
                 if self._objective(w, eta) <= here.value + slack:
                     there = self._point(w)
@@ -426,8 +425,8 @@ class MappedNewtonDescent:
             how += f"; {rounded:.2g} of it is an estimate of what float32 does to g, "
             how += f"by float64 on one in {self._one_in} rows"
         tolerance = self._tolerance
-        if self._stuck and tolerance < self.length <= NEGLIGIBLE:
-            tolerance = NEGLIGIBLE
+        if self._stuck and tolerance < self.length <= NEGLIGIBLE_LENGTH:
+            tolerance = NEGLIGIBLE_LENGTH
             how += f"; the tolerance is {self._tolerance:.2g}, but rounding of float64 prevents a smaller value"
         certificate = gradient_certificate(
             self.length,
@@ -441,13 +440,13 @@ class MappedNewtonDescent:
 
 def _fit_with_falling_strength(problem: MappedProblem) -> Array:
     """Return the coefficients of a sample, approached by decreasing penalties."""
-    few = MappedNewtonDescent(problem, SAMPLE_TOLERANCE)
+    few = MappedNewtonDescent(problem, MAPPED_SAMPLE_TOLERANCE)
     few.begin(None)
     for factor in _falling_factors(problem, few._at.eta):
         few.penalise(factor * problem.strengths)
         few.run(1)
     few.penalise(problem.strengths)
-    few.run(SAMPLE_STEPS)
+    few.run(MAPPED_SAMPLE_STEPS)
     return few._at.w
 
 
@@ -455,5 +454,5 @@ def _falling_factors(problem: MappedProblem, eta: Array) -> Array:
     """Return the factors of λ, beginning where it outweighs the typical curvature."""
     _, bend = problem.losses.slopes(eta)
     top = float(bend.typical.sum()) / max(1, problem.design.n_features)
-    falls = np.ceil(np.log(max(top / float(problem.strengths.min()), 1.0)) / np.log(FALL))
-    return np.asarray(FALL ** np.arange(min(falls, MOST_FALLS), 0, -1))
+    falls = np.ceil(np.log(max(top / float(problem.strengths.min()), 1.0)) / np.log(STRENGTH_FALL))
+    return np.asarray(STRENGTH_FALL ** np.arange(min(falls, MAX_STRENGTH_FALLS), 0, -1))

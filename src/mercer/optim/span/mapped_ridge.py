@@ -79,8 +79,8 @@ class MappedEigenvalues:
 class MappedSpectrum(TallSpectrum):
     """The spectrum of t, whose axes are B V."""
 
-    def generalised(self, alphas: Array) -> Array:
-        return np.maximum(super().generalised(alphas), 0.0)
+    def generalised_errors(self, alphas: Array) -> Array:
+        return np.maximum(super().generalised_errors(alphas), 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,23 +24,23 @@ import numpy as np
 from mercer._errors import DegenerateDataError
 from mercer._threads import blas_for
 from mercer._typing import Array
-from mercer.optim.certificate import Progress, Solution, gradient_certificate, keep_on_interrupt
+from mercer.optim.certificate import LENGTH_TOLERANCE, Progress, Solution, gradient_certificate, keep_on_interrupt
 from mercer.optim.krylov import NewtonDirection, newton_direction
-from mercer.optim.newton import MOST_HALVINGS, MOST_STEPS, ROUNDING, TOLERANCE, StallMonitor
+from mercer.optim.newton import MAX_NEWTON_ITERATIONS, MAX_STEP_HALVINGS, OBJECTIVE_ROUNDING, StallMonitor
 from mercer.optim.span.losses import ArrayLosses, LossCurvature, ResponseLosses
 from mercer.optim.span.products import KernelProducts, Preconditioner
 from mercer.report.wording import format_count
 
 #: relative error of a Newton step at which conjugate gradients stop
-INEXACT = 0.1
+STEP_ERROR = 0.1
 #: relative rounding error of an objective that sums many terms
-COARSE = 1e-10
+SUM_OBJECTIVE_ROUNDING = 1e-10
 #: conjugate gradient steps above which a preconditioner of the present point is replaced by a better kind
-POOR = 50
+POOR_PRECONDITIONER_STEPS = 50
 #: rows below which a factorisation costs no more than a few steps
 ALWAYS_FACTOR = 500
 #: rows below which BLAS uses one thread: on busy cores two wait for each other (1,000 rows: 1.3 s a factor, not 0.03)
-WORTH_THREADS = 2000
+MIN_ROWS_FOR_BLAS_THREADS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +65,11 @@ def solve(
     problem: KernelProblem,
     start: KernelExpansion | None = None,
     *,
-    tolerance: float = TOLERANCE,
-    most_steps: int = MOST_STEPS,
+    tolerance: float = LENGTH_TOLERANCE,
+    most_steps: int = MAX_NEWTON_ITERATIONS,
     progress: Progress | None = None,
     always_factor: int = ALWAYS_FACTOR,
-    poor: int = POOR,
+    poor: int = POOR_PRECONDITIONER_STEPS,
 ) -> Solution:
     """Minimise a problem.
 
@@ -109,7 +109,7 @@ def solve(
 
 def threads_for(products: KernelProducts) -> AbstractContextManager[None]:
     """Return a context with one thread of BLAS for few rows."""
-    return blas_for(1) if len(products) < WORTH_THREADS else nullcontext()
+    return blas_for(1) if len(products) < MIN_ROWS_FOR_BLAS_THREADS else nullcontext()
 
 
 class KernelStep(NamedTuple):
@@ -254,11 +254,13 @@ class KernelNewtonDescent:
         """Take one step, halved until the objective does not rise; return False if it always does."""
         before = self.trace[-1]
         # a step that lowers the objective by less than rounding must not be rejected because of rounding
-        slack = (COARSE if step.squared_length < COARSE * abs(before) else ROUNDING) * abs(before)
+        slack = (
+            SUM_OBJECTIVE_ROUNDING if step.squared_length < SUM_OBJECTIVE_ROUNDING * abs(before) else OBJECTIVE_ROUNDING
+        ) * abs(before)
         norm, along, across = (float(np.vdot(*pair)) for pair in (
             (self.alpha, self._f), (step.alpha, self._f), (step.alpha, step.values)
         ))  # fmt: skip
-        for share in 0.5 ** np.arange(MOST_HALVINGS):
+        for share in 0.5 ** np.arange(MAX_STEP_HALVINGS):
             f, intercept = self._f + share * step.values, self.intercept + share * step.intercept
             value = self._objective(f, intercept, norm + 2 * share * along + share**2 * across)
             if value <= before + slack:
@@ -296,7 +298,7 @@ def conjugate_gradient(
     curvature: LossCurvature,
     preconditioner: Preconditioner,
     residual: Array,
-    tolerance: float = INEXACT,
+    tolerance: float = STEP_ERROR,
 ) -> NewtonDirection:
     """Return D with (λI + W̃K) D = residual, by conjugate gradients in the inner product uᵀKv."""
 

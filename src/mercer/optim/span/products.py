@@ -23,11 +23,11 @@ from mercer.optim.span._factors import ClassFactorPreconditioner, FactorPrecondi
 from mercer.optim.span.losses import LossCurvature, SoftmaxCurvature
 
 #: share of the free memory for K and its factor
-SHARE = 0.6
+MATRIX_MEMORY_SHARE = 0.6
 #: largest rank of a low-rank factor
-MOST_PIVOTS = 1500
+MAX_NEWTON_PIVOTS = 1500
 #: mean remaining diagonal of a low-rank factor, in units of λ W⁻¹
-LEAST_LEFT = 0.1
+NEWTON_LEAST_LEFT = 0.1
 
 
 class Preconditioner(Protocol):
@@ -63,7 +63,7 @@ def make_products(gram: Gram, *, in_memory: bool | None = None) -> KernelProduct
     """Return K in memory if it and a factor fit there, else by tiles with a low-rank preconditioner."""
     n = gram.shape[0]
     if in_memory is None:
-        in_memory = 2 * 8 * n**2 <= SHARE * available_bytes()
+        in_memory = 2 * 8 * n**2 <= MATRIX_MEMORY_SHARE * available_bytes()
     elif in_memory:
         refuse_beyond_memory(2 * 8.0 * n**2, f"a kernel matrix of {n:,} rows with a factor", "use solver='newton-cg'")
     return StoredMatrix(gram.matrix()) if in_memory else TiledMatrix(gram)
@@ -98,7 +98,7 @@ class StoredMatrix(KernelProducts):
 
     def _fits_memory(self, matrices: int) -> bool:
         """Return whether that many inverses fit in memory, with the work space of all threads."""
-        return 8 * self.K.size * (matrices + 3 * (1 + thread_count())) <= SHARE * available_bytes()
+        return 8 * self.K.size * (matrices + 3 * (1 + thread_count())) <= MATRIX_MEMORY_SHARE * available_bytes()
 
     def worth_steps(self) -> int:
         return max(3, len(self.K) // 150)
@@ -110,9 +110,9 @@ class TiledMatrix(KernelProducts):
 
     gram: Gram
     #: largest rank of the low-rank factor
-    most_pivots: int = MOST_PIVOTS
+    most_pivots: int = MAX_NEWTON_PIVOTS
     #: mean remaining diagonal at which no more pivots are added, in units of λ W⁻¹
-    least_left: float = LEAST_LEFT
+    least_left: float = NEWTON_LEAST_LEFT
     name = "a pivoted Cholesky factor of low rank"
 
     def __post_init__(self) -> None:
@@ -135,7 +135,9 @@ class TiledMatrix(KernelProducts):
         """Return the pivoted Cholesky factor, computed once, since the pivots do not depend on W."""
         known: PivotedCholesky | None = self.__dict__["_pivoted"]
         if known is None:
-            most = max(1, min(self.most_pivots, len(self), int(SHARE * available_bytes() / (16 * len(self)))))
+            most = max(
+                1, min(self.most_pivots, len(self), int(MATRIX_MEMORY_SHARE * available_bytes() / (16 * len(self))))
+            )
             known = PivotedCholesky.of(self.gram, most, self.least_left * level)
             object.__setattr__(self, "_pivoted", known)
         return known

@@ -30,23 +30,23 @@ from mercer.optim.span.spectrum import Eigenvalues, decompose_kernel
 from mercer.optim.span.steps import (
     BYTES_PER_PIVOT,
     ROWS_PER_PIVOT,
-    VECTORS,
+    STEP_VECTORS,
     RidgeSteps,
     solve_beyond_memory,
     solve_by_steps,
 )
-from mercer.optim.span.system import INSTEAD, FeatureGram, RidgeSystem
+from mercer.optim.span.system import FEWER_ROWS_REMEDY, FeatureGram, RidgeSystem
 
 #: bound for the relative residual
-TOLERANCE = 1e-8
+RIDGE_TOLERANCE = 1e-8
 #: relative residual at which iterations stop
-AIM = 1e-9
+RIDGE_AIM = 1e-9
 #: rows from which on conjugate gradients are tried
-MANY_ROWS = 2000
+MANY_KERNEL_ROWS = 2000
 #: relative residual that is rounding, and not reduced by corrections
-ROUNDING = 1e-13
+RIDGE_ROUNDING = 1e-13
 #: number of corrections
-CORRECTIONS = 3
+MAX_CORRECTIONS_OF_RIDGE = 3
 #: smallest number of pivots if the matrix does not fit in memory: with fewer, too many steps are needed
 FEWEST_PIVOTS = 20
 #: right-hand side ↦ approximate solution c
@@ -62,7 +62,7 @@ class DualFit:
     singular: bool = False
 
 
-def kernel_ridge(system: RidgeSystem, alpha: Array, *, many_rows: int = MANY_ROWS) -> Solution:
+def kernel_ridge(system: RidgeSystem, alpha: Array, *, many_rows: int = MANY_KERNEL_ROWS) -> Solution:
     """Solve for a `DualFit`.
 
     Parameters
@@ -92,7 +92,7 @@ def kernel_ridge(system: RidgeSystem, alpha: Array, *, many_rows: int = MANY_ROW
             raise
         if steps is not None:
             return _steps_solution(system, steps)
-    refuse_beyond_memory(8.0 * len(system) ** 2, _describe(len(system)), INSTEAD)
+    refuse_beyond_memory(8.0 * len(system) ** 2, _describe(len(system)), FEWER_ROWS_REMEDY)
     return solve_by_cholesky(system, alpha) or solve_by_least_squares(system, alpha)
 
 
@@ -107,11 +107,11 @@ def _scale_weights(system: RidgeSystem, alpha: Array) -> tuple[RidgeSystem, Arra
 
 def _try_steps(system: RidgeSystem, alpha: Array, many_rows: int) -> RidgeSteps | None:
     n = len(system)
-    steps = solve_by_steps(system, alpha, AIM) if has_room(bytes_needed(n, many_rows=many_rows)) else None
+    steps = solve_by_steps(system, alpha, RIDGE_AIM) if has_room(bytes_needed(n, many_rows=many_rows)) else None
     if steps is not None or has_room(8.0 * n**2):
         return steps
-    refuse_beyond_memory(bytes_at_least(n, alpha.size, many_rows=many_rows), _describe(n), INSTEAD)
-    return solve_beyond_memory(system, alpha, AIM)
+    refuse_beyond_memory(bytes_at_least(n, alpha.size, many_rows=many_rows), _describe(n), FEWER_ROWS_REMEDY)
+    return solve_beyond_memory(system, alpha, RIDGE_AIM)
 
 
 def has_room(needed: float) -> bool:
@@ -119,16 +119,16 @@ def has_room(needed: float) -> bool:
     return needed <= SHARE * available_bytes()
 
 
-def bytes_needed(rows: int, *, many_rows: int = MANY_ROWS) -> float:
+def bytes_needed(rows: int, *, many_rows: int = MANY_KERNEL_ROWS) -> float:
     """Return the memory of the fastest fit: a square for Cholesky, or half of one in float32 and the pivots."""
     return 8.0 * rows**2 if rows < many_rows else 2.0 * rows**2 + BYTES_PER_PIVOT * rows**2 / ROWS_PER_PIVOT
 
 
-def bytes_at_least(rows: int, targets: int = 1, *, many_rows: int = MANY_ROWS) -> float:
+def bytes_at_least(rows: int, targets: int = 1, *, many_rows: int = MANY_KERNEL_ROWS) -> float:
     """Return the memory of the smallest fit: a square for few rows, else the vectors of the steps and some pivots."""
     if rows < many_rows:
         return 8.0 * rows**2
-    return 8.0 * VECTORS * rows * targets + BYTES_PER_PIVOT * rows * FEWEST_PIVOTS
+    return 8.0 * STEP_VECTORS * rows * targets + BYTES_PER_PIVOT * rows * FEWEST_PIVOTS
 
 
 def solve_by_features(system: RidgeSystem, alpha: Array) -> Solution | None:
@@ -147,8 +147,8 @@ def solve_by_features(system: RidgeSystem, alpha: Array) -> Solution | None:
         return np.asarray(root * (y - features @ w) / alpha)
 
     c, error = refine(system, alpha, correct, FeatureGram(features))
-    fit = DualFit(system.scaled(c), f"ridge regression on {features.shape[1]} features of the kernel")
-    return Solution(fit, residual_certificate(error), ()) if error <= AIM else None
+    fit = DualFit(system.apply_roots(c), f"ridge regression on {features.shape[1]} features of the kernel")
+    return Solution(fit, residual_certificate(error), ()) if error <= RIDGE_AIM else None
 
 
 def solve_by_cholesky(system: RidgeSystem, alpha: Array) -> Solution | None:
@@ -161,8 +161,8 @@ def solve_by_cholesky(system: RidgeSystem, alpha: Array) -> Solution | None:
             return None
         c[:, of], error = refine(replace(system, Y=system.Y[:, of]), alpha[of], correct)
         errors.append(error)
-    fit = DualFit(system.scaled(c), "a Cholesky factor")
-    return Solution(fit, residual_certificate(max(errors)), ()) if max(errors) <= TOLERANCE else None
+    fit = DualFit(system.apply_roots(c), "a Cholesky factor")
+    return Solution(fit, residual_certificate(max(errors)), ()) if max(errors) <= RIDGE_TOLERANCE else None
 
 
 def _factor(system: RidgeSystem, alpha: float) -> Correction | None:
@@ -187,30 +187,30 @@ def solve_by_least_squares(system: RidgeSystem, alpha: Array) -> Solution:
     felt = np.abs(values) > len(values) * np.finfo(float).eps * size
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=felt)
     c, error = refine(system, alpha, lambda right: spectrum.vectors @ (inverse * (spectrum.vectors.T @ right)))
-    fit = DualFit(system.scaled(c), "least squares by eigenvalues, since the matrix is singular", singular=True)
-    if error <= TOLERANCE:
+    fit = DualFit(system.apply_roots(c), "least squares by eigenvalues, since the matrix is singular", singular=True)
+    if error <= RIDGE_TOLERANCE:
         return Solution(fit, residual_certificate(error), ())
     _, residual = system.compute_residual(c, alpha)
     slope = np.linalg.norm(system.times(residual) + alpha * residual, axis=0)
     length = size * np.linalg.norm(system.right, axis=0)
     sentence = f"A(Ac − y) / (‖A‖‖y‖) of least squares, where A is singular; {error:.2g} of y is left over"
     value = float(np.max(slope / np.where(length > 0, length, 1.0)))
-    return Solution(fit, Certificate("gradient norm", value, TOLERANCE, sentence), ())
+    return Solution(fit, Certificate("gradient norm", value, RIDGE_TOLERANCE, sentence), ())
 
 
 def solve_by_eigenvalues(system: RidgeSystem, alpha: Array, spectrum: Eigenvalues) -> Solution:
     """Solve by eigenvalues that are known already."""
     values = spectrum.values[:, None] + alpha
     c, error = refine(system, alpha, lambda right: spectrum.vectors @ ((spectrum.vectors.T @ right) / values))
-    return Solution(DualFit(system.scaled(c), "eigenvalues of the kernel matrix"), residual_certificate(error), ())
+    return Solution(DualFit(system.apply_roots(c), "eigenvalues of the kernel matrix"), residual_certificate(error), ())
 
 
 def refine(system: RidgeSystem, alpha: Array, correct: Correction, K: Any = None) -> tuple[Array, float]:
     """Return c, corrected while that reduces the residual, and the relative residual; K may replace the system's."""
     c = correct(system.right)
     error, residual = system.compute_residual(c, alpha, K)
-    for _ in range(CORRECTIONS):
-        if error <= ROUNDING:
+    for _ in range(MAX_CORRECTIONS_OF_RIDGE):
+        if error <= RIDGE_ROUNDING:
             break
         better = c + correct(residual)
         smaller, rest = system.compute_residual(better, alpha, K)
@@ -220,13 +220,13 @@ def refine(system: RidgeSystem, alpha: Array, correct: Correction, K: Any = None
     return c, error
 
 
-def residual_certificate(error: float, tolerance: float = TOLERANCE) -> Certificate:
+def residual_certificate(error: float, tolerance: float = RIDGE_TOLERANCE) -> Certificate:
     """Return the certificate of a relative residual."""
     return Certificate("gradient norm", error, tolerance, "‖(K + alpha)a − y‖ / ‖y‖, with √weights if there are any")
 
 
 def _steps_solution(system: RidgeSystem, steps: RidgeSteps) -> Solution:
-    return Solution(DualFit(system.scaled(steps.value), steps.path), residual_certificate(steps.error), ())
+    return Solution(DualFit(system.apply_roots(steps.value), steps.path), residual_certificate(steps.error), ())
 
 
 def _describe(rows: int) -> str:

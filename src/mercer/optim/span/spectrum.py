@@ -14,10 +14,10 @@ from mercer._typing import Array
 from mercer.optim.least_squares import WideLeastSquares
 from mercer.optim.least_squares_rows import LeastSquaresRows
 from mercer.optim.leave_one_out import WideSpectrum
-from mercer.optim.span.system import INSTEAD, RidgeSystem
+from mercer.optim.span.system import FEWER_ROWS_REMEDY, RidgeSystem
 
 #: memory of a decomposition in matrices: the matrix, which becomes the vectors, and two as work space
-SQUARES = 3
+DECOMPOSITION_MATRICES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,9 @@ class Eigenvalues:
 def decompose_kernel(system: RidgeSystem) -> Eigenvalues:
     """Return the eigenvalues in ascending order."""
     n = len(system)
-    refuse_beyond_memory(8.0 * SQUARES * n**2, f"the eigenvalues of the kernel matrix of {n:,} rows", INSTEAD)
+    refuse_beyond_memory(
+        8.0 * DECOMPOSITION_MATRICES * n**2, f"the eigenvalues of the kernel matrix of {n:,} rows", FEWER_ROWS_REMEDY
+    )
     square = system.triangle()
     with blas_for(n):
         values, vectors = eigh(square.T, lower=False, overwrite_a=True, check_finite=False, driver="evd")

@@ -27,28 +27,28 @@ from mercer.kernels.gram import TILE_SIDE, Cut, GivenMatrix
 from mercer.kernels.pivoted import PivotedCholesky
 from mercer.kernels.row_loops import add_both
 from mercer.optim.krylov import conjugate_gradient
-from mercer.optim.span.system import INSTEAD, KernelMatrix, RidgeSystem
+from mercer.optim.span.system import FEWER_ROWS_REMEDY, KernelMatrix, RidgeSystem
 
 #: rows per pivot
 ROWS_PER_PIVOT = 40
 #: remaining diagonal at which no more pivots are added, in units of alpha
-LEAST_LEFT = 0.01
+STEPS_LEAST_LEFT = 0.01
 #: largest eigenvalue after deflation, in units of the mean remaining diagonal (measured)
-LARGEST_LEFT = 16.0
+LARGEST_LEFT_EIGENVALUE = 16.0
 #: relative residual of a correction
-CORRECTION = 1e-5
+CORRECTION_RESIDUAL = 1e-5
 #: a correction that leaves more than this of the last residual shows that float32 is not precise enough
 WORTH_ANOTHER = 0.1
 #: rows per step: n / this many steps take as long as half of a Cholesky factorisation
 ROWS_PER_STEP = 30
 #: error of S K S, in units of alpha, up to which tiles of float32 are used
-BEARABLE = 0.03
+TILE_ERROR = 0.03
 #: partial sums over the tiles, independent of the number of threads
-TURNS = 8
+PARTIAL_SUMS = 8
 #: tiles that are recomputed by one thread at a time
-MADE_TOGETHER = 8
+TILES_TOGETHER = 8
 #: pivots if the matrix does not fit in memory: each costs as much as all before it together
-MOST_PIVOTS = 3000
+MAX_PIVOTS_BEYOND_MEMORY = 3000
 #: share of the free memory for these pivots
 SHARE_OF_PIVOTS = 0.4
 #: memory of a pivot per row: three numbers
@@ -56,13 +56,13 @@ BYTES_PER_PIVOT = 24.0
 #: share of the memory left by the pivots for tiles
 SHARE_OF_TILES = 0.7
 #: expected seconds from which on a warning is given
-LONG = 3600.0
+LONG_SECONDS = 3600.0
 #: smallest limit for the number of steps
-MOST_STEPS = 1000
+LEAST_STEP_LIMIT = 1000
 #: limit for the number of steps as a multiple of the expected number
-UNEXPECTED = 3.0
+UNEXPECTED_STEPS = 3.0
 #: vectors of the length of y that the steps need
-VECTORS = 12
+STEP_VECTORS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +122,9 @@ class KeptTriangle:
                 found.append((rows, columns, here, mirrored))
             return found
 
-        turns = row_blocks(len(self.tiles), max(1, -(-len(self.tiles) // TURNS)))
+        turns = row_blocks(len(self.tiles), max(1, -(-len(self.tiles) // PARTIAL_SUMS)))
         total = np.asarray(sum(ordered_stream(part, turns), start=np.zeros(v.shape)))
-        for together in ordered_stream(made, row_blocks(len(self.rest), MADE_TOGETHER)):
+        for together in ordered_stream(made, row_blocks(len(self.rest), TILES_TOGETHER)):
             for rows, columns, here, mirrored in together:
                 total[rows] += here
                 total[columns] += mirrored
@@ -141,13 +141,13 @@ class Deflation:
     @classmethod
     def of(cls, system: RidgeSystem, alpha: float, pivots: int) -> Deflation:
         heaviest = 1.0 if system.weight is None else float(system.weight.max())
-        L = system.scaled(PivotedCholesky.of(cast(Gram, system.K), pivots, LEAST_LEFT * alpha / heaviest).L)
+        L = system.apply_roots(PivotedCholesky.of(cast(Gram, system.K), pivots, STEPS_LEAST_LEFT * alpha / heaviest).L)
         left = system.diagonal - np.einsum("ij,ij->i", L, L)
         return cls(L, max(0.0, float(left.mean())))
 
     def steps(self, alpha: float, tolerance: float) -> float:
         """Estimate the number of steps by the bound for the remaining condition number."""
-        return 0.5 * float(np.log(2 / tolerance) * np.sqrt(1 + LARGEST_LEFT * self.left / alpha))
+        return 0.5 * float(np.log(2 / tolerance) * np.sqrt(1 + LARGEST_LEFT_EIGENVALUE * self.left / alpha))
 
     def inverse(self, alpha: Array, dtype: Any = np.float64) -> Callable[[Array], Array]:
         """Return v ↦ (LLᵀ + alpha)⁻¹ v, with the alpha of each column, in the precision of the matrix."""
@@ -175,7 +175,7 @@ def solve_by_steps(
     tolerance: float,
     *,
     rows_per_step: int = ROWS_PER_STEP,
-    tile_error: float = BEARABLE,
+    tile_error: float = TILE_ERROR,
     worth_another: float = WORTH_ANOTHER,
 ) -> RidgeSteps | None:
     """Solve (S K S + alpha) c = S y; None if that would take, or took, longer than a Cholesky factorisation.
@@ -212,9 +212,9 @@ def solve_beyond_memory(
     alpha: Array,
     tolerance: float,
     *,
-    tile_error: float = BEARABLE,
+    tile_error: float = TILE_ERROR,
     worth_another: float = WORTH_ANOTHER,
-    long_seconds: float = LONG,
+    long_seconds: float = LONG_SECONDS,
 ) -> RidgeSteps | None:
     """Solve with as much of the matrix as fits in memory, if nothing else is possible, however many steps it takes.
 
@@ -240,10 +240,12 @@ def solve_beyond_memory(
         return None
     pivots = pivots_beyond_memory(n)
     deflation = Deflation.of(system, smallest, pivots)
-    available = SHARE_OF_TILES * available_bytes() - 8.0 * n * (deflation.L.shape[1] + VECTORS * system.Y.shape[1])
+    available = SHARE_OF_TILES * available_bytes() - 8.0 * n * (deflation.L.shape[1] + STEP_VECTORS * system.Y.shape[1])
     kept = KeptTriangle.of(_rough_matrix(system, smallest, tile_error), available)
     expected = deflation.steps(smallest, tolerance)
-    most = int(max(MOST_STEPS, min(UNEXPECTED * expected, n)))  # more than n steps are due to rounding errors
+    most = int(
+        max(LEAST_STEP_LIMIT, min(UNEXPECTED_STEPS * expected, n))
+    )  # more than n steps are due to rounding errors
     _warn_if_long(kept, min(expected, most), long_seconds)
     correcting = _IterativeCorrection(system, alpha, kept, deflation, worth_another=worth_another, alone=True)
     with blas_for(1):
@@ -253,7 +255,7 @@ def solve_beyond_memory(
 def pivots_beyond_memory(rows: int) -> int:
     """Return the number of pivots that fit in memory if the matrix does not."""
     available = SHARE_OF_PIVOTS * available_bytes() / (BYTES_PER_PIVOT * rows)
-    return max(1, min(rows // ROWS_PER_PIVOT, MOST_PIVOTS, int(available)))
+    return max(1, min(rows // ROWS_PER_PIVOT, MAX_PIVOTS_BEYOND_MEMORY, int(available)))
 
 
 def _is_definite(system: RidgeSystem, alpha: float) -> bool:
@@ -266,7 +268,7 @@ def _rough_matrix(system: RidgeSystem, alpha: float, tile_error: float) -> Kerne
 
 def _warn_if_long(kept: KeptTriangle, steps: float, long_seconds: float) -> None:
     """Warn if the expected time, by that of a few tiles, is long."""
-    some = KeptTriangle(kept.size, kept.dtype, [], kept.rest[: MADE_TOGETHER * TURNS], kept.K)
+    some = KeptTriangle(kept.size, kept.dtype, [], kept.rest[: TILES_TOGETHER * PARTIAL_SUMS], kept.K)
     v, least = np.ones(kept.size), np.inf
     for _ in range(2):  # the first may compile
         began = time.perf_counter()
@@ -277,7 +279,7 @@ def _warn_if_long(kept: KeptTriangle, steps: float, long_seconds: float) -> None
         warn(
             f"an exact kernel ridge regression of {kept.size:,} rows, whose matrix does not fit in memory, will take "
             f"about {seconds / 3600:.2g} hours: {steps:.0f} steps of conjugate gradients. Raise alpha for fewer steps, "
-            f"or {INSTEAD}.",
+            f"or {FEWER_ROWS_REMEDY}.",
             LongFitWarning,
         )
 
@@ -315,7 +317,11 @@ class _IterativeCorrection:
         while count < most:
             try:
                 found = conjugate_gradient(
-                    self._product, residual, precondition=self._inverse, tolerance=CORRECTION, most_steps=most - count
+                    self._product,
+                    residual,
+                    precondition=self._inverse,
+                    tolerance=CORRECTION_RESIDUAL,
+                    most_steps=most - count,
                 )
             except FitInterrupted as interruption:
                 found = interruption.solution

@@ -20,13 +20,13 @@ from mercer.kernels.inputs import is_sparse
 T = TypeVar("T")
 
 #: entries of a kernel matrix up to which sums of squares do not overflow
-LARGEST = 1e140
+LARGEST_KERNEL_VALUE = 1e140
 #: rows per feature from which on features count as few
 ROWS_PER_FEATURE = 10
 #: matrices in memory at once while one is made symmetric
-SQUARES = 4
+SYMMETRISED_MATRICES = 4
 #: remedy for too many rows
-INSTEAD = (
+FEWER_ROWS_REMEDY = (
     "approximate the kernel by some of its features, of the Nyström method or random Fourier features "
     "(approximate='nystroem' or 'fourier', or Nystroem before a linear model), or fit fewer rows"
 )
@@ -69,7 +69,7 @@ class RidgeSystem:
     def of(cls, kernel: Kernel, X: Any, Y: Array, weight: Array | None = None) -> RidgeSystem:
         """Return the equations for the rows X; the matrix of a kernel that may not be symmetric is checked."""
         gram = Gram(kernel, X)
-        if not (sound := np.abs(gram.diagonal) < LARGEST).all():
+        if not (sound := np.abs(gram.diagonal) < LARGEST_KERNEL_VALUE).all():
             row = int(np.argmin(sound))
             raise KernelError(
                 f"k(x, x) of {kernel!r} is {gram.diagonal[row]:g} for row {row}: too large for float64, or not a "
@@ -77,13 +77,15 @@ class RidgeSystem:
             )
         if not kernel.symmetric:
             n = gram.shape[0]
-            refuse_beyond_memory(8.0 * SQUARES * n**2, f"the matrix of {kernel!r} for {n:,} rows", INSTEAD)
-            return cls.given(gram.matrix(), Y, weight)
+            refuse_beyond_memory(
+                8.0 * SYMMETRISED_MATRICES * n**2, f"the matrix of {kernel!r} for {n:,} rows", FEWER_ROWS_REMEDY
+            )
+            return cls.of_matrix(gram.matrix(), Y, weight)
         rough = partial(Gram, kernel, X)
         return cls(gram, lambda tolerance: rough(tolerance=tolerance), Y, weight, partial(_few_features, kernel, X))
 
     @classmethod
-    def given(cls, matrix: Array, Y: Array, weight: Array | None = None) -> RidgeSystem:
+    def of_matrix(cls, matrix: Array, Y: Array, weight: Array | None = None) -> RidgeSystem:
         """Return the equations for a symmetric matrix."""
         known = GivenMatrix(matrix)
         return cls(known, lambda tolerance: known, Y, weight)
@@ -99,19 +101,19 @@ class RidgeSystem:
     @property
     def right(self) -> Array:
         """Return S y."""
-        return self.scaled(self.Y)
+        return self.apply_roots(self.Y)
 
     @property
     def diagonal(self) -> Array:
         return self.K.diagonal if self.weight is None else self.weight * self.K.diagonal
 
-    def scaled(self, V: Array) -> Array:
+    def apply_roots(self, V: Array) -> Array:
         """Return S v."""
         return V if self.root is None else self.root[:, None] * V
 
     def times(self, V: Array, K: Any = None) -> Array:
         """Return S K S v."""
-        return self.scaled(_multiply(self.K if K is None else K, self.scaled(V)))
+        return self.apply_roots(_multiply(self.K if K is None else K, self.apply_roots(V)))
 
     def compute_residual(self, c: Array, alpha: Array, K: Any = None) -> tuple[float, Array]:
         """Return ‖S y − (S K S + alpha) c‖ / ‖S y‖, the largest of all targets, and the residual."""

@@ -23,7 +23,7 @@ from mercer.matrices.mapped_tensors import worth_double
 from mercer.optim.certificate import Solution
 from mercer.optim.krylov import conjugate_gradient
 from mercer.optim.span._tensor_curvature import cholesky, pivoted_factor
-from mercer.optim.span.ridge import TOLERANCE, DualFit, residual_certificate
+from mercer.optim.span.ridge import RIDGE_TOLERANCE, DualFit, residual_certificate
 from mercer.optim.span.system import largest_share
 
 #: rows up to which the matrix is stored in GPU memory and factorised
@@ -31,9 +31,9 @@ MAX_FACTORED_ROWS_ON_CARD = 30_000
 #: rows up to which the matrix is stored in main memory and factorised
 MAX_FACTORED_ROWS_ON_CPU = 4_000
 #: bound for the relative residual with products in float32
-SINGLE_TOLERANCE = 1e-4
+SINGLE_RIDGE_TOLERANCE = 1e-4
 #: steps of conjugate gradients
-MOST_STEPS = 1_000
+MAX_TENSOR_STEPS = 1_000
 
 
 def kernel_ridge(
@@ -82,12 +82,12 @@ def kernel_ridge(
         with suppress(DeviceMemoryError):  # conjugate gradients need less
             return _solve_by_cholesky(TensorGram(kernel, rows.double()), root, Y, alpha)
     if double:
-        return _solve_by_steps(TensorGram(kernel, rows), root, Y, alpha, TOLERANCE)
-    rough = _solve_by_steps(TensorGram(kernel, rows), root, Y, alpha, SINGLE_TOLERANCE)
+        return _solve_by_steps(TensorGram(kernel, rows), root, Y, alpha, RIDGE_TOLERANCE)
+    rough = _solve_by_steps(TensorGram(kernel, rows), root, Y, alpha, SINGLE_RIDGE_TOLERANCE)
     if not rough.certificate.holds:
         with suppress(DeviceMemoryError):
             begin = rough.value.coefficients / root
-            return _solve_by_steps(TensorGram(kernel, X.double()), root, Y, alpha, SINGLE_TOLERANCE, begin)
+            return _solve_by_steps(TensorGram(kernel, X.double()), root, Y, alpha, SINGLE_RIDGE_TOLERANCE, begin)
     return rough
 
 
@@ -106,7 +106,7 @@ def _solve_by_cholesky(gram: TensorGram, root: Array, Y: Array, alpha: Array) ->
             for _ in range(2):  # the second corrects rounding errors of the first
                 c[:, of] += torch.cholesky_solve((right - K @ c - strengths * c)[:, of], L)
     left = right - K @ c - strengths * c
-    return _solution(to_numpy(S * c), largest_share(to_numpy(left), root * Y), TOLERANCE, "a Cholesky factor")
+    return _solution(to_numpy(S * c), largest_share(to_numpy(left), root * Y), RIDGE_TOLERANCE, "a Cholesky factor")
 
 
 def _solve_by_steps(
@@ -121,7 +121,7 @@ def _solve_by_steps(
     path = f"conjugate gradients by tiles of {str(gram.dtype).removeprefix('torch.')}, {rank} pivots"
     try:
         found = conjugate_gradient(
-            product, root * Y, start=start, precondition=inverse, tolerance=tolerance, most_steps=MOST_STEPS
+            product, root * Y, start=start, precondition=inverse, tolerance=tolerance, most_steps=MAX_TENSOR_STEPS
         )
     except FitInterrupted as stop:
         found = stop.solution
