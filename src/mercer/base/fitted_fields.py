@@ -80,7 +80,7 @@ FITTED_MACHINE = FITTED | {
     "shape_fit_": each_of(whole(0), whole(0)),
 }
 #: of kernel models that keep their rows; a vector of coefficients for one output
-FITTED_ROWS: dict[str, Check] = {
+FITTED_KERNEL_ROWS: dict[str, Check] = {
     "X_fit_": optional(any_rows("n", "d")),
     "dual_coef_": optional(either(floats("n"), floats("n."))),
 }

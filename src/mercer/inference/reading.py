@@ -42,6 +42,7 @@ from mercer.matrices import Design, Observations, Terms, design_of
 from mercer.optim.problem import Problem
 from mercer.preprocessing import TableFeatures
 
+#: message for a model after an L1 penalty
 AFTER_L1 = (
     "there are no standard errors after an L1 penalty: the same data have chosen which coefficients are not zero, and "
     "errors computed as if the choice had been made beforehand would be too small. Choose columns on one half of the "
@@ -176,7 +177,7 @@ def read_glm(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
         problem = Problem(observations, Response(model.family_, model.link_), strengths)
         w = design.coordinates.from_user(model.coef_, model.intercept_)
         fitted = fitted_of(problem, w, terms.names, firth=separated and model.on_separation == "firth", **more)
-    return FitReading(fitted, new, column_names(model), _of_separation(model))
+    return FitReading(fitted, new, column_names(model), _separation_notes(model))
 
 
 def _title(model: Any) -> str:
@@ -185,7 +186,7 @@ def _title(model: Any) -> str:
     return f"GLM: {family}, {model.link_.name} link"
 
 
-def _of_separation(model: Any) -> tuple[str, ...]:
+def _separation_notes(model: Any) -> tuple[str, ...]:
     finding = next((finding for finding in model.diagnosis_ if finding.code == SEPARATION_CODE), None)
     if finding is None:
         return ()
