@@ -1,4 +1,4 @@
-"""What must hold before what two models have learnt is put together."""
+"""Checks before two models are merged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scikit-learn's names and widths of kernels stand for."""
+"""Kernels by scikit-learn's names and widths."""
 
 from __future__ import annotations
 

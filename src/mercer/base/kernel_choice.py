@@ -68,7 +68,7 @@ def chosen_kernel(kernel: Any, X: Any, *, gamma: Any, degree: int, coef0: float)
 
 
 def is_precomputed(kernel: Any) -> bool:
-    """Whether `kernel` says that X is the kernel matrix."""
+    """Return whether X is the kernel matrix itself, by the parameter `kernel`."""
     return isinstance(kernel, str) and kernel == "precomputed"
 
 
@@ -181,7 +181,7 @@ def default_kernel(question: Question) -> RBF:
 
 
 def searches_price(question: Question) -> bool:
-    """Whether there are few enough rows and functions to choose the price of an error by folds."""
+    """Return whether there are few enough rows and functions to choose the price of an error by folds."""
     return question.rows * question.outputs <= MOST_TO_SEARCH_PRICE
 
 

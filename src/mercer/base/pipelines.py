@@ -19,7 +19,7 @@ from mercer.data.kinds import Kind
 from mercer.data.schema import Column, Schema
 
 #: attributes in which a model that is built around another stores the fitted one
-INSIDE = ("model_", "best_estimator_", "regressor_", "estimator_", "model")
+INNER_MODEL_ATTRIBUTES = ("model_", "best_estimator_", "regressor_", "estimator_", "model")
 
 
 def steps_of(pipeline: Any) -> list[Any]:
@@ -29,7 +29,10 @@ def steps_of(pipeline: Any) -> list[Any]:
 
 def inside(model: Any) -> Any:
     """Return the model that another is built around; None if it is built around none."""
-    return next((getattr(model, name) for name in INSIDE if hasattr(getattr(model, name, None), "predict")), None)
+    return next(
+        (getattr(model, name) for name in INNER_MODEL_ATTRIBUTES if hasattr(getattr(model, name, None), "predict")),
+        None,
+    )
 
 
 def part_of(model: Any, place: Literal[0, -1]) -> Any:
