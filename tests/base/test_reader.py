@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mercer as m
-from mercer.base.pipelines import columns_of_fit, names_read, part_of, steps_of
+from mercer.base.pipelines import columns_of_fit, innermost_part, names_read, steps_of
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column
 
@@ -85,6 +85,6 @@ def test_wrapped_models_are_unwrapped() -> None:
     X = FRAME[["size", "code"]]
     search = GridSearchCV(pipeline, {"gaussiannb__var_smoothing": [0.1]}, cv=2).fit(X, Y)
     model = m.Decision(m.Calibrated(search, cv="prefit").fit(X, Y), reject=0.1)
-    assert isinstance(part_of(model, 0), StandardScaler)
-    assert isinstance(part_of(model, -1), m.GaussianNB)
+    assert isinstance(innermost_part(model, 0), StandardScaler)
+    assert isinstance(innermost_part(model, -1), m.GaussianNB)
     assert [type(step) for step in steps_of(pipeline)] == [StandardScaler, m.GaussianNB]

@@ -66,21 +66,21 @@ def refuse_other_parameters(mine: Any, other: Any) -> None:
     """Raise if two models to be merged have different parameters, so that their statistics have different meanings."""
     ours, theirs = mine.get_params(deep=False), other.get_params(deep=False)
     for name in ours:
-        if not same_value(ours[name], theirs[name]):
+        if not is_same_value(ours[name], theirs[name]):
             raise MergeError(
                 f"cannot merge models of different {name}: {ours[name]!r} and {theirs[name]!r}; fit both alike."
             )
 
 
-def same_value(a: Any, b: Any) -> bool:
+def is_same_value(a: Any, b: Any) -> bool:
     """Return whether two values of a parameter mean the same."""
     a, b = (x.item() if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in (a, b))
     if is_dataclass(a) and type(a) is type(b):  # its fields may be arrays, as those of a bandwidth
-        return all(same_value(getattr(a, each.name), getattr(b, each.name)) for each in fields(a))
+        return all(is_same_value(getattr(a, each.name), getattr(b, each.name)) for each in fields(a))
     if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(same_value(a[key], b[key]) for key in a)
+        return a.keys() == b.keys() and all(is_same_value(a[key], b[key]) for key in a)
     if isinstance(a, list | tuple | np.ndarray) and isinstance(b, list | tuple | np.ndarray):
-        return len(a) == len(b) and all(map(same_value, a, b))
+        return len(a) == len(b) and all(map(is_same_value, a, b))
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return False
     return a is b or bool(np.all(a == b))

@@ -53,6 +53,7 @@ from mercer.families.base import as_generator, checked_count
 from mercer.optim.certificate import Certificate
 from mercer.stats.by_class import ByClass
 
+#: error message for sums that overflow
 SUMS_TOO_LARGE = "the sums of the data are too large for float64; divide the largest columns by a number."
 
 

@@ -21,8 +21,9 @@ from mercer.kernels import RBF, FromFunction, Kernel, Linear, Polynomial, kernel
 from mercer.kernels.gram import Gram
 from mercer.kernels.named import KERNELS
 
-#: constraints of the parameters `kernel` and `gamma`
+#: constraints of the parameter `kernel`
 KERNEL_CONSTRAINTS = [StrOptions({*KERNELS, "precomputed"}), Kernel, callable]
+#: constraints of the parameter `gamma`
 GAMMA_CONSTRAINTS = [StrOptions({"scale", "auto", "median"}), Interval(Real, 0.0, None, closed="left")]
 
 #: rows whose distances give the median
@@ -44,7 +45,7 @@ class AnyPolynomial:
         return np.asarray((self.gamma * products + self.constant) ** self.degree)
 
 
-def chosen_kernel(kernel: Any, X: Any, *, gamma: Any, degree: int, coef0: float) -> Kernel:
+def choose_kernel(kernel: Any, X: Any, *, gamma: Any, degree: int, coef0: float) -> Kernel:
     """Return the kernel that scikit-learn's parameters stand for.
 
     Parameters

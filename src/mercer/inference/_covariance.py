@@ -92,13 +92,13 @@ def _r_factor(fitted: FittedModel) -> Array:
     """Return the R factor of √h X with √λ below it, block by block; the information is RᵀR, which is not formed."""
     design, y, eta, weight = fitted.observations.design, fitted.observations.y, fitted.eta, fitted.weight
 
-    def of_block(block: slice) -> Array:
+    def compute_block(block: slice) -> Array:
         rows = design.rows(block).dense()
         h = weight[block] * fitted.rows.curvatures(y[block], eta[block])(0, 0)
         return np.asarray(np.linalg.qr(np.sqrt(h)[:, None] * rows, mode="r"))
 
     R = np.diag(np.sqrt(fitted.strengths.l2))
-    for factor in ordered_stream(of_block, design.dense_blocks()):
+    for factor in ordered_stream(compute_block, design.dense_blocks()):
         R = np.asarray(np.linalg.qr(np.vstack([R, factor]), mode="r"))
     return R
 
@@ -149,7 +149,7 @@ def _corrected_slopes_of_classes(fitted: FittedModel, bread: Bread, power: float
     k, design, slopes = fitted.rows.predictors, fitted.observations.design, fitted.slopes
     roots = (fitted.free @ bread.root).reshape(k, design.n_columns, bread.rank)
 
-    def of_block(block: slice) -> Array:
+    def compute_block(block: slice) -> Array:
         rows, y, eta = design.rows(block), fitted.observations.y[block], fitted.eta[block]
         moves = np.stack([rows.times(root) for root in roots], axis=1)
         curvature = fitted.rows.curvatures(y, eta)
@@ -157,7 +157,7 @@ def _corrected_slopes_of_classes(fitted: FittedModel, bread: Bread, power: float
         return _corrected(each[block, None, None] * W, moves @ moves.swapaxes(1, 2), slopes[block], power)
 
     blocks = row_blocks(design.n_rows, rows_per_block(k * bread.rank))
-    return np.concatenate([np.zeros((0, k)), *ordered_stream(of_block, blocks)])
+    return np.concatenate([np.zeros((0, k)), *ordered_stream(compute_block, blocks)])
 
 
 def _corrected(W: Array, A: Array, slopes: Array, power: float) -> Array:
@@ -311,14 +311,14 @@ def _cluster_sums(fitted: FittedModel, codes: Array) -> Iterator[Array]:
     slopes = fitted.weight[:, None] * fitted.rows.slopes(fitted.observations.y, fitted.eta)
     design = fitted.observations.design
 
-    def of_block(block: slice) -> tuple[Array, Array]:
+    def compute_block(block: slice) -> tuple[Array, Array]:
         rows = order[block]
         starts = np.flatnonzero(np.diff(codes[rows], prepend=-1))
         scores = slopes[rows][:, :, None] * design.take(rows).dense()[:, None, :]
         return codes[rows][starts], np.add.reduceat(scores.reshape(len(rows), -1), starts, axis=0)
 
     last, pending = -1, np.zeros(len(fitted.theta))
-    for clusters, sums in ordered_stream(of_block, design.dense_blocks()):
+    for clusters, sums in ordered_stream(compute_block, design.dense_blocks()):
         if clusters[0] == last:
             sums[0] += pending
         else:

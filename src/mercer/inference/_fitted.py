@@ -255,7 +255,7 @@ class FittedModel:
 def squared_lengths(design: Design, root: Array) -> Array:
     """Return |xᵀ root|² of every row, without a copy of the design."""
 
-    def of_block(block: slice) -> Array:
+    def compute_block(block: slice) -> Array:
         return np.concatenate([np.square(tile.times(root)).sum(axis=1) for _, tile in design.rows(block).tiles()])
 
-    return np.concatenate([np.zeros(0), *ordered_stream(of_block, design.dense_blocks())])
+    return np.concatenate([np.zeros(0), *ordered_stream(compute_block, design.dense_blocks())])

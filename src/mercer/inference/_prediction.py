@@ -78,7 +78,7 @@ def _shares(new: NewRows, covariance: Covariance, eta: Array, wanted: float) -> 
     """
     k = eta.shape[1]
 
-    def of_block(block: slice) -> Array:
+    def compute_block(block: slice) -> Array:
         others = np.where(np.eye(k, dtype=bool), -np.inf, eta[block, None, :])
         slopes = np.eye(k) - softmax(others, axis=2)  # (rows, class, predictor)
         rows = new.design.rows(block)
@@ -93,7 +93,7 @@ def _shares(new: NewRows, covariance: Covariance, eta: Array, wanted: float) -> 
 
     # the moves of a block have a number for each row, class and parameter
     blocks = row_blocks(new.design.n_rows, rows_per_block(new.design.n_columns * k**2))
-    ends = [np.zeros((2, 0, k)), *ordered_stream(of_block, blocks)]
+    ends = [np.zeros((2, 0, k)), *ordered_stream(compute_block, blocks)]
     return softmax(eta, axis=1), *np.concatenate(ends, axis=1)
 
 

@@ -38,8 +38,9 @@ from mercer.optim.streamed_rows import StreamedRows
 from mercer.report.wording import format_count
 from mercer.stats.normal_equations import CrossProducts
 
-#: names of the algorithm in `plan_`
+#: name of the algorithm in `plan_`
 WORKING_SETS = "coordinate descent on working sets"
+#: its name with selection="random"
 RANDOM_WORKING_SETS = f"{WORKING_SETS} (in cyclic order: selection='random' has the same optimum)"
 #: estimators aim at this part of their tolerance: scikit-learn's also come closer than theirs, by its other criterion,
 #: that coefficients no longer change
@@ -53,14 +54,17 @@ ROWS_OF_VARIATION_TEST = 8
 #: eigenvalues of a Gram matrix of columns of unit length below this portion, per column, are rounding
 EIGENVALUE_ROUNDING = float(np.finfo(float).eps)
 
+#: scikit-learn's warning of a fit that did not converge
 LASSO_NOT_CONVERGED = (
     "Objective did not converge. You might want to increase the number of iterations, check the scale of the features "
     "or consider increasing regularisation. Duality gap: {gap:.6e}, tolerance: {tolerance:.3e}"
 )
+#: scikit-learn's addition to it for a penalty of 0
 NO_L1 = (
     "\nLinear regression models with a zero l1 penalization strength are more efficiently fitted using one of the "
     "solvers implemented in sklearn.linear_model.Ridge/RidgeCV instead."
 )
+#: scikit-learn's error about values that overflow, with the column that has the largest
 VALUES_TOO_LARGE_FOR_LASSO = (
     "Coordinate descent iterations resulted in non-finite parameter values. The input data may contain large values "
     "and need to be preprocessed. Squares of some are too large for float64: the largest are in column {column} (up to "

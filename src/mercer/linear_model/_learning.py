@@ -51,6 +51,7 @@ MANY_PASSES = 16
 #: ratio of the gradients before and after the passes have doubled, above which the gradient no longer shrinks
 STAGNATION_RATIO = 0.7
 
+#: remedy for a constant rate in incremental mode
 CIRCLING_REMEDY = (
     "At a constant rate the weights circle around the optimum; let the rate decrease (decay=1), average the weights "
     '(average=True), or use mode="batch".'

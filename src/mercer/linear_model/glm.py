@@ -75,8 +75,13 @@ from mercer.families.response import Response
 from mercer.kernel_approximation.approximate import APPROXIMATE, fit_feature_map
 from mercer.kernel_approximation.function import FourierFunction, Function, KernelFunction
 from mercer.kernels import Kernel, KernelHolder, kernel_from
-from mercer.linear_model.glm_figures import UNKNOWN_FIGURES, Figures, find_absent_overdispersion, find_overdispersion
-from mercer.linear_model.glm_regressors import deviance_explained
+from mercer.linear_model.glm_figures import (
+    UNKNOWN_FIGURES,
+    Figures,
+    deviance_explained,
+    find_absent_overdispersion,
+    find_overdispersion,
+)
 from mercer.linear_model.glm_response import ClassResponse, MeanResponse, ResponseKind
 from mercer.linear_model.glm_solve import (
     DiagnosedFit,

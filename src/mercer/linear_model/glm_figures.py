@@ -184,6 +184,14 @@ def _deviance(response: Response, y: Array, eta: Array, weight: Array | None) ->
     return 2 * response.loss(y, eta, weight)
 
 
+def deviance_explained(response: Response, y: Array, eta: Array, weight: Array | None) -> float:
+    """Return 1 − deviance / deviance of the mean of y."""
+    level = response.predictor(np.average(y, weights=weight))
+    null = response.loss(y, np.full(len(y), level), weight)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(1 - response.loss(y, np.asarray(eta, dtype=float), weight) / np.float64(null))
+
+
 #: goodness of the fit, loss of a constant mean, and log likelihood of means equal to y
 FigureSums = tuple[Goodness, float, float]
 

@@ -53,6 +53,7 @@ from mercer.families import IDENTITY, LOG, Gamma, Gaussian, Poisson, Tweedie
 from mercer.families.penalties import L2
 from mercer.families.response import Response
 from mercer.linear_model._dependence import find_dependence
+from mercer.linear_model.glm_figures import deviance_explained
 from mercer.linear_model.glm_solve import (
     Solved,
     SolveInterrupted,
@@ -384,14 +385,6 @@ def _read_numbers(reader: GLMRegressor, chunk: Chunk) -> Any:
 
 def _responses(survey: Survey) -> Responses:
     return Responses()
-
-
-def deviance_explained(response: Response, y: Array, eta: Array, weight: Array | None) -> float:
-    """Return 1 − deviance / deviance of the mean of y."""
-    level = response.predictor(np.average(y, weights=weight))
-    null = response.loss(y, np.full(len(y), level), weight)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(1 - response.loss(y, np.asarray(eta, dtype=float), weight) / np.float64(null))
 
 
 @traits(

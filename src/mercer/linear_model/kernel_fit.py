@@ -42,10 +42,12 @@ from mercer.optim.span.ridge import DualFit, kernel_ridge, residual_certificate
 from mercer.optim.span.system import RidgeSystem
 from mercer.optim.span.tensor_losses import TensorRowLosses
 
+#: reason why only penalties of the norm have a kernel form
 REPRESENTER_THEOREM = (
     "By the representer theorem the optimum lies in the span of the rows only if the penalty is an increasing function "
     "of the norm ‖w‖"
 )
+#: remedy for other penalties
 WRITE_OUT_FEATURES = "Write the features out, e.g. with kernel.feature_map(columns) or Nystroem"
 
 

@@ -67,6 +67,7 @@ from mercer.stats.quadratic import HESSIAN
 MOST_COLUMNS_OF_FULL_HESSIANS = 300
 #: number of rows per column from which on Newton's method with Hessians of a sample is faster than L-BFGS
 ROWS_PER_COLUMN_OF_SAMPLED_HESSIANS = 500
+#: name of Newton's method in `plan_`
 NEWTON = "Newton's method"
 #: gradient in standard errors, for a weight of one, that rounding alone may leave
 LOGISTIC_ROUNDING = 1e-11
@@ -85,6 +86,7 @@ REMEDY_WITHOUT_PENALTY = "Leave the columns out, or give C a finite value, under
 #: function of the coefficients after each step
 StepListener = Callable[["Coefficients"], None]
 
+#: constraints of the parameters of `LogisticRegression`
 LOGISTIC_CONSTRAINTS: dict[str, Any] = {
     "penalty": [StrOptions({"l1", "l2", "elasticnet"}), None, Hidden(StrOptions({"deprecated"}))],
     "C": [Interval(Real, 0, None, closed="right")],

@@ -46,6 +46,7 @@ SAMPLED_ROWS = 10_000
 #: maximum number of columns named in a sentence
 MOST_TERMS_NAMED = 10
 
+#: code of the finding
 SEPARATION_CODE = "separation"
 #: reason why infinite coefficients of a source are not identified, and an alternative
 NOT_SEARCHED_IN_SOURCE = (
