@@ -1,4 +1,4 @@
-"""The estimators that there are."""
+"""All public estimators."""
 
 from __future__ import annotations
 

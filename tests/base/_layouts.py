@@ -1,4 +1,4 @@
-"""How rows may lie in memory."""
+"""Memory layouts of rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def read_only(X: Any) -> Any:
-    """A copy that refuses to be written to."""
+    """Return a read-only copy."""
     copy = X.copy()
     copy.flags.writeable = False
     return copy

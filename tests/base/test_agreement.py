@@ -1,4 +1,4 @@
-"""What must hold before what two models have learnt is put together."""
+"""Checks before two models are merged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer._errors import DataError
-from mercer.base.agreement import refuse_labels_of_other_type, same_value
+from mercer.base.agreement import is_same_value, refuse_labels_of_other_type
 from mercer.density import Bandwidth
 
 NUMBERS = [np.array([0, 1]), np.array([0.0, 2.0]), np.array([False, True]), np.array([0, 1], dtype=object)]
@@ -43,5 +43,5 @@ def test_text_beside_anything_else_is_refused(one, other):
     ids=str,
 )
 def test_parameters_are_compared_by_what_they_mean(one, other, same):
-    assert same_value(one, other) is same
-    assert same_value(other, one) is same
+    assert is_same_value(one, other) is same
+    assert is_same_value(other, one) is same

@@ -1,4 +1,4 @@
-"""What every estimator shares."""
+"""Functions that all estimators share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer._errors import DataError
 from mercer.base.validation import Plan, check_weight, find_first, restore_on_failure
 
 
-def test_a_plan_says_which_path_was_taken():
+def test_a_plan_has_the_path():
     assert str(Plan("one pass", "float32", 3, 2)) == "one pass; exact, float32, 3 blocks on 2 threads, cpu"
     assert "approximate" in str(Plan("grid", "float64", 1, 1, exact=False))
 
@@ -54,7 +54,7 @@ def test_the_first_bad_value_is_found_by_row_and_column(kind):
         ([0.0, 0.0, 0.0], r"at least one non-zero number.*give some rows a weight above 0"),
     ],
 )
-def test_weights_that_are_none_are_refused_with_what_to_do(weight, said):
+def test_an_error_of_invalid_weights_has_a_remedy(weight, said):
     X = np.zeros((3, 1))
     with pytest.raises(DataError, match=f"(?s){said}"):
         check_weight(weight, X)

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of the conventions, on every estimator there is."""
+"""scikit-learn's checks of the conventions, for every estimator."""
 
 from __future__ import annotations
 

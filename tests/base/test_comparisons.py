@@ -1,4 +1,4 @@
-"""Functions and matrices of users as kernels: what they must be, and what is said where they are not."""
+"""Functions and matrices of users as kernels, and errors about invalid ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_many_predictions_in_single_precision_are_good_to_six_digits(rng: np.ran
     np.testing.assert_allclose(many, RBF(gamma=0.2)(X, Z) @ v, atol=1e-6 * np.abs(v).sum())
 
 
-def test_a_function_of_sets_is_told_from_one_of_rows(rng: np.random.Generator) -> None:
+def test_functions_of_sets_and_of_rows_are_distinguished(rng: np.random.Generator) -> None:
     X = rng.normal(size=(4, 3))
     np.testing.assert_array_equal(whole_matrix(lambda A, B: A @ B.T, X), X @ X.T)
     assert whole_matrix(lambda x, z: float(x @ z), X) is None

@@ -8,7 +8,7 @@ COLLINEAR = Finding("collinear", "warning", "'b' is twice 'a'.", "Leave one of t
 CONSTANT = Finding("constant", "note", "'c' does not vary.", "Leave it out.", ("c",))
 
 
-def test_a_finding_says_what_and_what_to_do() -> None:
+def test_a_finding_has_a_sentence_and_a_remedy() -> None:
     assert str(COLLINEAR) == "warning (collinear): 'b' is twice 'a'. Leave one of them out."
 
 
@@ -20,6 +20,6 @@ def test_findings_are_listed_and_counted() -> None:
     assert str(diagnosis).splitlines() == [str(COLLINEAR), str(CONSTANT)]
 
 
-def test_nothing_found_is_false() -> None:
+def test_an_empty_diagnosis_is_false() -> None:
     assert not Diagnosis()
     assert str(Diagnosis()) == "nothing to report"

@@ -87,11 +87,13 @@ def test_coefficients_are_those_of_the_columns_written_out(name: str) -> None:
     ours, dense = (clone(model).fit(given, TARGETS[target]) for given in (X, X.toarray()))
     assert_allclose(ours.coef_, dense.coef_, rtol=1e-8, atol=1e-8)
     assert_allclose(ours.intercept_, dense.intercept_, rtol=1e-8, atol=1e-8)
-    for ask in {"predict", "predict_proba", "decision_function"} & set(dir(ours)):
-        expected = getattr(dense, ask)(NEW.toarray())
-        assert_allclose(getattr(ours, ask)(NEW), expected, rtol=1e-7, atol=1e-7)
-        assert_allclose(getattr(dense, ask)(NEW), expected, rtol=1e-9, atol=1e-9)  # a fit to an array reads codes
-        assert_allclose(getattr(clone(model).fit(X, TARGETS[target]), ask)(NEW[:1]), expected[:1], rtol=1e-7, atol=1e-7)
+    for method in {"predict", "predict_proba", "decision_function"} & set(dir(ours)):
+        expected = getattr(dense, method)(NEW.toarray())
+        assert_allclose(getattr(ours, method)(NEW), expected, rtol=1e-7, atol=1e-7)
+        assert_allclose(getattr(dense, method)(NEW), expected, rtol=1e-9, atol=1e-9)  # a fit to an array reads codes
+        assert_allclose(
+            getattr(clone(model).fit(X, TARGETS[target]), method)(NEW[:1]), expected[:1], rtol=1e-7, atol=1e-7
+        )
     assert_allclose(ours.score(X, TARGETS[target]), dense.score(X.toarray(), TARGETS[target]), rtol=1e-8)
 
 
@@ -129,10 +131,12 @@ def test_every_model_takes_encoded_rows(model: Any) -> None:
     y = TARGETS["classes"] + 1
     ours, other = clone(model).fit(given, y), clone(model).fit(plain, y)
     assert ours.n_features_in_ == 11
-    for ask in ("predict", "predict_proba", "decision_function", "transform", "score_samples"):
-        if hasattr(ours, ask):
-            asked, expected = (_array(getattr(fitted, ask)(some)) for fitted, some in ((ours, new), (other, plain_new)))
-            assert_allclose(asked, expected, rtol=1e-6, atol=1e-6)
+    for method in ("predict", "predict_proba", "decision_function", "transform", "score_samples"):
+        if hasattr(ours, method):
+            result, expected = (
+                _array(getattr(fitted, method)(some)) for fitted, some in ((ours, new), (other, plain_new))
+            )
+            assert_allclose(result, expected, rtol=1e-6, atol=1e-6)
 
 
 def _positive(part: Any) -> Any:
@@ -162,7 +166,7 @@ def test_codes_are_never_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
 # Names and refusals.
 
 
-def test_models_know_the_names_of_the_columns() -> None:
+def test_models_have_the_names_of_the_columns() -> None:
     for model in (LogisticRegression(), Ridge(), GLM("bernoulli", penalty="l2"), mercer.GaussianNB(), mercer.SVC()):
         model.fit(X, TARGETS["classes"])
         assert model.feature_names_in_.tolist() == NAMES
@@ -214,7 +218,7 @@ def test_rows_and_responses_are_checked() -> None:
         LogisticRegression().fit(X, TARGETS["classes"], sample_weight=-np.ones(N))
 
 
-def test_what_a_model_would_write_out_beyond_memory_is_refused() -> None:
+def test_expansion_beyond_memory_is_refused() -> None:
     n = 1_000_000
     huge = Encoded.of([CodePart(np.zeros(n, dtype=np.int32), n)])
     for model in (mercer.KernelDensity(), mercer.NaiveBayes()):

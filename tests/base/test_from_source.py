@@ -79,10 +79,10 @@ def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
 def test_every_estimator_takes_a_source(name):
     fit = getattr(mercer, name).fit
     assert hasattr(fit, "__wrapped__"), f"{name}.fit takes no source"
-    assert "checkpoint" not in inspect.signature(fit).parameters  # scikit-learn's parameters, to the letter
+    assert "checkpoint" not in inspect.signature(fit).parameters  # scikit-learn's parameters, exactly
 
 
-def test_weights_and_offsets_that_a_model_does_not_know_are_refused():
+def test_weights_and_offsets_that_a_model_does_not_take_are_refused():
     X, y = rows()
     with pytest.raises(DataError, match="KernelRidge takes no offset; open the source without"):
         KernelRidge().fit(MemorySource(X, y, offset=np.ones(ROWS)))
@@ -97,7 +97,7 @@ def test_weights_are_for_the_model_behind_the_features():
     assert mapped.head().weight.tolist() == [1.0] * ROWS
 
 
-def test_what_was_left_out_is_told_of_models_in_memory_too():
+def test_models_in_memory_report_skipped_pieces_too():
     X, y = rows()
     table = pa.table({"a": X[:, 0], "b": X[:, 1], "y": [None, *y[1:].tolist()]})
     plan = SVC().fit(mercer.data.open(table, target="y")).plan_

@@ -50,7 +50,7 @@ def halves(case: Case) -> tuple[Any, Any, Any, Any]:
     return case.X[first], case.y[first], case.X[~first], case.y[~first]
 
 
-# How rows come in does not matter.
+# The order and the batches of rows do not matter.
 
 
 @every_model
@@ -110,7 +110,7 @@ def test_a_weight_is_a_repetition(case, rng):
 
 
 @every_model
-def test_a_row_of_weight_zero_is_no_row(case):
+def test_a_row_of_weight_zero_has_no_effect(case):
     X, y = np.concatenate([case.X, case.X[:5]]), np.concatenate([case.y, case.y[5:10]])
     weighted = case.make().fit(X, y, sample_weight=np.arange(len(y)) < len(case.y))
     plain = case.make().fit(case.X, case.y)
@@ -144,7 +144,7 @@ def test_one_thread_or_two_give_the_same_bits(case):
     np.testing.assert_array_equal(p1, p2)
 
 
-# Nor does what holds them.
+# Nor does their container.
 
 
 CONTAINERS = {
@@ -195,7 +195,7 @@ def test_labels_may_be_anything_that_sorts(case, labels):
     assert set(model.predict(case.X)) <= set(labels)
 
 
-# What it costs to be wrong.
+# Errors.
 
 
 @every_model
@@ -263,7 +263,7 @@ def test_negative_weights_are_refused_by_row(case):
 
 
 @every_model
-def test_columns_are_known_by_name(case):
+def test_columns_have_names(case):
     frame = pd.DataFrame(case.X, columns=[f"c{j}" for j in range(case.X.shape[1])])
     model = case.make().fit(frame, case.y)
     np.testing.assert_array_equal(model.feature_names_in_, frame.columns)
@@ -276,7 +276,7 @@ def test_columns_are_known_by_name(case):
 
 
 @every_model
-def test_the_row_to_blame_is_counted_over_all_blocks(case):
+def test_the_row_in_an_error_is_counted_over_all_blocks(case):
     model = case.make().fit(case.X, case.y)
     X = np.tile(case.X, (800, 1))
     X[150_000, 1] = np.inf
@@ -284,7 +284,7 @@ def test_the_row_to_blame_is_counted_over_all_blocks(case):
         model.predict(X)
 
 
-# What a fitted model says of itself.
+# Attributes of a fitted model.
 
 
 @every_model
@@ -312,7 +312,7 @@ def test_posteriors_are_posteriors(case):
     np.testing.assert_array_equal(model.predict(case.X), model.classes_[proba.argmax(axis=1)])
 
 
-# What only a likelihood has.
+# Methods of models with a likelihood.
 
 
 @every_likelihood

@@ -1,4 +1,4 @@
-"""Units keep what they have learnt when classes come to light."""
+"""Units keep their weights when classes appear."""
 
 from __future__ import annotations
 

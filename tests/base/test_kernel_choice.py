@@ -1,4 +1,4 @@
-"""What scikit-learn's names and widths of kernels stand for."""
+"""Kernels by scikit-learn's names and widths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer._errors import DataError
-from mercer.base.kernel_choice import ROWS_FOR_MEDIAN, chosen_kernel, sample_row_numbers, width_of
+from mercer.base.kernel_choice import ROWS_FOR_MEDIAN, choose_kernel, sample_row_numbers, width_of
 from mercer.kernels import RBF, Linear
 
 
@@ -21,12 +21,12 @@ def test_kernels_are_those_of_scikit_learn(rng: np.random.Generator, name: str, 
     parameters = {"gamma": 0.3, "degree": 3, "coef0": coef0}
     expected = pairwise_kernels(X, metric=name, filter_params=True, **parameters)
     given = sp.csr_matrix(X) if sparse else X
-    np.testing.assert_allclose(chosen_kernel(name, given, **parameters)(given), expected, rtol=1e-12)
+    np.testing.assert_allclose(choose_kernel(name, given, **parameters)(given), expected, rtol=1e-12)
 
 
 def test_a_kernel_has_parameters_of_its_own(rng: np.random.Generator) -> None:
     kernel = RBF(gamma=3) + Linear()
-    assert chosen_kernel(kernel, rng.normal(size=(5, 2)), gamma=1.0, degree=3, coef0=0.0) is kernel
+    assert choose_kernel(kernel, rng.normal(size=(5, 2)), gamma=1.0, degree=3, coef0=0.0) is kernel
 
 
 @pytest.mark.parametrize("sparse", [True, False])

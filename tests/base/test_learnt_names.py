@@ -1,4 +1,4 @@
-"""What docstrings say that a fit sets, it sets; `tests/release` pins these names."""
+"""A fit sets the attributes of the docstring; `tests/release` pins these names."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def test_features_have_names(rng):
 # What has none.
 
 
-def test_a_model_without_a_linear_form_says_so(rng):
+def test_a_model_without_a_linear_form_is_refused(rng):
     X, y = counts(rng)
     with pytest.raises(NoLinearFormError, match="LogisticRegression has no linear form"):
         linear_form(LogisticRegression())

@@ -1,4 +1,4 @@
-"""Which columns a fitted model reads, and what they hold, whatever is built around it."""
+"""The columns that a fitted model reads, and their levels, also of wrapped models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mercer as m
-from mercer.base.pipelines import columns_of_fit, names_read, part_of, steps_of
+from mercer.base.pipelines import columns_of_fit, innermost_part, names_read, steps_of
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column
 
@@ -28,14 +28,14 @@ FRAME = pd.DataFrame(
 Y = ["a", "b", "b", "a", "b"] * 8
 
 
-def told(reader: Any) -> dict[str, tuple[Any, ...]]:
+def columns_read(reader: Any) -> dict[str, tuple[Any, ...]]:
     return {column.name: (column.kind, column.stored, column.levels) for column in columns_of_fit(reader)}
 
 
 def test_a_table_is_read_by_its_features() -> None:
     features = m.TableFeatures(kinds={"code": "number"}).fit(FRAME)
     assert names_read(features) == ["size", "city", "code", "owner", "day"]
-    columns = told(features)
+    columns = columns_read(features)
     assert list(columns) == list(FRAME.columns)
     assert columns["size"] == (Kind.NUMBER, Kind.NUMBER, None)
     assert columns["city"] == (Kind.CATEGORY, Kind.CATEGORY, ("Bonn", "Ulm"))
@@ -46,14 +46,14 @@ def test_a_table_is_read_by_its_features() -> None:
     assert columns["constant"][0] is Kind.CONSTANT
 
 
-def test_numbers_that_are_asked_to_be_names_have_levels() -> None:
+def test_numbers_requested_as_categories_have_levels() -> None:
     features = m.TableFeatures(kinds={"size": "category"}, max_levels=2).fit(FRAME[["size", "city"]])
-    assert set(told(features)["size"][2]) == set(FRAME["size"])
+    assert set(columns_read(features)["size"][2]) == set(FRAME["size"])
 
 
 @pytest.mark.parametrize("families", ["auto", m.Schema.infer(FRAME[["size", "city", "code", "owner"]])])
 def test_naive_bayes_reads_by_itself(families: Any) -> None:
-    columns = told(m.NaiveBayes(families).fit(FRAME[["size", "city", "code", "owner"]], Y))
+    columns = columns_read(m.NaiveBayes(families).fit(FRAME[["size", "city", "code", "owner"]], Y))
     assert columns["size"][1:] == (Kind.NUMBER, None)
     assert columns["city"] == (Kind.CATEGORY, Kind.CATEGORY, ("Bonn", "Ulm"))
     assert columns["code"][1].numeric
@@ -61,12 +61,12 @@ def test_naive_bayes_reads_by_itself(families: Any) -> None:
 
 
 def test_levels_that_were_learnt_later_count() -> None:
-    """Of a merged model it was said that it knows the levels of the first part alone."""
+    """A merged model has the levels of both parts."""
     parts = [FRAME[["city", "code"]].iloc[:20].replace({"code": {1: 0, 3: 2}}), FRAME[["city", "code"]].iloc[20:]]
     first, second = (m.NaiveBayes(m.Schema.infer(part)).fit(part, Y[:20]) for part in parts)
-    assert told(first)["code"] == (Kind.BINARY, Kind.BINARY, (0, 2))
-    assert told(first.merge(second))["code"] == (Kind.CODE, Kind.BINARY, (0, 1, 2, 3))
-    assert told(first)["city"] == (Kind.CATEGORY, Kind.CATEGORY, ("Bonn", "Ulm"))
+    assert columns_read(first)["code"] == (Kind.BINARY, Kind.BINARY, (0, 2))
+    assert columns_read(first.merge(second))["code"] == (Kind.CODE, Kind.BINARY, (0, 1, 2, 3))
+    assert columns_read(first)["city"] == (Kind.CATEGORY, Kind.CATEGORY, ("Bonn", "Ulm"))
 
 
 def test_a_glm_reads_by_itself() -> None:
@@ -80,11 +80,11 @@ def test_columns_without_names() -> None:
     assert names_read(model) == ["x0", "x1"]
 
 
-def test_what_is_built_around_a_model_is_looked_into() -> None:
+def test_wrapped_models_are_unwrapped() -> None:
     pipeline = make_pipeline("passthrough", StandardScaler(), m.GaussianNB())
     X = FRAME[["size", "code"]]
     search = GridSearchCV(pipeline, {"gaussiannb__var_smoothing": [0.1]}, cv=2).fit(X, Y)
     model = m.Decision(m.Calibrated(search, cv="prefit").fit(X, Y), reject=0.1)
-    assert isinstance(part_of(model, 0), StandardScaler)
-    assert isinstance(part_of(model, -1), m.GaussianNB)
+    assert isinstance(innermost_part(model, 0), StandardScaler)
+    assert isinstance(innermost_part(model, -1), m.GaussianNB)
     assert [type(step) for step in steps_of(pipeline)] == [StandardScaler, m.GaussianNB]

@@ -44,7 +44,7 @@ def without(table: Any, *columns: str) -> Any:
 
 
 def log_probabilities(read: Callable[[str], Any], target: str, families: Any = "auto") -> list[np.ndarray]:
-    """What a model says that was fitted by way of each kind of frame."""
+    """Return log probabilities of a model that was fitted to each kind of frame."""
     found = []
     for library in READERS:
         table = read(library)

@@ -1,4 +1,4 @@
-"""What is said of input that scikit-learn refuses: its sentence, then the row or column and the remedy."""
+"""Errors about input that scikit-learn rejects: its sentence, then the row or column and the remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import mercer
 from mercer._errors import ColumnTypeError, DataError, NonFiniteError
 from mercer.data.sources.memory import MemorySource
 
-# LogisticRegressionCV announces what its parameters will be
+# LogisticRegressionCV announces future defaults
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
 
 X = np.abs(np.random.default_rng(0).normal(size=(20, 2))).round()
@@ -115,7 +115,7 @@ def test_a_column_of_text_is_named_when_predicting(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["GaussianNB", "Ridge"])
-def test_text_that_spells_numbers_is_not_to_blame(name: str) -> None:
+def test_text_that_spells_numbers_is_read_as_numbers(name: str) -> None:
     spelt = FRAME.assign(a=[str(value) for value in FRAME["a"]])
     with pytest.raises(ColumnTypeError, match="Column 'kind'"):
         getattr(mercer, name)().fit(spelt, LABELS)
@@ -147,7 +147,7 @@ def test_a_polars_frame_of_several_types_is_read_as_numbers() -> None:
 
 
 @pytest.mark.parametrize("name", ["GaussianNB", "LogisticRegression", "Ridge", "PoissonRegressor", "LinearThreshold"])
-def test_only_models_that_forget_advise_to(name: str) -> None:
+def test_only_models_that_forget_mention_it(name: str) -> None:
     model = getattr(mercer, name)()
     with pytest.raises(DataError, match="Row 0 has the weight -1; give 0 or more to each row") as refusal:
         model.fit(X, LABELS, sample_weight=-np.ones(20))

@@ -1,4 +1,4 @@
-"""Small differences from scikit-learn, mostly of types, that decision 5 lists: what it says of ours is so."""
+"""Small differences from scikit-learn, mostly of types, as decision 5 lists them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def test_integers_of_kernel_ridge_are_kept_as_floats() -> None:
 
 
 @pytest.mark.parametrize("name", ["Ridge", "RidgeCV", "Lasso", "ElasticNet", "LassoCV", "LinearDiscriminantAnalysis"])
-def test_arrays_of_strings_are_no_numbers_in_a_fit(name: str) -> None:
+def test_arrays_of_strings_are_not_numbers_in_a_fit(name: str) -> None:
     with pytest.raises(ValueError, match="not compatible with arrays of bytes/strings"):
         getattr(mercer, name)().fit(SPELLED, TWO)
     getattr(mercer, name)().fit(SPELLED.astype(object), TWO)
 
 
 @pytest.mark.parametrize("labels", [TWO.astype("S1"), TWO.astype(object)], ids=["bytes", "objects"])
-def test_labels_that_can_be_told_apart_are_labels(labels: Any) -> None:
+def test_distinct_labels_are_labels(labels: Any) -> None:
     model = mercer.GaussianNB().fit(X, labels)
     assert model.classes_.dtype == labels.dtype
     assert np.isin(model.predict(X), labels).all()

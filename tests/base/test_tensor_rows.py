@@ -1,4 +1,4 @@
-"""Generative classifiers of tensors are those of arrays: the same attributes, the same answers, the same refusals."""
+"""Generative classifiers of tensors are those of arrays: the same attributes, predictions and errors."""
 
 from __future__ import annotations
 
@@ -237,14 +237,14 @@ def test_a_covariance_estimator_sees_the_rows(data):
     assert_same_model(make().fit(*tensors(*data)), make().fit(*data))
 
 
-def test_a_class_that_was_announced_and_not_seen(data):
+def test_an_announced_class_without_rows(data):
     X, y = data
     of_tensors = GaussianDiscriminant().partial_fit(*tensors(X[y > 0], y[y > 0]), classes=[0, 1, 2])
     assert_same_answers(of_tensors, X)
     assert (of_tensors.predict_proba(*tensors(X))[:, 0] == 0).all()
 
 
-# Refusals.
+# Errors.
 
 
 BROKEN: dict[str, tuple[Callable[[Any, Any], tuple[Any, ...]], type[Exception]]] = {
@@ -282,7 +282,7 @@ def test_bad_tensors_are_refused_and_leave_the_old_model(make, breaking, error, 
 
 
 @each_of_four
-def test_the_culprit_is_named(make, data):
+def test_the_bad_value_is_named(make, data):
     X, y = tensors(*data)
     X[7, 2] = torch.inf
     model = make()
@@ -334,7 +334,7 @@ def test_one_class_is_refused_as_of_arrays(data):
         with pytest.raises(DataError) as of_arrays:
             make().fit(X, y)
         assert str(of_tensors.value) == str(of_arrays.value)
-    for make in (GaussianNB, LinearDiscriminantAnalysis):  # which say so whatever they are shown, as of arrays
+    for make in (GaussianNB, LinearDiscriminantAnalysis):  # whose probabilities are 1 for any row, as for arrays
         assert make().fit(*tensors(X, y)).predict_proba(*tensors(X)).eq(1).all()
 
 

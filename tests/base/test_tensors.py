@@ -1,4 +1,4 @@
-"""The door for tensors: what it takes, what it makes of it, and what it refuses."""
+"""Validation of tensors: rows, targets, weights and labels."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ X = torch.arange(12.0).reshape(6, 2)
 
 
 class Model(SimpleNamespace):
-    """Something with attributes."""
+    """Object with attributes."""
 
 
-def test_who_is_a_tensor():
+def test_which_objects_are_tensors():
     assert is_tensor(X)
     assert is_tensor(torch.nn.Parameter(X))
     assert not any(map(is_tensor, (X.numpy(), [1.0], None, "tensor")))
@@ -167,7 +167,7 @@ def test_labels_that_are_refused(y, error, words):
         encode_tensor_labels(y, X)
 
 
-def test_what_is_not_finite_is_named():
+def test_values_that_are_not_finite_are_named():
     model = Model(n_features_in_=2)
     refuse_not_finite(model, X)
     refuse_not_finite(model, torch.full((2, 2), 1.5e308, dtype=torch.float64))  # whose sum is not finite
@@ -178,7 +178,7 @@ def test_what_is_not_finite_is_named():
             refuse_not_finite(model, broken)
 
 
-def test_a_plan_says_where():
+def test_a_plan_has_the_device():
     plan = tensor_plan("one pass", X, blocks=3)
     assert str(plan) == "one pass; exact, float32, 3 blocks on 1 thread, cpu"
 
@@ -196,7 +196,7 @@ def test_models_of_arrays_take_tensors_of_main_memory_and_refuse_others(model, d
         model.fit(rows, y.to("meta"))
 
 
-def test_linear_threshold_says_of_tensors_what_it_says_of_arrays():
+def test_linear_threshold_predicts_tensors_as_arrays():
     model = LinearThreshold("logistic", tol=0.1).fit(X.numpy(), [0, 1, 0, 1, 1, 1])
     for method in (model.predict, model.predict_proba, model.predict_log_proba):
         assert is_tensor(method(X))

@@ -1,4 +1,4 @@
-"""Traits: what a class of estimators declares once, and what a class outside of mercer gains by it."""
+"""Traits: the declarations of a class of estimators, also of a class outside of mercer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TAKES_PART = False
 
 @pytest.fixture(scope="module")
 def another() -> Iterator[Any]:
-    """A package that the program has imported, for the tests that ask for it: no other finds its classes."""
+    """A package that the program has imported, for the tests that use it: no other test finds its classes."""
     name = "tests.base._another_package"
     yield importlib.import_module(name)
     del sys.modules[name]
@@ -188,7 +188,7 @@ def test_functions_that_are_named_exist(name: str) -> None:
             assert callable(resolve(value)), trait.name
 
 
-def test_the_sources_say_the_same_as_the_classes() -> None:
+def test_the_sources_agree_with_the_classes() -> None:
     found = estimators_for("classification", "regression")
     names = {cls.__name__ for cls in found if cls.__module__.startswith("mercer.")}
     declared = {name for name in ESTIMATORS if traits_of(getattr(mercer, name)).candidates is not None}

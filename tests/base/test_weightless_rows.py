@@ -1,4 +1,4 @@
-"""A row of weight zero is no row, whatever stands in it: it does not even decide how columns are scaled."""
+"""A row of weight zero has no effect, whatever its values: not even on the scales of columns."""
 
 from __future__ import annotations
 

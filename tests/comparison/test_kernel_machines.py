@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_circles
 
 from mercer.base import Question, kernel_choice
-from mercer.base.pipelines import unprepared
+from mercer.base.pipelines import strip_preparation
 from mercer.comparison import compare
 from mercer.comparison._entrants import select_suitable
 from mercer.data import Table
@@ -28,7 +28,7 @@ def names(table: Any, task: str = "classification", outputs: int = 1) -> list[st
 def machines(table: Any) -> list[Any]:
     """Kernel machines for classes, without what prepares their rows."""
     entrants = select_suitable(Table.of(table), Question()).entrants
-    return [unprepared(entrant.model) for entrant in entrants if entrant.kind == "kernel"]
+    return [strip_preparation(entrant.model) for entrant in entrants if entrant.kind == "kernel"]
 
 
 def test_they_win_where_no_line_separates() -> None:

@@ -127,7 +127,7 @@ def test_every_public_value_has_a_name(room: Any) -> None:
 
 
 def test_classes_of_scikit_learn_are_known_by_their_public_paths() -> None:
-    for path in scikit_learn.STORED:
+    for path in scikit_learn.STORED_FIELDS:
         cls = scikit_learn.class_at(path)
         assert cls is not None
         assert scikit_learn.public_path(cls) == path

@@ -26,7 +26,7 @@ from tests.fuzz._mutate import SEEDS, SIZES, damaged, in_json
 FILES = GOLDEN / f"v{VERSION}"
 WORDS = [*b'" { } [ , null 1e999 NaN "sha256" "model" mercer'.split(b" "), b"\0" * 8, b"\xff" * 8]
 #: names that a file may ask for, and that it may not
-NAMES = [*indexed_modules(), *scikit_learn.STORED, "os.system", "builtins.eval"]
+NAMES = [*indexed_modules(), *scikit_learn.STORED_FIELDS, "os.system", "builtins.eval"]
 #: seconds that a file of a few kilobytes may take
 PATIENCE = 60.0
 

@@ -1,4 +1,4 @@
-"""Small regressions that inference is tried on."""
+"""Small regressions for the tests of inference."""
 
 from __future__ import annotations
 

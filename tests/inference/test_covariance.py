@@ -1,4 +1,4 @@
-"""Covariances: by their definition, and by what rows, weights and clusters mean."""
+"""Covariances: by their definition, and by the meaning of rows, weights and clusters."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def test_a_row_that_goes_through_its_own_response_has_no_residual(kind: str) -> 
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=40), np.eye(40)[0]])
     y = rng.poisson(np.exp(0.3 * X[:, 0] + 1)).astype(float)
-    told = summary(GLM("poisson", tol=1e-5).fit(X, y), X, y, covariance=kind)
+    table = summary(GLM("poisson", tol=1e-5).fit(X, y), X, y, covariance=kind)
     others = X[1:, :1], y[1:]
     without = summary(GLM("poisson").fit(*others), *others, covariance=kind)
-    np.testing.assert_allclose(told.standard_errors[:2], without.standard_errors, rtol=1e-4)
-    assert told.standard_errors[2] < 2 * without.standard_errors[0]
+    np.testing.assert_allclose(table.standard_errors[:2], without.standard_errors, rtol=1e-4)
+    assert table.standard_errors[2] < 2 * without.standard_errors[0]
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0])
@@ -112,7 +112,7 @@ def test_a_cluster_may_be_larger_than_a_block() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("kind", ["model", "HC0", "HC1", "HC2", "HC3"])
-def test_a_frequency_is_so_many_equal_rows(family: str, kind: str) -> None:
+def test_a_frequency_means_equal_rows(family: str, kind: str) -> None:
     X = columns(60)
     y, times = responses(family, X), np.arange(60) % 3 + 1
     weighted = summary(
@@ -126,7 +126,7 @@ def test_a_frequency_is_so_many_equal_rows(family: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("family", ["gaussian", "gamma"])
-def test_precisions_have_no_unit(family: str) -> None:
+def test_the_unit_of_precisions_cancels(family: str) -> None:
     X = columns(60)
     y, weight = responses(family, X), np.random.default_rng(0).uniform(0.5, 2.0, 60)
     model = glm(family, weight_kind="precision", tol=1e-10)
@@ -145,9 +145,9 @@ def test_units_and_origin_of_a_column_do_not_matter(covariance: str) -> None:
     plain = summary(GLM("poisson").fit(X, y), X, y, covariance=covariance)
     for factor, shift in ((1e-150, 0.0), (1e150, 0.0), (1.0, 1e8)):
         moved = X * [factor, 1, 1] + [shift, 0, 0]
-        told = summary(GLM("poisson").fit(moved, y), moved, y, covariance=covariance)
-        np.testing.assert_allclose(told.statistics[1:], plain.statistics[1:], rtol=1e-5)
-        np.testing.assert_allclose(told.standard_errors[1] * factor, plain.standard_errors[1], rtol=1e-5)
+        table = summary(GLM("poisson").fit(moved, y), moved, y, covariance=covariance)
+        np.testing.assert_allclose(table.statistics[1:], plain.statistics[1:], rtol=1e-5)
+        np.testing.assert_allclose(table.standard_errors[1] * factor, plain.standard_errors[1], rtol=1e-5)
 
 
 @pytest.mark.parametrize("as_type", [np.asfortranarray, sp.csr_array, sp.csc_array, lambda X: X.astype(np.float32)])
@@ -157,8 +157,8 @@ def test_any_storage_has_the_same_errors(as_type: Any, covariance: str) -> None:
     y, clusters = responses("poisson", X), np.arange(120) // 5 if covariance == "cluster" else None
     plain = summary(GLM("poisson").fit(X, y), X, y, covariance=covariance, clusters=clusters)
     given = as_type(X)
-    told = summary(GLM("poisson").fit(given, y), given, y, covariance=covariance, clusters=clusters)
-    np.testing.assert_allclose(told.covariance, plain.covariance, rtol=1e-6)
+    table = summary(GLM("poisson").fit(given, y), given, y, covariance=covariance, clusters=clusters)
+    np.testing.assert_allclose(table.covariance, plain.covariance, rtol=1e-6)
 
 
 @pytest.mark.parametrize("covariance", ["model", "HC3", "cluster"])
@@ -168,12 +168,12 @@ def test_categories_are_as_good_as_indicators(covariance: str) -> None:
     y, clusters = responses("poisson", columns(120)), np.arange(120) // 5 if covariance == "cluster" else None
     frame = pd.DataFrame({"a": X[:, 0], "city": city, "b": X[:, 1]})
     expanded = np.column_stack([X[:, 0], city == "Kiel", city == "Ulm", X[:, 1]]).astype(float)
-    told, plain = (
+    table, plain = (
         summary(GLM("poisson").fit(given, y), given, y, covariance=covariance, clusters=clusters)
         for given in (frame, expanded)
     )
-    assert told.names == ("(intercept)", "a", "city[Kiel]", "city[Ulm]", "b")
-    np.testing.assert_allclose(told.covariance, plain.covariance, rtol=1e-7)
+    assert table.names == ("(intercept)", "a", "city[Kiel]", "city[Ulm]", "b")
+    np.testing.assert_allclose(table.covariance, plain.covariance, rtol=1e-7)
 
 
 def test_threads_do_not_matter() -> None:
@@ -191,27 +191,27 @@ def test_collinear_columns_are_not_given_errors_but_the_others_are() -> None:
     X = columns(100)
     y = responses("gaussian", X)
     doubled = np.column_stack([X, 2 * X[:, 2] - 1])
-    told, plain = (summary(LinearRegression().fit(given, y), given, y) for given in (doubled, X))
-    np.testing.assert_allclose(told.standard_errors[1:3], plain.standard_errors[1:3], rtol=1e-8)
-    assert np.isnan(told.standard_errors[[0, 3, 4]]).all()
-    assert told.criteria.residual_freedom == plain.criteria.residual_freedom
-    assert "collinear: (intercept), x2, x3" in str(told)
+    table, plain = (summary(LinearRegression().fit(given, y), given, y) for given in (doubled, X))
+    np.testing.assert_allclose(table.standard_errors[1:3], plain.standard_errors[1:3], rtol=1e-8)
+    assert np.isnan(table.standard_errors[[0, 3, 4]]).all()
+    assert table.criteria.residual_freedom == plain.criteria.residual_freedom
+    assert "collinear: (intercept), x2, x3" in str(table)
     with pytest.raises(InferenceError, match="do not determine"):
-        told.wald_test("x3")
+        table.wald_test("x3")
 
 
 def test_without_an_intercept() -> None:
     X = columns(50)
     y = responses("gaussian", X)
-    told = summary(LinearRegression(fit_intercept=False).fit(X, y), X, y)
+    table = summary(LinearRegression(fit_intercept=False).fit(X, y), X, y)
     residual = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
     by_hand = np.linalg.inv(X.T @ X) * (residual @ residual) / 47
-    assert told.names == ("x0", "x1", "x2")
-    np.testing.assert_allclose(told.covariance, by_hand, rtol=1e-9)
-    assert told.criteria.null_deviance == pytest.approx(y @ y)
+    assert table.names == ("x0", "x1", "x2")
+    np.testing.assert_allclose(table.covariance, by_hand, rtol=1e-9)
+    assert table.criteria.null_deviance == pytest.approx(y @ y)
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_invalid_requests_are_refused() -> None:
     X, y, clusters = clustered_counts(40)
     model = GLM("poisson").fit(X, y)
     with pytest.raises(InferenceError, match="no covariance 'HC4'"):
@@ -315,10 +315,10 @@ def test_a_cluster_without_weight_is_no_cluster(family: str, weight_kind: str) -
     y, clusters, weight = responses(family, X), np.arange(60) // 5, (np.arange(60) < 50).astype(float)
     model = GLM(family, weight_kind=weight_kind)
     some = summary(model.fit(X[:50], y[:50]), X[:50], y[:50], covariance="cluster", clusters=clusters[:50])
-    told = summary(
+    table = summary(
         model.fit(X, y, sample_weight=weight), X, y, sample_weight=weight, covariance="cluster", clusters=clusters
     )
-    np.testing.assert_allclose(told.covariance, some.covariance, rtol=1e-7)
-    np.testing.assert_allclose(told.p_values, some.p_values, rtol=1e-6)
+    np.testing.assert_allclose(table.covariance, some.covariance, rtol=1e-7)
+    np.testing.assert_allclose(table.p_values, some.p_values, rtol=1e-6)
     with pytest.raises(InferenceError, match="one cluster"):
         summary(model, X, y, sample_weight=weight, covariance="cluster", clusters=(weight > 0))

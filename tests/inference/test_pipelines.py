@@ -61,19 +61,19 @@ def same_least_squares(ours: Any, theirs: Any) -> None:
     assert_allclose(ours.f_statistic, theirs.fvalue, rtol=1e-7)
     assert_allclose(ours.f_p_value, theirs.f_pvalue, rtol=1e-6)
     assert_allclose(ours.residual_standard_error, np.sqrt(theirs.scale), rtol=1e-9)
-    told = ours.criteria
-    assert (told.observations, told.model_freedom, told.residual_freedom) == (
+    table = ours.criteria
+    assert (table.observations, table.model_freedom, table.residual_freedom) == (
         theirs.nobs,
         theirs.df_model,
         theirs.df_resid,
     )
-    assert np.isnan(told.chi2_statistic)
+    assert np.isnan(table.chi2_statistic)
 
 
 @pytest.mark.parametrize("model", [LinearRegression(), GLM()], ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
-def test_a_pipeline_of_table_features_is_told_in_units_of_the_columns(
+def test_coefficients_of_table_features_are_in_units_of_the_columns(
     people: pd.DataFrame, model: Any, scale: bool
 ) -> None:
     X, y = people[COLUMNS], people["cost"]
@@ -104,18 +104,18 @@ def test_gaps_and_dates_of_a_pipeline(people: pd.DataFrame) -> None:
     day = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 31, ROWS), unit="D")
     X, y = pd.DataFrame({"age": age, "day": day, "city": people["city"]}), people["cost"]
     pipeline = make_pipeline(TableFeatures(kinds={"day": "date"}), LinearRegression()).fit(X, y)
-    told = summary(pipeline, X, y)
+    table = summary(pipeline, X, y)
     days = (day - day.min()).days
     dummies = pd.get_dummies(pd.DataFrame({"w": day.day_name(), "c": X["city"]}), drop_first=True).astype(float)
     by_hand = pd.DataFrame({"age": age.fillna(age.mean()), "gap": age.isna().astype(float), "day": days})
     theirs = sm.OLS(y, sm.add_constant(pd.concat([by_hand, dummies], axis=1))).fit()
-    same_least_squares(told, theirs)
-    row = told.frame().set_index("term")
+    same_least_squares(table, theirs)
+    row = table.frame().set_index("term")
     for ours, name in {"age": "age", "age[missing]": "gap", "day[days]": "day", "city[Ulm]": "c_Ulm"}.items():
         assert_allclose(
             row.loc[ours, ["coefficient", "standard_error"]].astype(float), [theirs.params[name], theirs.bse[name]]
         )
-    assert "Coefficients are per unit of the columns" in str(told)
+    assert "Coefficients are per unit of the columns" in str(table)
 
 
 @pytest.mark.parametrize("kind", ["HC0", "HC1", "HC2", "HC3"])
@@ -169,22 +169,22 @@ def test_formulas(people: pd.DataFrame, formula: str) -> None:
 @pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
 def test_figures_of_glms(people: pd.DataFrame, target: str, family: Any, theirs: Any) -> None:
     X, y = people[COLUMNS], people[target]
-    told = summary(make_pipeline(TableFeatures(), family).fit(X, y), X, y)
+    table = summary(make_pipeline(TableFeatures(), family).fit(X, y), X, y)
     data = people.assign(ill=people["ill"].astype(int))
     fit = smf.glm(f"{target} ~ age + income + city", data, family=theirs).fit(tol=1e-12)
     for name in fit.params.index:
-        row = told.frame().set_index("term").loc[NAMES.get(name, name)]
+        row = table.frame().set_index("term").loc[NAMES.get(name, name)]
         assert_allclose([row.coefficient, row.standard_error], [fit.params[name], fit.bse[name]], rtol=1e-5)
-    ours = told.criteria
+    ours = table.criteria
     assert_allclose([ours.deviance, ours.null_deviance], [fit.deviance, fit.null_deviance], rtol=1e-8)
     assert_allclose([ours.dispersion, ours.pearson], [fit.scale, fit.pearson_chi2], rtol=1e-6)
     assert (ours.residual_freedom, ours.model_freedom) == (fit.df_resid, fit.df_model)
-    assert np.isnan([told.r2, told.r2_adjusted, told.residual_standard_error]).all()
-    text = str(told)
+    assert np.isnan([table.r2, table.r2_adjusted, table.residual_standard_error]).all()
+    text = str(table)
     assert f"Deviance {fit.deviance:.6g} on 115 degrees of freedom, of {fit.null_deviance:.6g} without columns" in text
     if target == "claim":
         f = (fit.null_deviance - fit.deviance) / fit.df_model / fit.scale
-        assert_allclose(told.f_statistic, f, rtol=1e-6)
+        assert_allclose(table.f_statistic, f, rtol=1e-6)
         return
     assert_allclose([ours.aic, ours.bic], [fit.aic, fit.bic_llf], rtol=1e-7)
     assert_allclose(ours.chi2_statistic, 2 * (fit.llf - fit.llnull), rtol=1e-6)
@@ -193,12 +193,12 @@ def test_figures_of_glms(people: pd.DataFrame, target: str, family: Any, theirs:
 
 def test_residuals(people: pd.DataFrame) -> None:
     X, y = people[["age", "income"]], people["visits"]
-    told = summary(GLM("poisson").fit(X, y), X, y)
+    table = summary(GLM("poisson").fit(X, y), X, y)
     theirs = sm.GLM(y, sm.add_constant(X), family=sm.families.Poisson()).fit(tol=1e-12)
     for kind in ("deviance", "pearson", "response"):
-        assert_allclose(told.residuals(kind), getattr(theirs, f"resid_{kind}"), rtol=1e-6, atol=1e-8)
+        assert_allclose(table.residuals(kind), getattr(theirs, f"resid_{kind}"), rtol=1e-6, atol=1e-8)
     with pytest.raises(InferenceError, match="not 'raw'"):
-        told.residuals("raw")
+        table.residuals("raw")
     classes = summary(GLM("categorical").fit(X, people["city"]), X, people["city"])
     with pytest.raises(InferenceError, match="classes have no mean"):
         classes.residuals()
@@ -206,36 +206,36 @@ def test_residuals(people: pd.DataFrame) -> None:
 
 def test_other_transformers_have_their_names(people: pd.DataFrame) -> None:
     X, y = people[["age", "income"]], people["cost"]
-    told = summary(make_pipeline(StandardScaler(), LinearRegression()).fit(X, y), X, y)
+    table = summary(make_pipeline(StandardScaler(), LinearRegression()).fit(X, y), X, y)
     theirs = sm.OLS(y, sm.add_constant(StandardScaler().set_output(transform="pandas").fit_transform(X))).fit()
-    assert told.names == ("(intercept)", "age", "income")
-    assert_allclose(told.coefficients, theirs.params)
-    same_least_squares(told, theirs)
+    assert table.names == ("(intercept)", "age", "income")
+    assert_allclose(table.coefficients, theirs.params)
+    same_least_squares(table, theirs)
 
 
 @pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
 def test_classes_have_a_coefficient_for_each_column_and_class(people: pd.DataFrame) -> None:
     X, y = people[COLUMNS], pd.qcut(people["cost"], 3, labels=["low", "mid", "top"]).astype(str)
-    told = summary(make_pipeline(TableFeatures(), GLM("categorical", reference="low")).fit(X, y), X, y)
+    table = summary(make_pipeline(TableFeatures(), GLM("categorical", reference="low")).fit(X, y), X, y)
     codes = y.map({"low": 0, "mid": 1, "top": 2})
     theirs = smf.mnlogit("codes ~ age + income + city", people.assign(codes=codes)).fit(disp=0, tol=1e-12)
-    frame = told.frame().set_index("term")
+    frame = table.frame().set_index("term")
     for number, label in enumerate(["mid", "top"]):
         for name in theirs.params.index:
             row = frame.loc[f"{label}: {NAMES.get(name, name)}"]
             assert_allclose(row.coefficient, theirs.params[number][name], rtol=1e-4)
             assert_allclose(row.standard_error, theirs.bse[number][name], rtol=1e-4)
-    assert_allclose(told.criteria.chi2_statistic, theirs.llr, rtol=1e-6)
-    assert told.criteria.model_freedom == theirs.df_model
+    assert_allclose(table.criteria.chi2_statistic, theirs.llr, rtol=1e-6)
+    assert table.criteria.model_freedom == theirs.df_model
 
 
 def test_penalties_and_what_cannot_be_summarised(people: pd.DataFrame) -> None:
     X, y = people[COLUMNS], people["cost"]
-    told = summary(make_pipeline(TableFeatures(), Ridge(2.0)).fit(X, y), X, y)
-    assert told.posterior
-    assert np.isnan([told.f_statistic, told.f_p_value]).all()
-    assert {"city[Bonn]", "city[Jena]", "city[Ulm]"} < set(told.names)  # a prior determines all levels
-    assert "there are no p-values" in str(told)
+    table = summary(make_pipeline(TableFeatures(), Ridge(2.0)).fit(X, y), X, y)
+    assert table.posterior
+    assert np.isnan([table.f_statistic, table.f_p_value]).all()
+    assert {"city[Bonn]", "city[Jena]", "city[Ulm]"} < set(table.names)  # a prior determines all levels
+    assert "there are no p-values" in str(table)
     scaled = make_pipeline(TableFeatures(), LogisticRegression()).fit(X, people["ill"])
     posterior = summary(scaled, X, people["ill"])
     deviation = X["age"].std(ddof=0)

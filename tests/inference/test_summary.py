@@ -1,4 +1,4 @@
-"""The summary as a whole: a frame first, text and HTML second, of any model, and honest about penalties."""
+"""The summary as a whole: frame, text and HTML, for any model and penalty."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mercer.families.penalties import L2
 from mercer.families.penalties import ElasticNet as ElasticNetPenalty
 from tests.inference._data import columns, responses, three_classes
 
-#: a drop-in without penalty, and the GLM that it is
+#: a drop-in without a penalty, and the equivalent GLM
 UNPENALISED = [
     (LinearRegression(), GLM("gaussian"), "gaussian"),
     (LogisticRegression(C=np.inf, tol=1e-8), GLM("bernoulli"), "bernoulli"),
@@ -51,7 +51,7 @@ def test_a_drop_in_has_the_errors_of_the_glm_that_it_is(drop_in: Any, glm: Any, 
     np.testing.assert_allclose(ours.criteria, theirs.criteria, rtol=1e-5)
 
 
-#: a drop-in with a penalty, and for so many rows the GLM that it is
+#: a drop-in with a penalty, and the equivalent GLM for a number of rows
 PENALISED = [
     (Ridge(2.0), lambda n: GLM("gaussian", penalty=L2(2.0)), "gaussian"),
     (LogisticRegression(C=0.5, tol=1e-8), lambda n: GLM("bernoulli", penalty=L2(2.0)), "bernoulli"),
@@ -69,9 +69,9 @@ def test_after_l2_it_is_the_posterior(drop_in: Any, glm: Any, family: str) -> No
     np.testing.assert_allclose(ours.covariance, theirs.covariance, rtol=1e-5)
     assert list(ours.columns()) == ["term", "coefficient", "posterior_sd", "lower", "upper"]
     assert "no p-values" in str(ours)
-    for ask in (lambda: ours.p_values, lambda: ours.wald_test("x0"), lambda: ours.profile_interval("x0")):
+    for call in (lambda: ours.p_values, lambda: ours.wald_test("x0"), lambda: ours.profile_interval("x0")):
         with pytest.raises(InferenceError, match="after an L2 penalty"):
-            ask()
+            call()
     with pytest.raises(InferenceError, match="unpenalised"):
         summary(drop_in, X, y, covariance="HC0")
 
@@ -81,12 +81,12 @@ def test_the_posterior_of_ridge_is_that_of_bayesian_regression() -> None:
     X = columns(40)
     X = X - X.mean(axis=0)
     y = responses("gaussian", X)
-    told = summary(Ridge(5.0, fit_intercept=False).fit(X, y), X, y)
+    table = summary(Ridge(5.0, fit_intercept=False).fit(X, y), X, y)
     inverse = np.linalg.inv(X.T @ X + 5.0 * np.eye(3))
     beta, effective = inverse @ X.T @ y, np.trace(X.T @ X @ inverse)
     variance = np.square(y - X @ beta).sum() / (40 - effective)
-    assert told.criteria.parameters == pytest.approx(effective)
-    np.testing.assert_allclose(told.covariance, variance * inverse, rtol=1e-9)
+    assert table.criteria.parameters == pytest.approx(effective)
+    np.testing.assert_allclose(table.covariance, variance * inverse, rtol=1e-9)
 
 
 def test_a_stronger_prior_makes_the_posterior_surer_and_a_weak_one_leaves_the_likelihood() -> None:
@@ -102,7 +102,7 @@ def test_a_stronger_prior_makes_the_posterior_surer_and_a_weak_one_leaves_the_li
 @pytest.mark.parametrize(
     "model", [Lasso(0.01), ElasticNet(0.01), GLM(penalty="l1"), GLM(penalty=ElasticNetPenalty(1.0))]
 )
-def test_after_l1_it_refuses_and_says_what_to_do_instead(model: Any) -> None:
+def test_after_l1_an_error_names_alternatives(model: Any) -> None:
     X = columns(60)
     y = responses("gaussian", X)
     with pytest.raises(InferenceError, match=r"after an L1 penalty.*one half of the rows.*L2 penalty.*bootstrap"):
@@ -112,14 +112,14 @@ def test_after_l1_it_refuses_and_says_what_to_do_instead(model: Any) -> None:
 def test_the_frame_is_of_any_library() -> None:
     X = columns(60)
     y = responses("gaussian", X)
-    told = summary(LinearRegression().fit(X, y), X, y, level=0.9)
-    frame = told.frame()
+    table = summary(LinearRegression().fit(X, y), X, y, level=0.9)
+    frame = table.frame()
     assert isinstance(frame, pd.DataFrame)
     assert list(frame.columns) == ["term", "coefficient", "standard_error", "t", "p_value", "lower", "upper"]
     assert frame["term"].tolist() == ["(intercept)", "x0", "x1", "x2"]
-    np.testing.assert_array_equal(frame["standard_error"], told.standard_errors)
-    assert isinstance(told.frame("polars"), pl.DataFrame)
-    np.testing.assert_array_equal(told.columns()["upper"], told.intervals[:, 1])
+    np.testing.assert_array_equal(frame["standard_error"], table.standard_errors)
+    assert isinstance(table.frame("polars"), pl.DataFrame)
+    np.testing.assert_array_equal(table.columns()["upper"], table.intervals[:, 1])
 
 
 def test_terms_have_the_names_of_their_columns() -> None:
@@ -128,16 +128,16 @@ def test_terms_have_the_names_of_their_columns() -> None:
     assert summary(GLM("poisson").fit(frame, y), frame, y).names == ("(intercept)", "age", "income", "size")
 
 
-def test_text_and_html_tell_the_same() -> None:
+def test_text_and_html_agree() -> None:
     X = pd.DataFrame(columns(60), columns=["age", "a<b", "c"])
     y = responses("poisson", X.to_numpy())
-    told = summary(GLM("poisson").fit(X, y), X, y, covariance="HC1")
-    text, html = str(told), told._repr_html_()
+    table = summary(GLM("poisson").fit(X, y), X, y, covariance="HC1")
+    text, html = str(table), table._repr_html_()
     for part in ("standard error", "p value", "0.025", "age", "Deviance", "AIC", "robust (HC1)"):
         assert part in text
         assert part in html
     assert "a&lt;b" in html
-    assert repr(told) == text
+    assert repr(table) == text
 
 
 def test_it_stores_nothing_on_the_model() -> None:
@@ -149,7 +149,7 @@ def test_it_stores_nothing_on_the_model() -> None:
     assert vars(model) == before
 
 
-def test_other_data_than_those_of_the_fit_are_noticed() -> None:
+def test_other_data_than_those_of_the_fit_give_a_note() -> None:
     X = columns(60)
     y = responses("poisson", X)
     model = GLM("poisson").fit(X, y)
@@ -164,13 +164,13 @@ def test_other_data_than_those_of_the_fit_are_noticed() -> None:
         summary(two, X, np.where(y > 1, "many", "few"))
 
 
-def test_classes_are_told_apart_by_name() -> None:
+def test_coefficients_of_classes_have_the_names_of_the_classes() -> None:
     X, classes = three_classes(200)
     y = np.array(["cat", "dog", "emu"])[classes]
-    told = summary(GLM("categorical", reference="cat").fit(X, y), X, y)
-    assert told.names[:4] == ("dog: (intercept)", "dog: x0", "dog: x1", "dog: x2")
-    assert len(told.names) == 8
-    assert told.wald_test(["dog: x0", "emu: x0"]).freedom == 2
+    table = summary(GLM("categorical", reference="cat").fit(X, y), X, y)
+    assert table.names[:4] == ("dog: (intercept)", "dog: x0", "dog: x1", "dog: x2")
+    assert len(table.names) == 8
+    assert table.wald_test(["dog: x0", "emu: x0"]).freedom == 2
 
 
 def test_a_symmetric_softmax_has_the_contrasts_of_one_with_a_reference() -> None:
@@ -191,11 +191,11 @@ def test_a_symmetric_softmax_has_the_contrasts_of_one_with_a_reference() -> None
 def test_logistic_regression_of_several_classes_is_a_softmax(C: float) -> None:
     X, y = three_classes(200)
     penalty = None if np.isinf(C) else L2(1 / C)
-    told = summary(GLM("categorical", penalty=penalty, tol=1e-10).fit(X, y), X, y)
+    table = summary(GLM("categorical", penalty=penalty, tol=1e-10).fit(X, y), X, y)
     drop_in = summary(LogisticRegression(C=C, tol=1e-10).fit(X, y), X, y)
-    assert drop_in.names == told.names
-    np.testing.assert_allclose(drop_in.coefficients, told.coefficients, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(drop_in.standard_errors, told.standard_errors, rtol=1e-4)
+    assert drop_in.names == table.names
+    np.testing.assert_allclose(drop_in.coefficients, table.coefficients, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(drop_in.standard_errors, table.standard_errors, rtol=1e-4)
     assert drop_in.posterior == np.isfinite(C)
 
 
@@ -204,8 +204,8 @@ def test_class_weights_are_weights() -> None:
     y = responses("bernoulli", X).astype(int)
     model = LogisticRegression(C=np.inf, class_weight={0: 3, 1: 1}, tol=1e-8).fit(X, y)
     weight = np.where(y == 0, 3.0, 1.0)
-    told = summary(GLM("bernoulli").fit(X, y, sample_weight=weight), X, y, sample_weight=weight)
-    np.testing.assert_allclose(summary(model, X, y).standard_errors, told.standard_errors, rtol=1e-5)
+    table = summary(GLM("bernoulli").fit(X, y, sample_weight=weight), X, y, sample_weight=weight)
+    np.testing.assert_allclose(summary(model, X, y).standard_errors, table.standard_errors, rtol=1e-5)
     with pytest.raises(InferenceError, match="penalised the intercept"):
         summary(LogisticRegression(solver="liblinear").fit(X, y), X, y)
 
@@ -220,7 +220,7 @@ def test_two_classes_are_a_logistic_regression() -> None:
     np.testing.assert_allclose(softmax.profile_interval("1: x0"), logistic.profile_interval("x0"), rtol=1e-5)
 
 
-def test_who_has_no_standard_errors_says_so() -> None:
+def test_models_without_standard_errors_raise_an_error() -> None:
     X = columns(60)
     y = responses("bernoulli", X)
     with pytest.raises(InferenceError, match="not for GaussianNB"):
@@ -243,12 +243,12 @@ def test_a_value_that_is_not_finite_is_named(model: Any) -> None:
         summary(model, X, y)
 
 
-def test_an_exact_fit_has_no_errors_and_no_complaints() -> None:
+def test_an_exact_fit_has_no_errors_and_no_warnings() -> None:
     X = columns(30)
     y = X @ [1.0, 2.0, 3.0]
-    told = summary(LinearRegression().fit(X, y), X, y)
-    assert told.standard_errors.max() < 1e-12
-    assert "away from the optimum" not in str(told)
+    table = summary(LinearRegression().fit(X, y), X, y)
+    assert table.standard_errors.max() < 1e-12
+    assert "away from the optimum" not in str(table)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -259,9 +259,9 @@ def test_a_penalty_that_was_chosen_is_summarised_like_one_that_was_given(classes
     options: dict[str, Any] = {"scoring": "neg_log_loss", "use_legacy_attributes": legacy, "tol": 1e-10}
     chosen = LogisticRegressionCV(Cs=[0.1, 1.0], l1_ratios=(0,), **options).fit(X, y)
     given = LogisticRegression(C=float(np.ravel(chosen.C_)[0]), tol=1e-10).fit(X, y)
-    told, expected = (summary(model, X, y) for model in (chosen, given))
-    np.testing.assert_allclose(told.covariance, expected.covariance, rtol=1e-5)
-    assert told.posterior
+    table, expected = (summary(model, X, y) for model in (chosen, given))
+    np.testing.assert_allclose(table.covariance, expected.covariance, rtol=1e-5)
+    assert table.posterior
     with pytest.raises(InferenceError, match="refit=True"):
         summary(LogisticRegressionCV(Cs=[1.0], l1_ratios=(0,), refit=False, **options).fit(X, y), X, y)
     with pytest.raises(InferenceError, match="after an L1 penalty"):
@@ -274,14 +274,14 @@ def test_so_is_that_of_a_ridge_regression() -> None:
     X = columns(60)
     y = responses("gaussian", X)
     chosen = RidgeCV(alphas=[0.5, 5.0]).fit(X, y)
-    told, expected = summary(chosen, X, y), summary(Ridge(chosen.alpha_).fit(X, y), X, y)
-    np.testing.assert_allclose(told.covariance, expected.covariance, rtol=1e-9)
+    table, expected = summary(chosen, X, y), summary(Ridge(chosen.alpha_).fit(X, y), X, y)
+    np.testing.assert_allclose(table.covariance, expected.covariance, rtol=1e-9)
 
 
 def test_a_class_without_weight_is_no_class() -> None:
     X = columns(60)
     y = np.array(list("abc"))[np.random.default_rng(0).integers(0, 3, 60)]
     weight, kept = (y != "c").astype(float), y != "c"
-    told = summary(GLM("bernoulli").fit(X, y, sample_weight=weight), X, y, sample_weight=weight)
+    table = summary(GLM("bernoulli").fit(X, y, sample_weight=weight), X, y, sample_weight=weight)
     other = summary(GLM("bernoulli").fit(X[kept], y[kept]), X[kept], y[kept])
-    np.testing.assert_allclose(told.standard_errors, other.standard_errors, rtol=1e-6)
+    np.testing.assert_allclose(table.standard_errors, other.standard_errors, rtol=1e-6)

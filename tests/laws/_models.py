@@ -33,7 +33,7 @@ from mercer import (
 )
 from mercer.families import L2
 from mercer.preprocessing.statistics import StatisticFeatures
-from tests.laws._sources import COUNTS, NUMBERS, TABLE, Asked
+from tests.laws._sources import COUNTS, NUMBERS, TABLE, TableInputs
 
 #: how far a model of a source may be from that of the rows in memory, relative to its largest number
 COUNTED, SOLVED = 1e-10, 1e-8
@@ -44,7 +44,7 @@ class Case:
     """A model, what it learns from, and how near to that in memory it has to be."""
 
     model: Any
-    asked: Asked
+    inputs: TableInputs
     precision: float = COUNTED
     #: the steps of a pipeline that take weights in memory; those of a source are with its rows
     weighted: tuple[str, ...] = field(default=())
@@ -54,19 +54,19 @@ class Case:
     @property
     def as_numbers(self) -> Case:
         """The same without weights, and with numbers for labels."""
-        return replace(self, asked=self.asked.as_numbers(), weighted=())
+        return replace(self, inputs=self.inputs.as_numbers(), weighted=())
 
     def held(self, table: pa.Table = TABLE) -> Any:
         """Fitted to rows in memory."""
-        asked, weight = self.asked, self.asked.values(self.asked.weight, table)
+        inputs, weight = self.inputs, self.inputs.values(self.inputs.weight, table)
         if self.chooses:
-            return self.of(mercer.data.open(table, **asked.columns))
+            return self.of(mercer.data.open(table, **inputs.columns))
         beside = {f"{step}__sample_weight": weight for step in self.weighted}
         if weight is not None and not isinstance(self.model, Pipeline):
             beside["sample_weight"] = weight
-        if asked.offset is not None:
-            beside["offset"] = asked.values(asked.offset, table)
-        return clone(self.model).fit(self.rows(table), asked.values(asked.target, table), **beside)
+        if inputs.offset is not None:
+            beside["offset"] = inputs.values(inputs.offset, table)
+        return clone(self.model).fit(self.rows(table), inputs.values(inputs.target, table), **beside)
 
     def of(self, source: Any) -> Any:
         """Fitted to a source."""
@@ -74,9 +74,9 @@ class Case:
 
     def rows(self, table: pa.Table = TABLE, *, as_array: bool = False) -> Any:
         """What the model takes for rows, to fit and to predict."""
-        if self.asked.features == ("words",):
+        if self.inputs.features == ("words",):
             return table["words"].to_pylist()
-        return self.asked.array() if as_array else table.select(list(self.asked.features))
+        return self.inputs.array() if as_array else table.select(list(self.inputs.features))
 
     def distance(self, one: Any, other: Any, *, as_array: bool = False) -> float:
         """How far two fitted models are from each other, by what they learnt and what they say."""
@@ -114,49 +114,53 @@ def _distance(one: Any, other: Any, least: float) -> float:
     return float(np.abs(one[~same] - other[~same]).max(initial=0.0) / scale)
 
 
-_numbers_to_two = Asked(NUMBERS, "two")
-_numbers_to_number = Asked(NUMBERS, "number")
-_table = Asked((*NUMBERS, "gap", "n", "city"), "two")
+_numbers_to_two = TableInputs(NUMBERS, "two")
+_numbers_to_number = TableInputs(NUMBERS, "number")
+_table = TableInputs((*NUMBERS, "gap", "n", "city"), "two")
 
 MODELS: dict[str, Case] = {
-    "GaussianNB": Case(GaussianNB(), Asked(NUMBERS, "three")),
-    "NaiveBayes": Case(NaiveBayes(), Asked((*NUMBERS, "gap", "n", "city"), "three")),
-    "MultinomialNB": Case(MultinomialNB(), Asked(COUNTS, "two")),
-    "GaussianDiscriminant": Case(GaussianDiscriminant(), Asked(NUMBERS, "three")),
-    "LDA": Case(LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"), Asked(NUMBERS, "three", weight=None)),
+    "GaussianNB": Case(GaussianNB(), TableInputs(NUMBERS, "three")),
+    "NaiveBayes": Case(NaiveBayes(), TableInputs((*NUMBERS, "gap", "n", "city"), "three")),
+    "MultinomialNB": Case(MultinomialNB(), TableInputs(COUNTS, "two")),
+    "GaussianDiscriminant": Case(GaussianDiscriminant(), TableInputs(NUMBERS, "three")),
+    "LDA": Case(
+        LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"), TableInputs(NUMBERS, "three", weight=None)
+    ),
     "LinearRegression": Case(LinearRegression(), _numbers_to_number),
     "Ridge": Case(Ridge(2.0), _numbers_to_number),
     "Lasso": Case(Lasso(0.05, tol=1e-10), _numbers_to_number, SOLVED),
-    "PoissonRegressor": Case(PoissonRegressor(tol=1e-10), Asked(NUMBERS, "count"), SOLVED),
-    "GLM": Case(GLM("poisson", penalty=L2(0.5), tol=1e-10), Asked(("a", "city"), "count", offset="exposure"), SOLVED),
+    "PoissonRegressor": Case(PoissonRegressor(tol=1e-10), TableInputs(NUMBERS, "count"), SOLVED),
+    "GLM": Case(
+        GLM("poisson", penalty=L2(0.5), tol=1e-10), TableInputs(("a", "city"), "count", offset="exposure"), SOLVED
+    ),
     "logistic": Case(LogisticRegression(tol=1e-10), _numbers_to_two, SOLVED),
-    "softmax": Case(LogisticRegression(tol=1e-10), Asked(NUMBERS, "three"), SOLVED),
+    "softmax": Case(LogisticRegression(tol=1e-10), TableInputs(NUMBERS, "three"), SOLVED),
     "logistic, L1": Case(LogisticRegression(C=0.3, l1_ratio=1.0, solver="saga", tol=1e-10), _numbers_to_two, SOLVED),
     "table": Case(
         make_pipeline(TableFeatures(), LogisticRegression(tol=1e-10)), _table, SOLVED, ("logisticregression",)
     ),
     "table with words": Case(
         make_pipeline(TableFeatures(), LogisticRegression(tol=1e-10)),
-        Asked(("a", "words"), "two"),
+        TableInputs(("a", "words"), "two"),
         SOLVED,
         ("logisticregression",),
     ),
-    "CountVectorizer": Case(CountVectorizer(), Asked(("words",), weight=None)),
+    "CountVectorizer": Case(CountVectorizer(), TableInputs(("words",), weight=None)),
     "Tfidf": Case(
-        make_pipeline(TfidfVectorizer(), MultinomialNB()), Asked(("words",), "two"), weighted=("multinomialnb",)
+        make_pipeline(TfidfVectorizer(), MultinomialNB()), TableInputs(("words",), "two"), weighted=("multinomialnb",)
     ),
-    "CategoryFeatures": Case(CategoryFeatures(), Asked(("city",), weight=None)),
+    "CategoryFeatures": Case(CategoryFeatures(), TableInputs(("city",), weight=None)),
     "categories": Case(
-        make_pipeline(CategoryFeatures(), Ridge(1.0)), Asked(("city", "n"), "number"), weighted=("ridge",)
+        make_pipeline(CategoryFeatures(), Ridge(1.0)), TableInputs(("city", "n"), "number"), weighted=("ridge",)
     ),
     "Nystroem": Case(
         make_pipeline(Nystroem(gamma=1.0, n_components=30, random_state=0), Ridge(1.0)),
-        Asked(("a",), "number"),
+        TableInputs(("a",), "number"),
         SOLVED,
         ("ridge",),
         chooses=True,
     ),
-    "HistogramDensity": Case(HistogramDensity(7), Asked(("a",))),
+    "HistogramDensity": Case(HistogramDensity(7), TableInputs(("a",))),
     "StatisticFeatures": Case(
         make_pipeline(StatisticFeatures(GaussianNB()), LogisticRegression(tol=1e-10)),
         _numbers_to_two,
@@ -164,6 +168,6 @@ MODELS: dict[str, Case] = {
         ("statisticfeatures", "logisticregression"),
     ),
     "SplineFeatures": Case(
-        make_pipeline(SplineFeatures(), Ridge(1.0)), Asked(("a", "n"), "number"), SOLVED, ("ridge",)
+        make_pipeline(SplineFeatures(), Ridge(1.0)), TableInputs(("a", "n"), "number"), SOLVED, ("ridge",)
     ),
 }

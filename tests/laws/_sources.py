@@ -64,8 +64,8 @@ TABLE = _drawn()
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a model takes from the table."""
+class TableInputs:
+    """The columns of the table that a model takes."""
 
     features: tuple[str, ...]
     target: str | None = None
@@ -74,17 +74,17 @@ class Asked:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """As `mercer.data.open` is told."""
+        """Return the columns as arguments of `mercer.data.open`."""
         return {"features": self.features, "target": self.target, "weight": self.weight, "offset": self.offset}
 
     @property
     def only_numbers(self) -> bool:
         return not {"city", "words"} & {*self.features}
 
-    def as_numbers(self) -> Asked:
+    def as_numbers(self) -> TableInputs:
         """As a file of svmlight has it: labels are numbers, and there are no weights."""
         target = {"two": "flag", "three": "code"}.get(str(self.target), self.target)
-        return Asked(self.features, target, weight=None)
+        return TableInputs(self.features, target, weight=None)
 
     def values(self, name: str | None, table: pa.Table = TABLE) -> Any:
         return None if name is None else table[name].to_numpy()
@@ -131,9 +131,9 @@ def _write_duckdb(folder: Path) -> None:
         connection.execute("CREATE TABLE t AS SELECT * FROM given")
 
 
-# Ways to open it. Each takes the folder, what is asked for, and how many rows a chunk has.
+# Ways to open it. Each takes the folder, what is inputs for, and how many rows a chunk has.
 
-Opened = Callable[[Path, Asked, int | None], Source]
+Opened = Callable[[Path, TableInputs, int | None], Source]
 KINDS: dict[str, Opened] = {}
 
 
@@ -143,8 +143,8 @@ def kind(function: Opened) -> Opened:
 
 
 def _file(name: str, **more: Any) -> Opened:
-    def opened(folder: Path, asked: Asked, rows: int | None) -> Source:
-        return mercer.data.open(folder / name, rows=rows, **asked.columns, **more)
+    def opened(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
+        return mercer.data.open(folder / name, rows=rows, **inputs.columns, **more)
 
     return opened
 
@@ -166,94 +166,98 @@ KINDS |= {
 
 
 @kind
-def Parquet_pattern(folder: Path, asked: Asked, rows: int | None) -> Source:
-    return mercer.data.open(str(folder / "parquet" / "*.parquet"), rows=rows, **asked.columns)
+def Parquet_pattern(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
+    return mercer.data.open(str(folder / "parquet" / "*.parquet"), rows=rows, **inputs.columns)
 
 
 @kind
-def DuckDB_relation(folder: Path, asked: Asked, rows: int | None) -> Source:
+def DuckDB_relation(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
     import duckdb
 
     connection = duckdb.connect()
     connection.register("given", TABLE)
-    return mercer.data.open(connection.sql("SELECT * FROM given"), rows=rows, **asked.columns)
+    return mercer.data.open(connection.sql("SELECT * FROM given"), rows=rows, **inputs.columns)
 
 
 @kind
-def pyarrow_dataset(folder: Path, asked: Asked, rows: int | None) -> Source:
-    return mercer.data.open(dataset.dataset(folder / "parquet"), rows=rows, **asked.columns)
+def pyarrow_dataset(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
+    return mercer.data.open(dataset.dataset(folder / "parquet"), rows=rows, **inputs.columns)
 
 
 @kind
-def list_of_frames(folder: Path, asked: Asked, rows: int | None) -> Source:
+def list_of_frames(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
     import polars
 
     frames = [TABLE.slice(0, 90).to_pandas(), polars.from_arrow(TABLE.slice(90, 90)), TABLE.slice(180)]
-    return mercer.data.open(frames, rows=rows, **asked.columns)
+    return mercer.data.open(frames, rows=rows, **inputs.columns)
 
 
 @kind
-def function_of_frames(folder: Path, asked: Asked, rows: int | None) -> Source:
+def function_of_frames(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
     def made() -> Iterator[Any]:
         return (TABLE.slice(start, 70).to_pandas() for start in range(0, ROWS, 70))
 
-    return mercer.data.open(made, rows=rows, **asked.columns)
+    return mercer.data.open(made, rows=rows, **inputs.columns)
 
 
 @kind
-def function_of_a_reader(folder: Path, asked: Asked, rows: int | None) -> Source:
-    return mercer.data.open(partial(TABLE.to_reader, max_chunksize=70), rows=rows, **asked.columns)
+def function_of_a_reader(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
+    return mercer.data.open(partial(TABLE.to_reader, max_chunksize=70), rows=rows, **inputs.columns)
 
 
 @kind
-def pandas_frame(folder: Path, asked: Asked, rows: int | None) -> Source:
-    return mercer.data.open(TABLE.to_pandas(), rows=rows, **asked.columns)
+def pandas_frame(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
+    return mercer.data.open(TABLE.to_pandas(), rows=rows, **inputs.columns)
 
 
 @kind
-def polars_frame(folder: Path, asked: Asked, rows: int | None) -> Source:
+def polars_frame(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
     import polars
 
-    return mercer.data.open(polars.from_arrow(TABLE), rows=rows, **asked.columns)
+    return mercer.data.open(polars.from_arrow(TABLE), rows=rows, **inputs.columns)
 
 
 @kind
-def pyarrow_table(folder: Path, asked: Asked, rows: int | None) -> Source:
-    return mercer.data.open(TABLE, rows=rows, **asked.columns)
+def pyarrow_table(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
+    return mercer.data.open(TABLE, rows=rows, **inputs.columns)
 
 
-def _beside(asked: Asked) -> dict[str, Any]:
-    return {"y": asked.values(asked.target), "weight": asked.values(asked.weight), "offset": asked.values(asked.offset)}
+def _beside(inputs: TableInputs) -> dict[str, Any]:
+    return {
+        "y": inputs.values(inputs.target),
+        "weight": inputs.values(inputs.weight),
+        "offset": inputs.values(inputs.offset),
+    }
 
 
 @kind
-def array(folder: Path, asked: Asked, rows: int | None) -> Source:
-    return mercer.data.open(asked.array(), rows=rows, **_beside(asked))
+def array(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
+    return mercer.data.open(inputs.array(), rows=rows, **_beside(inputs))
 
 
 @kind
-def memory_map(folder: Path, asked: Asked, rows: int | None) -> Source:
-    path = folder / f"{'-'.join(asked.features)}.npy"
+def memory_map(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
+    path = folder / f"{'-'.join(inputs.features)}.npy"
     if not path.exists():
-        np.save(path, asked.array())
-    return mercer.data.open(np.load(path, mmap_mode="r"), rows=rows, **_beside(asked))
+        np.save(path, inputs.array())
+    return mercer.data.open(np.load(path, mmap_mode="r"), rows=rows, **_beside(inputs))
 
 
 @kind
-def svmlight(folder: Path, asked: Asked, rows: int | None) -> Source:
-    path = folder / f"{'-'.join(asked.features)}-{asked.target}.svm"
+def svmlight(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
+    path = folder / f"{'-'.join(inputs.features)}-{inputs.target}.svm"
     if not path.exists():
-        dump_svmlight_file(asked.array(), asked.values(asked.target), str(path), zero_based=True)
-    return mercer.data.open(path, rows=rows, features=len(asked.features))
+        dump_svmlight_file(inputs.array(), inputs.values(inputs.target), str(path), zero_based=True)
+    return mercer.data.open(path, rows=rows, features=len(inputs.features))
 
 
 #: kinds that hold an array, and no words
 ARRAYS = ("array", "memory map", "svmlight")
 
 
-def knows(name: str, asked: Asked) -> bool:
-    """Whether that kind can hold what is asked for."""
-    return name not in ARRAYS or (asked.only_numbers and (name != "svmlight" or asked.target is not None))
+def knows(name: str, inputs: TableInputs) -> bool:
+    """Whether that kind can hold what is inputs for."""
+    return name not in ARRAYS or (inputs.only_numbers and (name != "svmlight" or inputs.target is not None))
 
 
 def postgresql(address: str) -> Opened:
@@ -265,8 +269,8 @@ def postgresql(address: str) -> Opened:
             cursor.adbc_ingest("t", TABLE.to_reader(), mode="replace")
         connection.commit()
 
-    def opened(folder: Path, asked: Asked, rows: int | None) -> Source:
-        return mercer.data.open(address, sql="t", rows=rows, **asked.columns)
+    def opened(folder: Path, inputs: TableInputs, rows: int | None) -> Source:
+        return mercer.data.open(address, sql="t", rows=rows, **inputs.columns)
 
     return opened
 

@@ -1,4 +1,4 @@
-"""What the laws share: the table in all kinds of files, and fits that begin with few rows."""
+"""Fixtures of the laws: the table in all kinds of files, and fits that begin with few rows."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ import mercer.data
 from mercer import HistogramDensity, TfidfVectorizer
 from mercer._errors import DataError
 from tests.laws._models import MODELS, Case, learnt
-from tests.laws._sources import ROWS, TABLE, Asked
+from tests.laws._sources import ROWS, TABLE, TableInputs
 
 COUNTING = ("GaussianNB", "NaiveBayes", "MultinomialNB", "GaussianDiscriminant", "LDA")
 #: what forgets and merges only by itself: bins whose edges are given, a vectorizer outside of a pipeline
 ALONE = {
-    "HistogramDensity": Case(HistogramDensity(np.linspace(-5, 5, 9)), Asked(("a",))),
-    "TfidfVectorizer": Case(TfidfVectorizer(), Asked(("words",), weight=None)),
+    "HistogramDensity": Case(HistogramDensity(np.linspace(-5, 5, 9)), TableInputs(("a",))),
+    "TfidfVectorizer": Case(TfidfVectorizer(), TableInputs(("words",), weight=None)),
 }
 GROUP = 40
 
@@ -36,13 +36,13 @@ def few_then_slow() -> Iterator[Any]:
 
 
 def streamed(case: Case, what: Any, **more: Any) -> Any:
-    return case.of(mercer.data.open(what, rows=17, **case.asked.columns, **more))
+    return case.of(mercer.data.open(what, rows=17, **case.inputs.columns, **more))
 
 
 def forgotten(case: Case, model: Any, table: pa.Table) -> Any:
-    asked = case.asked
-    weight = {} if asked.weight is None else {"sample_weight": asked.values(asked.weight, table)}
-    return model.forget(case.rows(table), asked.values(asked.target, table), **weight)
+    inputs = case.inputs
+    weight = {} if inputs.weight is None else {"sample_weight": inputs.values(inputs.weight, table)}
+    return model.forget(case.rows(table), inputs.values(inputs.target, table), **weight)
 
 
 @pytest.mark.parametrize("name", [*COUNTING, "HistogramDensity"])
@@ -64,7 +64,7 @@ def test_models_of_two_shards_merge_to_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", few_then_slow())
-def test_a_saved_model_says_the_same(name: str, tmp_path: Path) -> None:
+def test_a_saved_model_predicts_the_same(name: str, tmp_path: Path) -> None:
     case = MODELS[name]
     model = streamed(case, TABLE)
     mercer.save(model, tmp_path / "a.mercer")
@@ -93,7 +93,7 @@ def test_passes_that_were_kept_give_the_same_to_the_last_bit(name: str, tmp_path
 
 
 def damaged(folder: Path) -> Path:
-    """A Parquet file whose third row group cannot be read, whichever column is asked for."""
+    """A Parquet file whose third row group cannot be read, whichever column is inputs for."""
     path = folder / "a.parquet"
     parquet.write_table(TABLE, path, row_group_size=GROUP, use_dictionary=False, write_page_checksum=True)
     group, content = parquet.ParquetFile(path).metadata.row_group(2), bytearray(path.read_bytes())
@@ -127,12 +127,12 @@ def test_what_is_skipped_is_not_in_the_model(name: str, spoil: Any, tmp_path: Pa
     fitted = case.held()
     before = learnt(fitted, case.rows())
     with pytest.raises(DataError, match=re.escape(path.name)):
-        fitted.fit(mercer.data.open(path, **case.asked.columns))
+        fitted.fit(mercer.data.open(path, **case.inputs.columns))
     if not hasattr(fitted, "steps"):  # the steps of a pipeline are fitted one by one
         np.testing.assert_equal(learnt(fitted, case.rows()), before)
 
 
-def test_rows_that_weigh_nothing_are_no_rows() -> None:
+def test_rows_of_weight_zero_have_no_effect_in_any_chunk() -> None:
     nothing = TABLE.set_column(TABLE.column_names.index("weight"), "weight", pa.array(np.zeros(ROWS)))
     for name in ("GaussianNB", "Ridge", "Lasso", "PoissonRegressor", "GLM", "logistic", "HistogramDensity"):
         with pytest.raises(ValueError, match=r"non-zero|weight above 0"):

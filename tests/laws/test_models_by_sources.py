@@ -58,13 +58,13 @@ def pairs(*, few: bool) -> Iterator[tuple[str, str]]:
         for kind in KINDS:
             if kind == "svmlight" and name in NOT_SPARSE:
                 continue
-            if knows(kind, case.asked) and few == (name in FEW_MODELS or kind in FEW_KINDS):
+            if knows(kind, case.inputs) and few == (name in FEW_MODELS or kind in FEW_KINDS):
                 yield name, kind
 
 
 def check(name: str, kind: str, folder: Path) -> None:
     case = case_for(name, kind)
-    streamed = case.of(KINDS[kind](folder, case.asked, 37))
+    streamed = case.of(KINDS[kind](folder, case.inputs, 37))
     held = in_memory(name, kind == "svmlight")
     assert case.distance(streamed, held, as_array=kind in ARRAYS) <= case.precision
 
@@ -85,7 +85,7 @@ def test_so_does_every_other_kind(name: str, kind: str, folder: Path) -> None:
 def test_so_does_a_server(name: str, request: pytest.FixtureRequest, folder: Path) -> None:
     opened = _sources.postgresql(request.getfixturevalue("postgresql"))
     case = MODELS[name]
-    assert case.distance(case.of(opened(folder, case.asked, 37)), in_memory(name, False)) <= case.precision
+    assert case.distance(case.of(opened(folder, case.inputs, 37)), in_memory(name, False)) <= case.precision
 
 
 def sizes() -> Iterator[Any]:
@@ -99,7 +99,7 @@ def sizes() -> Iterator[Any]:
 @pytest.mark.parametrize(("name", "rows"), sizes())
 def test_any_size_of_chunks_gives_the_same(name: str, rows: int, folder: Path) -> None:
     case = MODELS[name]
-    streamed = case.of(KINDS["Parquet file"](folder, case.asked, rows))
+    streamed = case.of(KINDS["Parquet file"](folder, case.inputs, rows))
     assert case.distance(streamed, in_memory(name, False)) <= case.precision
 
 
@@ -107,7 +107,7 @@ def test_any_size_of_chunks_gives_the_same(name: str, rows: int, folder: Path) -
 @pytest.mark.parametrize("name", MODELS)
 def test_any_order_of_pieces_gives_the_same(name: str, seed: int, folder: Path) -> None:
     case = MODELS[name]
-    source = Shuffled(KINDS["CSV folder"](folder, case.asked, 37), seed)
+    source = Shuffled(KINDS["CSV folder"](folder, case.inputs, 37), seed)
     assert [piece.name for piece in source.pieces()] != [piece.name for piece in source.source.pieces()]
     assert case.distance(case.of(source), in_memory(name, False)) <= case.precision
 
@@ -117,13 +117,13 @@ def test_classes_and_levels_may_come_one_after_the_other(name: str) -> None:
     """As in a table that was sorted by them: a block knows one of each, if it weighs anything at all."""
     case = MODELS[name]
     by_class = TABLE.sort_by([("three", "ascending"), ("city", "descending"), ("weight", "ascending")])
-    streamed = case.of(mercer.data.open(by_class, rows=9, **case.asked.columns))
+    streamed = case.of(mercer.data.open(by_class, rows=9, **case.inputs.columns))
     assert case.distance(streamed, in_memory(name, False)) <= case.precision
 
 
 def test_levels_of_the_last_rows_are_known(folder: Path) -> None:
     for kind in FEW_KINDS:
         case = MODELS["GLM"]
-        assert "city[Zell]" in case.of(KINDS[kind](folder, case.asked, 37)).coefficient_names_
+        assert "city[Zell]" in case.of(KINDS[kind](folder, case.inputs, 37)).coefficient_names_
         case = MODELS["CountVectorizer"]
-        assert "thunder" in case.of(KINDS[kind](folder, case.asked, 37)).vocabulary_
+        assert "thunder" in case.of(KINDS[kind](folder, case.inputs, 37)).vocabulary_

@@ -56,14 +56,14 @@ def same(name: str, model: Any) -> bool:
 @pytest.mark.parametrize("name", FEW)
 def test_any_number_of_workers_gives_the_model_of_the_rows_in_memory(name: str, client: Client, folder: Path) -> None:
     with mercer.engine(client):
-        assert same(name, MODELS[name].of(KINDS["Parquet folder"](folder, MODELS[name].asked, 37)))
+        assert same(name, MODELS[name].of(KINDS["Parquet folder"](folder, MODELS[name].inputs, 37)))
 
 
 def on_processes() -> Iterator[tuple[str, str]]:
     """What has to travel: all models, and the pieces of kinds that are unlike."""
     yield from ((name, "Parquet folder") for name in MODELS)
     for kind in ("CSV folder", "JSON lines", "DuckDB relation", "SQLite", "function of frames", "memory map"):
-        yield from ((name, kind) for name in FEW if knows(kind, MODELS[name].asked))
+        yield from ((name, kind) for name in FEW if knows(kind, MODELS[name].inputs))
 
 
 @pytest.mark.slow
@@ -71,7 +71,7 @@ def on_processes() -> Iterator[tuple[str, str]]:
 def test_so_do_workers_that_are_processes(name: str, kind: str, processes: Client, folder: Path) -> None:
     case = MODELS[name]
     with mercer.engine(processes):
-        model = case.of(KINDS[kind](folder, case.asked, 37))
+        model = case.of(KINDS[kind](folder, case.inputs, 37))
     assert case.distance(model, in_memory(name), as_array=kind in ARRAYS) <= case.precision
 
 
@@ -84,8 +84,10 @@ def fitted(case: Case, X: Any, y: Any, weight: Any) -> Any:
 @pytest.mark.parametrize("name", OF_NUMBERS)
 def test_arrays(name: str) -> None:
     case = MODELS[name]
-    X = da.from_array(case.asked.array(), chunks=(50, 1))
-    y, weight = (da.from_array(case.asked.values(each), chunks=70) for each in (case.asked.target, case.asked.weight))
+    X = da.from_array(case.inputs.array(), chunks=(50, 1))
+    y, weight = (
+        da.from_array(case.inputs.values(each), chunks=70) for each in (case.inputs.target, case.inputs.weight)
+    )
     model = fitted(case, X, y, weight)
     assert case.distance(model, in_memory(name), as_array=True) <= case.precision
 
@@ -94,7 +96,7 @@ def test_arrays(name: str) -> None:
 def test_data_frames(name: str) -> None:
     case = MODELS[name]
     rows = dd.from_pandas(TABLE.to_pandas(), npartitions=5)
-    model = fitted(case, rows[list(case.asked.features)], rows[case.asked.target], rows[case.asked.weight])
+    model = fitted(case, rows[list(case.inputs.features)], rows[case.inputs.target], rows[case.inputs.weight])
     assert same(name, model)
 
 
@@ -103,14 +105,14 @@ def test_collections_on_a_cluster(client: Client) -> None:
     for name in ("GaussianNB", "Ridge"):
         case = MODELS[name]
         with client.as_current():
-            model = fitted(case, rows[list(case.asked.features)], rows[case.asked.target], rows[case.asked.weight])
+            model = fitted(case, rows[list(case.inputs.features)], rows[case.inputs.target], rows[case.inputs.weight])
         assert same(name, model)
 
 
 def test_workers_do_not_change_a_bit(folder: Path) -> None:
-    case, told = MODELS["logistic"], []
+    case, results = MODELS["logistic"], []
     for workers in (1, 3):
         with cluster_of(workers, processes=False) as cluster, Client(cluster) as client, mercer.engine(client):
-            model = case.of(KINDS["Parquet folder"](folder, case.asked, 37))
-        told.append({what: values.tobytes() for what, values in learnt(model, case.rows()).items()})
-    assert told[0] == told[1]
+            model = case.of(KINDS["Parquet folder"](folder, case.inputs, 37))
+        results.append({what: values.tobytes() for what, values in learnt(model, case.rows()).items()})
+    assert results[0] == results[1]

@@ -69,7 +69,7 @@ MODELS = [
 ]
 
 
-def told(case):
+def case_name(case):
     return getattr(case, "__name__", None) or str(case)
 
 
@@ -77,7 +77,7 @@ def scores(model, X):
     return model.predict_joint_log_proba(X)
 
 
-@pytest.mark.parametrize(("model", "data"), MODELS, ids=told)
+@pytest.mark.parametrize(("model", "data"), MODELS, ids=case_name)
 @pytest.mark.parametrize("rows", [1000, 37])
 def test_streamed_is_in_memory(model, data, rows):
     X, y = data()
@@ -89,7 +89,7 @@ def test_streamed_is_in_memory(model, data, rows):
     assert f"1 pass over {ROWS} rows in memory of " in str(streamed.plan_)
 
 
-@pytest.mark.parametrize(("model", "data"), MODELS[:3] + MODELS[-2:-1], ids=told)
+@pytest.mark.parametrize(("model", "data"), MODELS[:3] + MODELS[-2:-1], ids=case_name)
 def test_the_order_of_blocks_does_not_matter(model, data):
     X, y = data()
     order = np.concatenate(np.array_split(np.arange(ROWS), 5)[::-1])
@@ -99,7 +99,7 @@ def test_the_order_of_blocks_does_not_matter(model, data):
 
 
 @pytest.mark.parametrize(
-    ("model", "data"), [(GaussianNB(), numbers), (MultinomialNB(), counts), (NaiveBayes(), mixed)], ids=told
+    ("model", "data"), [(GaussianNB(), numbers), (MultinomialNB(), counts), (NaiveBayes(), mixed)], ids=case_name
 )
 def test_weights_come_with_the_source(model, data):
     X, y = data()
@@ -145,7 +145,7 @@ def test_a_failed_pass_leaves_the_old_model():
     np.testing.assert_array_equal(model.theta_, before)
 
 
-def test_what_does_not_go_with_a_source_is_refused():
+def test_options_that_exclude_a_source_are_refused():
     X, y = numbers()
     source = MemorySource(X, y)
     with pytest.raises(DataError, match="leave y out"):

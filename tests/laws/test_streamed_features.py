@@ -31,7 +31,7 @@ from mercer import (
     SplineFeatures,
     TableFeatures,
 )
-from mercer.base import sources
+from mercer.base.sources import fit_to_sample
 from mercer.data.sources.at_once import read_all
 from mercer.data.sources.base import Source
 from mercer.data.sources.memory import MemorySource
@@ -67,6 +67,11 @@ def values(source):
     return dense(read_all(source).X)
 
 
+def fitted_to_sample(features, source, most_numbers):
+    fit_to_sample(features, source, lambda model, rows: model.fit(rows), most_numbers=most_numbers)
+    return features
+
+
 @pytest.mark.parametrize("features", MAPS, ids=str)
 @pytest.mark.parametrize("size", [1000, 33])
 def test_features_of_a_source_are_those_of_its_rows(features, size):
@@ -78,20 +83,20 @@ def test_features_of_a_source_are_those_of_its_rows(features, size):
 
 
 @pytest.mark.parametrize("features", [*MAPS, Nystroem(n_components=20, random_state=0)], ids=str)
-def test_neither_cuts_nor_order_change_what_is_learnt_from_a_sample(features, monkeypatch):
-    monkeypatch.setattr(sources, "MOST_NUMBERS", 3000)
+def test_neither_cuts_nor_order_change_what_is_learnt_from_a_sample(features):
     X, _ = rows()
     X = np.vstack([X, np.random.default_rng(0).exponential(size=(2000, 3))])
-    once = values(features.fit(MemorySource(X, rows=500)).transform(MemorySource(X)))
-    again = values(features.fit(MemorySource(X[::-1], rows=77)).transform(MemorySource(X)))
+    once, again = (
+        values(fitted_to_sample(features, source, most_numbers=3000).transform(MemorySource(X)))
+        for source in (MemorySource(X, rows=500), MemorySource(X[::-1], rows=77))
+    )
     np.testing.assert_allclose(again, once, rtol=1e-9, atol=1e-12)
 
 
-def test_ends_and_gaps_beyond_the_sample_are_known(monkeypatch):
-    monkeypatch.setattr(sources, "MOST_NUMBERS", 1000)
+def test_ends_and_gaps_beyond_the_sample_are_known():
     X = np.random.default_rng(0).uniform(size=(5000, 1))
     X[17], X[4000], X[2500] = -50.0, 70.0, np.nan
-    features = BucketFeatures("width", n_buckets=3).fit(MemorySource(X, rows=100))
+    features = fitted_to_sample(BucketFeatures("width", n_buckets=3), MemorySource(X, rows=100), most_numbers=1000)
     np.testing.assert_allclose(features.edges_[0], np.linspace(-50, 70, 4))
     assert features.get_feature_names_out()[-1] == "x0 missing"
 

@@ -149,7 +149,7 @@ def test_more_columns_than_rows() -> None:
 # How a fit goes.
 
 
-def test_what_needs_all_rows_has_them() -> None:
+def test_models_that_need_all_rows_read_them_into_memory() -> None:
     """A lasso of very many columns, an r that is to be estimated, solvers that look at rows."""
     rng = np.random.default_rng(0)
     wide = sparse.random_array((300, 2500), density=0.01, format="csr", rng=rng)
@@ -215,7 +215,7 @@ def test_signatures_stay(name: str) -> None:
     assert parameters[:4] in (["self", "X", "y", "sample_weight"], ["self", "X", "y", "coef_init"])
 
 
-def test_what_travels_can_be_pickled() -> None:
+def test_arguments_of_passes_can_be_pickled() -> None:
     """Everything that a pass is given, of the model with most of it."""
     sent = []
 

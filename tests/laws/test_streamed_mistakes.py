@@ -1,4 +1,4 @@
-"""What is wrong with the rows of a source is named by its block and row, and separation is told though not proved."""
+"""Errors about the rows of a source name block and row, and separation is reported although it is not proved."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("small_samples")
 
 @pytest.mark.parametrize("name", ["ridge", "lasso", "logistic", "Poisson", "GLM, Poisson"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_what_is_not_finite_is_named(name: str, value: float) -> None:
+def test_values_that_are_not_finite_are_named(name: str, value: float) -> None:
     model, response, _ = MODELS[name]
     X = DATA["X"].copy()
     X[300, 2] = value
@@ -35,7 +35,7 @@ def test_what_is_not_finite_is_named(name: str, value: float) -> None:
 
 
 @pytest.mark.parametrize("name", ["ridge", "logistic", "Poisson", "GLM, Poisson"])
-def test_what_is_no_response_is_named(name: str) -> None:
+def test_invalid_responses_are_named(name: str) -> None:
     model, response, _ = MODELS[name]
     y = DATA[response].astype(object if name == "logistic" else float)
     y[300] = None if name == "logistic" else np.nan
@@ -44,7 +44,7 @@ def test_what_is_no_response_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("model", [PoissonRegressor(), GLM("poisson")])
-def test_what_the_family_does_not_know_is_named(model: Any) -> None:
+def test_responses_outside_the_support_are_named(model: Any) -> None:
     y = DATA["count"].copy()
     y[300] = -1
     with pytest.raises(SupportError, match=r"In rows 226 to 338: .*row 74"):
@@ -62,13 +62,13 @@ def test_one_class_is_refused() -> None:
         LogisticRegression().fit(MemorySource(DATA["X"], np.zeros(N), rows=100))
 
 
-def test_offsets_are_refused_by_who_has_no_use_for_them() -> None:
+def test_offsets_are_refused_by_models_that_take_none() -> None:
     for model in (Ridge(), LogisticRegression(), PoissonRegressor(), Perceptron()):
         with pytest.raises(DataError, match="takes no offset"):
             model.fit(MemorySource(DATA["X"], DATA["two"], None, DATA["offset"]))
 
 
-def test_separation_is_told_though_not_proved() -> None:
+def test_separation_is_reported_although_it_is_not_proved() -> None:
     X, y = np.linspace(-1, 1, 200)[:, None], np.repeat(["a", "b"], 100)
     with pytest.warns(SeparationWarning, match="does not look for"):
         model = GLM("bernoulli").fit(MemorySource(X, y, rows=30))
@@ -81,7 +81,7 @@ def test_separation_is_told_though_not_proved() -> None:
     assert_same(clone(ridge).fit(MemorySource(X, y, rows=30)), clone(ridge).fit(X, y))
 
 
-def test_separated_classes_are_told_too() -> None:
+def test_separated_classes_are_reported_too() -> None:
     X, y = np.linspace(-1, 1, 300)[:, None], np.repeat(["a", "b", "c"], 100)
     with pytest.warns(SeparationWarning, match="does not look for"):
         GLM("categorical").fit(MemorySource(X, y, rows=70))

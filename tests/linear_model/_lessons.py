@@ -1,4 +1,4 @@
-"""Rows for units to learn from, shared by the tests of learning."""
+"""Rows, units and expected errors that tests of the learning rules share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def blank(lesson: LabelledRows) -> ThresholdUnits:
 
 
 def overlapping(n: int = 120, classes: int = 2) -> tuple[Any, Any]:
-    """Rows of classes that no hyperplane separates."""
+    """Return rows of classes that no hyperplane separates."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3))
     return X, (X[:, 0] + rng.normal(size=n) > np.linspace(-1, 1, classes + 1)[1:-1, None]).sum(axis=0)
@@ -33,7 +33,7 @@ class Judged(NamedTuple):
 
 
 def judged(rule: str, u: Any, y: Any) -> Judged:
-    """The formulas of lecture 2, for activations u and targets y of 0 or 1."""
+    """Return errors and losses by the formulas of lecture 2, for activations u and targets y of 0 or 1."""
     towards = np.where(np.asarray(y) > 0, u, -u)
     missing = np.sign(y - 0.5) * expit(-towards)  # y − σ(u), with all digits
     if rule == "perceptron":
@@ -47,5 +47,5 @@ def judged(rule: str, u: Any, y: Any) -> Judged:
 
 
 def targets(lesson: LabelledRows) -> Any:
-    """0 or 1 for each row and unit."""
+    """Return 0 or 1 for each row and unit."""
     return np.asarray(lesson.codes[:, None] == lesson.first + np.arange(lesson.units), dtype=float)

@@ -1,4 +1,4 @@
-"""What tests of linear regressions share: data, containers, and how two models are compared."""
+"""Data, containers and comparisons that tests of linear regressions share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = np.ndarray
 
 
 def draw(n: int, d: int, targets: int | None = None, seed: int = 0) -> tuple[Array, Array]:
-    """Rows far from zero in some columns, and one or several noisy targets."""
+    """Return rows far from zero in some columns, and one or several noisy targets."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-1, 2, d) + rng.integers(-5, 5, d)
     shape = (d,) if targets is None else (d, targets)
@@ -22,8 +22,16 @@ def draw(n: int, d: int, targets: int | None = None, seed: int = 0) -> tuple[Arr
     return X, Y + rng.normal(size=Y.shape) + 7
 
 
+def draw_wide(n: int, d: int) -> tuple[Any, Array, Any]:
+    """Return sparse rows, a target, and the rows with empty columns up to a width that only iterations can solve."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((n, d), density=0.02, rng=rng, format="csr")
+    empty = sparse.csr_array((n, 10_000_000 // n))
+    return X, X @ rng.normal(size=d) + 1, sparse.csr_array(sparse.hstack([X, empty]))
+
+
 def assert_same_attributes(ours: Any, theirs: Any, names: Iterable[str], *, rtol: float, atol: float) -> None:
-    """The attributes of two models have the same shapes and numbers."""
+    """Check that the attributes of two models have the same shapes and numbers."""
     for name in names:
         mine, expected = getattr(ours, name), getattr(theirs, name)
         assert np.shape(mine) == np.shape(expected), name

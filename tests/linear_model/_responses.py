@@ -1,4 +1,4 @@
-"""Rows with a response of each family, and the GLM of it: what tests of GLMs share."""
+"""Rows with a response of each family, and the corresponding GLM, which tests of GLMs share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from mercer import GLM
 
 N = 240
-#: how responses of a family are drawn whose linear predictor is η
+#: functions that draw responses of a family with the linear predictor η
 RESPONSES: dict[str, Any] = {
     "gaussian": lambda rng, eta: eta + 0.5 * rng.normal(size=len(eta)),
     "bernoulli": lambda rng, eta: rng.random(len(eta)) < 1 / (1 + np.exp(-eta)),

@@ -1,4 +1,4 @@
-"""What tests of logistic regressions share."""
+"""Rows that tests of logistic regression share."""
 
 from __future__ import annotations
 

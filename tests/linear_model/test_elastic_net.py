@@ -33,7 +33,7 @@ def test_the_numbers_of_scikit_learn(
     assert ours.certificate_.holds
 
 
-def test_its_ends_are_the_lasso_and_ridge_regression() -> None:
+def test_its_extremes_are_the_lasso_and_ridge_regression() -> None:
     X, y = draw(40, 5)
     np.testing.assert_allclose(ElasticNet(0.2, l1_ratio=1.0).fit(X, y).coef_, Lasso(0.2).fit(X, y).coef_)
     ridge = ElasticNet(0.2, l1_ratio=0.0).fit(X, y)
@@ -49,7 +49,7 @@ def test_parameters_are_those_of_scikit_learn() -> None:
         assert clone(ours(alpha=2.0)).alpha == 2.0
 
 
-def test_the_path_is_at_hand() -> None:
+def test_the_path_is_a_method() -> None:
     X, y = draw(40, 5)
     alphas, coefs, _ = ElasticNet.path(X, y, alphas=[0.1, 0.5], l1_ratio=0.7, tol=1e-10)
     expected = ElasticNet(0.5, l1_ratio=0.7, fit_intercept=False).fit(X, y).coef_

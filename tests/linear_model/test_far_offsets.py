@@ -35,7 +35,7 @@ def half_deviance(y: np.ndarray, eta: np.ndarray, power: float) -> float:
     ],
 )
 def test_a_gamma_without_an_intercept_beside_far_offsets_is_fitted(X: Any, offset: Any, deviance: float) -> None:
-    """A first step of e⁴⁰ was taken for a good one, as the objective fell from 1e17 to 7e16, and was the last one."""
+    """A first step of e⁴⁰ lowered the objective from 1e17 to 7e16, and no further step followed."""
     model = GLM("gamma", link="log", fit_intercept=False).fit(X, [1.0] * 3, offset=offset)
     assert model.certificate_.holds
     assert model.deviance_ == pytest.approx(deviance, rel=1e-4)

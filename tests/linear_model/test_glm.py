@@ -1,4 +1,4 @@
-"""GLM: laws that any fit obeys, responses of several kinds, and the life of an estimator."""
+"""GLM: laws of any fit, responses of several kinds, and the conventions of estimators."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_other_families_follow_them_too(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-# What a fit is.
+# Laws of a fit.
 
 
 @FAMILIES
@@ -65,7 +65,7 @@ def test_residuals_of_a_canonical_link_are_orthogonal_to_the_columns(family: str
 
 
 @FAMILIES
-def test_a_frequency_is_so_many_equal_rows(family: str) -> None:
+def test_a_frequency_means_equal_rows(family: str) -> None:
     X, y = rows_of(family)
     times = np.random.default_rng(1).integers(0, 4, size=N)
     weighted = made(family).fit(X, y, sample_weight=times)
@@ -102,7 +102,7 @@ def test_a_prior_mean_is_an_offset(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", ["gaussian", "gamma", "poisson"])
-def test_a_penalised_coefficient_counts_as_much_as_the_data_have_a_say_in_it(family: str) -> None:
+def test_a_penalised_coefficient_counts_by_the_share_that_the_data_determine(family: str) -> None:
     X, y = rows_of(family)
     without, held = made(family).fit(X, y), made(family, penalty=L2(1e12)).fit(X, y)
     assert held.df_residual_ == pytest.approx(N - 1)
@@ -114,7 +114,7 @@ def test_a_penalised_coefficient_counts_as_much_as_the_data_have_a_say_in_it(fam
         assert N - model.df_residual_ - 1 == pytest.approx(np.trace(hat), rel=1e-6)
 
 
-def test_a_strength_of_zero_is_no_penalty_and_a_large_one_no_coefficient() -> None:
+def test_strengths_of_zero_and_infinity() -> None:
     X, y = rows_of("poisson")
     model = GLM("poisson", penalty=L2([0.0, 1e12, 0.0])).fit(X, y)
     without = GLM("poisson").fit(X[:, [0, 2]], y)
@@ -148,7 +148,7 @@ def test_an_l2_penalty_is_a_normal_prior(family: str) -> None:
 
 
 @pytest.mark.parametrize(("family", "penalty"), [("gaussian", L2(2.0)), ("poisson", None), ("bernoulli", L2(0.5))])
-def test_every_solver_finds_the_same(family: str, penalty: Any) -> None:
+def test_every_solver_finds_the_same_optimum(family: str, penalty: Any) -> None:
     X, y = rows_of(family)
     names = ["newton", "lbfgs"] + ["direct"] * (family == "gaussian")
     fits = {name: made(family, penalty=penalty, solver=name, max_iter=1000).fit(X, y) for name in names}
@@ -222,7 +222,7 @@ def test_an_exposure_is_the_logarithm_of_an_offset() -> None:
     np.testing.assert_allclose(model.predict(X, exposure=years), years * model.predict(X))
 
 
-def test_what_kind_of_estimator_it_is_depends_on_the_family() -> None:
+def test_the_kind_of_estimator_depends_on_the_family() -> None:
     assert is_classifier(GLM("bernoulli"))
     assert is_classifier(GLM("categorical"))
     assert is_regressor(GLM("poisson"))
@@ -231,10 +231,10 @@ def test_what_kind_of_estimator_it_is_depends_on_the_family() -> None:
     assert not is_classifier(GLM("no such family"))
 
 
-# Life of an estimator.
+# Conventions of estimators.
 
 
-def test_an_unfinished_fit_says_what_failed_and_what_to_do() -> None:
+def test_a_warning_of_an_unfinished_fit_has_cause_and_remedy() -> None:
     with pytest.warns(NotConvergedWarning, match=r"standard errors.*max_iter=10"):
         model = GLM("poisson", max_iter=1).fit(X0, COUNTS)
     assert not model.certificate_.holds
@@ -248,7 +248,7 @@ def test_a_warm_start_begins_at_the_last_fit() -> None:
 
 
 @pytest.mark.parametrize("family", ["categorical", "negative_binomial"])
-def test_a_warm_start_of_other_kinds(family: str) -> None:
+def test_a_warm_start_of_another_response(family: str) -> None:
     X, y = rows_of(family)
     model = made(family, warm_start=True).fit(X, y)
     before = model.coef_.copy()
@@ -257,7 +257,7 @@ def test_a_warm_start_of_other_kinds(family: str) -> None:
 
 @pytest.mark.parametrize("solver", ["newton", "newton-cg", "lbfgs", "gradient", "proximal"])
 @pytest.mark.parametrize("family", ["gamma", "inverse_gaussian"])
-def test_a_warm_start_where_rows_have_no_mean_is_none(family: str, solver: str) -> None:
+def test_a_warm_start_without_finite_means_is_ignored(family: str, solver: str) -> None:
     """The old coefficients give negative means for the new rows, at which no deviance is finite."""
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(100, 2))
@@ -274,7 +274,7 @@ def test_a_warm_start_from_another_family_may_have_no_loss() -> None:
 
 
 @pytest.mark.parametrize("times", [1e5, -1e5], ids=["vanish", "overflow"])
-def test_a_warm_start_whose_means_are_no_numbers_is_none(times: float) -> None:
+def test_a_warm_start_with_means_of_nan_is_ignored(times: float) -> None:
     model = GLM("poisson", warm_start=True).fit(X0, COUNTS).fit(times * X0, COUNTS)
     assert model.certificate_.holds
     assert model.deviance_ == pytest.approx(GLM("poisson").fit(X0, COUNTS).deviance_, rel=1e-10)
@@ -303,7 +303,7 @@ def test_another_family_makes_another_kind_of_model() -> None:
     assert model.predict(X0).dtype == float
 
 
-def test_progress_is_shown_only_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown_only_if_verbose(capsys: pytest.CaptureFixture[str]) -> None:
     GLM("poisson").fit(X0, COUNTS)
     assert capsys.readouterr().out == ""
     GLM("poisson", verbose=1).fit(X0, COUNTS)
@@ -312,7 +312,7 @@ def test_progress_is_shown_only_when_asked_for(capsys: pytest.CaptureFixture[str
 
 
 class Watcher:
-    """A callback that does something after so many steps."""
+    """A callback that calls a function after a number of steps."""
 
     def __init__(self, act: Any, after: int) -> None:
         self.act, self.after, self.steps, self.torn_down = act, after, 0, False
@@ -379,17 +379,17 @@ def test_a_callback_may_end_the_fit() -> None:
     assert (watcher.steps, model.n_iter_) == (2, 2)
 
 
-def test_a_misspelt_family_is_for_fit_to_complain_about() -> None:
+def test_a_misspelt_family_is_an_error_of_fit() -> None:
     assert not hasattr(GLM("poison"), "predict_proba")
     assert "poison" in repr(GLM("poison"))
 
 
-def test_figures_of_responses_next_to_nothing_are_no_warnings() -> None:
+def test_figures_of_tiny_responses_give_no_warnings() -> None:
     model = GLM("gamma", link="log", tol=1.0).fit(np.arange(4.0)[:, None], np.array([1, 2, 3, 1]) * 5e-324)
     assert np.isnan(model.log_likelihood_) or model.log_likelihood_ > 0
 
 
-def test_a_kernel_and_counts_next_to_nothing() -> None:
+def test_a_kernel_with_tiny_counts() -> None:
     """Their curvature divides the penalty, and is as good as 0."""
     model = GLM("poisson", kernel="rbf", penalty=L2(1.0)).fit(np.arange(4.0)[:, None], np.array([1, 2, 0, 1]) * 5e-324)
     assert np.isfinite(model.predict(np.arange(4.0)[:, None])).all()

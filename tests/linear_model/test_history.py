@@ -1,4 +1,4 @@
-"""The record of learning: as a frame, as a plot, and never too large."""
+"""The record of learning as a frame and as a plot, with a bounded size."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mercer.linear_model import _learning_history as module
 from mercer.linear_model._learning_history import History, HistoryLog
 
 
-def written(passes: int = 3, units: int = 1) -> History:
-    log = HistoryLog()
+def written(passes: int = 3, units: int = 1, *, most_weights: int = 1000) -> History:
+    log = HistoryLog(most_weights)
     for t in range(passes):
         log.note(loss=1.0 / (t + 1), error=0.5 / (t + 1), mistakes=float(passes - t), rate=0.1)
         log.keep(np.full((2, units), float(t)), np.full(units, -float(t)))
@@ -54,17 +53,15 @@ def test_a_single_pass_can_be_seen() -> None:
     pyplot.close("all")
 
 
-def test_weights_that_were_not_kept_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_that_were_not_kept_are_not_drawn() -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    monkeypatch.setattr(module, "MOST_NUMBERS", 5)
-    assert len(written().plot().figure.axes) == 2
+    assert len(written(most_weights=5).plot().figure.axes) == 2
     pyplot.close("all")
 
 
-def test_weights_that_would_fill_the_memory_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_NUMBERS", 5)
-    assert written(passes=2).coefficients is not None
-    kept = written(passes=3)
+def test_weights_that_would_fill_the_memory_are_dropped() -> None:
+    assert written(passes=2, most_weights=5).coefficients is not None
+    kept = written(passes=3, most_weights=5)
     assert kept.coefficients is None
     assert list(kept.frame().columns) == ["pass", "loss", "error", "mistakes", "rate"]
 

@@ -1,4 +1,4 @@
-"""What goes into a GLM: rows of any container and size, and what is refused by name."""
+"""Inputs of a GLM: rows of any container and size, and errors that name invalid values."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_with_a_penalty_every_level_has_a_coefficient() -> None:
     y = rng.poisson(1 + (city == "Ulm"))
     model = GLM("poisson", penalty=L2(1.0)).fit(pd.DataFrame({"city": city}), y)
     assert model.coefficient_names_ == ["city[Bonn]", "city[Köln]", "city[Ulm]"]
-    assert model.coef_.sum() == pytest.approx(0.0, abs=1e-6)  # the prior does not care which one is left out
+    assert model.coef_.sum() == pytest.approx(0.0, abs=1e-6)  # the prior is the same for all levels
 
 
 def test_float32_loses_nothing_but_the_digits_of_the_data() -> None:
@@ -99,7 +99,7 @@ def test_columns_far_from_zero(family: str) -> None:
     np.testing.assert_allclose(model.predict_linear(X + 1e8), expected.predict_linear(X), atol=1e-6)
 
 
-# What cannot be fitted.
+# Invalid input.
 
 
 def _with(values: Any, value: Any) -> Any:
@@ -149,7 +149,7 @@ REFUSED: dict[str, tuple[Any, Any, Any, dict[str, Any], type[Exception], str]] =
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_fitted_is_refused_by_name(what: str) -> None:
+def test_errors_name_values_that_cannot_be_fitted(what: str) -> None:
     model, X, y, more, error, message = REFUSED[what]
     with pytest.raises(error, match=message):
         clone(model).fit(X, y, **more)
@@ -172,6 +172,6 @@ def test_new_rows_must_be_like_those_of_the_fit() -> None:
         model.predict(HOLE)
 
 
-def test_no_coefficients_give_every_row_a_mean() -> None:
+def test_extreme_rows_without_a_finite_mean() -> None:
     with pytest.raises(DataError, match="link='log'"):
         GLM("gamma", fit_intercept=False).fit([[1.0], [-1.0], [2.0]], [1.0, 2.0, 3.0])

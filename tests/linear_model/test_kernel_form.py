@@ -1,4 +1,4 @@
-"""GLM with a kernel: the same model as without where the kernel's features are known, and what it must refuse."""
+"""GLM with a kernel: the model of the kernel's features where these are known, and errors."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_identity_links_that_bound_the_predictor() -> None:
     np.testing.assert_allclose(with_kernel.predict(X), linear.predict(X), rtol=1e-6)
 
 
-def test_circles_are_told_apart() -> None:
+def test_circles_are_separated() -> None:
     X, y = make_circles(200, noise=0.05, factor=0.5, random_state=0)
     model = GLM("bernoulli", penalty=L2(0.1), kernel=RBF(gamma=2)).fit(X, y)
     assert model.score(X, y) == 1
@@ -181,7 +181,7 @@ def test_circles_are_told_apart() -> None:
     assert GLM("bernoulli", penalty=L2(0.1)).fit(X, y).score(X, y) < 0.7
 
 
-def test_what_a_fitted_model_has() -> None:
+def test_fitted_attributes() -> None:
     X, y = rows_of("poisson", 50, 3)
     model = GLM("poisson", penalty="l2", kernel="rbf").fit(X, y)
     assert model.dual_coef_.shape == (50,)
@@ -262,7 +262,7 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
     np.testing.assert_array_equal(model.predict(X), before)
 
 
-def test_too_few_steps_are_told() -> None:
+def test_too_few_steps_give_a_warning() -> None:
     X, y = rows_of("logit", 60, 3)
     with pytest.warns(NotConvergedWarning, match="max_iter=10"):
         GLM("bernoulli", penalty=L2(1e-4), kernel="rbf", max_iter=1).fit(X, y)
@@ -290,7 +290,9 @@ def nothing(x: Any, z: Any) -> Any:
         ({"kernel": lambda x, z: -float(x @ z)}, NotPositiveDefiniteError, "not positive definite"),
     ],
 )
-def test_what_has_no_kernel_form_is_refused(options: dict[str, Any], error: type[Exception], sentence: str) -> None:
+def test_options_without_a_kernel_form_are_refused(
+    options: dict[str, Any], error: type[Exception], sentence: str
+) -> None:
     X, y = rows_of("poisson", 40, 3)
     with pytest.raises(error, match=sentence):
         GLM("poisson", **{"penalty": "l2", "kernel": "rbf"} | options).fit(X, y)

@@ -95,7 +95,7 @@ def test_the_gap_is_that_of_coefficients_in_single_precision(alpha: float) -> No
     assert model.certificate_.value == pytest.approx(len(X) * model.dual_gap_, rel=1e-5)
 
 
-def test_the_gap_bounds_what_is_left_to_gain() -> None:
+def test_the_gap_bounds_the_distance_from_the_minimum() -> None:
     X, y = draw(40, 60)
     best = objective(Lasso(0.05, tol=1e-14).fit(X, y), X, y)
     for sweeps in (1, 2, 4):
@@ -190,7 +190,7 @@ def test_a_gram_matrix_is_used_or_refused() -> None:
         np.testing.assert_allclose(Lasso(0.1, precompute=X.T @ X).fit(X + 1, y).coef_, expected, rtol=1e-8)
 
 
-def test_a_warm_start_has_nothing_left_to_do() -> None:
+def test_a_warm_start_takes_no_step() -> None:
     X, y = draw(40, 60, targets=2)
     model = Lasso(0.1, warm_start=True).fit(X, y)
     assert min(model.n_iter_) > 0
@@ -200,7 +200,7 @@ def test_a_warm_start_has_nothing_left_to_do() -> None:
 
 
 @pytest.mark.parametrize("spoilt", [np.nan, np.inf])
-def test_coefficients_that_are_no_numbers_are_no_start(spoilt: float) -> None:
+def test_coefficients_of_nan_are_refused_as_a_start(spoilt: float) -> None:
     """They came back as they were, under a certificate that held."""
     X, y = draw(40, 5)
     model = Lasso(0.1, warm_start=True).fit(X, y)
@@ -221,7 +221,7 @@ def test_too_few_iterations() -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("container", ["C", "F", "csr"])
-def test_a_value_that_is_no_number_is_named(bad: float, container: str) -> None:
+def test_a_value_that_is_not_finite_is_named(bad: float, container: str) -> None:
     X, y = draw(20, 3)
     X[4, 1] = bad
     with pytest.raises(NonFiniteError, match=r"Column 'x1' .* row 4"):
@@ -253,7 +253,7 @@ def test_a_failed_fit_leaves_the_old_model() -> None:
 @pytest.mark.parametrize("targets", [None, 2])
 def test_an_interrupted_fit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch, targets: int | None) -> None:
     X, y = draw(30, 50, targets)
-    monkeypatch.setattr(LassoPath, "along", interrupt)
+    monkeypatch.setattr(LassoPath, "solve_along", interrupt)
     model = Lasso(0.1)
     with pytest.raises(FitInterrupted):
         model.fit(X, y)

@@ -49,7 +49,7 @@ def test_the_numbers_of_scikit_learn(weighted: bool, options: dict[str, Any], wr
     assert_same(LassoCV(**options).fit(wrap(X), y, weight), linear_model.LassoCV(**options).fit(X, y, weight))
 
 
-def test_rows_that_a_fold_has_twice_count_twice() -> None:
+def test_repeated_rows_of_a_fold_count_repeatedly() -> None:
     X, y = draw(30, 4)
     rng = np.random.default_rng(0)
     splits = [(rng.integers(0, 20, 25), np.arange(20, 30)), (np.arange(10, 30), np.arange(10))]
@@ -99,7 +99,7 @@ def test_interrupted_among_folds_the_old_model_stays(monkeypatch: pytest.MonkeyP
     X, y = draw(20, 3)
     model = LassoCV(alphas=3).fit(X, y)
     before = model.coef_
-    monkeypatch.setattr(LassoPath, "along", interrupt)
+    monkeypatch.setattr(LassoPath, "solve_along", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y + 1)
     assert model.coef_ is before
@@ -111,7 +111,7 @@ def test_interrupted_in_the_last_fit_it_is_kept(monkeypatch: pytest.MonkeyPatch)
 
     def and_then(*arguments: Any, **options: Any) -> Any:
         found = errors(*arguments, **options)
-        monkeypatch.setattr(LassoPath, "along", interrupt)
+        monkeypatch.setattr(LassoPath, "solve_along", interrupt)
         return found
 
     monkeypatch.setattr(lasso, "mean_squared_errors", and_then)
@@ -149,7 +149,7 @@ def test_a_constant_column_beside_a_response_of_enormous_numbers() -> None:
     assert np.isfinite(model.mse_path_).all()
 
 
-def test_there_is_a_strength_to_choose() -> None:
+def test_an_empty_grid_is_refused() -> None:
     with pytest.raises(PenaltyError, match="alphas is empty; give at least one"):
         LassoCV(alphas=[]).fit(np.eye(9), np.arange(9.0))
 

@@ -1,4 +1,4 @@
-"""Linear threshold units as an estimator: four rules, two modes, any input, classes that come to light."""
+"""Linear threshold units as an estimator: four rules, two modes, any input, classes that appear later."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_probabilities_are_those_of_the_units(rule: str, cancer: Any, iris: Any)
     p = expit(model.decision_function(X))
     assert_allclose(model.predict_proba(X), p / p.sum(axis=1, keepdims=True))
     assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
-    # far from all classes every unit says no, and there is still a probability
+    # far from all classes every unit is negative, and probabilities still sum to one
     assert_allclose(model.predict_proba(1e4 * X).sum(axis=1), 1.0)
 
 
@@ -107,7 +107,7 @@ def test_zero_goes_to_class_1() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("rule", RULES)
-def test_the_same_rows_in_another_form_teach_the_same(rule: str, mode: str, iris: Any) -> None:
+def test_the_same_rows_in_another_container_give_the_same_weights(rule: str, mode: str, iris: Any) -> None:
     X, y = iris
     X = np.round(8 * X) / 8  # exact in float32
     options = {"rule": rule, "mode": mode, "tol": None, "max_iter": 3}
@@ -138,7 +138,7 @@ def test_weights_are_repetitions_in_batch_mode(rule: str, iris: Any) -> None:
     assert_allclose(weighted.coef_, repeated.coef_, atol=1e-12)
 
 
-def test_a_row_of_weight_zero_is_no_row(iris: Any) -> None:
+def test_a_row_of_weight_zero_has_no_effect(iris: Any) -> None:
     X, y = iris
     X = X.copy()
     X[7] = np.nan
@@ -147,7 +147,7 @@ def test_a_row_of_weight_zero_is_no_row(iris: Any) -> None:
     assert_array_equal(weighted, model.fit(np.delete(X, 7, axis=0), np.delete(y, 7)).coef_)
 
 
-def test_the_random_state_decides_the_order_and_nothing_else_does(iris: Any) -> None:
+def test_only_the_random_state_determines_the_order(iris: Any) -> None:
     X, y = iris
 
     def learnt(**options: Any) -> Any:
@@ -188,7 +188,7 @@ def test_single_passes_add_up_to_one_that_is_not_shuffled(rule: str, storage: An
 
 
 @pytest.mark.parametrize("rule", ["lms", "logistic", "sigmoid"])
-def test_classes_may_come_to_light_one_by_one(rule: str, iris: Any) -> None:
+def test_classes_may_appear_one_by_one(rule: str, iris: Any) -> None:
     X, y = iris
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     options = {"mode": "incremental", "rate": 0.02, "shuffle": False}
@@ -210,7 +210,7 @@ def test_classes_may_come_to_light_one_by_one(rule: str, iris: Any) -> None:
     assert model.score(X, names) > 0.6
 
 
-def test_announced_classes_are_all_there_are(iris: Any) -> None:
+def test_announced_classes_exclude_others(iris: Any) -> None:
     X, y = iris
     model = LinearThreshold().partial_fit(X[:50], y[:50], classes=[0, 1])
     with pytest.raises(DataError, match=r"\[2\] in y do not exist"):
@@ -231,7 +231,7 @@ def test_dense_and_sparse_batches_may_alternate(iris: Any) -> None:
     assert_allclose(mixed.coef_, plain.coef_, atol=1e-12)
 
 
-def test_averaging_is_calmer_than_the_last_weights(rng: np.random.Generator) -> None:
+def test_averaged_weights_vary_less_than_the_last_ones(rng: np.random.Generator) -> None:
     X = rng.normal(size=(300, 4))
     y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
     options = {"rule": "lms", "mode": "incremental", "rate": 0.05, "tol": None, "max_iter": 30}
@@ -281,7 +281,7 @@ def test_a_failed_pass_leaves_the_weights_that_learn_on(iris: Any) -> None:
         (None, "requires y to be passed"),
     ],
 )
-def test_labels_that_are_no_classes_are_refused(y: Any, words: str, iris: Any) -> None:
+def test_labels_that_are_not_classes_are_refused(y: Any, words: str, iris: Any) -> None:
     with pytest.raises(DataError, match=words):
         LinearThreshold().fit(iris[0], y)
 
@@ -305,7 +305,7 @@ def test_interrupting_keeps_what_was_learnt(monkeypatch: pytest.MonkeyPatch, iri
     assert model.score(*iris) > 0.5
 
 
-def test_progress_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str], iris: Any) -> None:
+def test_progress_is_shown_if_verbose(capsys: pytest.CaptureFixture[str], iris: Any) -> None:
     LinearThreshold("lms", verbose=1, tol=None, max_iter=3).fit(*iris)
     assert "LinearThreshold: 3 steps" in capsys.readouterr().out
     LinearThreshold("lms", tol=None, max_iter=3).fit(*iris)

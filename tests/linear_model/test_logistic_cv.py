@@ -200,7 +200,9 @@ def test_the_largest_numbers_are_refused_with_a_sentence() -> None:
         ([1, -1, 0, 1, 0, -1, 1, 0, 0, 1, -1, 1], [0, 1] * 6, sparse.csr_array, True),
     ],
 )
-def test_the_largest_numbers_end_in_no_arithmetic(signs: list[int], y: list[int], form: Any, refused: bool) -> None:
+def test_the_largest_numbers_give_no_warnings_of_arithmetic(
+    signs: list[int], y: list[int], form: Any, refused: bool
+) -> None:
     X = form(np.finfo(float).max * np.array(signs, float)[:, None])
     model = LogisticRegressionCV(Cs=3, cv=2, l1_ratios=(0.0,), use_legacy_attributes=False, scoring="accuracy")
     with pytest.raises(NonFiniteError, match="too large for float64") if refused else nullcontext():

@@ -55,7 +55,7 @@ def test_offsets_of_any_size_leave_an_r() -> None:
 
 @pytest.mark.filterwarnings("ignore::mercer.errors.SeparationWarning")
 @pytest.mark.parametrize("weight", [None, np.append(np.ones(19), 0.0)])
-def test_counts_that_are_all_zero_do_not_spread(weight: Any) -> None:
+def test_counts_of_zero_have_no_overdispersion(weight: Any) -> None:
     X, y = np.arange(20.0)[:, None], np.zeros(20)
     y[-1] = 0.0 if weight is None else 7.0
     assert GLM("negative_binomial").fit(X, y, weight).family_.r > 1e9

@@ -1,4 +1,4 @@
-"""Families and links whose likelihood is not convex: several starts, and certificates of what is nearby."""
+"""Families and links with a likelihood that is not convex: several starts, and local certificates."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def deviance(w: np.ndarray) -> float:
 @pytest.mark.parametrize("family", ["inverse_gaussian", Tweedie(3.0)], ids=str)
 def test_the_start_that_a_convex_problem_has_leads_to_a_far_worse_minimum(family) -> None:
     model = GLM(family, link="log").fit(X, Y)
-    # the point that was known, and what scipy makes of it
+    # the known minimum, and that of scipy
     assert deviance(np.array([17.678, 18.609])) == pytest.approx(7.88, abs=0.01)
     best = minimize(deviance, [17.678, 18.609], method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14}).fun
     assert model.deviance_ == pytest.approx(best, rel=1e-8)
@@ -76,7 +76,7 @@ def test_a_kernel_model_claims_no_more() -> None:
     assert GLM("gaussian", "identity", "l2", kernel="rbf").fit(X, Y).certificate_.is_global
 
 
-def test_of_many_rows_some_tell_where_to_begin() -> None:
+def test_starts_are_found_from_a_sample_of_many_rows() -> None:
     rows = 300
     noise = np.random.default_rng(0).normal(size=(rows, len(Y)))
     x, y = (X[:, 0] + 1e-3 * noise).ravel()[:, None], np.tile(Y, rows)

@@ -100,10 +100,10 @@ def test_scikit_learns_conventions() -> None:
 
 def test_explanations_are_exact_sums_to_the_log_odds_above_the_middle() -> None:
     model = OrdinalRegression().fit(X, Y)
-    told = mercer.explain_rows(model, X[:5])
-    assert (told.method, told.what, told.outputs) == ("exact", "log odds", ("a class above 1",))
+    explanation = mercer.explain_rows(model, X[:5])
+    assert (explanation.method, explanation.what, explanation.outputs) == ("exact", "log odds", ("a class above 1",))
     above = model.predict_proba(X[:5])[:, 2:].sum(axis=1)
-    np.testing.assert_allclose(told.totals[:, 0], np.log(above / (1 - above)), rtol=1e-9)
+    np.testing.assert_allclose(explanation.totals[:, 0], np.log(above / (1 - above)), rtol=1e-9)
 
 
 def test_fewer_rows_than_columns_are_fitted_in_the_space_of_the_rows() -> None:

@@ -1,4 +1,4 @@
-"""Counts that spread more than a Poisson's, or no more than its: reported, and not too often."""
+"""Tests of overdispersion: counts that vary more than a Poisson's, or not more."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_counts_that_spread_no_more_than_a_poissons_need_no_negative_binomial() 
 
 @pytest.mark.filterwarnings("ignore::mercer.errors.NotConvergedWarning")
 @pytest.mark.parametrize("size", [1e200, 1e300])
-def test_counts_whose_squares_are_no_floats_are_not_tested_for_overdispersion(size: float) -> None:
+def test_counts_whose_squares_overflow_are_not_tested_for_overdispersion(size: float) -> None:
     rng = np.random.default_rng(0)
     model = GLM("poisson").fit(rng.normal(size=(9, 2)), rng.random(9) * size)
     assert "overdispersion" not in model.diagnosis_.codes

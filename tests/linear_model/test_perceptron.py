@@ -17,7 +17,6 @@ from sklearn.linear_model import Perceptron as Theirs
 
 from mercer import Perceptron, engine
 from mercer._errors import DataError, FitInterrupted, NonFiniteError
-from mercer.linear_model import perceptron as module
 from mercer.linear_model.perceptron import PerceptronUnit
 from tests._ctrl_c import interrupted_at
 from tests.base._layouts import read_only
@@ -104,12 +103,13 @@ def test_warm_starts_and_single_passes() -> None:
         assert_same(ours, theirs.partial_fit(X[part], y[part], classes=[0, 1, 2]))
 
 
-def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_change_nothing() -> None:
     X, y = load_digits(return_X_y=True)
     alone = Perceptron(n_jobs=1).fit(X, y)
-    monkeypatch.setattr(module, "WORTH_THREADS", 1)
     with engine(threads=2):
-        assert_same(Perceptron().fit(X, y), alone)
+        together = Perceptron().fit(X, y)
+    assert (alone.plan_.threads, together.plan_.threads) == (1, 2)
+    assert_same(together, alone)
 
 
 def test_it_warns_where_scikit_learn_does() -> None:
@@ -191,7 +191,7 @@ def test_labels_that_were_not_announced(classes: list[int]) -> None:
         Perceptron().partial_fit(X, y, classes=classes)
 
 
-def test_what_does_not_go_with_single_passes() -> None:
+def test_options_that_exclude_single_passes() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="early_stopping should be False with partial_fit"):
         Perceptron(early_stopping=True).partial_fit(X, y, classes=[0, 1, 2])

@@ -1,4 +1,4 @@
-"""What a fitted GLM says of new rows: distributions, scores, and probabilities that do not run out of numbers."""
+"""Predictions of a fitted GLM: distributions, scores, and probabilities that do not underflow."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_log_probabilities_are_those_of_the_probabilities(family: str, link: str
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "categorical"])
-def test_log_probabilities_do_not_run_out_of_numbers(family: str) -> None:
+def test_log_probabilities_do_not_underflow(family: str) -> None:
     model = GLM(family).fit(X0, LABELS)
     far = 1e6 * X0[:1]
     eta = model.predict_linear(far)

@@ -1,4 +1,4 @@
-"""Dependent columns: found whatever the sample shows, named, and resolved to the smallest coefficients."""
+"""Dependent columns: found although a sample may not show them, named, and resolved to the smallest coefficients."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_constant_column_is_named_and_has_no_effect(family: str) -> None:
     np.testing.assert_allclose(model.coef_[..., :3], made(family).fit(X, y).coef_, rtol=1e-6)
 
 
-def test_a_level_without_rows_in_a_sample_is_not_taken_for_a_dependence() -> None:
+def test_a_level_that_the_sample_lacks_is_not_a_dependence() -> None:
     pd = pytest.importorskip("pandas", reason="frames are optional")
     rng = np.random.default_rng(0)
     city = np.where(np.arange(5000) == 17, "rare", rng.choice(["a", "b"], size=5000))

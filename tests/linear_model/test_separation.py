@@ -1,8 +1,7 @@
-"""Separation: found where it is and nowhere else, named term by term, and dealt with as the user says."""
+"""Separation: detected, described term by term, and treated as `on_separation` requires."""
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,14 @@ from scipy import sparse
 
 from mercer import GLM, load, save, summary
 from mercer._errors import NonFiniteError, SeparationError, SeparationWarning, UnsuitableSolverError
-from mercer.families import Binomial, NegativeBinomial, Tweedie
+from mercer.families import LOGIT, Bernoulli, Binomial, NegativeBinomial, Tweedie
+from mercer.families.penalties import Strengths
+from mercer.families.response import Response, SoftmaxResponse
 from mercer.linear_model import separation
 from mercer.linear_model.separation import SEPARATION_CODE, SeparationFinding
+from mercer.matrices import Observations, design_of
+from mercer.optim.certificate import Certificate, Solution
+from mercer.optim.problem import Problem
 from tests.known import endometrial
 from tests.linear_model._responses import rows_of
 
@@ -85,9 +89,9 @@ def test_firth_gives_the_published_estimates() -> None:
     np.testing.assert_allclose(model.coef_, endometrial.FIRTH_COEFFICIENTS, rtol=1e-6)
     assert model.intercept_ == pytest.approx(endometrial.FIRTH_INTERCEPT, rel=1e-6)
     assert finding_of(model).limits["NV"] == "+∞"
-    told = summary(model, FRAME, endometrial.y)
-    assert told.standard_errors[1] < 3
-    assert "Firth's" in str(told)
+    table = summary(model, FRAME, endometrial.y)
+    assert table.standard_errors[1] < 3
+    assert "Firth's" in str(table)
 
 
 def test_firth_is_not_used_where_nothing_is_separated() -> None:
@@ -109,11 +113,11 @@ def test_ridge_is_a_posterior_whose_prior_has_no_units(family: str) -> None:
     moved = FRAME * [1.0, 1e3, 1e-3] + [0.0, 1e5, 0.0]
     other = GLM(family, on_separation="ridge").fit(moved, endometrial.y)
     np.testing.assert_allclose(other.coef_ * [1.0, 1e3, 1e-3], model.coef_, rtol=1e-6)
-    told = summary(model, FRAME, endometrial.y)
-    assert told.posterior
-    assert told.standard_errors[1] < 10
+    table = summary(model, FRAME, endometrial.y)
+    assert table.posterior
+    assert table.standard_errors[1] < 10
     # the gradient of the penalised losses vanishes: this is the prior that was used
-    assert np.abs(told._fitted.free.T @ told._fitted.at(told._fitted.theta).gradient).max() < 1e-6
+    assert np.abs(table._fitted.free.T @ table._fitted.at(table._fitted.theta).gradient).max() < 1e-6
 
 
 def test_the_prior_has_a_deviation_of_two_and_a_half_per_deviation_of_a_column() -> None:
@@ -129,7 +133,7 @@ def test_an_error_names_the_columns() -> None:
         GLM("bernoulli", on_separation="error").fit(FRAME, endometrial.y)
 
 
-def test_a_healthy_fit_pays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_healthy_fit_solves_no_linear_programme(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*arguments: Any) -> None:
         raise AssertionError
 
@@ -178,7 +182,7 @@ def test_counts_of_too_many_columns_look_separated_and_are_fitted_all_the_same()
     """More columns than a Gram matrix is formed of, which directions that leave counts alone are found by."""
     X = sparse.random(40, 12_500, density=0.01, random_state=0, format="csr")
     y = np.random.default_rng(0).poisson(0.5, 40)
-    with pytest.warns(SeparationWarning, match="too many columns to look for"):
+    with pytest.warns(SeparationWarning, match="too many columns to search for"):
         model = GLM("poisson", max_iter=20).fit(X, y)
     assert SEPARATION_CODE in model.diagnosis_.codes
     assert "sample" not in finding_of(model).remedy  # of rows that are in memory anyhow
@@ -190,7 +194,7 @@ def test_a_few_rows_of_many_columns_are_separated_however_few_steps_it_takes(fam
     rng = np.random.default_rng(6)
     X, y = rng.normal(size=(20, 2500)), np.arange(20) % (2 if family == "bernoulli" else 3)
     model = fitted(X, y, family)
-    assert model.n_iter_ < separation.MANY_STEPS
+    assert model.n_iter_ < separation.STEPS_OF_HEALTHY_FIT
     assert model.diagnosis_.codes == ("collinear", SEPARATION_CODE)
     with pytest.raises(SeparationError, match="separates the responses completely"):
         GLM(family, on_separation="error").fit(X, y)
@@ -198,26 +202,40 @@ def test_a_few_rows_of_many_columns_are_separated_however_few_steps_it_takes(fam
 
 
 @pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
-def test_a_few_counts_of_many_columns_take_no_minutes_to_look_separated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_few_counts_of_many_columns_need_no_eigenvectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(np.linalg, "eigh", lambda *_: pytest.fail("the eigenvectors of 2501 columns take minutes"))
     X, y = np.random.default_rng(6).normal(size=(20, 2500)), np.arange(20) % 3
-    with pytest.warns(SeparationWarning, match="too many columns to look for"):
+    with pytest.warns(SeparationWarning, match="too many columns to search for"):
         GLM("poisson").fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore::mercer.errors.CollinearWarning")
 @pytest.mark.parametrize("family", ["bernoulli", "categorical"])
-def test_rows_that_would_fill_the_memory_are_not_written_out(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    limited = functools.partial(getattr(separation.separation, family), max_numbers=1000)
-    monkeypatch.setattr(separation.separation, family, limited)
-    X, y = np.random.default_rng(6).normal(size=(40, 50)), np.arange(40) % 3
-    with pytest.warns(SeparationWarning, match="too many columns to look for"):
-        GLM(family).fit(X, y > 0 if family == "bernoulli" else y)
+def test_rows_that_would_fill_the_memory_are_not_written_out(family: str) -> None:
+    n, columns = 1000, 140_000
+    classes = np.arange(n) % 3
+    X = sparse.csr_array((classes - 1.0, (np.arange(n), np.zeros(n, dtype=int))), shape=(n, columns))
+    design, terms = design_of(X, intercept=False)
+    stuck = Certificate("gradient norm", 1.0, 1e-8, "no step leads down")
+    if family == "bernoulli":
+        problem = Problem(
+            Observations(design, 1.0 * (classes > 0)), Response(Bernoulli(), LOGIT), Strengths.none(columns)
+        )
+        w = np.zeros(columns)
+        w[0] = 100.0
+        finding = separation.examine(problem, Solution(w, stuck, (0.0,)), terms.names)
+    else:
+        W = np.zeros((columns, 3))
+        W[0] = [-100.0, 0.0, 100.0]
+        observations, response = Observations(design, classes), SoftmaxResponse(3)
+        finding = separation.examine_classes(observations, response, Solution(W, stuck, (0.0,)), terms.names, "abc")
+    assert finding is not None
+    assert "too many columns to search for" in finding.sentence
 
 
 @pytest.mark.parametrize("power", [1.1, 1.5, 1.9])
 def test_a_level_without_claims_has_a_coefficient_of_minus_infinity(power: float) -> None:
-    """As of counts; it was -43, -77 or -388 without a word."""
+    """As for counts."""
     rng = np.random.default_rng(0)
     claims, region = rng.poisson(0.4, 412), np.repeat(["a", "b", "c"], [200, 200, 12])
     y = np.where(region == "c", 0.0, rng.gamma(2.0 * np.maximum(claims, 1), 100.0) * (claims > 0))
@@ -256,7 +274,7 @@ def test_the_remedy_names_firth_only_where_it_is_one(family: Any, link: str, nam
     assert '"ridge"' in remedy
 
 
-def test_rows_whose_sums_are_no_floats_are_refused_by_the_search() -> None:
+def test_rows_whose_sums_overflow_are_refused_by_the_search() -> None:
     X = sparse.csr_array(np.full((2, 3), np.finfo(float).max) * [[1.0], [-1.0]])
     with pytest.raises(NonFiniteError, match="too large for float64"):
         GLM("bernoulli").fit(X, [0, 1])

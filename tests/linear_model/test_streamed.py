@@ -1,4 +1,4 @@
-"""Rules that learn a source row after row: what is kept of a pass that was stopped, and what no pass can learn from."""
+"""Rules that learn a source row after row: interrupted passes, and rows without an effect."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ X = np.random.default_rng(0).normal(size=(60, 2)) + 6.0 * Y[:, None]
 
 
 class Stopped(MemorySource):
-    """Ctrl-C when so many chunks have been read, row after row."""
+    """Source that raises Ctrl-C after a number of chunks."""
 
     after = 0
 
@@ -36,7 +36,7 @@ class Stopped(MemorySource):
 
 
 @MODELS
-def test_stopped_before_anything_was_learnt_the_old_model_stays(make: Callable[[], Any]) -> None:
+def test_an_early_interruption_leaves_the_old_model(make: Callable[[], Any]) -> None:
     model = make().fit(X, Y)
     before = model.coef_, model.certificate_
     with pytest.raises(KeyboardInterrupt) as stop:
@@ -46,8 +46,8 @@ def test_stopped_before_anything_was_learnt_the_old_model_stays(make: Callable[[
 
 
 @MODELS
-def test_a_certificate_of_some_chunks_is_none_of_the_source(make: Callable[[], Any]) -> None:
-    """Those learnt so far may be on their sides; of the others nobody knows."""
+def test_a_certificate_of_some_chunks_is_not_published(make: Callable[[], Any]) -> None:
+    """The rows learnt so far may be on the correct side; those of the other chunks are unknown."""
     source, model = Stopped(X, Y, rows=20), make()
     source.after = 2
     with pytest.raises(FitInterrupted, match="kept") as stop:
@@ -59,7 +59,7 @@ def test_a_certificate_of_some_chunks_is_none_of_the_source(make: Callable[[], A
 
 
 @MODELS
-def test_stopped_while_mistakes_are_counted_all_that_was_learnt_is_kept(
+def test_an_interruption_while_mistakes_are_counted_keeps_the_weights(
     make: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = make().fit(MemorySource(X, Y, rows=20))
@@ -72,7 +72,7 @@ def test_stopped_while_mistakes_are_counted_all_that_was_learnt_is_kept(
 
 
 @MODELS
-def test_rows_of_no_weight_teach_nothing(make: Callable[[], Any]) -> None:
+def test_rows_of_weight_zero_have_no_effect(make: Callable[[], Any]) -> None:
     model = make().fit(X, Y)
     before = model.coef_
     with pytest.raises(DataError, match="at least one non-zero"):

@@ -1,4 +1,4 @@
-"""Ridge, logistic regression and other GLMs of tensors: the models of the same arrays, nothing new to learn."""
+"""Ridge, logistic regression and other GLMs of tensors are the models of the same arrays."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def task(name: str):
 
 
 def tensor(values, device="cpu"):
-    """A tensor, but of names, which torch does not have."""
+    """Return a tensor, or the values themselves if they are names, for which torch has no type."""
     return values if values.dtype.kind == "U" else torch.as_tensor(values, device=device)
 
 
@@ -234,7 +234,7 @@ def test_collinear_columns_have_the_same_answer_and_the_same_diagnosis(name):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_separated_classes_are_told_as_those_of_arrays(classes):
+def test_separated_classes_are_reported_as_for_arrays(classes):
     X = np.random.default_rng(6).normal(size=(90, 2))
     y = np.digitize(X[:, 0], [0.0] if classes == 2 else [-0.5, 0.5])
     X += 0.1 * np.sign(X)
@@ -333,7 +333,7 @@ def test_one_class_is_refused(model):
         (GLM("poisson", solver="online", tol=0.2), counts),
     ],
 )
-def test_what_has_no_form_for_tensors_is_done_in_main_memory(model, response):
+def test_options_without_tensors_are_fitted_in_main_memory(model, response):
     X, y = columns(), response(np.random.default_rng(8), linear())
     of_tensors, of_arrays = clone(model).fit(tensor(X), tensor(y)), clone(model).fit(X, y)
     np.testing.assert_array_equal(of_tensors.coef_, of_arrays.coef_)
@@ -375,12 +375,12 @@ def test_edges_have_the_answer_of_arrays(name, edge):
     model, y, _ = task(name)
     X, y, weight = EDGES[edge](columns(), y)
     weights = None if weight is None else torch.as_tensor(weight)
-    told = []
+    fits = []
     for data in ((X, y, weight), (torch.as_tensor(X), tensor(y), weights)):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            told.append((fitted(model, *data), sorted({warning.category.__name__ for warning in caught})))
-    (arrays, cautions), (given, same_cautions) = told
+            fits.append((fitted(model, *data), sorted({warning.category.__name__ for warning in caught})))
+    (arrays, cautions), (given, same_cautions) = fits
     assert same_cautions == cautions
     assert given.certificate_.holds == arrays.certificate_.holds
     expected = arrays.predict(X)

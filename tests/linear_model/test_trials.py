@@ -35,24 +35,24 @@ def by_trials(star98: tuple[pd.DataFrame, pd.DataFrame], kind: str) -> tuple[GLM
 def test_star98_of_statsmodels(star98: tuple[pd.DataFrame, pd.DataFrame], kind: str) -> None:
     model, X, y = by_trials(star98, kind)
     theirs = sm.GLM(star98[1], sm.add_constant(X), family=sm.families.Binomial()).fit(tol=1e-12)
-    ours, told = model.fit(X, y), summary(model, X, y)
-    assert_allclose(told.coefficients, theirs.params, rtol=1e-8)
-    assert_allclose(told.standard_errors, theirs.bse, rtol=1e-7)
-    assert_allclose(told.p_values, theirs.pvalues, rtol=1e-6, atol=1e-200)
+    ours, table = model.fit(X, y), summary(model, X, y)
+    assert_allclose(table.coefficients, theirs.params, rtol=1e-8)
+    assert_allclose(table.standard_errors, theirs.bse, rtol=1e-7)
+    assert_allclose(table.p_values, theirs.pvalues, rtol=1e-6, atol=1e-200)
     assert_allclose([ours.deviance_, ours.null_deviance_], [theirs.deviance, theirs.null_deviance], rtol=1e-10)
-    assert ours.df_residual_ == told.criteria.residual_freedom == theirs.df_resid == 282
-    assert_allclose([ours.log_likelihood_, told.criteria.log_likelihood], theirs.llf, rtol=1e-10)
-    assert_allclose([told.criteria.aic, told.criteria.bic], [theirs.aic, theirs.bic_llf], rtol=1e-10)
-    assert_allclose(told.criteria.pearson, theirs.pearson_chi2, rtol=1e-8)
-    assert_allclose(told.criteria.chi2_statistic, 2 * (theirs.llf - theirs.llnull), rtol=1e-8)
+    assert ours.df_residual_ == table.criteria.residual_freedom == theirs.df_resid == 282
+    assert_allclose([ours.log_likelihood_, table.criteria.log_likelihood], theirs.llf, rtol=1e-10)
+    assert_allclose([table.criteria.aic, table.criteria.bic], [theirs.aic, theirs.bic_llf], rtol=1e-10)
+    assert_allclose(table.criteria.pearson, theirs.pearson_chi2, rtol=1e-8)
+    assert_allclose(table.criteria.chi2_statistic, 2 * (theirs.llf - theirs.llnull), rtol=1e-8)
     assert_allclose(ours.predict(X), theirs.mu, rtol=1e-8)
     assert_allclose(ours.score(X, y), 1 - theirs.deviance / theirs.null_deviance)
     for residual, expected in {"deviance": theirs.resid_deviance, "pearson": theirs.resid_pearson}.items():
-        assert_allclose(told.residuals(residual), expected, rtol=1e-6, atol=1e-9)
+        assert_allclose(table.residuals(residual), expected, rtol=1e-6, atol=1e-9)
     robust = sm.GLM(star98[1], sm.add_constant(X), family=sm.families.Binomial()).fit(tol=1e-12, cov_type="HC0")
     assert_allclose(summary(model, X, y, covariance="HC0").standard_errors, robust.bse, rtol=1e-7)
-    assert "Binomial, trials of each row, logit link" in str(told)
-    assert "overdispersion" in ours.diagnosis_.codes  # which is why people show this table
+    assert "Binomial, trials of each row, logit link" in str(table)
+    assert "overdispersion" in ours.diagnosis_.codes  # as in the published table
 
 
 def small() -> tuple[np.ndarray, np.ndarray]:
@@ -74,9 +74,9 @@ def test_coefficients_and_errors_are_those_of_the_trials_one_by_one(link: str) -
     assert_allclose(ours.wald_test("x0").p_value, theirs.wald_test("x0").p_value, rtol=1e-5)
     assert_allclose(ours.likelihood_ratio_test("x1").p_value, theirs.likelihood_ratio_test("x1").p_value, rtol=1e-5)
     assert_allclose(ours.profile_interval("x0"), theirs.profile_interval("x0"), rtol=1e-4)
-    interval, expected = (told.predict_interval(X[:3]) for told in (ours, theirs))
+    interval, expected = (table.predict_interval(X[:3]) for table in (ours, theirs))
     assert_allclose(interval.upper, expected.upper, rtol=1e-6)
-    # a row without trials is no observation
+    # a row without trials is not an observation
     assert grouped.df_residual_ == np.count_nonzero(Y.sum(axis=1)) - 3
     assert_allclose(summary(grouped, X, Y).criteria.observations, np.count_nonzero(Y.sum(axis=1)))
 
@@ -127,7 +127,7 @@ def test_copies_files_and_pipelines(tmp_path: Any) -> None:
     assert loaded.family == model.family
 
 
-def test_what_is_no_count_of_successes() -> None:
+def test_invalid_counts_of_successes() -> None:
     X, Y = small()
     trials = Y.sum(axis=1)
     wrong: list[tuple[type[Exception], str, Any]] = [
@@ -140,13 +140,15 @@ def test_what_is_no_count_of_successes() -> None:
         (SupportError, "successes among .* trials in row 0", (GLM("binomial"), -Y - 1)),
         (SupportError, "9 successes among", (GLM(Binomial(trials)), np.full(60, 9))),
         (DataError, "has no trials at all", (GLM("binomial"), 0 * Y)),
-        (FamilyError, "not known to GLM\\(kernel", (GLM("binomial", penalty="l2", kernel="rbf"), Y)),
+        (FamilyError, "not supported by GLM\\(kernel", (GLM("binomial", penalty="l2", kernel="rbf"), Y)),
     ]
     for kind, sentence, (model, y) in wrong:
         with pytest.raises(kind, match=sentence):
             model.fit(X, y)
     source = mercer.data.open(pd.DataFrame(X, columns=["a", "b"]).assign(y=Y[:, 0]), target="y")
-    with pytest.raises(FamilyError, match="not known to fits to a source; give shares of successes to Binomial\\(1\\)"):
+    with pytest.raises(
+        FamilyError, match="not supported by fits to a source; give shares of successes to Binomial\\(1\\)"
+    ):
         GLM("binomial").fit(source)
     with pytest.raises(FamilyError, match="no single number of trials"):
         NaiveBayes(families=Binomial(trials)).fit(Y, X[:, 0] > 0)

@@ -39,7 +39,7 @@ def test_buckets_are_those_of_scikit_learn(ours: str, theirs: str, count: int) -
     assert codes.dtype == np.int32
 
 
-def test_all_outputs_say_the_same() -> None:
+def test_all_outputs_agree() -> None:
     X = rows()
     X[3, 0] = X[4, 2] = np.nan
     made = {kind: BucketFeatures(output=kind).fit_transform(X) for kind in ("sparse", "array", "encoded")}
@@ -101,7 +101,7 @@ def test_missing_values(output: str) -> None:
 
 
 @pytest.mark.parametrize("buckets", ["quantiles", "width", "decades"])
-def test_columns_without_anything_to_tell_apart(buckets: str) -> None:
+def test_columns_that_do_not_vary_have_one_bucket(buckets: str) -> None:
     X = np.column_stack([np.full(5, np.nan), np.full(5, 3.0)])
     features = BucketFeatures(buckets, output="array").fit(X)
     assert features.n_buckets_.tolist() == [1, 1]
@@ -150,7 +150,7 @@ def test_bad_edges_are_refused() -> None:
         BucketFeatures().fit(sp.csr_array(X))
 
 
-def test_another_output_may_be_asked_for_after_the_fit() -> None:
+def test_the_output_may_change_after_the_fit() -> None:
     x = np.array([[1.0], [20.0], [300.0]])
     features = BucketFeatures("decades", output="codes").fit(x)
     assert features.transform(x)[:, 0].tolist() == [0, 1, 2]

@@ -50,7 +50,7 @@ def test_many_equal_values_make_fewer_quantiles() -> None:
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e8])
-def test_names_tell_buckets_apart(offset: float) -> None:
+def test_names_of_buckets_are_distinct(offset: float) -> None:
     names = Buckets(offset + np.linspace(0, 1, 30)).names("x")
     assert len(set(names)) == len(names) == 29
 

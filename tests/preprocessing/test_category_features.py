@@ -1,4 +1,4 @@
-"""Categories as codes: scikit-learn's one-hot columns where the meaning is the same, and what comes on top."""
+"""Categories as codes: scikit-learn's one-hot columns where the meaning is the same, and what mercer adds."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def people(seed: int = 0, n: int = N) -> pd.DataFrame:
     )
 
 
-# As scikit-learn does it.
+# As in scikit-learn.
 
 COLUMNS = st.lists(
     st.tuples(st.sampled_from("abcdef"), st.sampled_from(["x", "y", None]), st.integers(0, 3)), min_size=1, max_size=40
@@ -85,7 +85,7 @@ def test_columns_are_those_of_scikit_learn(pooling: str, drop_first: bool, rows:
 
 @settings(max_examples=25)
 @given(rows=COLUMNS, most=st.integers(1, 6))
-def test_at_most_so_many_levels_are_those_of_scikit_learn(rows: Any, most: int) -> None:
+def test_max_levels_are_those_of_scikit_learn(rows: Any, most: int) -> None:
     """Where there are more: scikit-learn pools the last level even if there is room for it."""
     X = np.array(rows, dtype=object)
     mine = CategoryFeatures(max_levels=most).fit(X)
@@ -139,7 +139,7 @@ def test_frames_of_all_libraries_have_the_same_columns(library: str) -> None:
     assert_array_equal(reference.transform(X).toarray(), reference.transform(people()).toarray())
 
 
-def test_frames_come_out_where_they_are_asked_for() -> None:
+def test_frames_are_returned_on_request() -> None:
     X = people().set_index(np.arange(N) + 7)
     dense = CategoryFeatures().fit_transform(X)
     as_pandas = CategoryFeatures().set_output(transform="pandas").fit_transform(X)
@@ -203,7 +203,7 @@ def test_what_a_mask_hides_is_missing(dtype: Any) -> None:
     assert_array_equal(features.transform(X).toarray(), [[0, 0, 1], [0, 1, 0], [1, 0, 0]])
 
 
-def test_rows_of_nothing_known_are_zeros_or_rare() -> None:
+def test_rows_of_unknown_values_are_zeros_or_rare() -> None:
     X = np.array([["a"], ["a"], ["b"]])
     new = np.array([["c"], ["d"]])
     assert not CategoryFeatures().fit(X).transform(new).toarray().any()
@@ -233,17 +233,17 @@ def test_values_of_another_type_are_zeros_with_a_warning(
     fitted: Any, given: Any, types: str, handle_unknown: str
 ) -> None:
     features = CategoryFeatures(handle_unknown=handle_unknown).fit(np.array(fitted))
-    with pytest.warns(UnseenCategoryWarning, match=f"Column 'x0' was fitted to {types} now.*Convert") as told:
+    with pytest.warns(UnseenCategoryWarning, match=f"Column 'x0' was fitted to {types} now.*Convert") as caught:
         X = features.transform(np.array(given))
-    assert len(told) == 1
+    assert len(caught) == 1
     assert not X.toarray().any()
 
 
 def test_columns_of_another_type_have_one_warning() -> None:
     features = CategoryFeatures().fit(np.array([[1, 4], [2, 5]]))
-    with pytest.warns(UnseenCategoryWarning, match="Columns 'x0', 'x1' were fitted to numbers") as told:
+    with pytest.warns(UnseenCategoryWarning, match="Columns 'x0', 'x1' were fitted to numbers") as caught:
         features.transform(np.array([["a", "b"]]))
-    assert len(told) == 1
+    assert len(caught) == 1
 
 
 @pytest.mark.parametrize("given", [[["a"], [2]], [[None], [np.nan]], [[7], [8]]])
@@ -289,7 +289,7 @@ def test_relations_have_the_names_of_their_columns() -> None:
         features.transform(rows.project("rooms, city"))
 
 
-def test_what_is_no_label_is_refused_by_its_column() -> None:
+def test_values_that_are_not_labels_are_refused_by_column() -> None:
     X = np.empty((2, 1), dtype=object)
     X[:, 0] = [["a", "list"], ["b"]]
     with pytest.raises(DataError, match="'x0'"):
@@ -299,7 +299,7 @@ def test_what_is_no_label_is_refused_by_its_column() -> None:
 # Hashing.
 
 
-def test_hashing_learns_nothing_and_knows_everything() -> None:
+def test_hashing_needs_no_levels() -> None:
     X = people()[["city", "rooms"]]
     features = CategoryFeatures(hashed=8).fit(X.iloc[:1])
     assert features.transform(X).shape == (N, 18)
@@ -315,7 +315,7 @@ def test_hashing_learns_nothing_and_knows_everything() -> None:
 
 
 @pytest.mark.parametrize("also", [{"min_frequency": 2}, {"max_levels": 2}, {"drop_first": True}])
-def test_hashing_goes_with_no_counts(also: dict[str, Any]) -> None:
+def test_hashing_excludes_counts(also: dict[str, Any]) -> None:
     with pytest.raises(DataError, match="leave out min_frequency, max_levels and drop_first, or hashed"):
         CategoryFeatures(hashed=8, **also).fit(people())
 
@@ -357,7 +357,7 @@ def test_a_failed_fit_leaves_the_old_transformer() -> None:
     assert features.transform(people()).shape[1] == len(features.get_feature_names_out())
 
 
-# In company.
+# With other estimators.
 
 
 def test_pipelines_and_searches_take_it_as_it_is() -> None:
@@ -387,7 +387,7 @@ def test_a_column_transformer_writes_the_codes_out() -> None:
     assert_array_equal(together[:, :-1], CategoryFeatures().fit_transform(X[["city"]]).toarray())
 
 
-def test_it_is_pickled_with_all_it_knows() -> None:
+def test_it_is_pickled_completely() -> None:
     features = CategoryFeatures(min_frequency=4).fit(people())
     again = pickle.loads(pickle.dumps(features))
     assert_array_equal(again.transform(people(1)).toarray(), features.transform(people(1)).toarray())

@@ -1,4 +1,4 @@
-"""Columns by a formula: its values are those of the fit, and what is wrong with it is named."""
+"""Columns by a formula: its parameters are those of the fit, and errors name the cause."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_unseen_levels_of_a_formula() -> None:
         features.set_params(unseen="error").transform(FRAME[1:2].assign(city="Rome"))
 
 
-def test_unseen_levels_of_a_formula_are_told_by_every_thread() -> None:
+def test_unseen_levels_of_a_formula_are_reported_by_every_thread() -> None:
     X = pd.DataFrame({"a": ["x", "y", "z"] * 10, "b": np.arange(30.0)})
     features = TableFeatures(formula="a + b", unseen="error").fit(X)
     shown, filters = warnings.showwarning, list(warnings.filters)

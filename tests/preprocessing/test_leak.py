@@ -24,7 +24,7 @@ def test_a_target_that_is_a_feature_is_named(relabelled: bool) -> None:
     TableFeatures(exclude=["member"]).fit(FRAME, y)
 
 
-def test_a_leak_is_looked_for_in_all_rows() -> None:
+def test_a_leak_is_searched_in_all_rows() -> None:
     y = np.repeat([0, 1, 2], 2000)
     with pytest.warns(TargetLeakWarning, match="'x0' is the target"):
         TableFeatures().fit(np.where(y == 2, 7, y)[:, None], y)
@@ -35,7 +35,7 @@ def test_a_leak_is_looked_for_in_all_rows() -> None:
         TableFeatures().fit(near[:, None], y)
 
 
-def test_what_differs_in_every_row_is_no_other_name_of_the_target(rng: np.random.Generator) -> None:
+def test_a_column_of_distinct_values_does_not_rename_the_target(rng: np.random.Generator) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         TableFeatures().fit(pd.DataFrame({"x": rng.normal(size=30)}), rng.normal(size=30))

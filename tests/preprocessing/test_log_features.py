@@ -1,4 +1,4 @@
-"""LogFeatures: log(1 + x), dense and sparse, and what is negative."""
+"""LogFeatures: log(1 + x) of dense and sparse rows, and negative numbers."""
 
 from __future__ import annotations
 

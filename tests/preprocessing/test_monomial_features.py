@@ -1,4 +1,4 @@
-"""MonomialFeatures: scikit-learn's numbers and names, the polynomial kernel's map, and what is refused."""
+"""MonomialFeatures: scikit-learn's numbers and names, the polynomial kernel's map, and errors."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_read_only_pickled_and_cloned(X: Any) -> None:
     values.flags.writeable = True
 
 
-def test_what_has_no_room_is_refused_before_it_is_made() -> None:
+def test_features_beyond_memory_are_refused_before_they_are_computed() -> None:
     features = MonomialFeatures(8).fit(np.ones((3, 40)))
     with pytest.raises(TooLargeError, match=r"377,348,994 monomials.*KernelRidge\(kernel=Polynomial\(degree=8\)\)"):
         features.transform(np.ones((10_000, 40)))
@@ -142,7 +142,7 @@ def test_what_has_no_room_is_refused_before_it_is_made() -> None:
         MonomialFeatures(8, exactly=True).fit_transform(np.ones((10_000, 40)))
 
 
-def test_what_makes_no_sense_is_refused() -> None:
+def test_contradictory_options_are_refused() -> None:
     X = rows()
     with pytest.raises(DataError, match="interaction_only"):
         MonomialFeatures(2, scaled=True, interaction_only=True).fit(X)

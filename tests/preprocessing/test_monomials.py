@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from mercer._errors import TooLargeError, TooManyColumnsError
 from mercer.kernels import Polynomial
-from mercer.preprocessing import _monomials as monomials
-from mercer.preprocessing._monomials import MonomialMap
+from mercer.preprocessing._monomials import MONOMIALS_AT_ONCE, MonomialMap
 
 maps = st.builds(
     MonomialMap,
@@ -72,11 +71,11 @@ def test_only_stored_numbers_are_multiplied() -> None:
     )
 
 
-def test_blocks_of_sparse_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, feature_map = sp.csr_array(rows(60, 6, 0)), MonomialMap(6, 3)
-    whole = feature_map(X)
-    monkeypatch.setattr(monomials, "BLOCK", 10)
-    np.testing.assert_array_equal(feature_map(X).toarray(), whole.toarray())
+def test_blocks_of_sparse_rows_change_nothing() -> None:
+    X, feature_map = sp.csr_array(rows(2000, 6, 0)), MonomialMap(6, 3)
+    assert len(X.data) // 6 * feature_map.n_features > 2 * MONOMIALS_AT_ONCE
+    whole, parts = feature_map(X), [feature_map(X[start : start + 60]) for start in range(0, 2000, 60)]
+    np.testing.assert_array_equal(whole.toarray(), sp.vstack(parts).toarray())
 
 
 def test_entries_stored_twice_or_out_of_order_are_one() -> None:
@@ -85,7 +84,7 @@ def test_entries_stored_twice_or_out_of_order_are_one() -> None:
     assert X.nnz == 3  # what was given is as it was
 
 
-def test_what_has_no_room_is_refused_with_the_kernel_for_it() -> None:
+def test_features_beyond_memory_are_refused_with_the_kernel_as_a_remedy() -> None:
     with pytest.raises(TooLargeError, match=r"rows of 377,348,994 monomials.*KernelRidge\(kernel=Polynomial\(degree=8"):
         MonomialMap(40, 8)(np.ones((100_000, 40)))
     with pytest.raises(TooLargeError, match="monomials"):
@@ -94,7 +93,7 @@ def test_what_has_no_room_is_refused_with_the_kernel_for_it() -> None:
         MonomialMap(1_000_000, 9)(sp.csr_array((2, 1_000_000)))
 
 
-def test_lower_degrees_on_the_way_may_be_more_than_what_is_asked_for() -> None:
+def test_lower_degrees_may_have_more_monomials_than_the_requested_one() -> None:
     """Of 24 columns C(24, 22) products of 22, but C(24, 12) of twelve; of 36 more than 2³¹."""
     X = np.random.default_rng(0).uniform(0.5, 2, size=(1, 24))
     features = MonomialMap(24, 22, exactly=True, distinct=True)(X)

@@ -58,7 +58,7 @@ def test_beyond_the_knots_they_are_tangents(natural: bool, degree: int) -> None:
         np.testing.assert_allclose(far - at, 5 * (away - at), atol=1e-12)
 
 
-def test_names_of_natural_splines_tell_knots_apart() -> None:
+def test_names_of_natural_splines_are_distinct() -> None:
     assert Splines(1e8 + np.arange(2.0), natural=True).names("x") == ["x at 100000000", "x at 100000001"]
     assert Splines(np.array([0.1, 0.1 + 1e-9]), natural=True).names("x") == ["x at 0.1", "x at 0.100000001"]
 
@@ -94,7 +94,7 @@ def test_missing_stays_missing() -> None:
     assert np.isfinite(values[1]).all()
 
 
-def test_knots_that_cannot_be_told_apart_from_afar_are_one() -> None:
+def test_knots_that_rounding_cannot_distinguish_are_merged() -> None:
     x = np.array([-9e18, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
     knots = quantile_knots(x, 5)
     assert knots.tolist() == [-9e18, 3.0]

@@ -45,7 +45,7 @@ def test_units_do_not_matter() -> None:
 
 
 def of_family(family: str, unit: float = 1.0) -> Any:
-    """Three columns with something to say about Y."""
+    """Return three columns that depend on Y."""
     rng = np.random.default_rng(0)
     mean = 2.0 + np.outer(Y, [1.0, 0.5, 0.0])
     draws = {
@@ -89,7 +89,7 @@ def test_columns_that_are_normal_together_have_no_units_either() -> None:
 
 
 @pytest.mark.parametrize("family", ["poisson", "gamma", "histogram"])
-def test_a_gap_that_the_fit_had_not_is_at_the_average(family: str) -> None:
+def test_a_gap_that_the_fit_did_not_have_is_replaced_by_the_average(family: str) -> None:
     rows = of_family("gamma" if family == "histogram" else family)
     maker = StatisticFeatures(NaiveBayes(family)).fit(rows, Y)
     gappy = rows.copy()
@@ -102,7 +102,7 @@ def test_a_gap_that_the_fit_had_not_is_at_the_average(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", ["poisson", "gamma", "lognormal"])
-def test_a_column_that_is_never_observed_says_nothing(family: str) -> None:
+def test_a_column_that_is_never_observed_has_no_effect(family: str) -> None:
     rows = of_family(family)
     empty = np.column_stack([rows[:, :1], np.full(150, np.nan), rows[:, 1:]])
     plain, found = (StatisticFeatures(NaiveBayes(family)).fit_transform(each, Y) for each in (rows, empty))
@@ -114,7 +114,7 @@ def test_columns_far_from_zero_keep_their_digits() -> None:
     np.testing.assert_allclose(near, far, atol=1e-6)
 
 
-def test_gaps_of_the_fit_have_an_indicator_and_others_say_nothing() -> None:
+def test_only_gaps_of_the_fit_have_an_indicator() -> None:
     rows = X.copy()
     rows[0, 1] = np.nan
     features = StatisticFeatures(GaussianNB()).fit(rows, Y).transform(rows)

@@ -52,7 +52,7 @@ def test_every_library_gives_the_same_features(library: str) -> None:
     assert_allclose(np.asarray(first.transform(frame_of(library))), np.asarray(other.transform(FRAME)))
 
 
-def test_what_is_done_with_each_column_is_told() -> None:
+def test_the_grid_lists_the_treatment_of_each_column() -> None:
     features = TableFeatures().fit(FRAME)
     done = {row[0]: row[1:4] for row in features.grid().rows}
     assert done["user_id"] == ("identifier", "left out: an identifier", 0)
@@ -157,7 +157,7 @@ def test_arrays_of_dates() -> None:
     )
 
 
-def test_strings_of_digits_are_no_numbers() -> None:
+def test_strings_of_digits_are_not_numbers() -> None:
     codes = np.array([["01"], ["1"], ["10"]], dtype=object)
     assert TableFeatures().fit(codes).get_feature_names_out().tolist() == ["x0[01]", "x0[1]", "x0[10]"]
     assert TableFeatures().fit(np.array([[1], [2.5]], dtype=object)).get_feature_names_out().tolist() == ["x0"]
@@ -186,7 +186,7 @@ def test_rows_one_by_one_are_rows_all_at_once() -> None:
         assert_allclose(np.asarray(features.transform(FRAME[row : row + 1])), whole[[row]])
 
 
-def test_copies_say_the_same() -> None:
+def test_copies_agree() -> None:
     features = TableFeatures().fit(FRAME)
     copied = pickle.loads(pickle.dumps(features))
     assert_array_equal(np.asarray(copied.transform(FRAME)), np.asarray(features.transform(FRAME)))
@@ -220,7 +220,7 @@ def test_no_rows_to_transform() -> None:
         TableFeatures().fit(FRAME).transform(FRAME[:0])
 
 
-def test_a_column_of_nothing_at_predict_time_is_missing() -> None:
+def test_an_empty_column_at_predict_time_is_missing() -> None:
     features = TableFeatures().fit(FRAME)
     empty = np.asarray(features.transform(FRAME.assign(age=None, city=np.nan, when=None, note=None)))
     names = features.get_feature_names_out().tolist()
@@ -259,7 +259,7 @@ def test_dates_of_a_zone_are_not_compared_with_dates_of_none() -> None:
     assert_array_equal(features.transform(naive.assign(t=pd.NaT)), 0)  # nothing is at no time
 
 
-def test_unseen_levels_are_named_and_say_nothing() -> None:
+def test_unseen_levels_are_named_and_have_no_effect() -> None:
     features = TableFeatures().fit(FRAME[["city", "age"]])
     with pytest.warns(UnseenCategoryWarning, match=r"'city' is 'Berlin' in row 0.*unseen='ignore'"):
         found = features.transform(FRAME.assign(city="Berlin"))
@@ -312,20 +312,20 @@ def test_gaps_may_be_refused(column: str) -> None:
         TableFeatures(missing="error").fit(whole[[column]]).transform(FRAME)
 
 
-def test_where_a_single_value_is_missing_may_tell_something() -> None:
+def test_gaps_of_a_column_with_a_single_value_are_a_feature() -> None:
     features = TableFeatures().fit(pd.DataFrame({"x": ["yes", None, "yes"]}))
     assert_array_equal(features.transform(pd.DataFrame({"x": [None, "yes"]})), [[1.0], [0.0]])
     assert features.get_feature_names_out().tolist() == ["x[missing]"]
 
 
-def test_kinds_can_be_said() -> None:
+def test_kinds_can_be_requested() -> None:
     frame = pd.DataFrame({"zip": np.arange(89000, 89030), "id": range(30), "x": RNG.normal(size=30)})
     assert TableFeatures().fit(frame).get_feature_names_out().tolist() == ["zip", "x"]
-    asked = TableFeatures(kinds={"zip": "category", "id": "number", "x": "identifier"}).fit(frame)
-    assert asked.get_feature_names_out()[:2].tolist() == ["id", "zip[89000]"]
-    assert "as requested" in asked.schema_["zip"].notes
-    told = TableFeatures(kinds={"zip": "number", "x": "number"}).fit(frame.assign(zip=frame.zip / 7))
-    assert not any(column.notes for column in told.schema_ if column.name != "id")
+    requested = TableFeatures(kinds={"zip": "category", "id": "number", "x": "identifier"}).fit(frame)
+    assert requested.get_feature_names_out()[:2].tolist() == ["id", "zip[89000]"]
+    assert "as requested" in requested.schema_["zip"].notes
+    fitted = TableFeatures(kinds={"zip": "number", "x": "number"}).fit(frame.assign(zip=frame.zip / 7))
+    assert not any(column.notes for column in fitted.schema_ if column.name != "id")
     with pytest.raises(DataError, match="Did you mean 'number'"):
         TableFeatures(kinds={"zip": "nmber"}).fit(frame)
     with pytest.raises(ColumnMismatchError, match="Did you mean 'zip'"):
@@ -366,7 +366,7 @@ def test_bad_tables(frame: Any, error: type[Exception], words: str) -> None:
         TableFeatures().fit(frame)
 
 
-def test_mixed_types_can_be_asked_for() -> None:
+def test_mixed_types_can_be_requested() -> None:
     frame = pd.DataFrame({"x": [1, "a", 2.5] * 9})
     assert TableFeatures(kinds={"x": "category"}).fit_transform(frame).shape == (27, 3)
 

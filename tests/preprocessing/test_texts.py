@@ -1,4 +1,4 @@
-"""Columns of text as words: read once, weighed as asked for, and named where there are none."""
+"""Columns of text as words: read once and weighed as requested; columns without words are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When two matrices are the same, and two refusals."""
+"""Comparisons of two matrices, and of two outcomes of a call."""
 
 from __future__ import annotations
 

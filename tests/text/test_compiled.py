@@ -165,7 +165,7 @@ def test_lines_of_a_file(lines: list[str], tmp_path_factory: pytest.TempPathFact
         np.testing.assert_array_equal(all_counts(found), all_counts(learned))
 
 
-def test_columns_of_frames_and_what_is_no_text() -> None:
+def test_columns_of_frames_and_values_that_are_not_text() -> None:
     import pandas as pd
     import polars as pl
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Bag of words: lecture 3's table, one batch after another, and what is refused."""
+"""Bag of words: lecture 3's table, one batch after another, and errors."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def assert_learnt(words: CountVectorizer, documents: list[str], limits: dict[str
     assert_same_matrix(words.transform(documents), expected.transform(documents))
 
 
-def test_what_was_left_out_is_remembered() -> None:
+def test_terms_that_were_left_out_are_remembered() -> None:
     words = CountVectorizer(min_df=2).fit(["rare often", "often"])
     assert words.vocabulary_ == {"often": 0}
     assert words.partial_fit(["rare"]).vocabulary_ == {"often": 0, "rare": 1}
@@ -135,7 +135,7 @@ def test_batches_of_other_terms_and_of_strings_merge() -> None:
     assert empty_first.vocabulary_ == {(1, 2): 0}
 
 
-def test_the_vocabulary_is_made_when_it_is_looked_at_and_may_be_replaced() -> None:
+def test_the_vocabulary_is_created_at_first_access_and_may_be_replaced() -> None:
     words = CountVectorizer().fit(["the cat"])
     assert vars(words)["_column_of_term"] is None
     assert words.vocabulary_ is words.vocabulary_
@@ -180,7 +180,7 @@ def test_one_vectorizer_for_each_column_of_a_frame() -> None:
     assert X.shape == (2, 6)
 
 
-# Refusals.
+# Errors.
 
 
 VECTORIZERS = [CountVectorizer, TfidfVectorizer, HashingVectorizer]
@@ -197,7 +197,7 @@ VECTORIZERS = [CountVectorizer, TfidfVectorizer, HashingVectorizer]
         (["a"], "'list' object has no attribute 'lower'"),
     ],
 )
-def test_what_is_no_string_is_named(made: Any, stranger: Any, sentence: str) -> None:
+def test_values_that_are_not_strings_are_named(made: Any, stranger: Any, sentence: str) -> None:
     documents = ["one", "two", stranger, "four"]
     for call in (made().fit_transform, made().fit(["one two"]).transform):
         with pytest.raises(TextError, match="Document 2 is") as refusal:
@@ -259,7 +259,7 @@ def test_errors_of_ones_own_functions_are_passed_on() -> None:
     assert not isinstance(refusal.value, TextError)
 
 
-def test_nothing_to_learn() -> None:
+def test_documents_without_terms_are_refused() -> None:
     with pytest.raises(VocabularyError, match=r"^empty vocabulary; perhaps the documents only contain stop words"):
         CountVectorizer().fit(["a b c", ""])
     with pytest.raises(VocabularyError, match=r"^After pruning, no terms remain. .* in 1 of 2"):
@@ -296,7 +296,7 @@ def test_only_vectorizers_of_the_same_parameters_merge() -> None:
         words.merge(CountVectorizer())
 
 
-def test_the_plan_says_why() -> None:
+def test_the_plan_has_the_reason() -> None:
     assert "tokenizer is a function" in str(CountVectorizer(tokenizer=str.split, token_pattern=None).fit(["a"]).plan_)
     assert "analyzer is a function" in str(HashingVectorizer(analyzer=str.split).fit(["a"]).plan_)
 
@@ -313,7 +313,7 @@ def test_lines_of_a_file_are_documents(tmp_path: Path) -> None:
         assert (of_file.transform(path) != of_list.transform(lines)).nnz == 0
 
 
-def test_a_short_document_is_read_as_the_parameters_are_now() -> None:
+def test_a_short_document_is_read_by_the_current_parameters() -> None:
     """How words are found is remembered by the parameters, not by the vectorizer."""
     words = CountVectorizer(vocabulary=["a", "cat", "Cat", "the cat", "cats"])
     documents = ["The cat, a Cat"]

@@ -1,4 +1,4 @@
-"""The same matrix as scikit-learn's, for whatever documents and parameters."""
+"""The matrices are those of scikit-learn, for any documents and parameters."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ def messages(spam: tuple[list[str], np.ndarray]) -> list[str]:
     ],
     ids=str,
 )
-def test_of_short_messages(messages: list[str], name: str, options: dict[str, Any]) -> None:
+def test_short_messages(messages: list[str], name: str, options: dict[str, Any]) -> None:
     compare(name, options, messages, messages[:500])
 
 

@@ -1,4 +1,4 @@
-"""Codes are those of a dict that numbers what it sees, however large the tables grow."""
+"""Codes are those of a dict that numbers its keys, however large the tables grow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def numbered(values: list[bytes] | list[int]) -> list[int]:
 
 
 def interned(strings: list[bytes], table: term_loops.StringTable) -> tuple[term_loops.StringTable, list[int]]:
-    data = np.frombuffer(b"".join(strings) + bytes(term_loops.SPARE), dtype=np.uint8).copy()
+    data = np.frombuffer(b"".join(strings) + bytes(term_loops.SPARE_BYTES), dtype=np.uint8).copy()
     offsets = np.concatenate([[0], np.cumsum([len(string) for string in strings], dtype=np.int64)]).astype(np.int64)
     codes = np.empty(len(strings), dtype=np.int64)
     return term_loops.intern(table, data, offsets, codes), codes.tolist()

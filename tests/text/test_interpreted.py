@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.utils import murmurhash3_32
 
 from mercer.text import _interpreted as interpreted
 from mercer.text._interpreted import OtherVocabulary, merge_vocabularies, vocabulary_of
@@ -45,7 +45,7 @@ def test_merged_vocabularies_are_those_of_all_documents(left: list[list[str]], r
         np.testing.assert_array_equal(both.term_counts, whole.term_counts)
 
 
-def test_terms_that_are_no_strings() -> None:
+def test_terms_that_are_not_strings() -> None:
     vocabulary, places = vocabulary_of([3, 1, 2], np.array([1, 2, 3]), np.array([4, 5, 6]), 7)
     assert isinstance(vocabulary, OtherVocabulary)
     assert places.tolist() == [2, 0, 1]
@@ -56,9 +56,10 @@ def test_terms_that_are_no_strings() -> None:
     assert isinstance(vocabulary_of(["b", "a"], np.ones(2), np.ones(2), 1)[0], Vocabulary)
 
 
-def test_the_smallest_hash_has_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    """|−2³¹| is no 32-bit number."""
-    monkeypatch.setattr(interpreted, "murmurhash3_32", lambda term, seed: -(2**31))
-    X = interpreted.count_hashes([["a"]], list, 1000, signed=True, dtype=np.float64)
+def test_the_smallest_hash_has_a_column() -> None:
+    """|−2³¹| is not a 32-bit number."""
+    term = "akqlrggi"
+    assert murmurhash3_32(term, seed=0) == -(2**31)
+    X = interpreted.count_hashes([[term]], list, 1000, signed=True, dtype=np.float64)
     assert X.indices.tolist() == [2**31 % 1000]
     assert X.data.tolist() == [-1.0]

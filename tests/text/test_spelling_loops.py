@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.text import _term_loops as term_loops
-from mercer.text._term_loops import HALF, RUN, SPARE
+from mercer.text._term_loops import HALF_BITS, RUN_FLAG, SPARE_BYTES
 
 WORDS = st.lists(st.binary(min_size=1, max_size=20), min_size=1, max_size=12)
 
@@ -21,17 +21,17 @@ def test_nothing_is_written_after_the_last_term(words: list[bytes], data: st.Dat
     spelled = [*words]
     for left, right in runs:
         spelled.append(spelled[left] + b" " + words[right])
-    codes = [left if left < len(words) else left - len(words) | int(RUN) for left, _ in runs]
-    pairs = [np.uint64(code) << HALF | np.uint64(right) for code, (_, right) in zip(codes, runs, strict=True)]
+    codes = [left if left < len(words) else left - len(words) | int(RUN_FLAG) for left, _ in runs]
+    pairs = [np.uint64(code) << HALF_BITS | np.uint64(right) for code, (_, right) in zip(codes, runs, strict=True)]
     terms = data.draw(st.lists(st.integers(0, len(spelled) - 1), max_size=30))
     offsets = np.concatenate([[0], np.cumsum([len(word) for word in words])]).astype(np.int64)
-    arena = np.frombuffer(b"".join(words) + bytes(SPARE), dtype=np.uint8)
+    arena = np.frombuffer(b"".join(words) + bytes(SPARE_BYTES), dtype=np.uint8)
     lengths = np.empty(len(runs), dtype=np.int32)
     term_loops.spell_lengths(offsets, np.array(pairs, dtype=np.uint64), lengths)
-    asked = np.array([term if term < len(words) else len(words) - 1 - term for term in terms], dtype=np.int32)
+    codes = np.array([term if term < len(words) else len(words) - 1 - term for term in terms], dtype=np.int32)
     ends = np.empty(len(terms) + 1, dtype=np.int64)
-    term_loops.spell_offsets(asked, offsets, lengths, ends)
-    out = np.full(int(ends[-1]) + SPARE, 255, dtype=np.uint8)
-    term_loops.spell(asked, offsets, arena, np.array(pairs, dtype=np.uint64), 3, ends, out)
+    term_loops.spell_offsets(codes, offsets, lengths, ends)
+    out = np.full(int(ends[-1]) + SPARE_BYTES, 255, dtype=np.uint8)
+    term_loops.spell(codes, offsets, arena, np.array(pairs, dtype=np.uint64), 3, ends, out)
     assert out[: ends[-1]].tobytes() == b"".join(spelled[term] for term in terms)
     assert (out[ends[-1] :] == 255).all()

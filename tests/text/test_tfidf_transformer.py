@@ -153,7 +153,7 @@ def test_refusals_of_merges_and_numbers() -> None:
         TfidfTransformer(weighting="okapi").fit(COUNTS)
 
 
-def test_counts_beyond_all_reason_are_weighed_without_a_warning() -> None:
+def test_huge_counts_are_weighed_without_a_warning() -> None:
     counts = np.full((3, 2), np.finfo(float).max)
     np.testing.assert_array_equal(TfidfTransformer().fit_transform(counts).toarray(), 0.0)
 

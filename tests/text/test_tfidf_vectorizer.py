@@ -59,7 +59,7 @@ def test_counts_and_then_weights(weighting: str) -> None:
     assert_same_matrix(TfidfVectorizer(weighting=weighting).fit_transform(documents), parts)
 
 
-def test_what_weights_may_be_set() -> None:
+def test_weights_that_may_be_set() -> None:
     words = TfidfVectorizer().fit(["the cat", "the mat"])
     copied = TfidfVectorizer(vocabulary=words.vocabulary_)
     copied.idf_ = words.idf_
@@ -108,6 +108,6 @@ def test_words_need_a_pattern_or_a_tokenizer() -> None:
     ],
     ids=["naive Bayes", "logistic", "ratios"],
 )
-def test_spam_is_told_from_messages(spam: tuple[list[str], np.ndarray], model: Any) -> None:
+def test_spam_is_separated_from_messages(spam: tuple[list[str], np.ndarray], model: Any) -> None:
     texts, labels = spam
     assert cross_val_score(clone(model), texts, labels, cv=5).mean() >= 0.98

@@ -1,4 +1,4 @@
-"""What counts are worth, by hand; and totals that add up."""
+"""Weights of counts by hand, and totals that can be merged."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_parts_of_a_document_sum_to_one() -> None:
     np.testing.assert_array_equal(X.toarray(), [[0.25, 0.75], [0, 0], [0, 1]])
 
 
-def test_no_length_no_saturation() -> None:
+def test_extreme_saturations() -> None:
     """Without k₁ a term counts once, however often it is there; with a huge one, as often as it is there."""
     counts = np.array([[1.0, 4.0], [0.0, 9.0]])
     X = sparse.csr_array(counts)

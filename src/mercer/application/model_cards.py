@@ -14,7 +14,7 @@ import numpy as np
 from mercer._errors import MercerError
 from mercer._suggest import listed
 from mercer.application.reading import columns_of
-from mercer.base.pipelines import part_of
+from mercer.base.pipelines import innermost_part
 from mercer.data import Schema, Table
 from mercer.files.model_card import NOT_MEASURED, ModelCard, Score, hash_of_data, summarize_columns
 from mercer.report.wording import join_words
@@ -77,7 +77,7 @@ def make_card(
         target=target or "target",
         task=task,
         question=question_of(task, target or "target", classes),
-        model=name or type(part_of(model, -1)).__name__,
+        model=name or type(innermost_part(model, -1)).__name__,
         source=source,
         rows=table.n_rows if whole and rows is None else rows,
         date=_now(),
@@ -153,7 +153,7 @@ def _one_column(name: str, y: Any) -> Table:
 
 def _limits(model: Any, unused: list[str], whole: bool) -> list[str]:
     """Describe predictions outside the training data."""
-    predicts = part_of(model, -1)
+    predicts = innermost_part(model, -1)
     kernel = any(hasattr(predicts, name) for name in ("dual_coef_", "kernel_", "bandwidth_"))
     if kernel:
         beyond = "far from the training rows its predictions approach a constant"

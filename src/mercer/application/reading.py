@@ -7,7 +7,7 @@ from typing import Any
 from mercer._errors import ColumnMismatchError
 from mercer._suggest import did_you_mean, listed
 from mercer.base import traits_of
-from mercer.base.pipelines import columns_of_fit, names_read, part_of
+from mercer.base.pipelines import columns_of_fit, innermost_part, names_read
 from mercer.data import Kind, Table
 from mercer.data.readers.base import Held
 from mercer.data.schema import Column
@@ -25,7 +25,7 @@ HELD: dict[Kind, Held] = {
 
 def reader_of(model: Any) -> Any:
     """The part of a model that sees the columns: the first step of a pipeline, within whatever decides by it."""
-    return part_of(model, 0)
+    return innermost_part(model, 0)
 
 
 def columns_of(model: Any) -> list[str] | None:

@@ -19,7 +19,7 @@ from mercer.base.validation import column_names
 #: decimal digits of float64
 FLOAT64_DIGITS = 15.65
 #: digits of the variances that must remain after `forget`, or a warning is due
-ENOUGH_DIGITS = 9.0
+ENOUGH_VARIANCE_DIGITS = 9.0
 
 
 def check_announced_classes(classes: Any, known: Array | None) -> Array:
@@ -66,21 +66,21 @@ def refuse_other_parameters(mine: Any, other: Any) -> None:
     """Raise if two models to be merged have different parameters, so that their statistics have different meanings."""
     ours, theirs = mine.get_params(deep=False), other.get_params(deep=False)
     for name in ours:
-        if not same_value(ours[name], theirs[name]):
+        if not is_same_value(ours[name], theirs[name]):
             raise MergeError(
                 f"cannot merge models of different {name}: {ours[name]!r} and {theirs[name]!r}; fit both alike."
             )
 
 
-def same_value(a: Any, b: Any) -> bool:
-    """Whether two values of a parameter mean the same."""
+def is_same_value(a: Any, b: Any) -> bool:
+    """Return whether two values of a parameter mean the same."""
     a, b = (x.item() if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in (a, b))
     if is_dataclass(a) and type(a) is type(b):  # its fields may be arrays, as those of a bandwidth
-        return all(same_value(getattr(a, each.name), getattr(b, each.name)) for each in fields(a))
+        return all(is_same_value(getattr(a, each.name), getattr(b, each.name)) for each in fields(a))
     if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(same_value(a[key], b[key]) for key in a)
+        return a.keys() == b.keys() and all(is_same_value(a[key], b[key]) for key in a)
     if isinstance(a, list | tuple | np.ndarray) and isinstance(b, list | tuple | np.ndarray):
-        return len(a) == len(b) and all(map(same_value, a, b))
+        return len(a) == len(b) and all(map(is_same_value, a, b))
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return False
     return a is b or bool(np.all(a == b))
@@ -98,8 +98,8 @@ def refuse_other_columns(mine: Any, other: Any) -> None:
         )
 
 
-def refuse_stranger(mine: Any, other: Any, *, may_grow: bool) -> None:
-    """Raise if two models differ in class, columns or classes; where these `may_grow`, one in common is enough."""
+def refuse_incompatible(mine: Any, other: Any, *, may_grow: bool) -> None:
+    """Raise if two models differ in type, columns or classes; if classes `may_grow`, one common class is enough."""
     refuse_other_columns(mine, other)
     same = np.isin(other.classes_, mine.classes_)
     if not (same.any() if may_grow else np.array_equal(mine.classes_, other.classes_)):
@@ -112,7 +112,7 @@ def refuse_stranger(mine: Any, other: Any, *, may_grow: bool) -> None:
 def warn_of_lost_digits(factor: float) -> None:
     """Warn if a subtraction, whose result is smaller by a `factor`, has lost too many digits."""
     digits = max(0.0, FLOAT64_DIGITS - math.log10(factor))
-    if digits < ENOUGH_DIGITS:
+    if digits < ENOUGH_VARIANCE_DIGITS:
         warn(
             f"the forgotten rows varied {factor:.0e} times more than what is left, so that only about "
             f"{math.floor(digits)} digits of the variances remain; refit on the remaining rows to get all digits back.",

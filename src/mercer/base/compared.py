@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 #: folds of the training rows on which a model chooses a parameter
 INNER_FOLDS = 3
 #: rows of the rarest class from which parameters are chosen by folds
-ENOUGH_ROWS = 2 * INNER_FOLDS
+ENOUGH_ROWS_FOR_FOLDS = 2 * INNER_FOLDS
 
 #: what a model requires of the columns
 Need = Literal["nothing", "complete columns", "dense columns", "columns of 0 and 1", "counts"]
@@ -54,7 +54,7 @@ class Question:
 
     task: str = "classification"
     outputs: int = 1
-    rarest: int = ENOUGH_ROWS
+    rarest: int = ENOUGH_ROWS_FOR_FOLDS
     inner: Any = None
     positive: bool = True
     order: tuple[Any, ...] = ()
@@ -78,13 +78,13 @@ class Question:
 
     @property
     def predicts_classes(self) -> bool:
-        """Whether classes are predicted, ordered or not."""
+        """True if classes are predicted, ordered or not."""
         return self.task in ("classification", "ordered")
 
     @property
     def has_enough_rows(self) -> bool:
-        """Whether every class has enough rows to choose a parameter by folds."""
-        return self.rarest >= ENOUGH_ROWS
+        """True if every class has enough rows to choose a parameter by folds."""
+        return self.rarest >= ENOUGH_ROWS_FOR_FOLDS
 
     @property
     def strengths(self) -> tuple[float, ...]:

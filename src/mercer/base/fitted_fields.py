@@ -25,37 +25,39 @@ from mercer.kernels.positive_definite import PositiveDefinite
 from mercer.optim.certificate import Certificate
 from mercer.stats.by_class import ByClass
 
-#: of all estimators, without the number and names of columns, which `files` declares as for scikit-learn
+#: fields of all estimators, without the number and names of columns, which `files` declares as for scikit-learn
 FITTED: dict[str, Check] = {
     "plan_": part_of(Plan),
     "certificate_": part_of(Certificate),
     "diagnosis_": optional(part_of(Diagnosis, PositiveDefinite)),
     "n_iter_": optional(either(whole(0), integers(), sequence(".", whole(0)))),
 }
-#: of linear models, with one target or several
+#: fields of linear models, with one target or several
 FITTED_LINEAR = FITTED | {
     "coef_": either(matrix("d"), matrix("td")),
     "intercept_": either(real(), floats("t"), floats(".")),
 }
-#: of linear models that choose a penalty along a path, or one for each of several kinds of penalty
+#: fields of linear models that choose a penalty along a path, or one for each of several kinds of penalty
 FITTED_PATHS = FITTED_LINEAR | {
     "alpha_": real(),
     "alphas_": either(reals("a"), reals("ra")),
     "mse_path_": floats(),
 }
-#: of classifiers that learn from statistics
+#: fields of classifiers that learn from statistics
 FITTED_CLASSES = FITTED | {
     "statistic_": part_of(ByClass),
     "_classes_fixed": part_of(bool),
     "class_count_": floats("k"),
     "class_prior_": floats("k"),
 }
+#: the same for classifiers of counts
 FITTED_COUNTS = FITTED | {
     "statistic_": part_of(ByClass),
     "_classes_fixed": part_of(bool),
     "class_count_": floats("k"),
     "class_log_prior_": floats("k"),
 }
+#: fields of classifiers with normal densities
 FITTED_GAUSSIANS: dict[str, Check] = {
     "_priors": floats("k"),
     "_densities": part_of(d="d", k="k"),
@@ -63,10 +65,11 @@ FITTED_GAUSSIANS: dict[str, Check] = {
     "class_prior_": floats("k"),
     "means_": floats("kd"),
 }
+#: fields of support vector machines
 FITTED_MACHINE = FITTED | {
     "support_": integers("n"),
     "_comparison": part_of(n="n", d="d"),
-    # none where a matrix of kernel values was given
+    # empty if a matrix of kernel values was given
     "support_vectors_": either(floats("0 0"), any_rows("n", "d")),
     "_dual_coef_": matrix("pn", kinds="f"),
     "dual_coef_": matrix("pn", kinds="f"),
@@ -79,11 +82,12 @@ FITTED_MACHINE = FITTED | {
     "_sparse": part_of(bool),
     "shape_fit_": each_of(whole(0), whole(0)),
 }
-#: of kernel models that keep their rows; a vector of coefficients for one output
-FITTED_ROWS: dict[str, Check] = {
+#: fields of kernel models that keep their rows; a vector of coefficients for one output
+FITTED_KERNEL_ROWS: dict[str, Check] = {
     "X_fit_": optional(any_rows("n", "d")),
     "dual_coef_": optional(either(floats("n"), floats("n."))),
 }
+#: fields of vectorizers with a vocabulary
 FITTED_TEXT = FITTED | {
     "_chosen": flags("v"),
     "_seen": part_of(v="v"),

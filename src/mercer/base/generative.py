@@ -22,9 +22,9 @@ from mercer._threads import ordered_map, row_blocks, thread_count
 from mercer._typing import Array
 from mercer.base.agreement import (
     check_announced_classes,
+    refuse_incompatible,
     refuse_labels_of_other_type,
     refuse_new_classes,
-    refuse_stranger,
     warn_of_lost_digits,
 )
 from mercer.base.linear import accuracy
@@ -53,6 +53,7 @@ from mercer.families.base import as_generator, checked_count
 from mercer.optim.certificate import Certificate
 from mercer.stats.by_class import ByClass
 
+#: error message for sums that overflow
 SUMS_TOO_LARGE = "the sums of the data are too large for float64; divide the largest columns by a number."
 
 
@@ -179,7 +180,7 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
             The model itself.
         """
         check_is_fitted(self)
-        self._refuse_stranger(other)
+        self._refuse_incompatible(other)
         with restore_on_failure(self):
             self._store(ByClass.merge(*self._reconcile(self.statistic_, other.statistic_)))
         return self
@@ -266,9 +267,9 @@ class StatisticClassifier(ClassifierMixin, BaseEstimator, ABC):
         self._classes_fixed = True
         return announced
 
-    def _refuse_stranger(self, other: Any) -> None:
+    def _refuse_incompatible(self, other: Any) -> None:
         """Raise an error unless `other` can be merged into this model."""
-        refuse_stranger(self, other, may_grow=self._classes_may_grow and not self._classes_fixed)
+        refuse_incompatible(self, other, may_grow=self._classes_may_grow and not self._classes_fixed)
 
     # Predicting.
 

@@ -21,8 +21,9 @@ from mercer.kernels import RBF, FromFunction, Kernel, Linear, Polynomial, kernel
 from mercer.kernels.gram import Gram
 from mercer.kernels.named import KERNELS
 
-#: constraints of the parameters `kernel` and `gamma`
+#: constraints of the parameter `kernel`
 KERNEL_CONSTRAINTS = [StrOptions({*KERNELS, "precomputed"}), Kernel, callable]
+#: constraints of the parameter `gamma`
 GAMMA_CONSTRAINTS = [StrOptions({"scale", "auto", "median"}), Interval(Real, 0.0, None, closed="left")]
 
 #: rows whose distances give the median
@@ -44,7 +45,7 @@ class AnyPolynomial:
         return np.asarray((self.gamma * products + self.constant) ** self.degree)
 
 
-def chosen_kernel(kernel: Any, X: Any, *, gamma: Any, degree: int, coef0: float) -> Kernel:
+def choose_kernel(kernel: Any, X: Any, *, gamma: Any, degree: int, coef0: float) -> Kernel:
     """Return the kernel that scikit-learn's parameters stand for.
 
     Parameters
@@ -68,7 +69,7 @@ def chosen_kernel(kernel: Any, X: Any, *, gamma: Any, degree: int, coef0: float)
 
 
 def is_precomputed(kernel: Any) -> bool:
-    """Whether `kernel` says that X is the kernel matrix."""
+    """Return whether X is the kernel matrix itself, by the parameter `kernel`."""
     return isinstance(kernel, str) and kernel == "precomputed"
 
 
@@ -181,7 +182,7 @@ def default_kernel(question: Question) -> RBF:
 
 
 def searches_price(question: Question) -> bool:
-    """Whether there are few enough rows and functions to choose the price of an error by folds."""
+    """Return whether there are few enough rows and functions to choose the price of an error by folds."""
     return question.rows * question.outputs <= MOST_TO_SEARCH_PRICE
 
 

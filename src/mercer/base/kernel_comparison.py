@@ -19,13 +19,13 @@ from mercer.kernels import Gram, Kernel, Linear
 from mercer.kernels.inputs import count, take
 
 #: relative error of an entry of the kernel matrix that is allowed in predictions of many rows
-ENTRY_TOLERANCE = 1e-5
+PREDICTION_ENTRY_TOLERANCE = 1e-5
 #: rows × support vectors from which this error is allowed
-MANY_ENTRIES = 4_000_000
+MANY_KERNEL_ENTRIES = 4_000_000
 #: relative difference of k(x, z) and k(z, x) that rounding explains, also in float32
-SYMMETRY_TOLERANCE = 1e-5
+SYMMETRY_TOLERANCE_OF_SINGLE = 1e-5
 #: rows and columns of a tile in which symmetry is checked
-TILE_SIDE = 1024
+SYMMETRY_TILE_SIDE = 1024
 
 
 class RowComparison(Protocol):
@@ -50,8 +50,8 @@ class ByKernel:
         if isinstance(self.kernel, Linear):
             weights = self.support.T @ v  # one for each column
             return np.asarray(X @ (weights.toarray() if is_sparse(weights) else weights))
-        few = count(X) * len(v) < MANY_ENTRIES
-        return Gram(self.kernel, X, self.support, tolerance=0.0 if few else ENTRY_TOLERANCE).times(v)
+        few = count(X) * len(v) < MANY_KERNEL_ENTRIES
+        return Gram(self.kernel, X, self.support, tolerance=0.0 if few else PREDICTION_ENTRY_TOLERANCE).times(v)
 
     def among(self, a: Array, b: Array) -> Array:
         """Return k(x, z) of support vectors, by their positions, as the fit computed it."""
@@ -151,11 +151,11 @@ def refuse_no_kernel_matrix(K: Array, name: str) -> None:
         )
     refuse_spoilt_matrix(K, name)
     size = max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
-    blocks = row_blocks(len(K), TILE_SIDE)
+    blocks = row_blocks(len(K), SYMMETRY_TILE_SIDE)
     for rows in blocks:
-        for columns in blocks[: rows.start // TILE_SIDE + 1]:
+        for columns in blocks[: rows.start // SYMMETRY_TILE_SIDE + 1]:
             off = np.abs(K[rows, columns] - K[columns, rows].T)
-            if off.max(initial=0.0) > SYMMETRY_TOLERANCE * size:
+            if off.max(initial=0.0) > SYMMETRY_TOLERANCE_OF_SINGLE * size:
                 i, j = map(int, np.unravel_index(np.argmax(off), off.shape))
                 i, j = i + rows.start, j + columns.start
                 raise AsymmetricKernelError(

@@ -27,7 +27,7 @@ from mercer.kernels import FromFunction, Kernel, check_positive_definite
 from mercer.kernels.inputs import count, is_table, take
 
 #: rows on which a kernel is tested that gives no reason why it is positive definite
-CHECKED_ROWS = 500
+ROWS_OF_KERNEL_TEST = 500
 
 
 def check_tensor_rows(estimator: Any, kernel: Kernel, X: Any, *, reset: bool) -> Any:
@@ -88,7 +88,7 @@ def refuse_no_kernel(kernel: Kernel, X: Any) -> None:
     """Raise if a kernel gives no reason why it is positive definite, and some rows prove the contrary."""
     if kernel.reason is None:
         n = count(X)
-        some = take(X, np.linspace(0, n - 1, min(n, CHECKED_ROWS)).astype(np.intp))
+        some = take(X, np.linspace(0, n - 1, min(n, ROWS_OF_KERNEL_TEST)).astype(np.intp))
         check_positive_definite(kernel, to_numpy(some) if is_tensor(some) else some).require()
 
 

@@ -19,7 +19,7 @@ from mercer.data.kinds import Kind
 from mercer.data.schema import Column, Schema
 
 #: attributes in which a model that is built around another stores the fitted one
-INSIDE = ("model_", "best_estimator_", "regressor_", "estimator_", "model")
+INNER_MODEL_ATTRIBUTES = ("model_", "best_estimator_", "regressor_", "estimator_", "model")
 
 
 def steps_of(pipeline: Any) -> list[Any]:
@@ -27,18 +27,21 @@ def steps_of(pipeline: Any) -> list[Any]:
     return [step for _, step in pipeline.steps if step is not None and step != "passthrough"]
 
 
-def inside(model: Any) -> Any:
+def inner_model(model: Any) -> Any:
     """Return the model that another is built around; None if it is built around none."""
-    return next((getattr(model, name) for name in INSIDE if hasattr(getattr(model, name, None), "predict")), None)
+    return next(
+        (getattr(model, name) for name in INNER_MODEL_ATTRIBUTES if hasattr(getattr(model, name, None), "predict")),
+        None,
+    )
 
 
-def part_of(model: Any, place: Literal[0, -1]) -> Any:
+def innermost_part(model: Any, place: Literal[0, -1]) -> Any:
     """Return the innermost part of a model that reads rows (0) or that predicts (-1)."""
     if hasattr(model, "steps"):
-        return part_of(steps_of(model)[place], place)
-    within = inside(model)
+        return innermost_part(steps_of(model)[place], place)
+    inner = inner_model(model)
     # the model whose objective `kernelize` takes is never fitted itself
-    return part_of(within, place) if within is not None and is_fitted(within) else model
+    return innermost_part(inner, place) if inner is not None and is_fitted(inner) else model
 
 
 def is_fitted(model: Any) -> bool:
@@ -54,7 +57,7 @@ def nested_models(model: Any) -> Iterator[Any]:
     """Yield a fitted model and those it is built around, from outside in; of a pipeline, the step that predicts."""
     while model is not None:
         yield model
-        model = steps_of(model)[-1] if hasattr(model, "steps") else inside(model)
+        model = steps_of(model)[-1] if hasattr(model, "steps") else inner_model(model)
 
 
 def last_step(model: Any) -> Any:
@@ -86,12 +89,12 @@ def split_steps(model: Any) -> tuple[list[tuple[str, Any]], Any]:
     return steps, model
 
 
-def unprepared(model: Any) -> Any:
+def strip_preparation(model: Any) -> Any:
     """Return a model, or the search for one, without the steps that prepare its rows or its target."""
     if hasattr(model, "steps"):
-        return unprepared(model.steps[-1][1])
+        return strip_preparation(model.steps[-1][1])
     regressor = getattr(model, "regressor", None)
-    return model if regressor is None else unprepared(regressor)
+    return model if regressor is None else strip_preparation(regressor)
 
 
 def feature_names(model: Any) -> list[str] | None:

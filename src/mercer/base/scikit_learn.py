@@ -45,7 +45,7 @@ _DRAWS: dict[str, Check] = {
 }
 
 #: the fields of classes that model files may hold, by the public path of the class
-STORED: dict[str, dict[str, Check]] = {
+STORED_FIELDS: dict[str, dict[str, Check]] = {
     "sklearn.compose.ColumnTransformer": {"transformers": _PARTS, "transformers_": _PARTS},
     "sklearn.compose.TransformedTargetRegressor": {},
     "sklearn.covariance.EmpiricalCovariance": {},
@@ -103,13 +103,14 @@ STORED: dict[str, dict[str, Check]] = {
 }
 
 _GENERATIVE = Traits(("classification",), "generative")
-_STATISTICS, _WORDS = replace(_GENERATIVE, half="statistics"), replace(_GENERATIVE, half="words")
+_STATISTICS = replace(_GENERATIVE, half="statistics")
+_WORDS = replace(_GENERATIVE, half="words")
 _DIRECT = Traits(("classification",), "direct")
 _LOGISTIC = Traits(("classification",), half="linear")
 _KERNEL = Traits(("classification",), "kernel")
 
 #: traits of models for `compare`, and of models and transformers that are exported together with models of mercer
-TRAITS: dict[str, Traits] = {
+SCIKIT_LEARN_TRAITS: dict[str, Traits] = {
     "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": replace(_GENERATIVE, half="columns"),
     "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis": replace(_GENERATIVE, half="monomials"),
     "sklearn.dummy.DummyClassifier": Traits(
@@ -159,7 +160,7 @@ def public_path(cls: type) -> str:
 
 def class_at(path: str) -> type | None:
     """Return the class of a public path; None, without importing anything, where it is not declared here."""
-    if path not in STORED:
+    if path not in STORED_FIELDS:
         return None
     module, _, name = path.rpartition(".")
     found: type = getattr(importlib.import_module(module), name)

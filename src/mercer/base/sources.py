@@ -222,15 +222,23 @@ class Outline(NamedTuple):
         return np.concatenate([rows, ends, np.where(self.gaps, np.nan, self.highest)[None]])
 
 
-def fit_to_sample(model: Any, source: Source, fit: Callable[..., Any]) -> Any:
-    """Call `fit(model, rows)` with a sample, or all rows if they are few; `NotImplemented` for sparse rows.
+def fit_to_sample(
+    model: Any,
+    source: Source,
+    fit: Callable[..., Any],
+    *,
+    most_rows: int = MOST_SAMPLE_ROWS,
+    most_numbers: int = MOST_SAMPLE_NUMBERS,
+) -> Any:
+    """Call `fit(model, rows)` with a sample, or all rows if they are few; return `NotImplemented` for sparse rows.
 
-    The sample depends neither on the order of the rows nor on the pieces of the source.
+    The sample depends neither on the order of the rows nor on the pieces of the source. It has at most `most_rows`
+    distinct rows and about `most_numbers` numbers, but never fewer than 1,000 rows.
     """
     first = source.head().X
     if is_sparse(first):
         return NotImplemented
-    most = max(1000, min(MOST_SAMPLE_ROWS, MOST_SAMPLE_NUMBERS // max(1, first.shape[1])))
+    most = max(1000, min(most_rows, most_numbers // max(1, first.shape[1])))
     rows = fold(functools.partial(Outline.of, most), source, Outline.merge).rows()
     table = Table.of(first)
     named = rows if table.column_names is None else frame_like(table.names, list(rows.T), table.library)
@@ -270,7 +278,7 @@ def fits_sources(fit: Callable[..., Fitted]) -> Callable[..., Fitted]:
 
 
 def is_source(X: Any) -> bool:
-    """Whether X is a source or a Dask collection."""
+    """Return whether X is a source or a Dask collection."""
     return isinstance(X, Source) or type(X).__module__.split(".", 1)[0] in ("dask", "dask_expr")
 
 

@@ -21,7 +21,7 @@ from mercer.base.compared import Candidate, Question
 T = TypeVar("T", bound=type)
 
 #: the name under which a class keeps its traits
-TRAITS = "__traits__"
+TRAITS_ATTRIBUTE = "__traits__"
 #: classes that have declared traits, in the order of their definition
 _DECLARED: dict[tuple[str, str], type] = {}
 
@@ -79,12 +79,12 @@ class Traits:
 
     @property
     def predicts(self) -> bool:
-        """Whether models of this class predict a target."""
+        """True if models of this class predict a target."""
         return bool({*self.tasks} & {"classification", "regression"})
 
     @property
     def classifies(self) -> bool:
-        """Whether the main task of the class is to predict classes."""
+        """True if the main task of the class is to predict classes."""
         return self.tasks[:1] == ("classification",)
 
 
@@ -177,7 +177,7 @@ def traits(*tasks: ModelTask, **declared: Any) -> Callable[[T], T]:
     own = Traits(tasks, **declared)
 
     def declare(cls: T) -> T:
-        setattr(cls, TRAITS, own)
+        setattr(cls, TRAITS_ATTRIBUTE, own)
         _DECLARED[(cls.__module__, cls.__qualname__)] = cls
         return cls
 
@@ -195,13 +195,13 @@ def traits_of(model: Any) -> Traits:
 
 def declared_traits(cls: type) -> Traits | None:
     """Return the traits that a class declares itself, or that `base.scikit_learn` declares for it; else None."""
-    if (own := vars(cls).get(TRAITS)) is not None:
+    if (own := vars(cls).get(TRAITS_ATTRIBUTE)) is not None:
         return own  # type: ignore[no-any-return]
     if cls.__module__.partition(".")[0] != "sklearn":
         return None
     from mercer.base import scikit_learn
 
-    return scikit_learn.TRAITS.get(scikit_learn.public_path(cls))
+    return scikit_learn.SCIKIT_LEARN_TRAITS.get(scikit_learn.public_path(cls))
 
 
 def resolve(function: Callable[..., Any] | str) -> Callable[..., Any]:
@@ -279,7 +279,7 @@ def transformer_names(*declared: str) -> tuple[str, ...]:
     ]
     theirs = [
         path.rpartition(".")[2]
-        for path, each in scikit_learn.TRAITS.items()
+        for path, each in scikit_learn.SCIKIT_LEARN_TRAITS.items()
         if each.tasks == ("features",) and all(getattr(each, name) for name in declared)
     ]
     return (*ours, *theirs)

@@ -238,7 +238,7 @@ def move_to_main_memory(estimator: str, **given: Any) -> tuple[Any, ...]:
 
 
 def _is_unknown_frame(X: Any) -> bool:
-    """Whether X is a relation of DuckDB or a record batch of pyarrow; neither library is imported."""
+    """Return whether X is a relation of DuckDB or a record batch of pyarrow; neither library is imported."""
     known = (("duckdb", "DuckDBPyRelation"), ("pyarrow", "RecordBatch"))
     return any(isinstance(X, getattr(sys.modules.get(library), name, ())) for library, name in known)
 
@@ -279,7 +279,7 @@ def _read_table(estimator: Any, X: Any, *, reset: bool, dates: bool = False) -> 
 
 
 def _explain_error(error: Exception, X: Any, y: Any, *, estimator: str, numeric: bool) -> Exception:
-    """Return an error that names the row or column and the remedy, or scikit-learn's own where it says enough.
+    """Return an error that names the row or column and the remedy, or scikit-learn's own if it is sufficient.
 
     Parameters
     ----------
@@ -596,7 +596,7 @@ def check_tensor_weight(sample_weight: Any, X: Any) -> Any:
         sample_weight = np.full(len(X), sample_weight)
     weight = align_with_rows(sample_weight, X, "sample_weight", dtype=torch.float64)
     if weight.ndim != 1 or not bool(((weight >= 0) & weight.isfinite()).all() & weight.any()):
-        check_weight(to_numpy(weight), range(len(X)))  # raises the error that says what is wrong
+        check_weight(to_numpy(weight), range(len(X)))  # raises the error that applies
     return weight
 
 
@@ -719,7 +719,7 @@ def refuse_not_finite(estimator: Any, X: Any) -> None:
 
 
 def has_finite_sum(X: Any, *, entries_per_sum: int = ENTRIES_PER_SUM) -> bool:
-    """Whether the sum of all values is finite, so that each value is; the sum of large finite values may overflow.
+    """Return whether the sum of all values is finite, so that each value is; that of large finite values may overflow.
 
     A sum needs no memory, as a mask would. It is not computed for encoded rows.
     """

@@ -23,9 +23,10 @@ from mercer._typing import Array
 from mercer.application.metrics import Prediction
 from mercer.application.tasks import ClassificationTask, Split, Task, name_folds
 from mercer.base import resolve, traits_of
+from mercer.base.compared import INNER_FOLDS
 from mercer.comparison._entrants import Entrant
 from mercer.comparison._entry import ChosenParameter, Entry, Simplicity, assess_simplicity, measure_size
-from mercer.comparison._inner_search import INNER_FOLDS, InnerFolds, InnerSplitter, Tuned
+from mercer.comparison._inner_search import InnerFolds, InnerSplitter, Tuned
 from mercer.comparison._paired import SIGNIFICANCE_LEVEL, holm, scores_by_unit, signals_by_unit
 from mercer.comparison._score_tests import score_difference
 from mercer.comparison._shared_features import SharedFeatures

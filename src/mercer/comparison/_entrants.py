@@ -16,7 +16,7 @@ import numpy as np
 from mercer._errors import DataError
 from mercer.application.shown import Shown
 from mercer.base import Candidate, ModelKind, Question, estimators_for, resolve, traits_of
-from mercer.base.pipelines import unprepared
+from mercer.base.pipelines import strip_preparation
 from mercer.comparison._inner_search import InnerSplitter, Tuned
 from mercer.comparison.pairs import find_partners, innermost, kind_of, uses_products
 from mercer.data import Schema, Table
@@ -341,7 +341,7 @@ def _note_searches(entrants: list[Entrant], inner: InnerSplitter | None) -> list
 
 def _searched_parameter(model: Any) -> str:
     """Return the parameter that a model chooses in its fit; "" if there is none."""
-    model = unprepared(model)
+    model = strip_preparation(model)
     if isinstance(model, Tuned):
         return model.parameter.rpartition("__")[2]
     by_rows = "loo" in (getattr(model, "alpha", None), getattr(model, "alphas", None))

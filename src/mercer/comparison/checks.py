@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mercer.base.diagnosis import Finding
-from mercer.base.pipelines import part_of
+from mercer.base.pipelines import innermost_part
 from mercer.comparison import _checks_of_data as data
 from mercer.comparison import _checks_of_models as fits
 from mercer.comparison import _checks_of_shape as shape
@@ -159,7 +159,7 @@ def _has_model_with(*attributes: str) -> Callable[[View], bool]:
     """Return a condition: whether a fitted model of the comparison has one of these attributes."""
 
     def condition(view: View) -> bool:
-        models = (part_of(entry.fitted, -1) for entry in view.ranked if entry.fitted is not None)
+        models = (innermost_part(entry.fitted, -1) for entry in view.ranked if entry.fitted is not None)
         return any(hasattr(model, name) for model in models for name in attributes)
 
     return condition

@@ -10,7 +10,7 @@ from mercer._errors import NoCounterpartError, NoLinearFormError, NonFiniteError
 from mercer._typing import Array
 from mercer.base import Half, ModelKind, Traits, traits_of
 from mercer.base.linear_form import CentredColumns, CentredMonomials, linear_form, statistic_scale
-from mercer.base.pipelines import split_steps, unprepared
+from mercer.base.pipelines import split_steps, strip_preparation
 from mercer.comparison._inner_search import Tuned
 
 
@@ -29,7 +29,7 @@ def kind_of(model: Any) -> ModelKind:
 
 def innermost(model: Any) -> Any:
     """Return a model without the steps that prepare its rows and target, and without a search for parameters."""
-    model = unprepared(model)
+    model = strip_preparation(model)
     return innermost(model.model) if isinstance(model, Tuned) else model
 
 

@@ -10,13 +10,13 @@ from sklearn.pipeline import Pipeline
 
 from mercer._typing import Array
 from mercer.base import traits_of
+from mercer.base.diagnosis import INTERCEPT
 from mercer.base.pipelines import feature_names, predicting_step
 from mercer.base.validation import column_names
 from mercer.report import Field, Grid
 
 #: coefficients in the table
 MOST_ROWS = 120
-INTERCEPT = "(intercept)"
 #: share of the largest coefficient below which one is rounding
 ROUNDING = 1e-12
 UNITS = " Numbers were put in standard units first: a coefficient is for one standard deviation."

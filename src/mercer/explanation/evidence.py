@@ -14,7 +14,7 @@ from mercer._errors import NoExplanationError
 from mercer._typing import Array
 from mercer.base import resolve, traits_of
 from mercer.base.linear_form import HasLinearForm, linear_form
-from mercer.base.pipelines import feature_names, inside
+from mercer.base.pipelines import feature_names, inner_model
 from mercer.base.validation import check_rows, column_names, is_sparse
 from mercer.data import Kind, Table
 from mercer.data.select import names_of
@@ -108,7 +108,7 @@ class Output(NamedTuple):
 def before_decisions(model: Any) -> Any:
     """Return the model within those that choose actions by it, or put sets or intervals around it."""
     while isinstance(model, ConformalClassifier | ConformalRegressor | Decision):
-        model = inside(model)
+        model = inner_model(model)
     return model
 
 

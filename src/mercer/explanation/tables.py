@@ -18,7 +18,7 @@ from mercer.base import resolve, traits_of
 from mercer.base.pipelines import (
     columns_of_fit,
     feature_names,
-    inside,
+    inner_model,
     last_step,
     nested_models,
     predicting_step,
@@ -216,7 +216,7 @@ def drivers_grid(found: list[Driver], *notes: str) -> Grid:
 
 def _innermost(model: Any) -> Any:
     """The model within what calibrates it or decides by it."""
-    while not hasattr(model, "steps") and (inner := inside(model)) is not None:
+    while not hasattr(model, "steps") and (inner := inner_model(model)) is not None:
         model = inner
     return model
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mercer._errors import ExportError
-from mercer.base.pipelines import part_of
+from mercer.base.pipelines import innermost_part
 from mercer.decision.wrapped import MIN_LOG_PROBABILITY
 from mercer.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mercer.export.expression import (
@@ -72,7 +72,7 @@ def _decisions(inside: Said) -> list[Expression]:
 
 def _one_vs_rest_scores(model: Any, inside: Said) -> list[Expression]:
     """Return a score for every class against all others; for two classes, only that of the second."""
-    model = part_of(model, -1)
+    model = innermost_part(model, -1)
     if not inside.probabilities:
         return list(inside.scores) if len(inside.scores) > 2 else [inside.scores[1]]
     decides = hasattr(model, "decision_function")

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._errors import ExportError
 from mercer.base import declared_traits, resolve, traits_of, transformer_names
-from mercer.base.pipelines import part_of, steps_of
+from mercer.base.pipelines import innermost_part, steps_of
 from mercer.decision import Calibrated
 from mercer.export import texts
 from mercer.export.calibrated import calibrated
@@ -33,7 +33,7 @@ def lower(model: Any, *, missing: bool | None = None) -> Formula:
     if rows with missing values cannot be written; where it is None, only if the rows of the fit had such values.
     """
     check_is_fitted(model)
-    first, last = part_of(model, 0), part_of(model, -1)
+    first, last = innermost_part(model, 0), innermost_part(model, -1)
     if traits_of(first).columns == "documents":
         columns = [texts.DOCUMENTS]
     elif hasattr(first, "n_features_in_"):

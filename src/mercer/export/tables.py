@@ -24,9 +24,9 @@ from mercer.export.expression import (
 )
 from mercer.export.texts import term_features
 from mercer.preprocessing.treatments import (
-    LEVELS,
-    NUMBERS,
-    WORDS,
+    LEVEL_SLOT,
+    NUMBER_SLOT,
+    WORD_SLOT,
     BinaryTreatment,
     CategoryTreatment,
     DateTreatment,
@@ -51,10 +51,10 @@ def _slots_of(treatment: Treatment, x: Expression, *, strict: bool) -> list[tupl
         case DateTreatment():
             days = _features_of(treatment.days, minus(x, treatment.first), strict=strict)
             numbers = [*days, *hour_waves(treatment, x)]
-            return [(NUMBERS, numbers), *((LEVELS, levels) for levels in calendar_levels(treatment, x))]
+            return [(NUMBER_SLOT, numbers), *((LEVEL_SLOT, levels) for levels in calendar_levels(treatment, x))]
         case TextTreatment():
             indicator: list[Expression] = [Lookup(x, (), 1.0, 0.0)] if treatment.gaps.has_indicator else []
-            return [(NUMBERS, indicator), (WORDS, term_features(treatment.vectorizer, x))]
+            return [(NUMBER_SLOT, indicator), (WORD_SLOT, term_features(treatment.vectorizer, x))]
     (slot,) = treatment.slots()
     return [(slot.order, list(_features_of(treatment, x, strict=strict)))]
 

@@ -87,7 +87,7 @@ def known_declaration(cls: Any) -> Declaration:
     """Return the declaration of a class, with the fields of scikit-learn's conventions."""
     own = declaration_of(cls)
     common = ESTIMATOR if issubclass(cls, BaseEstimator) else {}
-    foreign = scikit_learn.STORED.get(scikit_learn.public_path(cls), {})
+    foreign = scikit_learn.STORED_FIELDS.get(scikit_learn.public_path(cls), {})
     return Declaration({**common, **own.fields, **foreign}, own.consistent, own.regrow, own.unsafe)
 
 

@@ -60,7 +60,7 @@ def name_of_class(cls: type) -> str | None:
     if cls.__module__.partition(".")[0] != "sklearn":
         return None
     path = scikit_learn.public_path(cls)
-    return path if path in scikit_learn.STORED else None
+    return path if path in scikit_learn.STORED_FIELDS else None
 
 
 def name_of_type(thing: type) -> str | None:

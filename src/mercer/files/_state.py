@@ -62,8 +62,8 @@ def lacking(cls: Any, names: set[str]) -> set[str]:
         return set(cls._fields) - names
     if issubclass(cls, BaseEstimator):
         return set(cls._get_param_names()) - names
-    if (path := scikit_learn.public_path(cls)) in scikit_learn.STORED:  # a splitter
-        return set(scikit_learn.STORED[path]) - names
+    if (path := scikit_learn.public_path(cls)) in scikit_learn.STORED_FIELDS:  # a splitter
+        return set(scikit_learn.STORED_FIELDS[path]) - names
     return _field_names(cls) - names if dataclasses.is_dataclass(cls) else set()
 
 

@@ -26,7 +26,7 @@ from mercer.inference._fitted import FittedModel, squared_lengths
 from mercer.optim.scaling import inverse_root
 
 #: kinds of covariance
-KINDS = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
+COVARIANCE_KINDS = ("model", "HC0", "HC1", "HC2", "HC3", "cluster")
 #: power of 1/(1 − leverage) by which each residual is multiplied
 LEVERAGE_POWER = {"HC2": 0.5, "HC3": 1.0}
 #: leverage above which a row has no residual of its own
@@ -35,13 +35,13 @@ MOST_LEVERAGE = 1 - 1e-10
 #: factor of the design is used, which keeps twice as many digits
 ILL_CONDITIONED = 1e-6
 #: eigenvalue of a scaled p × p information, divided by p, below which it is zero up to rounding
-FLAT = 1e-15
+ZERO_EIGENVALUE = 1e-15
 #: relative change of η below which it is rounding
-ROUNDING = 1e-13
+PREDICTOR_ROUNDING = 1e-13
 #: ratio of the part of a coefficient that is not determined to the rest, above which it counts as not determined
-DETERMINED = 1e-7
-#: operation, for the error message, for which HC1 and clusters need more observations than coefficients
-CORRECT = "correct the robust errors of"
+UNDETERMINED_RATIO = 1e-7
+#: end of the error message if HC1 or clusters have no more observations than coefficients
+CORRECTION_PURPOSE = "correct the robust errors of"
 
 
 # The inverse of the information.
@@ -74,7 +74,7 @@ def compute_bread(fitted: FittedModel, *, observed: bool = False) -> Bread:
         if fitted.rows.predictors == 1 and not observed:
             return _from_r_factor(_r_factor(fitted))
         values, vectors = np.linalg.eigh(information * scale * scale[:, None])
-    return _split(np.sqrt(np.maximum(values, 0.0)), vectors, scale, np.sqrt(FLAT * len(scale)))
+    return _split(np.sqrt(np.maximum(values, 0.0)), vectors, scale, np.sqrt(ZERO_EIGENVALUE * len(scale)))
 
 
 def _root(information: Array) -> Array | None:
@@ -92,13 +92,13 @@ def _r_factor(fitted: FittedModel) -> Array:
     """Return the R factor of √h X with √λ below it, block by block; the information is RᵀR, which is not formed."""
     design, y, eta, weight = fitted.observations.design, fitted.observations.y, fitted.eta, fitted.weight
 
-    def of_block(block: slice) -> Array:
+    def compute_block(block: slice) -> Array:
         rows = design.rows(block).dense()
         h = weight[block] * fitted.rows.curvatures(y[block], eta[block])(0, 0)
         return np.asarray(np.linalg.qr(np.sqrt(h)[:, None] * rows, mode="r"))
 
     R = np.diag(np.sqrt(fitted.strengths.l2))
-    for factor in ordered_stream(of_block, design.dense_blocks()):
+    for factor in ordered_stream(compute_block, design.dense_blocks()):
         R = np.asarray(np.linalg.qr(np.vstack([R, factor]), mode="r"))
     return R
 
@@ -108,7 +108,7 @@ def _from_r_factor(factor: Array) -> Bread:
     scaled = factor * scale
     values, vectors = np.linalg.svd(scaled)[1:]
     values = np.append(values, np.zeros(len(scale) - len(values)))
-    least = FLAT * len(scale)
+    least = ZERO_EIGENVALUE * len(scale)
     if values.min(initial=1.0) > least:
         triangle = np.linalg.qr(scaled, mode="r")
         return Bread(scale[:, None] * solve_triangular(triangle, np.eye(len(scale))), np.zeros((len(scale), 0)))
@@ -138,18 +138,18 @@ def corrected_slopes(fitted: FittedModel, bread: Bread, power: float) -> Array:
     # a frequency w means w rows, each of which has the leverage of one row
     each = fitted.each if fitted.frequency else fitted.weight
     if fitted.rows.predictors > 1:
-        return _of_classes(fitted, bread, power, each)
+        return _corrected_slopes_of_classes(fitted, bread, power, each)
     h = each * fitted.rows.curvatures(fitted.observations.y, fitted.eta)(0, 0)
     leverage = h * squared_lengths(fitted.observations.design, fitted.free @ bread.root)
     rest = np.where(leverage <= MOST_LEVERAGE, 1 - leverage, np.inf)
     return np.asarray(fitted.slopes / (rest**power)[:, None])
 
 
-def _of_classes(fitted: FittedModel, bread: Bread, power: float, each: Array) -> Array:
+def _corrected_slopes_of_classes(fitted: FittedModel, bread: Bread, power: float, each: Array) -> Array:
     k, design, slopes = fitted.rows.predictors, fitted.observations.design, fitted.slopes
     roots = (fitted.free @ bread.root).reshape(k, design.n_columns, bread.rank)
 
-    def of_block(block: slice) -> Array:
+    def compute_block(block: slice) -> Array:
         rows, y, eta = design.rows(block), fitted.observations.y[block], fitted.eta[block]
         moves = np.stack([rows.times(root) for root in roots], axis=1)
         curvature = fitted.rows.curvatures(y, eta)
@@ -157,7 +157,7 @@ def _of_classes(fitted: FittedModel, bread: Bread, power: float, each: Array) ->
         return _corrected(each[block, None, None] * W, moves @ moves.swapaxes(1, 2), slopes[block], power)
 
     blocks = row_blocks(design.n_rows, rows_per_block(k * bread.rank))
-    return np.concatenate([np.zeros((0, k)), *ordered_stream(of_block, blocks)])
+    return np.concatenate([np.zeros((0, k)), *ordered_stream(compute_block, blocks)])
 
 
 def _corrected(W: Array, A: Array, slopes: Array, power: float) -> Array:
@@ -204,7 +204,7 @@ class Covariance:
 
 
 def compute_covariance(fitted: FittedModel, kind: str = "model", clusters: Any = None) -> Covariance:
-    """Return the covariance of one of `KINDS`."""
+    """Return the covariance of one of `COVARIANCE_KINDS`."""
     _refuse_unfit(fitted, kind, clusters)
     bread = compute_bread(fitted)
     effective = _effective(fitted, bread)
@@ -228,7 +228,7 @@ def _distance(fitted: FittedModel, bread: Bread, errors: Array) -> float:
     """Return the length of the Newton step, as the largest move of a coefficient in standard errors."""
     root = fitted.free @ bread.root
     pull = root.T @ fitted.score_at(fitted.theta)
-    if np.linalg.norm(pull) <= ROUNDING * np.linalg.norm(np.sqrt(fitted.weight)[:, None] * fitted.eta):
+    if np.linalg.norm(pull) <= PREDICTOR_ROUNDING * np.linalg.norm(np.sqrt(fitted.weight)[:, None] * fitted.eta):
         return 0.0  # rounding of an exact fit
     step = fitted.to_user @ (root @ pull)
     known = errors > 0  # neither zero nor NaN
@@ -265,13 +265,13 @@ def _determined(fitted: FittedModel, bread: Bread) -> Array:
     """Return which coefficients have no part in the null space of the information."""
     lost = np.linalg.norm(fitted.to_user @ (fitted.free @ bread.flat), axis=1)
     kept = np.linalg.norm(fitted.to_user @ (fitted.free @ bread.root), axis=1)
-    return np.asarray(lost <= DETERMINED * np.where(kept > 0, kept, 1.0))
+    return np.asarray(lost <= UNDETERMINED_RATIO * np.where(kept > 0, kept, 1.0))
 
 
 def _robust(fitted: FittedModel, bread: Bread, kind: str) -> Array:
     factor = fitted.weight * fitted.each if fitted.frequency else np.square(fitted.weight)
     slopes = corrected_slopes(fitted, bread, LEVERAGE_POWER[kind]) if kind in LEVERAGE_POWER else fitted.slopes
-    correction = fitted.n / _residual_freedom(fitted, bread.rank, CORRECT) if kind == "HC1" else 1.0
+    correction = fitted.n / _residual_freedom(fitted, bread.rank, CORRECTION_PURPOSE) if kind == "HC1" else 1.0
     return _sandwich(fitted, bread, correction * fitted.scores_squared(factor, slopes))
 
 
@@ -296,7 +296,9 @@ def _clustered(fitted: FittedModel, bread: Bread, codes: Array, freedom: float |
     n_clusters = _n_clusters(codes, fitted)
     meat = sum((np.outer(s, s) if s.ndim == 1 else s.T @ s for s in _cluster_sums(fitted, codes)), start=np.zeros(()))
     meat = fitted.free.T @ meat @ fitted.free
-    correction = n_clusters / (n_clusters - 1) * (fitted.n - 1) / _residual_freedom(fitted, bread.rank, CORRECT)
+    correction = (
+        n_clusters / (n_clusters - 1) * (fitted.n - 1) / _residual_freedom(fitted, bread.rank, CORRECTION_PURPOSE)
+    )
     return _sandwich(fitted, bread, correction * meat), None if freedom is None else n_clusters - 1.0
 
 
@@ -309,14 +311,14 @@ def _cluster_sums(fitted: FittedModel, codes: Array) -> Iterator[Array]:
     slopes = fitted.weight[:, None] * fitted.rows.slopes(fitted.observations.y, fitted.eta)
     design = fitted.observations.design
 
-    def of_block(block: slice) -> tuple[Array, Array]:
+    def compute_block(block: slice) -> tuple[Array, Array]:
         rows = order[block]
         starts = np.flatnonzero(np.diff(codes[rows], prepend=-1))
         scores = slopes[rows][:, :, None] * design.take(rows).dense()[:, None, :]
         return codes[rows][starts], np.add.reduceat(scores.reshape(len(rows), -1), starts, axis=0)
 
     last, pending = -1, np.zeros(len(fitted.theta))
-    for clusters, sums in ordered_stream(of_block, design.dense_blocks()):
+    for clusters, sums in ordered_stream(compute_block, design.dense_blocks()):
         if clusters[0] == last:
             sums[0] += pending
         else:
@@ -348,8 +350,8 @@ def _cluster_codes(clusters: Any, fitted: FittedModel) -> Array:
 
 
 def _refuse_unfit(fitted: FittedModel, kind: str, clusters: Any) -> None:
-    if kind not in KINDS:
-        raise InferenceError(f"there is no covariance {kind!r}; give one of {', '.join(KINDS)}.")
+    if kind not in COVARIANCE_KINDS:
+        raise InferenceError(f"there is no covariance {kind!r}; give one of {', '.join(COVARIANCE_KINDS)}.")
     if (kind == "cluster") != (clusters is not None):
         raise InferenceError('covariance="cluster" and `clusters`, the label of each row, belong together; give both.')
     if kind != "model" and fitted.is_penalised:

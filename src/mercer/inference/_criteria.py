@@ -150,9 +150,9 @@ def _null_of_family(fitted: FittedModel) -> float:
         constant = replace(problem.observations, design=DenseDesign.of(np.empty((len(problem.observations), 0))))
         alone = replace(problem, observations=constant, strengths=Strengths.none(1))
         solved = solve_with_r(alone, "newton", SolverLimits(1e-8, 100))
-        null = fitted.of_family(solved.problem.response.family)
+        null = fitted.with_family(solved.problem.response.family)
         return null.best_of_all - float(solved.problem.at(solved.solution.value, LOSS).value)
-    null = fitted.moved(np.zeros(len(fitted.theta)))
+    null = fitted.with_parameters(np.zeros(len(fitted.theta)))
     return null.best_of_all - float(null.weight @ null.rows.losses(null.observations.y, null.eta))
 
 

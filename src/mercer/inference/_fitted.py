@@ -47,7 +47,7 @@ class MeanRows:
 
     @property
     def canonical(self) -> bool:
-        """Whether the observed curvature equals the expected one."""
+        """True if the observed curvature equals the expected one."""
         return self.response.link == self.family.response_link
 
     def slopes(self, y: Array, eta: Array) -> Array:
@@ -161,14 +161,14 @@ class FittedModel:
         kind, y = "frequency" if self.frequency else "precision", self.observations.y
         return saturated_log_likelihood(self.problem.response, y, self.observations.weight, 1.0, kind)
 
-    def moved(self, theta: Array) -> FittedModel:
+    def with_parameters(self, theta: Array) -> FittedModel:
         """Return the model at other coefficients, with the parameters of the family estimated anew, if they were."""
         moved = replace(self, theta=theta)
         if not self.family_parameters:
             return moved
-        return moved.of_family(NegativeBinomial(r=1 / max(estimate_theta(self.problem, theta), 1 / LARGEST_R)))
+        return moved.with_family(NegativeBinomial(r=1 / max(estimate_theta(self.problem, theta), 1 / LARGEST_R)))
 
-    def of_family(self, family: Family) -> FittedModel:
+    def with_family(self, family: Family) -> FittedModel:
         return replace(self, rows=MeanRows(Response(family, self.problem.response.link)))
 
     def at(self, theta: Array, order: int = HESSIAN) -> Slope:
@@ -255,7 +255,7 @@ class FittedModel:
 def squared_lengths(design: Design, root: Array) -> Array:
     """Return |xᵀ root|² of every row, without a copy of the design."""
 
-    def of_block(block: slice) -> Array:
+    def compute_block(block: slice) -> Array:
         return np.concatenate([np.square(tile.times(root)).sum(axis=1) for _, tile in design.rows(block).tiles()])
 
-    return np.concatenate([np.zeros(0), *ordered_stream(of_block, design.dense_blocks())])
+    return np.concatenate([np.zeros(0), *ordered_stream(compute_block, design.dense_blocks())])

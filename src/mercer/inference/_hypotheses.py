@@ -36,7 +36,9 @@ from mercer.report.wording import format_count
 from mercer.stats.quadratic import GRADIENT, HESSIAN, LOSS
 
 #: singular value of restrictions of unit length below which they depend on each other
-INDEPENDENT = 1e-8
+SMALLEST_SINGULAR_VALUE = 1e-8
+#: maximum number of Newton steps of a restricted fit, the default of `GLM`
+MOST_RESTRICTED_STEPS = 100
 #: allowed distance of a restricted fit from its optimum in standard errors; its deviance is right to the square of it
 NEAR_OPTIMUM = 1e-4
 
@@ -74,9 +76,9 @@ class RestrictedProblem:
             hessian = self.basis.T @ hessian @ self.basis
         return Slope(value, gradient, hessian)
 
-    def solve(self) -> Solution:
-        """Return the minimum, as a θ."""
-        solution = newton.solve(cast(Problem, self), np.zeros(self.n_columns))
+    def solve(self, most_steps: int = MOST_RESTRICTED_STEPS) -> Solution:
+        """Return the minimum, as a θ, after at most `most_steps` Newton steps."""
+        solution = newton.solve(cast(Problem, self), np.zeros(self.n_columns), most_steps=most_steps)
         return replace(solution, value=np.asarray(self.origin + self.basis @ solution.value))
 
 
@@ -92,12 +94,14 @@ class RestrictedSet:
     #: I⁻¹ rowsᵀ (rows I⁻¹ rowsᵀ)⁻¹: the move of θ per unit of each value that increases the objective least
     moves: Array
     basis: Array
+    #: maximum number of Newton steps of a restricted fit
+    most_steps: int = MOST_RESTRICTED_STEPS
 
     @classmethod
-    def of(cls, fitted: FittedModel, bread: Bread, rows: Array) -> Self:
+    def of(cls, fitted: FittedModel, bread: Bread, rows: Array, *, most_steps: int = MOST_RESTRICTED_STEPS) -> Self:
         root = fitted.free @ bread.root
         unit, size = unit_rows(rows @ root)
-        return cls(fitted, rows, root @ np.linalg.pinv(unit) / size, root @ null_space(unit))
+        return cls(fitted, rows, root @ np.linalg.pinv(unit) / size, root @ null_space(unit), most_steps)
 
     def minimum(self, values: Array, *starts: Array) -> Solution:
         """Return the best restricted fit, whose value is a θ; it begins at the best of the starts, moved into the set.
@@ -109,8 +113,9 @@ class RestrictedSet:
             return self._minimum(values, starts)
 
         def fitted(family: Family, last: RestrictedFit | None) -> RestrictedFit:
-            face = replace(self, fitted=self.fitted.of_family(family))
-            return RestrictedFit(face._minimum(values, starts if last is None else (last.solution.value,)), face.fitted)
+            current = replace(self, fitted=self.fitted.with_family(family))
+            begin = starts if last is None else (last.solution.value,)
+            return RestrictedFit(current._minimum(values, begin), current.fitted)
 
         solution, restricted = alternate_with_r(
             fitted, lambda fit: estimate_theta(fit.fitted.problem, fit.solution.value), "others"
@@ -124,7 +129,7 @@ class RestrictedSet:
             origin = min(moved, key=lambda theta: self.fitted.at(theta, LOSS).value)
         if self.fitted.firth:
             return firth.solve(self.fitted.problem, origin, within=self.basis)
-        return RestrictedProblem(self.fitted, origin, self.basis).solve()
+        return RestrictedProblem(self.fitted, origin, self.basis).solve(self.most_steps)
 
 
 class RestrictedFit(NamedTuple):
@@ -153,7 +158,7 @@ def unit_rows(restrictions: Array) -> tuple[Array, Array]:
     """
     size = np.linalg.norm(restrictions, axis=1)
     unit = restrictions / np.where(size > 0, size, 1.0)[:, None]
-    if np.linalg.matrix_rank(unit, tol=INDEPENDENT) < len(unit):
+    if np.linalg.matrix_rank(unit, tol=SMALLEST_SINGULAR_VALUE) < len(unit):
         raise InferenceError(
             "the restrictions repeat or contradict each other, or the data do not determine what they restrict; leave "
             "some of them out."
@@ -250,7 +255,7 @@ def likelihood_ratio_test(fitted: FittedModel, covariance: Covariance, hypothesi
 
 def score_test(fitted: FittedModel, covariance: Covariance, hypothesis: Hypothesis) -> HypothesisTest:
     theta = _restricted(fitted, covariance.bread, hypothesis).value
-    restricted = fitted.moved(theta)
+    restricted = fitted.with_parameters(theta)
     root = fitted.free @ compute_bread(restricted).root
     pull = root.T @ restricted.score_at(theta)
     dispersion = dispersion_of(restricted, covariance.effective - hypothesis.size)

@@ -16,17 +16,17 @@ from mercer._typing import Array
 from mercer.base.prediction_interval import PredictionInterval
 from mercer.data.blocks import rows_per_block
 from mercer.families import IDENTITY, Distribution, Family, Gaussian
-from mercer.inference._covariance import DETERMINED, Covariance
+from mercer.inference._covariance import UNDETERMINED_RATIO, Covariance
 from mercer.inference._fitted import FittedModel, MeanRows, squared_lengths
 from mercer.inference._profile import interval_quantile
 from mercer.matrices import Design
 
 #: number of nodes of the quadrature over η, for the distribution of an observation
-NODES = 21
+QUADRATURE_NODES = 21
 #: number of bisections that determine a quantile to rounding
-HALVINGS = 60
+QUANTILE_BISECTIONS = 60
 #: ratio to the largest mean by which a mean of 0, which most families do not allow, is replaced
-VANISHING = 1e-100
+REPLACED_ZERO_MEAN = 1e-100
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ def _errors(length: Callable[[Array], Array], new: NewRows, covariance: Covarian
     errors, bread, free = length(covariance.spread), covariance.bread, new.fitted.free
     if not bread.flat.size:
         return errors
-    return np.where(length(free @ bread.flat) > DETERMINED * length(free @ bread.root), np.nan, errors)
+    return np.where(length(free @ bread.flat) > UNDETERMINED_RATIO * length(free @ bread.root), np.nan, errors)
 
 
 def interval_of_mean(new: NewRows, covariance: Covariance, level: float) -> PredictionInterval:
@@ -78,7 +78,7 @@ def _shares(new: NewRows, covariance: Covariance, eta: Array, wanted: float) -> 
     """
     k = eta.shape[1]
 
-    def of_block(block: slice) -> Array:
+    def compute_block(block: slice) -> Array:
         others = np.where(np.eye(k, dtype=bool), -np.inf, eta[block, None, :])
         slopes = np.eye(k) - softmax(others, axis=2)  # (rows, class, predictor)
         rows = new.design.rows(block)
@@ -93,7 +93,7 @@ def _shares(new: NewRows, covariance: Covariance, eta: Array, wanted: float) -> 
 
     # the moves of a block have a number for each row, class and parameter
     blocks = row_blocks(new.design.n_rows, rows_per_block(new.design.n_columns * k**2))
-    ends = [np.zeros((2, 0, k)), *ordered_stream(of_block, blocks)]
+    ends = [np.zeros((2, 0, k)), *ordered_stream(compute_block, blocks)]
     return softmax(eta, axis=1), *np.concatenate(ends, axis=1)
 
 
@@ -114,7 +114,7 @@ def interval_of_observation(new: NewRows, covariance: Covariance, level: float) 
     if isinstance(rows.family, Gaussian) and rows.response.link == IDENTITY:
         half = wanted * np.sqrt(np.square(error) + covariance.dispersion)
         return PredictionInterval(eta, eta - half, eta + half, level, "observation")
-    nodes, shares = np.polynomial.hermite_e.hermegauss(NODES)
+    nodes, shares = np.polynomial.hermite_e.hermegauss(QUADRATURE_NODES)
     mean = rows.response.limited_mean(eta, eta)
     means = rows.response.limited_mean(eta + error * nodes[:, None], eta)
     mixture = PredictiveMixture.of(rows.family, means, covariance.dispersion, shares[:, None] / shares.sum())
@@ -138,7 +138,7 @@ class PredictiveMixture:
         """Return the mixture, also for means at the edge of the range: an infinite mean has no finite quantile."""
         is_finite = np.isfinite(means)
         allowed = np.where(is_finite, means, 1.0)
-        allowed = np.where(allowed == 0, VANISHING * np.abs(allowed).max(axis=0), allowed)
+        allowed = np.where(allowed == 0, REPLACED_ZERO_MEAN * np.abs(allowed).max(axis=0), allowed)
         parts = Distribution(family, family.at_mean(allowed, dispersion))
         shares = np.broadcast_to(shares, means.shape)
         below = np.where(np.isneginf(means), shares, 0.0).sum(axis=0)
@@ -159,7 +159,7 @@ def _quantile(mixture: Distribution, shares: Array, q: Array) -> Array:
     """Return the quantiles of mixtures over the first axis, by bisection."""
     each = mixture.quantile(np.broadcast_to(q, shares.shape))
     low, high = np.where(shares > 0, each, np.inf).min(axis=0), np.where(shares > 0, each, -np.inf).max(axis=0)
-    for _ in range(HALVINGS):
+    for _ in range(QUANTILE_BISECTIONS):
         middle = (low + high) / 2
         middle = np.floor(middle) if mixture.family.discrete else middle
         enough = (shares * mixture.cdf(np.broadcast_to(middle, each.shape))).sum(axis=0) >= q

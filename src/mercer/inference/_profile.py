@@ -11,11 +11,12 @@ from scipy.stats import norm, t
 from mercer._errors import InferenceError
 from mercer.inference._covariance import Bread, Covariance
 from mercer.inference._fitted import FittedModel
-from mercer.inference._hypotheses import RestrictedSet, warn_if_far
+from mercer.inference._hypotheses import MOST_RESTRICTED_STEPS, RestrictedSet, warn_if_far
 from mercer.optim.certificate import Certificate, Solution
 
 #: tolerance of an end, relative to its distance from the estimate
-TOLERANCE = 1e-10
+PROFILE_TOLERANCE = 1e-10
+#: smallest positive number: the absolute tolerance of an end is left to the relative one
 SMALLEST_FLOAT = float(np.finfo(float).tiny)
 #: first trial value, in quantiles: a little beyond the end if the profile is a parabola
 FIRST_GUESS = 1.05
@@ -35,11 +36,16 @@ def interval_quantile(covariance: Covariance, level: float) -> float:
     return float(norm.ppf(share) if covariance.freedom is None else t.ppf(share, covariance.freedom))
 
 
-def profile_interval(fitted: FittedModel, covariance: Covariance, position: int, level: float) -> tuple[float, float]:
-    """Return both ends of the interval of the coefficient at `position`; infinite if the profile stays too flat."""
+def profile_interval(
+    fitted: FittedModel, covariance: Covariance, position: int, level: float, *, most_steps: int = MOST_RESTRICTED_STEPS
+) -> tuple[float, float]:
+    """Return both ends of the interval of the coefficient at `position`; infinite if the profile stays too flat.
+
+    `most_steps` is the maximum number of Newton steps of the fit at each trial value.
+    """
     if not covariance.determined[position]:
         raise InferenceError(f"the data do not determine {fitted.names[position]!r}; leave a collinear column out.")
-    profile = LikelihoodProfile(fitted, covariance.bread, position, covariance.dispersion)
+    profile = LikelihoodProfile(fitted, covariance.bread, position, covariance.dispersion, most_steps)
     wanted = interval_quantile(covariance, level)
     return profile.end(-wanted), profile.end(wanted)
 
@@ -47,9 +53,16 @@ def profile_interval(fitted: FittedModel, covariance: Covariance, position: int,
 class LikelihoodProfile:
     """Rise of the deviance as one coefficient is moved and the others are optimised."""
 
-    def __init__(self, fitted: FittedModel, bread: Bread, position: int, dispersion: float) -> None:
+    def __init__(
+        self,
+        fitted: FittedModel,
+        bread: Bread,
+        position: int,
+        dispersion: float,
+        most_steps: int = MOST_RESTRICTED_STEPS,
+    ) -> None:
         self._fitted, self._dispersion = fitted, dispersion
-        self._restricted = RestrictedSet.of(fitted, bread, fitted.to_user[[position]])
+        self._restricted = RestrictedSet.of(fitted, bread, fitted.to_user[[position]], most_steps=most_steps)
         self._estimated = Solution(fitted.theta, Certificate.closed_form("the estimate itself"), (fitted.objective,))
         #: the last restricted fit
         self._last = self._estimated
@@ -74,7 +87,7 @@ class LikelihoodProfile:
             rise = self._rise(far)
         try:
             distance = brentq(
-                lambda distance: self._rise(distance) - wanted, near, far, xtol=SMALLEST_FLOAT, rtol=TOLERANCE
+                lambda distance: self._rise(distance) - wanted, near, far, xtol=SMALLEST_FLOAT, rtol=PROFILE_TOLERANCE
             )
         except ValueError:  # the same point has different rises: restricted fits so far away have not converged
             raise InferenceError(

@@ -110,7 +110,7 @@ class Summary:
 
     @property
     def posterior(self) -> bool:
-        """Whether the model had a normal prior (L2), so that the summary is of the posterior."""
+        """True if the model had a normal prior (L2), so that the summary is of the posterior."""
         return self._fitted.is_penalised
 
     @property

@@ -42,6 +42,7 @@ from mercer.matrices import Design, Observations, Terms, design_of
 from mercer.optim.problem import Problem
 from mercer.preprocessing import TableFeatures
 
+#: message for a model after an L1 penalty
 AFTER_L1 = (
     "there are no standard errors after an L1 penalty: the same data have chosen which coefficients are not zero, and "
     "errors computed as if the choice had been made beforehand would be too small. Choose columns on one half of the "
@@ -85,7 +86,7 @@ class FitInputs(NamedTuple):
             raise DataError(f"{type(model).__name__} takes neither offset nor exposure; use GLM, which does.")
 
 
-def fitted_of(problem: Problem, w: Array, names: Sequence[str], **more: Any) -> FittedModel:
+def make_fitted_model(problem: Problem, w: Array, names: Sequence[str], **more: Any) -> FittedModel:
     """Return the model of a problem of one linear predictor; the intercept comes first in the user's coefficients."""
     coordinates = problem.observations.design.coordinates
     to_user = coordinates.jacobian()
@@ -95,7 +96,7 @@ def fitted_of(problem: Problem, w: Array, names: Sequence[str], **more: Any) -> 
     return FittedModel(problem.observations, rows, w, np.eye(len(w)), to_user, tuple(names), problem.strengths, **more)
 
 
-def fitted_classes(
+def make_fitted_class_model(
     model: Any, observations: Observations, strengths: Strengths, names: Sequence[str], reference: Any, **more: Any
 ) -> FittedModel:
     """Return the model of a softmax: one predictor per class, without that of a reference class.
@@ -171,12 +172,12 @@ def read_glm(model: Any, X: Any, y: Any, inputs: FitInputs) -> FitReading:
         "trials": trials.number,
     }
     if isinstance(model.family_, Categorical):
-        fitted = fitted_classes(model, observations, strengths, terms.names, model.reference, **more)
+        fitted = make_fitted_class_model(model, observations, strengths, terms.names, model.reference, **more)
     else:
         problem = Problem(observations, Response(model.family_, model.link_), strengths)
         w = design.coordinates.from_user(model.coef_, model.intercept_)
-        fitted = fitted_of(problem, w, terms.names, firth=separated and model.on_separation == "firth", **more)
-    return FitReading(fitted, new, column_names(model), _of_separation(model))
+        fitted = make_fitted_model(problem, w, terms.names, firth=separated and model.on_separation == "firth", **more)
+    return FitReading(fitted, new, column_names(model), _separation_notes(model))
 
 
 def _title(model: Any) -> str:
@@ -185,7 +186,7 @@ def _title(model: Any) -> str:
     return f"GLM: {family}, {model.link_.name} link"
 
 
-def _of_separation(model: Any) -> tuple[str, ...]:
+def _separation_notes(model: Any) -> tuple[str, ...]:
     finding = next((finding for finding in model.diagnosis_ if finding.code == SEPARATION_CODE), None)
     if finding is None:
         return ()
@@ -298,12 +299,14 @@ class NumericInputs:
         coefficients, intercept = np.ravel(self.model.coef_).astype(float), float(np.squeeze(self.model.intercept_))
         w = self._design[0].coordinates.from_user(coefficients, intercept)
         names = column_names(self.model)
-        return FitReading(fitted_of(problem, w, names, title=self._title), self._new, names)
+        return FitReading(make_fitted_model(problem, w, names, title=self._title), self._new, names)
 
     def reading_of_classes(self) -> FitReading:
         """Return the reading of a model with a linear predictor for each class."""
         names = column_names(self.model)
-        fitted = fitted_classes(self.model, self._observations, self._strengths, names, None, title=self._title)
+        fitted = make_fitted_class_model(
+            self.model, self._observations, self._strengths, names, None, title=self._title
+        )
         return FitReading(fitted, self._new, names)
 
     @property

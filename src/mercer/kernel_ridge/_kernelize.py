@@ -19,7 +19,7 @@ from mercer._stored import part_of, stored
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import Candidate, Half, Question, kernel_choice, resolve, traits, traits_of
-from mercer.base.fitted_fields import FITTED, FITTED_ROWS
+from mercer.base.fitted_fields import FITTED, FITTED_KERNEL_ROWS
 from mercer.base.kernel_rows import check_kernel_rows, fetch_row_values, kernel_plan, refuse_no_kernel
 from mercer.base.progress import watch_fit
 from mercer.base.sources import fits_sources
@@ -152,7 +152,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     export="mercer.export.kernels.kernelized",
     objective="mercer.kernel_ridge.objectives.raise_for_second_kernel",
 )
-@stored(**FITTED | FITTED_ROWS, kernel_=part_of(), _kind=part_of(ResponseKind), _function=part_of(n="n", d="d"))
+@stored(**FITTED | FITTED_KERNEL_ROWS, kernel_=part_of(), _kind=part_of(ResponseKind), _function=part_of(n="n", d="d"))
 class Kernelized(KernelModel):
     """A model with an L2 penalty, fitted to the features of a kernel, which are never written out.
 

@@ -25,7 +25,7 @@ from mercer._threads import row_blocks, thread_count
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import Candidate, Question, kernel_choice, traits
-from mercer.base.fitted_fields import FITTED, FITTED_ROWS
+from mercer.base.fitted_fields import FITTED, FITTED_KERNEL_ROWS
 from mercer.base.kernel_choice import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
@@ -332,7 +332,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     objective="mercer.kernel_ridge.objectives.raise_for_second_kernel",
 )
 @stored(
-    **FITTED | FITTED_ROWS,
+    **FITTED | FITTED_KERNEL_ROWS,
     kernel_=optional(part_of()),
     _function=optional(part_of(n="n", d="d")),
     alpha_=either(real(), reals(".")),

@@ -22,7 +22,7 @@ from mercer.base.linear import accuracy, r_squared
 from mercer.base.validation import check_finite_targets, fetch_tensor
 from mercer.families import IDENTITY, LOGIT, Bernoulli, Gaussian
 from mercer.families.response import Response
-from mercer.linear_model.glm_regressors import deviance_explained
+from mercer.linear_model.glm_figures import deviance_explained
 from mercer.linear_model.glm_response import ClassResponse, MeanResponse, ResponseKind
 from mercer.linear_model.glm_solve import SolverLimits
 from mercer.linear_model.kernel_fit import REPRESENTER_THEOREM, WRITE_OUT_FEATURES, KernelData

@@ -18,7 +18,7 @@ from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import DECIDES_ONLY, traits
-from mercer.base.fitted_fields import FITTED, FITTED_ROWS
+from mercer.base.fitted_fields import FITTED, FITTED_KERNEL_ROWS
 from mercer.base.kernel_rows import check_kernel_rows, check_row_weight, refuse_no_kernel
 from mercer.base.progress import Progress, watch_fit
 from mercer.base.sources import fits_sources
@@ -251,7 +251,7 @@ def kernelize_perceptron(model: Any, kernel: Any, approximate: Any) -> KernelPer
     cost="mercer.cost.work.perceptron",
     objective="mercer.kernel_ridge.objectives.raise_for_second_kernel",
 )
-@stored(**FITTED | FITTED_ROWS, kernel_=part_of(), _function=part_of(KernelFunction, n="n", d="d"))
+@stored(**FITTED | FITTED_KERNEL_ROWS, kernel_=part_of(), _function=part_of(KernelFunction, n="n", d="d"))
 class KernelPerceptron(KernelModel):
     """A perceptron in the features of a kernel: αᵢ counts the mistakes about row i.
 

@@ -14,11 +14,11 @@ from mercer.matrices import Coordinates, Observations
 from mercer.optim.curvature import FLAT_DIRECTION
 
 #: least number of rows of the sample that is examined first: columns that are independent in it are independent in all
-SAMPLE_ROWS = 1000
+ROWS_OF_DEPENDENCE_SAMPLE = 1000
 #: least number of rows of the sample per column
-SAMPLE_PER_COLUMN = 4
+DEPENDENCE_SAMPLE_PER_COLUMN = 4
 #: number of columns beyond which dependences are not searched, as that needs the products of all pairs of columns
-MOST_COLUMNS = 2000
+MOST_COLUMNS_OF_DEPENDENCE = 2000
 #: part in every dependence, relative to the column, below which a column does not take part
 NEGLIGIBLE_PART = 1e-6
 
@@ -60,9 +60,9 @@ def find_dependence(observations: Observations, strengths: Strengths) -> Depende
     """Return the dependences among columns without a penalty; None if there are none, or too many columns to search."""
     free = (strengths.l1 == 0) & (strengths.l2 == 0)
     intercept = observations.design.coordinates.intercept
-    if free.sum() <= intercept or len(free) > MOST_COLUMNS:
+    if free.sum() <= intercept or len(free) > MOST_COLUMNS_OF_DEPENDENCE:
         return None
-    sample = observations.some(max(SAMPLE_ROWS, SAMPLE_PER_COLUMN * len(free)))
+    sample = observations.some(max(ROWS_OF_DEPENDENCE_SAMPLE, DEPENDENCE_SAMPLE_PER_COLUMN * len(free)))
     if sample is not None and _null_space(_products(sample), free) is None:
         return None
     return _null_space(_products(observations), free)

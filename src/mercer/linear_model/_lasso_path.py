@@ -38,30 +38,34 @@ from mercer.optim.streamed_rows import StreamedRows
 from mercer.report.wording import format_count
 from mercer.stats.normal_equations import CrossProducts
 
-#: names of the algorithm in `plan_`
+#: name of the algorithm in `plan_`
 WORKING_SETS = "coordinate descent on working sets"
+#: its name with selection="random"
 RANDOM_WORKING_SETS = f"{WORKING_SETS} (in cyclic order: selection='random' has the same optimum)"
 #: estimators aim at this part of their tolerance: scikit-learn's also come closer than theirs, by its other criterion,
 #: that coefficients no longer change
 CLOSER_AIM = 1e-4
-#: … but not at a smaller relative gap than this, which rounding would not allow
+#: smallest relative gap at which they aim, because of rounding
 AIM_ROUNDING = 1e-12
 #: an alpha below this counts as no penalty
-SMALLEST_ALPHA = float(np.finfo(np.float64).resolution)
-#: rows by which most columns that vary are recognised
-FEW = 8
+SMALLEST_ALPHA_OF_GRID = float(np.finfo(np.float64).resolution)
+#: number of rows by which most columns that vary are recognised
+ROWS_OF_VARIATION_TEST = 8
 #: eigenvalues of a Gram matrix of columns of unit length below this portion, per column, are rounding
 EIGENVALUE_ROUNDING = float(np.finfo(float).eps)
 
-NOT_CONVERGED = (
+#: scikit-learn's warning of a fit that did not converge
+LASSO_NOT_CONVERGED = (
     "Objective did not converge. You might want to increase the number of iterations, check the scale of the features "
     "or consider increasing regularisation. Duality gap: {gap:.6e}, tolerance: {tolerance:.3e}"
 )
+#: scikit-learn's addition to it for a penalty of 0
 NO_L1 = (
     "\nLinear regression models with a zero l1 penalization strength are more efficiently fitted using one of the "
     "solvers implemented in sklearn.linear_model.Ridge/RidgeCV instead."
 )
-TOO_LARGE = (
+#: scikit-learn's error about values that overflow, with the column that has the largest
+VALUES_TOO_LARGE_FOR_LASSO = (
     "Coordinate descent iterations resulted in non-finite parameter values. The input data may contain large values "
     "and need to be preprocessed. Squares of some are too large for float64: the largest are in column {column} (up to "
     "{largest:.2g}); divide it, or y, by a number."
@@ -140,7 +144,7 @@ def name_largest_column(X: Any) -> Iterator[None]:
     except NonFiniteError:
         largest = np.asarray(abs(X).max(axis=0).toarray() if is_sparse(X) else np.abs(X).max(axis=0)).ravel()
         column = int(np.argmax(largest))
-        raise NonFiniteError(TOO_LARGE.format(column=column, largest=largest[column])) from None
+        raise NonFiniteError(VALUES_TOO_LARGE_FOR_LASSO.format(column=column, largest=largest[column])) from None
 
 
 def _with_l1(task: PathTask, alphas: Array, terms: PathTerms, start: Array | None) -> list[PathPoint]:
@@ -201,7 +205,7 @@ def warn_if_unconverged(found: list[PathPoint], alphas: Array, total: float) -> 
     if not failed:
         return
     worst, alpha = max(failed, key=lambda pair: pair[0].gap)
-    message = NOT_CONVERGED.format(gap=worst.gap * total, tolerance=worst.certificate.tolerance)
+    message = LASSO_NOT_CONVERGED.format(gap=worst.gap * total, tolerance=worst.certificate.tolerance)
     if alpha * total < np.finfo(np.float64).eps:
         message += NO_L1
     several = f"\nThis is the worst of {len(failed)} of {len(found)} penalties." if len(found) > 1 else ""
@@ -227,8 +231,8 @@ def alpha_grid(largest: float, l1_ratio: float, eps: float, count: int) -> Array
             "estimator with the appropriate `alphas=` argument."
         )
     largest /= l1_ratio
-    if largest <= SMALLEST_ALPHA:
-        return np.full(count, SMALLEST_ALPHA)
+    if largest <= SMALLEST_ALPHA_OF_GRID:
+        return np.full(count, SMALLEST_ALPHA_OF_GRID)
     return np.asarray(np.geomspace(largest, largest * eps, num=count))
 
 
@@ -344,7 +348,7 @@ def constant_columns(X: Any, weight: Array | None) -> tuple[int, ...]:
         rows = X if len(weighted) == X.shape[0] else X.tocsr()[weighted]
         constant = np.flatnonzero(rows.max(axis=0).toarray().ravel() == rows.min(axis=0).toarray().ravel())
         return tuple(int(j) for j in constant)
-    few = X[weighted[:FEW]]
+    few = X[weighted[:ROWS_OF_VARIATION_TEST]]
     suspects = np.flatnonzero((few == few[0]).all(axis=0))
     return tuple(int(j) for j in suspects if (X[weighted, j] == few[0, j]).all())
 
@@ -427,7 +431,7 @@ def _small_equivalent(products: CrossProducts) -> tuple[Array, Array]:
 
 
 #: constraints of the parameters of `lasso_path` and `enet_path`
-CONSTRAINTS: dict[str, Any] = {
+PATH_CONSTRAINTS: dict[str, Any] = {
     "X": ["array-like", "sparse matrix"],
     "y": ["array-like", "sparse matrix"],
     "l1_ratio": [Interval(Real, 0.0, 1.0, closed="both")],
@@ -444,7 +448,7 @@ CONSTRAINTS: dict[str, Any] = {
     "check_input": ["boolean"],
 }
 #: further parameters of scikit-learn's functions
-OPTIONS = (
+FURTHER_PATH_OPTIONS = (
     "tol",
     "max_iter",
     "selection",
@@ -526,8 +530,8 @@ def lasso_path(
     array([[0.    , 0.    , 0.4692],
            [0.2159, 0.4426, 0.2367]])
     """
-    given = {name: value for name, value in locals().items() if name in CONSTRAINTS}
-    validate_parameter_constraints(CONSTRAINTS, given, caller_name="lasso_path")
+    given = {name: value for name, value in locals().items() if name in PATH_CONSTRAINTS}
+    validate_parameter_constraints(PATH_CONSTRAINTS, given, caller_name="lasso_path")
     return enet_path(
         X,
         y,
@@ -594,10 +598,12 @@ def enet_path(
            [0.538, 0.739],
            [1.308, 1.609]])
     """
-    given = {name: value for name, value in locals().items() if name in CONSTRAINTS}
-    validate_parameter_constraints(CONSTRAINTS, given, caller_name="enet_path")
-    if unknown := params.keys() - set(OPTIONS):
-        raise DataError(f"Unexpected parameters in params: {sorted(unknown)}. Known are {', '.join(OPTIONS)}.")
+    given = {name: value for name, value in locals().items() if name in PATH_CONSTRAINTS}
+    validate_parameter_constraints(PATH_CONSTRAINTS, given, caller_name="enet_path")
+    if unknown := params.keys() - set(FURTHER_PATH_OPTIONS):
+        raise DataError(
+            f"Unexpected parameters in params: {sorted(unknown)}. Known are {', '.join(FURTHER_PATH_OPTIONS)}."
+        )
     if np.ndim(y) != 1:
         from sklearn.linear_model import enet_path as enet_path_of_scikit_learn
 

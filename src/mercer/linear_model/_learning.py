@@ -18,6 +18,7 @@ from mercer._threads import blas_for
 from mercer._typing import Array
 from mercer._warn import warn
 from mercer.linear_model._learning_history import History, HistoryLog
+from mercer.matrices import Observations
 from mercer.optim import separation, stochastic
 from mercer.optim.certificate import STATIONARY, Certificate, Progress, Solution, keep_on_interrupt
 from mercer.optim.gradient import ErrorSums
@@ -35,64 +36,30 @@ from mercer.report.wording import format_count
 
 #: ratio of the sizes of columns above which the descent is slow
 UNEQUAL_SIZES = 30.0
+#: largest finite number
 LARGEST_FLOAT = float(np.finfo(float).max)
-#: looks without fewer mistakes after which the existence of a separating hyperplane is decided
-PATIENCE = 10
-#: increase of the loss from which it will not recover
+#: tests without fewer mistakes after which the existence of a separating hyperplane is decided
+IDLE_TESTS_BEFORE_PROOF = 10
+#: increase of the loss from which it does not recover
 LOST_FACTOR = 1e6
-#: increase of the loss over all passes that means divergence, if the loss is a sum over rows met one by one
-NOISE = 10.0
-#: the same for the loss of all rows at once
-ROUNDING = 1 + 1e-9
+#: increase of the loss over all passes that means divergence, if weights change after each row
+DIVERGENCE_OF_INCREMENTAL_LOSS = 10.0
+#: the same if weights change after each pass, where only rounding is allowed
+LOSS_ROUNDING = 1 + 1e-9
 #: number of passes from which on a gradient that no longer shrinks is detected
 MANY_PASSES = 16
 #: ratio of the gradients before and after the passes have doubled, above which the gradient no longer shrinks
 STAGNATION_RATIO = 0.7
 
-CIRCLES = (
+#: remedy for a constant rate in incremental mode
+CIRCLING_REMEDY = (
     "At a constant rate the weights circle around the optimum; let the rate decrease (decay=1), average the weights "
     '(average=True), or use mode="batch".'
 )
 
 
-# Remedies, for the warnings of units that have not converged.
-
-
-def diverged(rate: float, loss: Sequence[float]) -> str:
-    """Describe the divergence of LMS, with the losses."""
-    what = f"rose from {loss[0]:.3g} to {loss[-1]:.3g}" if np.isfinite(loss[-1]) else "left the range of numbers"
-    return (
-        f"LMS has diverged: with rate={rate:.3g} the mean loss {what} in {format_count(len(loss), 'pass')}; the "
-        "weights with the lowest are kept."
-    )
-
-
-def overshot(rule: LearningRule, rate: float) -> str:
-    """Describe units that were driven to where σ is flat."""
-    return f"The {rule.name} rule has overshot: with rate={rate:.3g} a unit is worse than with weights of zero."
-
-
-def slower(rule: LearningRule, largest: float, *, incremental: bool) -> str:
-    """Advise a rate that is safe."""
-    numerator = f"{2 / rule.curvature:.3g}"
-    over = f"{numerator}/‖x‖² of the longest row" if incremental else f"{numerator}/λmax(XᵀX)"
-    return f'Only rates below {over} = {largest:.3g} are safe; use rate="auto".'
-
-
-def no_hyperplane(data: LabelledRows, doubt: str | None) -> str:
-    """Advise a remedy for a perceptron; `doubt` is the reason if the existence of a hyperplane is unknown."""
-    if doubt is not None:
-        return f'{doubt}; {_more_passes(data)}, or use rule="logistic", which need not separate the rows.'
-    return f"There is one, found by linear programming; {_more_passes(data)}."
-
-
-def more_passes(data: LabelledRows) -> str:
-    """Advise a remedy for a slow descent."""
-    advice = _more_passes(data)
-    return f"{advice[0].upper()}{advice[1:]}."
-
-
-def _more_passes(data: LabelledRows) -> str:
+def advise_on_slow_descent(data: LabelledRows) -> str:
+    """Return the advice to scale the columns if their sizes differ, else to allow more passes."""
     mean, size = data.spread
     with np.errstate(over="ignore"):  # the factor is only for the message, and may be the largest float
         sizes = np.minimum(np.append(np.hypot(mean, size), np.ones(int(data.intercept))), LARGEST_FLOAT)
@@ -110,14 +77,21 @@ class PocketMonitor:
 
     Parameters
     ----------
-    data : Lesson
+    data : LabelledRows
         The rows.
     proof_size : float
         Rows × columns² × units up to which linear programmes decide whether separating hyperplanes exist.
+    decide : callable, optional
+        Function of the observations of a unit that returns a `Separation`.
     """
 
-    def __init__(self, data: LabelledRows, proof_size: float) -> None:
-        self._data = data
+    def __init__(
+        self,
+        data: LabelledRows,
+        proof_size: float,
+        decide: Callable[[Observations], Separation] = separation.bernoulli,
+    ) -> None:
+        self._data, self._decide = data, decide
         self._provable = data.n_rows * float(data.n_columns) ** 2 * data.units <= proof_size
         self._wrong = np.full(data.units, np.inf)
         self._mistakes = np.zeros(data.units)
@@ -126,15 +100,15 @@ class PocketMonitor:
         self.weights: Array | None = None
         self.separations: list[Separation | None] = [None] * data.units
 
-    def is_final(self, look: ErrorSums) -> bool:
+    def is_final(self, errors: ErrorSums) -> bool:
         """Keep weights that are better; return whether every unit is perfect, or proved never to be."""
         if self.weights is None:
-            self.weights = look.w.copy()
-        better = look.wrong < self._wrong
-        self.weights[:, better] = look.w[:, better]
-        self._wrong[better], self._mistakes[better] = look.wrong[better], look.mistakes[better]
+            self.weights = errors.w.copy()
+        better = errors.wrong < self._wrong
+        self.weights[:, better] = errors.w[:, better]
+        self._wrong[better], self._mistakes[better] = errors.wrong[better], errors.mistakes[better]
         self._idle = 0 if better.any() else self._idle + 1
-        if self._idle >= PATIENCE:
+        if self._idle >= IDLE_TESTS_BEFORE_PROOF:
             self.decide_separability()
         return self._is_done()
 
@@ -145,13 +119,13 @@ class PocketMonitor:
         self._has_programmes = True
         for unit in range(self._data.units):
             if not self._is_perfect(unit):
-                self.separations[unit] = separation.bernoulli(self._data.unit_observations(unit))
+                self.separations[unit] = self._decide(self._data.unit_observations(unit))
 
     def _is_perfect(self, unit: int) -> bool:
         return bool(self._wrong[unit] == 0)
 
     def is_hopeless(self, unit: int) -> bool:
-        """Return whether it is proved that no weights have every row on its side.
+        """Return whether it is proved that no weights put every row on its own side.
 
         Rows of class 1 may have u = 0, the others may not; with an intercept that makes no difference.
         """
@@ -189,10 +163,15 @@ class PocketMonitor:
             f"the perceptron has found no separating hyperplane: {format_count(self.mistakes, 'mistake')} left after "
             f"{format_count(passes, 'pass')}."
         )
-        return NotConvergedWarning(f"{evidence} {no_hyperplane(self._data, self._doubt())}")
+        advice, doubt = advise_on_slow_descent(self._data), self._reason_of_doubt()
+        if doubt is None:
+            return NotConvergedWarning(f"{evidence} There is one, found by linear programming; {advice}.")
+        return NotConvergedWarning(
+            f'{evidence} {doubt}; {advice}, or use rule="logistic", which need not separate the rows.'
+        )
 
-    def _doubt(self) -> str | None:
-        """Return the reason why it is not known whether the units could be perfect, or None if it is known."""
+    def _reason_of_doubt(self) -> str | None:
+        """Return the reason why it is unknown whether the units could be perfect, or None if it is known."""
         if not self._has_programmes:
             return "Whether there is one was not examined: the table exceeds proof_size"
         if any(found is not None and not found.certificate.holds for found in self.separations):
@@ -201,7 +180,7 @@ class PocketMonitor:
 
 
 #: sentences of the certificates of rules that follow a gradient
-GRADIENTS = {
+GRADIENT_SENTENCES = {
     "lms": "largest cosine between a column and what is left of the targets, 0 where the normal equations hold",
     "logistic": "largest cosine between a column and the errors, 0 where the gradient of the likelihood vanishes",
     "sigmoid": "largest cosine between a column and the errors, 0 at a stationary point; the loss is not convex, so "
@@ -210,28 +189,28 @@ GRADIENTS = {
 
 
 class GradientMonitor:
-    """Monitor a rule that follows a gradient: the gradient at the weights to be published, and the losses of passes."""
+    """Monitor of a rule that follows a gradient, by the gradient at the published weights and the losses of passes."""
 
     def __init__(
         self,
         data: LabelledRows,
         rule: LearningRule,
-        how: RuleOptions,
+        options: RuleOptions,
         rate: LearningRate,
         tolerance: float | None,
         start: Array,
     ) -> None:
-        self._data, self._rule, self._how, self._rate = data, rule, how, rate
+        self._data, self._rule, self._options, self._rate = data, rule, options, rate
         self._tolerance = tolerance or 0.0
         self._losses: Sequence[float] = ()
-        self._look: ErrorSums | None = None
+        self._errors: ErrorSums | None = None
         self.gradient = self._gradient_before = np.inf
-        #: the lowest loss that LMS has had, and with which weights
+        #: lowest loss of LMS so far, and its weights
         self._lowest = (np.inf, start)
         self._is_lost = self._is_circling = False
 
     def check_loss(self, losses: Sequence[float], finite: bool, weights: Callable[[], Array]) -> bool:
-        """Keep the weights of the lowest loss of LMS; return whether its loss, which has no bound, diverges."""
+        """Keep the weights of the lowest loss of LMS; return whether its loss, which is unbounded, diverges."""
         self._losses = losses
         if self._rule.name != "lms":
             return False
@@ -240,12 +219,12 @@ class GradientMonitor:
         self._is_lost = not finite or losses[-1] > LOST_FACTOR * losses[0]
         return self._is_lost
 
-    def is_final(self, look: ErrorSums) -> bool:
+    def is_final(self, errors: ErrorSums) -> bool:
         """Return whether weights with these errors are final."""
-        self._look = look
-        self._gradient_before, self.gradient = self.gradient, look.distance()
+        self._errors = errors
+        self._gradient_before, self.gradient = self.gradient, errors.distance()
         # a constant rate in incremental mode leads only to a neighbourhood of the optimum
-        has_constant_rate = self._how.incremental and not self._how.average and self._rate.decay == 0
+        has_constant_rate = self._options.incremental and not self._options.average and self._rate.decay == 0
         is_stagnant = len(self._losses) >= MANY_PASSES and self.gradient > STAGNATION_RATIO * self._gradient_before
         self._is_circling = has_constant_rate and is_stagnant
         return self._is_circling or self.gradient <= self._tolerance
@@ -260,58 +239,74 @@ class GradientMonitor:
     def _has_diverged(self) -> bool:
         if self._is_lost or self._rule.name != "lms":
             return self._is_lost
-        loss, noise = self._losses, NOISE if self._how.incremental else ROUNDING
-        return self.gradient > self._tolerance and len(loss) > 1 and loss[-1] > noise * loss[0]
+        loss = self._losses
+        allowed = DIVERGENCE_OF_INCREMENTAL_LOSS if self._options.incremental else LOSS_ROUNDING
+        return self.gradient > self._tolerance and len(loss) > 1 and loss[-1] > allowed * loss[0]
 
     def _has_overshot(self) -> bool:
         """Return whether some unit was driven to where σ is flat: it is worse than a unit with weights of zero."""
-        if self._look is None or not self._rule.has_probabilities or not self._is_unsafe:
+        if self._errors is None or not self._rule.has_probabilities or not self._is_unsafe:
             return False
-        loss_of_zero = ROUNDING * self._rule.ignorance * self._data.total_weight
-        return bool(((self._look.loss > loss_of_zero) & (self._look.mistakes > 0)).any())
+        loss_of_zero = LOSS_ROUNDING * self._rule.ignorance * self._data.total_weight
+        return bool(((self._errors.loss > loss_of_zero) & (self._errors.mistakes > 0)).any())
 
     @cached_property
     def _is_unsafe(self) -> bool:
-        """Whether the given rate may increase the loss."""
-        return self._how.rate is not None and self._how.rate >= self._largest_rate
+        """True if the given rate may increase the loss."""
+        return self._options.rate is not None and self._options.rate >= self._largest_rate
 
     @property
     def _largest_rate(self) -> float:
-        return largest_rate(self._data, self._rule, incremental=self._how.incremental)
+        return largest_rate(self._data, self._rule, incremental=self._options.incremental)
 
     # The result.
 
     def certificate(self) -> Certificate:
-        """Return the certificate that the gradient vanishes, or that it never will."""
+        """Return the certificate that the gradient vanishes, or that the rows are separated and it never does."""
         if self._rule.has_probabilities and self.gradient > self._tolerance and self._is_perfect():
             sentence = "rows on the wrong side; if there are none, the loss has no minimum and decreases without end"
             return Certificate("separation", 0.0, 0.0, sentence)
         value = np.inf if self._has_diverged() or self._has_overshot() else self.gradient
         kind = STATIONARY if self._rule.name == "sigmoid" else "gradient norm"
-        return Certificate(kind, value, self._tolerance, GRADIENTS[self._rule.name])
+        return Certificate(kind, value, self._tolerance, GRADIENT_SENTENCES[self._rule.name])
 
     def _is_perfect(self) -> bool:
-        return self._look is not None and not self._look.mistakes.any()
+        return self._errors is not None and not self._errors.mistakes.any()
 
     def warning(self, passes: int) -> Warning | None:
         """Return a warning with evidence, cause and one remedy, or None if the certificate holds."""
+        name, rate = self._rule.name, self._rate.start
         if self._has_diverged():
-            return DivergedWarning(f"{diverged(self._rate.start, self._losses)} {self._slower()}")
+            loss = self._losses
+            is_finite = np.isfinite(loss[-1])
+            rise = f"rose from {loss[0]:.3g} to {loss[-1]:.3g}" if is_finite else "left the range of numbers"
+            return DivergedWarning(
+                f"LMS has diverged: with rate={rate:.3g} the mean loss {rise} in {format_count(len(loss), 'pass')}; "
+                f"the weights with the lowest are kept. {self._advise_smaller_rate()}"
+            )
         if self._has_overshot():
-            return DivergedWarning(f"{overshot(self._rule, self._rate.start)} {self._slower()}")
-        if self._look is None or self.certificate().holds:
+            return DivergedWarning(
+                f"The {name} rule has overshot: with rate={rate:.3g} a unit is worse than with weights of zero. "
+                f"{self._advise_smaller_rate()}"
+            )
+        if self._errors is None or self.certificate().holds:
             return None
-        evidence = f"The {self._rule.name} rule has not converged: {self.certificate()}, after {passes} passes."
+        evidence = f"The {name} rule has not converged: {self.certificate()}, after {passes} passes."
         if self._is_unsafe:
-            return NotConvergedWarning(f"{evidence} {self._slower()}")
-        return NotConvergedWarning(f"{evidence} {CIRCLES if self._is_circling else more_passes(self._data)}")
+            return NotConvergedWarning(f"{evidence} {self._advise_smaller_rate()}")
+        if self._is_circling:
+            return NotConvergedWarning(f"{evidence} {CIRCLING_REMEDY}")
+        advice = advise_on_slow_descent(self._data)
+        return NotConvergedWarning(f"{evidence} {advice[0].upper()}{advice[1:]}.")
 
-    def _slower(self) -> str:
-        return slower(self._rule, self._largest_rate, incremental=self._how.incremental)
+    def _advise_smaller_rate(self) -> str:
+        numerator = f"{2 / self._rule.curvature:.3g}"
+        over = f"{numerator}/‖x‖² of the longest row" if self._options.incremental else f"{numerator}/λmax(XᵀX)"
+        return f'Only rates below {over} = {self._largest_rate:.3g} are safe; use rate="auto".'
 
 
 class LearnedWeights(NamedTuple):
-    """Weights of units, the history of their passes, and for each unit the decision on separability, if it was made."""
+    """Weights of units, history of their passes, and for each unit the decision on separability, if there is one."""
 
     coefficients: Array
     intercept: Array
@@ -322,7 +317,7 @@ class LearnedWeights(NamedTuple):
 def learn(
     data: LabelledRows,
     rule: LearningRule,
-    how: RuleOptions,
+    options: RuleOptions,
     units: ThresholdUnits,
     *,
     tolerance: float | None,
@@ -334,23 +329,23 @@ def learn(
 
     Parameters
     ----------
-    data : Lesson
+    data : LabelledRows
         The rows.
     rule : LearningRule
         One of the four rules.
-    how : RuleErrors
+    options : RuleOptions
         Mode, rate and averaging.
-    units : Units
+    units : ThresholdUnits
         Units to begin with; changed in place.
     tolerance : float or None
         Tolerance of the gradient, as the largest cosine between a column and the errors; for the perceptron any number
         means "until a proof". None makes all passes without a test for convergence.
     most_passes : int
-        After which to give up, with a `NotConvergedWarning` (unless the tolerance is None).
+        Maximum number of passes; without convergence a `NotConvergedWarning` follows (unless the tolerance is None).
     progress : callable, optional
         Called after each pass with its number, the mean loss and the gradient (∞ until it was computed).
     blame : callable
-        Called when a number is not finite, to raise an error if the data are the cause.
+        Called if a number is not finite; raises an error if the data are the cause.
 
     Returns
     -------
@@ -362,7 +357,7 @@ def learn(
     FitInterrupted
         On Ctrl-C, with the weights learned so far.
     """
-    run = LearningRun(data, rule, how, units, tolerance, blame)
+    run = LearningRun(data, rule, options, units, tolerance, blame)
     # threads are chosen once, not in every pass
     with keep_on_interrupt(run.solution, "the weights learnt so far are kept"), blas_for(data.n_columns):
         run.make_passes(most_passes, progress)
@@ -377,18 +372,18 @@ class LearningRun:
         self,
         data: LabelledRows,
         rule: LearningRule,
-        how: RuleOptions,
+        options: RuleOptions,
         units: ThresholdUnits,
         tolerance: float | None,
         blame: Callable[[], None],
     ) -> None:
-        self._data, self._rule, self._how, self._units = data, rule, how, units
+        self._data, self._rule, self._options, self._units = data, rule, options, units
         self._tolerance, self._blame = tolerance, blame
         self._rate = self._blaming(
-            lambda: choose_rate(data, rule, incremental=how.incremental, start=how.rate, decay=how.decay)
+            lambda: choose_rate(data, rule, incremental=options.incremental, start=options.rate, decay=options.decay)
         )
-        self._log, self._pocket = HistoryLog(), PocketMonitor(data, how.proof_size)
-        self._descent = GradientMonitor(data, rule, how, self._rate, tolerance, self._weights())
+        self._log, self._pocket = HistoryLog(), PocketMonitor(data, options.proof_size)
+        self._descent = GradientMonitor(data, rule, options, self._rate, tolerance, self._weights())
         self._monitor: PocketMonitor | GradientMonitor = self._descent if rule.has_gradient else self._pocket
         #: whether the monitor has examined the current weights
         self._is_examined = False
@@ -396,17 +391,17 @@ class LearningRun:
     def make_passes(self, most_passes: int, progress: Progress | None) -> None:
         for number in range(1, most_passes + 1):
             last = number == most_passes
-            done = self._incremental_pass(number, last) if self._how.incremental else self._batch_pass()
+            done = self._incremental_pass(number, last) if self._options.incremental else self._batch_pass()
             if progress is not None:
                 progress(number, self._log.loss[-1], self._descent.gradient)
             if done:
                 return
         # the weights after the last step over all rows are not examined yet
-        if self._how.incremental or not self._is_final(None):
+        if self._options.incremental or not self._is_final(None):
             self._pocket.decide_separability()
 
     def _blaming(self, compute: Callable[[], Any]) -> Any:
-        """Compute something that needs squares of the data; if it is not finite, raise the error of the data first."""
+        """Return `compute()`, which needs squares of the data; an error of the data precedes that of a result."""
         try:
             return compute()
         except NonFiniteError:
@@ -421,7 +416,7 @@ class LearningRun:
         rate = self._rate.after(units.passes)
         finite = bool(np.isfinite(errors.gradient).all() and np.isfinite(errors.tally).all())
         done = self._note(stochastic.LearningPass(errors.loss, errors.mistakes, errors.misclassified, finite), rate)
-        done = done or self._is_final(None if self._how.average else errors)
+        done = done or self._is_final(None if self._options.average else errors)
         if not done:
             units.move(rate * errors.gradient, intercept=data.intercept)
             self._is_examined = False
@@ -431,7 +426,9 @@ class LearningRun:
     def _incremental_pass(self, number: int, last: bool) -> bool:
         data, rule, units = self._data, self._rule, self._units
         first_rate, self._is_examined = self._rate.after(units.passes), False
-        result = stochastic.learn_pass(data, rule, units, self._rate, order=self._order(), average=self._how.average)
+        result = stochastic.learn_pass(
+            data, rule, units, self._rate, order=self._order(), average=self._options.average
+        )
         is_finite = result.finite and bool(np.isfinite(units.w).all())
         is_lost = self._note(result._replace(finite=is_finite), first_rate)
         self._log.keep(units.w, units.bias)
@@ -443,8 +440,8 @@ class LearningRun:
     def _order(self) -> Array:
         return (
             stochastic.ROW_AFTER_ROW
-            if self._how.rng is None
-            else stochastic.shuffle_rows(self._data.n_rows, self._how.rng)
+            if self._options.rng is None
+            else stochastic.shuffle_rows(self._data.n_rows, self._options.rng)
         )
 
     def _note(self, result: stochastic.LearningPass, rate: float) -> bool:
@@ -460,18 +457,18 @@ class LearningRun:
         self._log.note(loss=loss, error=result.misclassified / weight, mistakes=float(result.mistakes.sum()), rate=rate)
         return self._descent.check_loss(self._log.loss, result.finite, self._weights)
 
-    def _is_final(self, look: ErrorSums | None) -> bool:
+    def _is_final(self, errors: ErrorSums | None) -> bool:
         """Return whether the weights to be published are final; their errors are computed unless given."""
         if self._tolerance is None:
             return False
-        look, self._is_examined = look or ErrorSums.of(self._data, self._rule, self._weights()), True
-        return bool(self._blaming(lambda: self._monitor.is_final(look)))
+        found, self._is_examined = errors or ErrorSums.of(self._data, self._rule, self._weights()), True
+        return bool(self._blaming(lambda: self._monitor.is_final(found)))
 
     # The result.
 
     def _weights(self) -> Array:
-        """Return the weights to be published if this were the end."""
-        weights = self._units.average if self._how.average else self._units.stack
+        """Return the weights that would be published now."""
+        weights = self._units.average if self._options.average else self._units.stack
         return weights(intercept=self._data.intercept)
 
     def solution(self) -> Solution:
@@ -484,7 +481,7 @@ class LearningRun:
     def certificate(self) -> Certificate:
         if self._is_examined or self._monitor.weights is not None:
             return self._monitor.certificate()
-        if not self._rule.has_gradient and len(self._log) and not self._how.average:
+        if not self._rule.has_gradient and len(self._log) and not self._options.average:
             return Certificate("separation", self._log.mistakes[-1], 0.0, "mistakes in the last pass")
         kind = "gradient norm" if self._rule.has_gradient else "separation"
         why = "all passes were made without a test (tol=None)" if self._tolerance is None else "the fit was interrupted"

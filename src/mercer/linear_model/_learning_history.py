@@ -15,13 +15,13 @@ from mercer.report.axes import import_matplotlib
 from mercer.report.wording import format_count
 
 #: maximum number of weights that have a column each in a frame
-MOST_NAMED = 200
+MOST_WEIGHT_COLUMNS = 200
 #: maximum number of weights that have a label in a plot
 MOST_LABELLED = 12
 #: maximum number of passes that have a marker each in a plot
 FEW_PASSES = 30
 #: maximum number of weights of all passes that are kept
-MOST_NUMBERS = 4_000_000
+MOST_WEIGHTS_KEPT = 4_000_000
 
 
 @stored(
@@ -120,7 +120,7 @@ class History:
         return frame_like(list(columns), list(columns.values()), library)
 
     def _weights(self) -> dict[str, Array]:
-        if self.coefficients is None or self.intercepts is None or self.coefficients[0].size > MOST_NAMED:
+        if self.coefficients is None or self.intercepts is None or self.coefficients[0].size > MOST_WEIGHT_COLUMNS:
             return {}
         weights = np.concatenate([self.intercepts[:, :, None], self.coefficients], axis=2)
         _, units, columns = weights.shape
@@ -129,7 +129,7 @@ class History:
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot the loss and, on the right, the share of rows assigned to a wrong class by pass; below them the weights.
+        """Plot the loss and the share of misclassified rows by pass, and below them the weights.
 
         Parameters
         ----------
@@ -176,9 +176,10 @@ class History:
 
 
 class HistoryLog:
-    """History that is being recorded."""
+    """History that is being recorded; `most_weights` is the maximum number of weights of all passes that are kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_weights: int = MOST_WEIGHTS_KEPT) -> None:
+        self._most_weights = most_weights
         self.loss: list[float] = []
         self.mistakes: list[float] = []
         self._error: list[float] = []
@@ -199,7 +200,7 @@ class HistoryLog:
         """Keep the weights (columns, units) after a pass; drop all of them once they are too many."""
         if self._weights is not None:
             self._weights.append((np.array(w.T, order="C"), bias.copy()))
-            if len(self._weights) * w.size > MOST_NUMBERS:
+            if len(self._weights) * w.size > self._most_weights:
                 self._weights = None
 
     def history(self) -> History:

@@ -60,7 +60,7 @@ from mercer.optim.learning_rules import LEARNING_RULES, LabelledRows, RuleOption
 def learn_in_order(model: Any, source: Source, learn: Callable[[Chunk], Any], *, zero_is_positive: bool) -> None:
     """Make one pass that calls `learn` with every chunk, and one that counts the remaining mistakes.
 
-    `zero_is_positive` is the class of a score of 0, which has to agree with the model's `predict`.
+    `zero_is_positive` is whether a score of 0 means the positive class, as in the model's `predict`.
     """
     refuse_offset(model, source.head())
     forget_fit(model)
@@ -141,19 +141,19 @@ def _has_probabilities(estimator: Any) -> bool:
 #: passes, and the perceptron solves a linear program for each class
 RULE_ROWS = {"perceptron": 5_000, "lms": 50_000}
 #: maximum number of passes in a comparison: more would take most of its time, and are no better on held-out rows
-MOST_PASSES = 200
+MOST_PASSES_IN_COMPARISON = 200
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
-    """Yield models that learn a decision without probabilities (lecture 2's third way), up to a number of rows.
+    """Yield models that learn a decision without probabilities (the third way of lecture 2), up to a number of rows.
 
     Deciding whether a hyperplane exists takes time in the square of the rows, for each class.
     """
     if question.has_texts:
-        yield Candidate(LinearThreshold("perceptron", max_iter=MOST_PASSES), 40)
+        yield Candidate(LinearThreshold("perceptron", max_iter=MOST_PASSES_IN_COMPARISON), 40)
         return
     for rank, (rule, rows) in enumerate(RULE_ROWS.items(), start=40):
-        model = LinearThreshold(rule, max_iter=MOST_PASSES)
+        model = LinearThreshold(rule, max_iter=MOST_PASSES_IN_COMPARISON)
         yield Candidate(model, rank, "array", scale=True, most_rows=int(rows / question.outputs**0.5))
 
 
@@ -409,7 +409,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
     def _learn(self, data: LabelledRows, X: Any, y: Any, *, tolerance: float | None, most_passes: int) -> None:
         rule, incremental = LEARNING_RULES[self.rule], self.mode == "incremental"
         rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        how = RuleOptions(
+        options = RuleOptions(
             incremental,
             None if self.rate == "auto" else float(self.rate),
             self.decay,
@@ -425,7 +425,7 @@ class LinearThreshold(CallbackSupportMixin, LinearClassifier):
                     learn(
                         data,
                         rule,
-                        how,
+                        options,
                         self._units,
                         tolerance=tolerance,
                         most_passes=most_passes,

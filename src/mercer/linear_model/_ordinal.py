@@ -51,7 +51,7 @@ from mercer.report.wording import format_count
 #: maximum number of columns for a factored Hessian; beyond, conjugate gradients need only products with it
 MOST_FACTORED = 1_000
 #: maximum number of halvings of a step in a line search
-MOST_HALVINGS = 40
+MOST_HALVINGS_OF_ORDINAL_STEP = 40
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
@@ -198,7 +198,7 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
 
     def _minimise(self, problem: ProportionalOdds) -> None:
         """Minimise by damped Newton steps; after an interruption the best point is stored."""
-        self.plan_ = Plan(problem.described, "float64", 1, 1)
+        self.plan_ = Plan(problem.description, "float64", 1, 1)
         point, steps, distance = problem.start(), 0, np.inf
         try:
             while True:
@@ -215,7 +215,7 @@ class OrdinalRegression(ClassifierMixin, BaseEstimator):
         self._store(problem, point, steps, problem.distance(point, distance))
 
     def _store(self, problem: ProportionalOdds, point: OrdinalCoefficients, steps: int, distance: float) -> None:
-        self.coef_, self.thresholds_ = problem.lifted(point)
+        self.coef_, self.thresholds_ = problem.lift(point)
         self.n_iter_ = max(1, steps)
         # a step below the square root of the rounding error of the objective cannot be verified
         tolerance = max(self.tol, 1e-6)
@@ -302,7 +302,7 @@ class OrdinalCoefficients(NamedTuple):
     coef: Array
     thresholds: Array
 
-    def moved(self, step: Array, length: float) -> OrdinalCoefficients:
+    def move(self, step: Array, length: float) -> OrdinalCoefficients:
         p = len(self.coef)
         return OrdinalCoefficients(self.coef + length * step[:p], self.thresholds + length * step[p:])
 
@@ -330,10 +330,10 @@ class ProportionalOdds:
         self.sizes = np.bincount(codes, weights=weight)
         self.top = len(self.sizes) - 1
         self.factored = X.shape[1] <= MOST_FACTORED
-        how = "with a factored Hessian" if self.factored else "by conjugate gradients"
-        self.described = f"Newton's method{'' if self._space is None else ' in the space of the rows'}, {how}"
+        solver = "with a factored Hessian" if self.factored else "by conjugate gradients"
+        self.description = f"Newton's method{'' if self._space is None else ' in the space of the rows'}, {solver}"
 
-    def lifted(self, point: OrdinalCoefficients) -> OrdinalCoefficients:
+    def lift(self, point: OrdinalCoefficients) -> OrdinalCoefficients:
         """Return the point with a coefficient for each column."""
         return point if self._space is None else point._replace(coef=self._space.lift(point.coef))
 
@@ -345,7 +345,7 @@ class ProportionalOdds:
         if self._space is None:
             return distance
         slope_up, slope_low = self._slopes(*self._edges(point))
-        gradient = np.asarray(self._whole.T @ (slope_up - slope_low)) + self.l2 * self.lifted(point).coef
+        gradient = np.asarray(self._whole.T @ (slope_up - slope_low)) + self.l2 * self.lift(point).coef
         return math.hypot(distance, math.sqrt(self._space.outside(gradient) / self.l2))
 
     def start(self) -> OrdinalCoefficients:
@@ -457,8 +457,8 @@ def _solve(hessian: Array | None, product: Callable[[Array], Array], right: Arra
 def _search_line(problem: ProportionalOdds, point: OrdinalCoefficients, step: Array) -> OrdinalCoefficients | None:
     """Return the point after the step, halved until the objective decreases; None if no step lowers it."""
     value, length = problem.value(point), 1.0
-    for _ in range(MOST_HALVINGS):
-        following = point.moved(step, length)
+    for _ in range(MOST_HALVINGS_OF_ORDINAL_STEP):
+        following = point.move(step, length)
         if problem.value(following) < value:
             return following
         length /= 2

@@ -32,7 +32,7 @@ from mercer._typing import Array
 from mercer._warn import warn
 from mercer.base import Candidate, Half, ModelKind, Question, traits
 from mercer.base.diagnosis import INTERCEPT, Diagnosis
-from mercer.base.fitted_fields import FITTED, FITTED_ROWS
+from mercer.base.fitted_fields import FITTED, FITTED_KERNEL_ROWS
 from mercer.base.kernel_rows import check_kernel_rows, check_responses, fetch_row_values, kernel_plan, refuse_no_kernel
 from mercer.base.progress import CallbackSupportMixin, watch_fit, with_callbacks
 from mercer.base.sources import fits_sources, locate_bad_values, observe, reader_of, streamed_plan
@@ -75,8 +75,13 @@ from mercer.families.response import Response
 from mercer.kernel_approximation.approximate import APPROXIMATE, fit_feature_map
 from mercer.kernel_approximation.function import FourierFunction, Function, KernelFunction
 from mercer.kernels import Kernel, KernelHolder, kernel_from
-from mercer.linear_model.glm_figures import UNKNOWN_FIGURES, Figures, find_absent_overdispersion, find_overdispersion
-from mercer.linear_model.glm_regressors import deviance_explained
+from mercer.linear_model.glm_figures import (
+    UNKNOWN_FIGURES,
+    Figures,
+    deviance_explained,
+    find_absent_overdispersion,
+    find_overdispersion,
+)
 from mercer.linear_model.glm_response import ClassResponse, MeanResponse, ResponseKind
 from mercer.linear_model.glm_solve import (
     DiagnosedFit,
@@ -172,9 +177,9 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     from mercer.base.kernel_choice import default_kernel, most_rows_of_factors
 
     shared: dict[str, Any] = {"penalty": L2(0.1), "kernel": default_kernel(question)}
-    machine = GLM("poisson", **shared) if question.task == "counts" else GLM("gamma", link="log", **shared)
+    with_kernel = GLM("poisson", **shared) if question.task == "counts" else GLM("gamma", link="log", **shared)
     most = most_rows_of_factors(question)
-    yield Candidate(machine, 70, "array", scale=question.is_sparse, most_rows=most)
+    yield Candidate(with_kernel, 70, "array", scale=question.is_sparse, most_rows=most)
 
 
 def _levels(model: GLM) -> dict[str, tuple[Any, ...]]:
@@ -201,7 +206,7 @@ def _levels(model: GLM) -> dict[str, tuple[Any, ...]]:
     lambda model: (
         not hasattr(model, "_terms") or model._w is None or len(model._w) == model._terms.coordinates.n_columns
     ),
-    **FITTED | FITTED_ROWS,
+    **FITTED | FITTED_KERNEL_ROWS,
     _w=optional(either(floats("."), floats(".u"))),
     _terms=part_of(Terms, d="d"),
     _kind=part_of(ResponseKind),
@@ -581,13 +586,13 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         refuse_no_kernel(kernel, X)
         given = {"sample_weight": sample_weight, "offset": offset, "exposure": exposure}
         sample_weight, offset, exposure = (fetch_row_values(values, X, name) for name, values in given.items())
-        machine, data = self._make_machine(family, kernel, y, check_weight(sample_weight, y), offset, exposure)
-        machine = replace(machine, map=fit_feature_map(self, kernel, data.counted(X)))
-        outputs = getattr(machine.kind.response, "columns", 1)  # type: ignore[attr-defined]
+        spec, data = self._specify_kernel_problem(family, kernel, y, check_weight(sample_weight, y), offset, exposure)
+        spec = replace(spec, map=fit_feature_map(self, kernel, data.counted(X)))
+        outputs = getattr(spec.kind.response, "columns", 1)  # type: ignore[attr-defined]
         is_start = before is not None and before.alpha.shape == (len(y), outputs)
         with watch_fit(self, verbose=self.verbose, X=X, y=y) as watch:
             try:
-                fit = fit_kernel(machine, X, data, start=before if is_start else None, progress=watch.progress)
+                fit = fit_kernel(spec, X, data, start=before if is_start else None, progress=watch.progress)
             except KernelFitInterrupted as stop:
                 self._store_function(stop.fit, kernel, X)
                 if watch.stopped:
@@ -596,7 +601,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         self._store_function(fit, kernel, X)
         return kernel_convergence_warnings(fit, self._limits)
 
-    def _make_machine(
+    def _specify_kernel_problem(
         self, family: Family, kernel: Kernel, y: Any, weight: Array | None, offset: Any, exposure: Any
     ) -> tuple[KernelProblemSpec, KernelData]:
         if self.solver not in KERNEL_SOLVERS:
@@ -850,7 +855,7 @@ class GLM(CallbackSupportMixin, KernelHolder, BaseEstimator):
         tags.target_tags.required = True
         try:
             family = family_of_shares(response_family_from(self.family))
-        except ValueError:  # for `fit` to complain about
+        except ValueError:  # an unknown family, for which `fit` raises an error
             return tags
         if is_label_family(family):
             tags.estimator_type = "classifier"
@@ -869,15 +874,9 @@ def read_offset(offset: Any, exposure: Any, link: Link, n_rows: int) -> Array | 
         return added
     if link != LOG:
         raise DataError(
-            f"exposure multiplies the mean, which with {link!r} is no offset of the linear predictor; use link='log', "
-            "or give what is to be added as `offset`."
+            f"exposure multiplies the mean, which with {link!r} is not an offset of the linear predictor; use "
+            "link='log', or give the values to add as `offset`."
         )
-    exposure = _one_per_row(exposure, "exposure", n_rows)
-    if not (positive := exposure > 0).all():
-        row = int(np.argmin(positive))
-        raise DataError(f"exposure must be above 0, but is {exposure[row]:g} in row {row}; drop rows without exposure.")
-    return np.asarray(np.log(exposure) if added is None else added + np.log(exposure))
-
     exposure = _one_per_row(exposure, "exposure", n_rows)
     if not (positive := exposure > 0).all():
         row = int(np.argmin(positive))
@@ -909,7 +908,7 @@ def refuse_spoilt_table(table: Table | Encoded, names: list[str], *, estimator: 
 
 
 def _fits_tensors(model: GLM, family: Family, columns: int) -> bool:
-    """Return whether a fit can run on a device: a smooth penalty, a family that is not estimated, a solver for it."""
+    """Return whether a fit can run on a device: smooth penalty, known parameters of the family, suitable solver."""
     penalty = penalty_from(model.penalty)
     is_smooth = penalty is None or penalty.strengths(columns).smooth
     return is_smooth and not estimates_r(family) and model.solver in TENSOR_SOLVERS
@@ -938,7 +937,7 @@ def _read_chunk(reader: Any, family: Family, link: Link, chunk: Chunk) -> Survey
 
 
 def _read_numbers(family: Family, link: Link, reader: Any, chunk: Chunk) -> Any:
-    """Return the numbers of a chunk, with zeros for categories, to be searched for values that are not finite."""
+    """Return the numbers of a chunk, with zeros for categories, for the search for values that are not finite."""
     X = _read_chunk(reader, family, link, chunk).X
     if not isinstance(X, Table):
         return X

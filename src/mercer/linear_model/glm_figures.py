@@ -34,9 +34,7 @@ from mercer.optim.problem import Problem
 from mercer.stats.goodness import Goodness
 
 #: rows whose densities one thread computes at a time
-BLOCK_ROWS = 1 << 16
-
-
+DENSITY_ROWS_AT_ONCE = 1 << 16
 #: probability of a false alarm of the tests of overdispersion
 FALSE_ALARM_RATE = 0.001
 #: trials of a row from which on its Pearson residual is about normal
@@ -68,11 +66,11 @@ def compute_figures(problem: Problem, w: Array, coefficients: float, weight_kind
     Parameters
     ----------
     problem : Problem
-        What was solved.
+        The problem that was solved.
     w : array of shape (p,)
-        The solution.
+        Its solution.
     coefficients : float
-        Number of coefficients that the data have determined.
+        Effective number of coefficients, as determined by the data.
     weight_kind : {"frequency", "precision"}
         Whether a weight of 2 counts as two observations or as one.
     """
@@ -160,7 +158,7 @@ def saturated_log_likelihood(
         logs = family.log_density(y[rows], family.at_mean(y[rows], phi[rows] if isinstance(phi, np.ndarray) else phi))
         return float(logs.sum() if weight is None else weight[rows] @ np.where(weight[rows] > 0, logs, 0.0))
 
-    return sum(ordered_map(sum_block, row_blocks(len(y), BLOCK_ROWS)))
+    return sum(ordered_map(sum_block, row_blocks(len(y), DENSITY_ROWS_AT_ONCE)))
 
 
 def null_deviance(problem: Problem) -> float:
@@ -184,6 +182,14 @@ def fit_constant_deviance(problem: Problem, constant: Observations, tolerance: f
 
 def _deviance(response: Response, y: Array, eta: Array, weight: Array | None) -> float:
     return 2 * response.loss(y, eta, weight)
+
+
+def deviance_explained(response: Response, y: Array, eta: Array, weight: Array | None) -> float:
+    """Return 1 − deviance / deviance of the mean of y."""
+    level = response.predictor(np.average(y, weights=weight))
+    null = response.loss(y, np.full(len(y), level), weight)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(1 - response.loss(y, np.asarray(eta, dtype=float), weight) / np.float64(null))
 
 
 #: goodness of the fit, loss of a constant mean, and log likelihood of means equal to y

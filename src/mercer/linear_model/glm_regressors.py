@@ -53,6 +53,7 @@ from mercer.families import IDENTITY, LOG, Gamma, Gaussian, Poisson, Tweedie
 from mercer.families.penalties import L2
 from mercer.families.response import Response
 from mercer.linear_model._dependence import find_dependence
+from mercer.linear_model.glm_figures import deviance_explained
 from mercer.linear_model.glm_solve import (
     Solved,
     SolveInterrupted,
@@ -65,19 +66,20 @@ from mercer.linear_model.glm_solve import (
 from mercer.linear_model.glm_target import read_numbers
 from mercer.matrices import Coordinates, Observations, TensorDesign, TensorObservations, design_of
 from mercer.matrices.streamed import Responses, Survey, SurveySample
+from mercer.optim.certificate import Certificate
 from mercer.optim.problem import Problem
 
-#: allowed distance from the optimum, in standard errors, per unit of `tol`: for a million rows, the gradient that
-#: scikit-learn's default tol of 1e-4 allows is that of a tenth of a standard error
+#: allowed distance from the optimum, in standard errors, per unit of `tol`: for a million rows, scikit-learn's default
+#: tol of 1e-4 allows the gradient at a distance of a tenth of a standard error
 ERRORS_PER_TOL = 100.0
 #: largest allowed distance from the optimum, in standard errors
-LOOSEST = 1e-2
-#: number of entries of X below which further steps cost nothing
-FEW_ENTRIES = 1_000_000
+LARGEST_TOLERANCE_OF_REGRESSORS = 1e-2
+#: number of entries of X below which the cost of further steps is negligible
+ENTRIES_OF_SMALL_DATA = 1_000_000
 #: largest allowed distance from the optimum for fewer entries
-LOOSEST_OF_FEW = 1e-8
+LARGEST_TOLERANCE_OF_SMALL_DATA = 1e-8
 #: distance in standard errors that rounding alone may leave
-TIGHTEST = 1e-12
+SMALLEST_TOLERANCE_OF_REGRESSORS = 1e-12
 
 
 class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
@@ -179,7 +181,7 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
             self._store(stop.solved)
             raise
         self._store(solved)
-        self._warn_if_unfinished()
+        warn_if_not_converged(self.solver, self.certificate_, self.n_iter_, self.max_iter, allowed=self._allowed)
 
     def _fit_source(self, source: Source) -> None:
         first = source.head()
@@ -248,14 +250,14 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         return "newton" if self.solver == "newton-cholesky" else "auto"
 
     def _limits(self, problem: Problem) -> SolverLimits:
-        few = len(problem.observations) * (problem.n_columns - self.fit_intercept) < FEW_ENTRIES
-        tolerance = min(self.tol, LOOSEST_OF_FEW) if few else self._allowed
-        return SolverLimits(max(TIGHTEST, tolerance), self.max_iter)
+        few = len(problem.observations) * (problem.n_columns - self.fit_intercept) < ENTRIES_OF_SMALL_DATA
+        tolerance = min(self.tol, LARGEST_TOLERANCE_OF_SMALL_DATA) if few else self._allowed
+        return SolverLimits(max(SMALLEST_TOLERANCE_OF_REGRESSORS, tolerance), self.max_iter)
 
     @property
     def _allowed(self) -> float:
         """Distance from the optimum that `tol` allows, in standard errors."""
-        return min(ERRORS_PER_TOL * self.tol, LOOSEST)
+        return min(ERRORS_PER_TOL * self.tol, LARGEST_TOLERANCE_OF_REGRESSORS)
 
     def _start(self, problem: Problem) -> Array | None:
         if not (self.warm_start and hasattr(self, "coef_")):
@@ -305,16 +307,6 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         if change.any():
             squares = curvature_along(solved.problem, solved.solution.value, change)
             self.certificate_ = certificate_as_published(solved.problem, solved.solution, squares, self.coef_.dtype)
-
-    def _warn_if_unfinished(self) -> None:
-        """Warn as scikit-learn does: not if rounding ended the descent at a distance that `tol` allows."""
-        is_stopped = self.n_iter_ >= self.max_iter
-        if not self.certificate_.holds and (is_stopped or not self.certificate_.value <= self._allowed):
-            warn(
-                f"{self.solver} failed to converge after {self.n_iter_} iteration(s): {self.certificate_}. Increase "
-                "the number of iterations (max_iter) or scale the data.",
-                ConvergenceWarning,
-            )
 
     def _linear_predictor(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -371,6 +363,16 @@ class GLMRegressor(RegressorMixin, BaseEstimator, ABC):
         return tags
 
 
+def warn_if_not_converged(solver: str, certificate: Certificate, steps: int, max_iter: int, *, allowed: float) -> None:
+    """Warn as scikit-learn does: not if rounding ended the descent at an `allowed` distance from the optimum."""
+    if not certificate.holds and (steps >= max_iter or not certificate.value <= allowed):
+        warn(
+            f"{solver} failed to converge after {steps} iteration(s): {certificate}. Increase the number of iterations "
+            "(max_iter) or scale the data.",
+            ConvergenceWarning,
+        )
+
+
 def _read_chunk(reader: GLMRegressor, chunk: Chunk) -> SurveySample:
     X, y = reader._checked_rows(chunk.X, chunk.y, reset=False)
     X = X.tocsr() if is_sparse(X) else X
@@ -383,14 +385,6 @@ def _read_numbers(reader: GLMRegressor, chunk: Chunk) -> Any:
 
 def _responses(survey: Survey) -> Responses:
     return Responses()
-
-
-def deviance_explained(response: Response, y: Array, eta: Array, weight: Array | None) -> float:
-    """Return 1 − deviance / deviance of the mean of y."""
-    level = response.predictor(np.average(y, weights=weight))
-    null = response.loss(y, np.full(len(y), level), weight)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(1 - response.loss(y, np.asarray(eta, dtype=float), weight) / np.float64(null))
 
 
 @traits(
@@ -645,13 +639,13 @@ class TweedieRegressor(GLMRegressor):
 
 
 #: values of alpha that a comparison tries, safest first
-STRENGTHS = (1e-3, 1e-5, 1e-4, 1e-2, 0.1)
+LOG_NORMAL_STRENGTHS = (1e-3, 1e-5, 1e-4, 1e-2, 0.1)
 
 
 def _candidates(question: Question) -> Iterator[Candidate]:
     """Yield a model of positive amounts."""
     if question.task == "amounts" and question.positive:
-        yield Candidate(LogNormalRegressor(), 30.5, search=("alpha", STRENGTHS))
+        yield Candidate(LogNormalRegressor(), 30.5, search=("alpha", LOG_NORMAL_STRENGTHS))
 
 
 @traits(

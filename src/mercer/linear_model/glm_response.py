@@ -22,7 +22,7 @@ from mercer.base.progress import Progress
 from mercer.families import Categorical, CategoricalParameters, Distribution, Family
 from mercer.families.penalties import Strengths
 from mercer.families.response import Response, SoftmaxResponse
-from mercer.linear_model._dependence import MOST_COLUMNS, Dependence, find_dependence
+from mercer.linear_model._dependence import MOST_COLUMNS_OF_DEPENDENCE, Dependence, find_dependence
 from mercer.linear_model.glm_figures import (
     Figures,
     adjust_figures_for_trials,
@@ -274,7 +274,7 @@ class ClassResponse(ResponseKind):
             return float(
                 np.count_nonzero(W - strengths.mean[:, None]) - problem.observations.design.coordinates.intercept
             )
-        if strengths.l2.any() and problem.n_columns <= MOST_COLUMNS:
+        if strengths.l2.any() and problem.n_columns <= MOST_COLUMNS_OF_DEPENDENCE:
             curvature = Curvature.of(problem.at(problem.vector(W)).hessian)
             return curvature.rank - curvature.share(np.repeat(strengths.l2, free))
         return float((len(W) - (0 if dependence is None else dependence.rank_lost)) * free)

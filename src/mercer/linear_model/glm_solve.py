@@ -31,7 +31,7 @@ from mercer.base.diagnosis import Finding
 from mercer.base.progress import Progress
 from mercer.families import Family, NegativeBinomial, Poisson
 from mercer.families.response import Response
-from mercer.linear_model._dependence import MOST_COLUMNS, find_dependence
+from mercer.linear_model._dependence import MOST_COLUMNS_OF_DEPENDENCE, find_dependence
 from mercer.linear_model.separation import examine, weak_prior
 from mercer.optim import firth, several_starts
 from mercer.optim.certificate import STATIONARY, Certificate, Solution
@@ -41,7 +41,7 @@ from mercer.optim.least_squares import LinearSolution
 from mercer.optim.problem import Problem, Smooth, evaluate, feasible_start
 from mercer.stats.quadratic import LOSS
 
-#: tolerance, in standard errors, of descents from several starts: near enough to tell which minimum each leads to
+#: tolerance, in standard errors, of descents from several starts: close enough to determine the minimum of each
 ROUGH_TOLERANCE = 1e-3
 
 
@@ -165,7 +165,7 @@ def convergence_warnings(solved: Solved, limits: SolverLimits) -> tuple[NotConve
     else:
         remedy = (
             "No step lowers the objective any further in float64; divide columns of very different size by their "
-            f"spread, or ask for less (tol={10 * certificate.value:.0e})."
+            f"spread, or use a larger tolerance (tol={10 * certificate.value:.0e})."
         )
     return (NotConvergedWarning(f"the {solved.choice.solver} solver has not converged: {certificate}. {remedy}"),)
 
@@ -175,14 +175,14 @@ def convergence_warnings(solved: Solved, limits: SolverLimits) -> tuple[NotConve
 #: a named tuple with a `solution`
 FitT = TypeVar("FitT", bound=Any)
 
-#: r of counts that vary no more than a Poisson's: at any mean, float64 cannot tell the two apart
+#: r of counts that vary no more than a Poisson's: at any mean, both distributions are equal in float64
 LARGEST_R = 1e12
 #: change of log θ in a round below which θ has converged
 THETA_TOLERANCE = 1e-10
 #: maximum number of rounds of coefficients and r
 MOST_ROUNDS_OF_R = 100
 #: argument from which on four terms of the asymptotic series of the digamma function are exact to rounding
-ASYMPTOTIC = 20.0
+LEAST_ASYMPTOTIC_ARGUMENT = 20.0
 #: deviation d below which d − log(1 + d) cancels, so that its series is used
 SERIES_DEVIATION = 0.05
 
@@ -306,7 +306,7 @@ def _beyond_digamma(x: Array, r: float) -> Array:
     """Return c(x+r) − c(r) for c(z) = ψ(z) − log z."""
     from scipy.special import digamma
 
-    if r < ASYMPTOTIC:
+    if r < LEAST_ASYMPTOTIC_ARGUMENT:
         return np.asarray(digamma(x + r) - np.log(x + r) - (digamma(r) - np.log(r)))
     # the difference of −1/2z, the first term of the series, is written in a form that does not cancel
     return np.asarray(x / (2 * r * (x + r)) + _later_terms(x + r) - _later_terms(r))
@@ -427,7 +427,7 @@ def used_coefficients(problem: Problem, w: Array, rank_lost: int = 0) -> float:
     """
     strengths = problem.strengths
     loose = (strengths.l1 == 0) | (w != strengths.mean)
-    if not strengths.l2.any() or len(w) > MOST_COLUMNS:
+    if not strengths.l2.any() or len(w) > MOST_COLUMNS_OF_DEPENDENCE:
         return float(np.count_nonzero(loose) - rank_lost)
     with np.errstate(over="ignore", invalid="ignore"):
         hessian = problem.at(w).hessian[np.ix_(loose, loose)]

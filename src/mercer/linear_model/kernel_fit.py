@@ -42,10 +42,12 @@ from mercer.optim.span.ridge import DualFit, kernel_ridge, residual_certificate
 from mercer.optim.span.system import RidgeSystem
 from mercer.optim.span.tensor_losses import TensorRowLosses
 
+#: reason why only penalties of the norm have a kernel form
 REPRESENTER_THEOREM = (
     "By the representer theorem the optimum lies in the span of the rows only if the penalty is an increasing function "
     "of the norm ‖w‖"
 )
+#: remedy for other penalties
 WRITE_OUT_FEATURES = "Write the features out, e.g. with kernel.feature_map(columns) or Nystroem"
 
 
@@ -227,33 +229,33 @@ def powers_of_2(Y: Array) -> Array:
 
 
 #: root mean square error of predictions, in standard deviations of the noise, that makes no practical difference
-NEGLIGIBLE_ERROR = 1e-5
+NEGLIGIBLE_PREDICTION_ERROR = 1e-5
 #: rows times features from which on the tolerance is relaxed to errors that make no practical difference
-MANY_ENTRIES = 1e8
-#: `NEGLIGIBLE_ERROR` for float32 tensors that are too large for float64
-NEGLIGIBLE_ERROR_OF_SINGLE = 5e-5
+MANY_FEATURE_ENTRIES = 1e8
+#: `NEGLIGIBLE_PREDICTION_ERROR` for float32 tensors that are too large for float64
+NEGLIGIBLE_PREDICTION_ERROR_OF_SINGLE = 5e-5
 #: least noise, as a portion of the targets of least squares, that errors are compared with
 LEAST_NOISE = 0.01
-#: limits of the exact and the approximate fit to a sample, by which the approximation is judged
+#: limits of the exact and the approximate fit to a sample, whose comparison measures the approximation
 TWIN_LIMITS = SolverLimits(1e-4, 30)
 #: solvers of GLMs that have a kernel form, and whether K is in memory
 KERNEL_SOLVERS = {"auto": None, "newton": True, "newton-cg": False}
 
 
 def fit_kernel(
-    machine: KernelProblemSpec, X: Any, data: KernelData, *, start: Any = None, progress: Progress | None = None
+    spec: KernelProblemSpec, X: Any, data: KernelData, *, start: Any = None, progress: Progress | None = None
 ) -> KernelFit:
     """Fit a model with a kernel to rows; those of weight 0 are left out.
 
     `start` is a `KernelFunction` of the same number of rows or, with features, a `MappedFit`.
     """
-    refuse_no_penalty(machine.strength)
+    refuse_no_penalty(spec.strength)
     positive, rows = data.positive, data.counted(X)
-    fitter = KernelFitter(machine, X, rows, data.take(positive), positive, progress)
-    if machine.map is not None:
+    fitter = KernelFitter(spec, X, rows, data.take(positive), positive, progress)
+    if spec.map is not None:
         fit = fitter.fit(start if isinstance(start, MappedFit) else None)
         try:
-            return fit._replace(approximation=_compare_with_exact(machine, rows, fitter.data))
+            return fit._replace(approximation=_compare_with_exact(spec, rows, fitter.data))
         except KeyboardInterrupt:
             message = "stopped by the user; the fit is finished, but the error of its features was not estimated."
             raise KernelFitInterrupted(message, fit) from None
@@ -262,34 +264,34 @@ def fit_kernel(
     return fitter.fit(KernelExpansion(start.alpha[positive], start.intercept, np.zeros(0)))
 
 
-def _compare_with_exact(machine: KernelProblemSpec, X: Any, data: KernelData) -> Approximation:
+def _compare_with_exact(spec: KernelProblemSpec, X: Any, data: KernelData) -> Approximation:
     """Compare the features with the exact kernel by fits to samples, with the penalty scaled to the sample's weight."""
-    features = machine.map
+    features = spec.map
     assert features is not None
 
     def values(rows: Any, numbers: Array, others: Any) -> tuple[Array, Array]:
         sample = data.take(numbers)
-        strength = sample.total / data.total * np.asarray(machine.strength)
-        twin = replace(machine, strength=strength, limits=TWIN_LIMITS, solver="auto", map=None)
+        strength = sample.total / data.total * np.asarray(spec.strength)
+        twin = replace(spec, strength=strength, limits=TWIN_LIMITS, solver="auto", map=None)
         exact = fit_without_comparison(twin, rows, sample).function.values(others)
         # a sample has fewer rows than features: a linear kernel of the features is the smaller problem
         on_features = fit_without_comparison(replace(twin, kernel=Linear()), np.asarray(features(rows), float), sample)
         return exact, on_features.function.values(np.asarray(features(others), float))
 
-    outputs = int(getattr(machine.kind.response, "columns", 1))  # type: ignore[attr-defined]
-    return assess_approximation(features, machine.kernel, X, values, outputs)
+    outputs = int(getattr(spec.kind.response, "columns", 1))  # type: ignore[attr-defined]
+    return assess_approximation(features, spec.kernel, X, values, outputs)
 
 
-def fit_without_comparison(machine: KernelProblemSpec, X: Any, data: KernelData) -> KernelFit:
+def fit_without_comparison(spec: KernelProblemSpec, X: Any, data: KernelData) -> KernelFit:
     """Fit as `fit_kernel` does, without a comparison of an approximation with the exact model."""
-    return KernelFitter(machine, X, data.counted(X), data.take(data.positive), data.positive, None).fit(None)
+    return KernelFitter(spec, X, data.counted(X), data.take(data.positive), data.positive, None).fit(None)
 
 
 @dataclass(frozen=True, eq=False)
 class KernelFitter:
     """Fit of one model; `rows` and `data` are those of positive weight, at the indices `positive` of X."""
 
-    machine: KernelProblemSpec
+    spec: KernelProblemSpec
     X: Any
     rows: Any
     data: KernelData
@@ -298,30 +300,30 @@ class KernelFitter:
 
     @cached_property
     def products(self) -> KernelProducts:
-        return make_products(Gram(self.machine.kernel, self.rows), in_memory=KERNEL_SOLVERS[self.machine.solver])
+        return make_products(Gram(self.spec.kernel, self.rows), in_memory=KERNEL_SOLVERS[self.spec.solver])
 
     @property
     def _uses_features(self) -> bool:
-        """Whether coefficients of features are found; with tensors the features are kernels with landmark rows."""
-        return self.machine.map is not None or is_tensor(self.rows)
+        """True if coefficients of features are found; with tensors the features are kernels with landmark rows."""
+        return self.spec.map is not None or is_tensor(self.rows)
 
     @cached_property
     def design(self) -> MappedDesign | MappedTensors:
         """The design of the features."""
-        map = self.machine.map
+        map = self.spec.map
         if is_tensor(self.rows):
-            return tensor_design(self.machine.kernel, map, self.rows, intercept=self.machine.intercept)
+            return tensor_design(self.spec.kernel, map, self.rows, intercept=self.spec.intercept)
         assert isinstance(map, NystroemMap | FourierMap)
-        return MappedDesign(map.tiles(self.rows), map.back, self.machine.intercept)
+        return MappedDesign(map.tiles(self.rows), map.back, self.spec.intercept)
 
     def fit(self, start: Any) -> KernelFit:
-        kind = self.machine.kind
+        kind = self.spec.kind
         if isinstance(kind, ClassResponse):
             losses = ClassRowLosses(kind.response, self.data.y.astype(np.int64), self.data.weight)
             return self._fit_by_newton(kind, losses, start)
         assert isinstance(kind, MeanResponse)
         family = kind.response.family
-        if isinstance(family, Gaussian) and kind.response.link == IDENTITY and self.machine.solver == "auto":
+        if isinstance(family, Gaussian) and kind.response.link == IDENTITY and self.spec.solver == "auto":
             if self._uses_features:
                 return self._fit_least_squares_on_features(kind, start)
             return self._fit_least_squares(kind)
@@ -348,7 +350,7 @@ class KernelFitter:
         return self._fit_on_features(kind, problem, begin, unit)
 
     def _problem(self, losses: ArrayLosses) -> MappedProblem:
-        strengths = np.broadcast_to(np.asarray(self.machine.strength, dtype=float).ravel(), losses.outputs)
+        strengths = np.broadcast_to(np.asarray(self.spec.strength, dtype=float).ravel(), losses.outputs)
         if isinstance(self.design, MappedTensors):
             assert isinstance(losses, ResponseLosses | ClassRowLosses)
             return MappedProblem(self.design, TensorRowLosses.on_device_of(losses, self.rows), np.array(strengths))
@@ -357,11 +359,11 @@ class KernelFitter:
     def _fit_on_features(
         self, kind: ResponseKind, problem: MappedProblem, start: MappedFit | None, unit: Array | float = 1.0
     ) -> KernelFit:
-        tolerance, most_steps = self.machine.limits
+        tolerance, most_steps = self.spec.limits
         # with many rows, small fractions of a standard error make no difference to predictions
         is_single = isinstance(self.design, MappedTensors) and self.design.is_single
-        if is_single or len(self.positive) * self.design.n_features > MANY_ENTRIES:
-            negligible = NEGLIGIBLE_ERROR_OF_SINGLE if is_single else NEGLIGIBLE_ERROR
+        if is_single or len(self.positive) * self.design.n_features > MANY_FEATURE_ENTRIES:
+            negligible = NEGLIGIBLE_PREDICTION_ERROR_OF_SINGLE if is_single else NEGLIGIBLE_PREDICTION_ERROR
             tolerance = max(tolerance, negligible * np.sqrt(self.data.total))
         begin = None if start is None else start.w
         try:
@@ -375,26 +377,26 @@ class KernelFitter:
     def _fit_of_features(
         self, kind: ResponseKind, problem: MappedProblem, solution: Solution, unit: Array | float
     ) -> KernelFit:
-        machine, r = self.machine, self.design.n_features
+        spec, r = self.spec, self.design.n_features
         found = MappedFit(solution.value.w * unit, to_numpy(solution.value.values) * unit)
-        intercept = found.w[-1] if machine.intercept else np.zeros(found.w.shape[1])
+        intercept = found.w[-1] if spec.intercept else np.zeros(found.w.shape[1])
         function: Function
         if isinstance(self.design, LandmarkTensors):
             alpha = self.design.of_landmarks(found.w[:r])
-            function = KernelFunction(machine.kernel, to_numpy(self.design.landmarks), alpha, intercept)
+            function = KernelFunction(spec.kernel, to_numpy(self.design.landmarks), alpha, intercept)
         else:
-            assert isinstance(machine.map, NystroemMap | FourierMap)
-            function = feature_function(machine.kernel, machine.map, found.w[:r], intercept)
+            assert isinstance(spec.map, NystroemMap | FourierMap)
+            function = feature_function(spec.kernel, spec.map, found.w[:r], intercept)
         path = f"Newton's method on {r} features of {len(self.positive)} rows"
         solution = replace(solution, value=found)
-        exact = machine.map is None
-        return KernelFit(function, solution, kind, path, lambda: problem, self.data, machine.intercept, is_exact=exact)
+        exact = spec.map is None
+        return KernelFit(function, solution, kind, path, lambda: problem, self.data, spec.intercept, is_exact=exact)
 
     def _fit_by_newton(self, kind: ResponseKind, losses: ArrayLosses, start: Any) -> KernelFit:
         if self._uses_features:
             return self._fit_on_features(kind, self._problem(losses), start)
-        problem = KernelProblem(self.products, losses, float(self.machine.strength), self.machine.intercept)
-        tolerance, most_steps = self.machine.limits
+        problem = KernelProblem(self.products, losses, float(self.spec.strength), self.spec.intercept)
+        tolerance, most_steps = self.spec.limits
         path = f"Newton's method in the span of {len(self.positive)} rows, by {self.products.name}"
         try:
             solution = solve(problem, start, tolerance=tolerance, most_steps=most_steps, progress=self.progress)
@@ -405,9 +407,9 @@ class KernelFitter:
 
     def _fit_least_squares(self, kind: MeanResponse) -> KernelFit:
         """Fit every target with its λ by linear equations."""
-        data, intercept = self.data, self.machine.intercept
+        data, intercept = self.data, self.spec.intercept
         Y = self._targets
-        strengths = np.array(np.broadcast_to(np.asarray(self.machine.strength, dtype=float), Y.shape[1]))
+        strengths = np.array(np.broadcast_to(np.asarray(self.spec.strength, dtype=float), Y.shape[1]))
 
         def problem() -> KernelProblem:
             losses = ResponseLosses(kind.response, Y, data.weight)
@@ -416,7 +418,7 @@ class KernelFitter:
         span = f"least squares in the span of {len(self.positive)} rows"
         try:
             solution, path = kernel_least_squares(
-                self.machine.kernel, self.rows, Y, data.weight, strengths, intercept=intercept
+                self.spec.kernel, self.rows, Y, data.weight, strengths, intercept=intercept
             )
         except FitInterrupted as stop:
             raise KernelFitInterrupted(str(stop), self._fit_of_span(kind, problem, stop.solution, span)) from None
@@ -428,8 +430,8 @@ class KernelFitter:
         found: KernelExpansion = solution.value
         alpha = np.zeros((count(self.X), found.alpha.shape[1]))
         alpha[self.positive] = found.alpha
-        function = KernelFunction(self.machine.kernel, self.X, alpha, found.intercept)
-        return KernelFit(function, solution, kind, path, problem, self.data, self.machine.intercept)
+        function = KernelFunction(self.spec.kernel, self.X, alpha, found.intercept)
+        return KernelFit(function, solution, kind, path, problem, self.data, self.spec.intercept)
 
     def _fit_with_r(self, response: Response, start: Any) -> KernelFit:
         """Fit f and the r of a negative binomial in turn, as `solve_with_r` does with coefficients."""

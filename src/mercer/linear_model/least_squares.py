@@ -126,10 +126,8 @@ class LeastSquaresRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator, ABC
         """Return X on its device, and y in main memory."""
         X = check_tensor(self, X, reset=True)
         refuse_other_device(y, X, "y")
-        _, y = self._checked(
-            np.broadcast_to(0.0, X.shape), fetch_tensor(y)
-        )  # stands for X where scikit-learn looks at y
-        return X, y
+        stand_in = np.broadcast_to(0.0, X.shape)  # replaces X where only y is checked
+        return X, self._checked(stand_in, fetch_tensor(y))[1]
 
     def _rows(self, X: Any, Y: Array, sample_weight: Any, *, part: bool = False) -> LeastSquaresRows:
         if isinstance(X, Encoded):

@@ -64,27 +64,29 @@ from mercer.optim.softmax import SoftmaxProblem
 from mercer.stats.quadratic import HESSIAN
 
 #: number of columns up to which Newton's method with full Hessians is fastest
-NEWTON_COLUMNS = 300
+MOST_COLUMNS_OF_FULL_HESSIANS = 300
 #: number of rows per column from which on Newton's method with Hessians of a sample is faster than L-BFGS
-ROWS_PER_COLUMN = 500
+ROWS_PER_COLUMN_OF_SAMPLED_HESSIANS = 500
+#: name of Newton's method in `plan_`
 NEWTON = "Newton's method"
 #: gradient in standard errors, for a weight of one, that rounding alone may leave
-TIGHTEST = 1e-11
+LOGISTIC_ROUNDING = 1e-11
 #: largest tolerance of Newton's method in standard errors, since its last steps gain much at little cost
-LOOSEST = 1e-2
+LARGEST_NEWTON_TOLERANCE = 1e-2
 #: the same for rows so few that every step has a full Hessian
-LOOSEST_OF_FEW = 1e-6
+LARGEST_FULL_HESSIAN_TOLERANCE = 1e-6
 #: values of `solver`
-SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
+LOGISTIC_SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
 #: scikit-learn's solvers whose sparse matrices have 32-bit indices
 SMALL_INDICES = ("liblinear", "sag", "saga")
 #: largest value that scikit-learn allows for liblinear
 LIBLINEAR_LARGEST = 1e30
 #: remedy for columns that depend on each other and for separated classes
-REMEDY = "Leave the columns out, or give C a finite value, under which the optimum is unique."
+REMEDY_WITHOUT_PENALTY = "Leave the columns out, or give C a finite value, under which the optimum is unique."
 #: function of the coefficients after each step
 StepListener = Callable[["Coefficients"], None]
 
+#: constraints of the parameters of `LogisticRegression`
 LOGISTIC_CONSTRAINTS: dict[str, Any] = {
     "penalty": [StrOptions({"l1", "l2", "elasticnet"}), None, Hidden(StrOptions({"deprecated"}))],
     "C": [Interval(Real, 0, None, closed="right")],
@@ -95,7 +97,7 @@ LOGISTIC_CONSTRAINTS: dict[str, Any] = {
     "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
     "class_weight": [dict, StrOptions({"balanced"}), None],
     "random_state": ["random_state"],
-    "solver": [StrOptions(set(SOLVERS))],
+    "solver": [StrOptions(set(LOGISTIC_SOLVERS))],
     "max_iter": [Interval(Integral, 0, None, closed="left")],
     "verbose": ["verbose"],
     "warm_start": ["boolean"],
@@ -138,7 +140,7 @@ class MultinomialProblem(SoftmaxProblem):
 
     @property
     def starts_at_matrix(self) -> bool:
-        """Whether the solver takes a matrix of coefficients as a start, not a point."""
+        """True if the solver takes a matrix of coefficients as a start, not a point."""
         return not self.strengths.smooth
 
     def working(self, v: Array) -> Array:
@@ -163,7 +165,9 @@ def solver_for(problem: Problem | SoftmaxProblem) -> tuple[Any, str]:
     if row_space.suits(problem):
         return row_space, row_space.ROW_SPACE_PATH
     n, p = len(problem.observations), problem.n_columns
-    if p <= NEWTON_COLUMNS or (p <= scaling.MAX_FACTORISED_COLUMNS and n >= ROWS_PER_COLUMN * p):
+    if p <= MOST_COLUMNS_OF_FULL_HESSIANS or (
+        p <= scaling.MAX_FACTORISED_COLUMNS and n >= ROWS_PER_COLUMN_OF_SAMPLED_HESSIANS * p
+    ):
         return newton, NEWTON
     return lbfgs, "L-BFGS"
 
@@ -342,8 +346,13 @@ class LogisticPath:
         root = np.sqrt(self._total) / problem.unit(0.0)
         tolerance = self.limits.tolerance * root
         if path == NEWTON:
-            tolerance = min(tolerance, LOOSEST if len(self.observations) >= ALWAYS_HESSIAN else LOOSEST_OF_FEW)
-        return float(max(tolerance, TIGHTEST * root))
+            tolerance = min(
+                tolerance,
+                LARGEST_NEWTON_TOLERANCE
+                if len(self.observations) >= ALWAYS_HESSIAN
+                else LARGEST_FULL_HESSIAN_TOLERANCE,
+            )
+        return float(max(tolerance, LOGISTIC_ROUNDING * root))
 
     def _point(self, solution: Solution, problem: Any, path: str) -> LogisticPoint:
         return LogisticPoint(self.coefficients(solution.value), solution, path, problem)
@@ -619,10 +628,10 @@ def _diagnose(
     else:
         response = SoftmaxResponse(len(classes))
         separation = examine_classes(path.observations, response, point.solution, terms, classes)
-    findings: list[Finding] = [] if separation is None else [replace(separation, remedy=REMEDY)]
+    findings: list[Finding] = [] if separation is None else [replace(separation, remedy=REMEDY_WITHOUT_PENALTY)]
     if dependence is not None:
         found, _ = describe_dependence(terms, dependence.columns(), dependence.constant)
-        findings += [replace(finding, remedy=REMEDY) for finding in found]
+        findings += [replace(finding, remedy=REMEDY_WITHOUT_PENALTY) for finding in found]
         value = dependence.smallest(point.solution.value, path.observations.design.coordinates)
         point = replace(point, solution=replace(point.solution, value=value), coefficients=path.coefficients(value))
     return point, Diagnosis(tuple(findings))

@@ -50,19 +50,22 @@ from mercer.optim.certificate import Certificate, Solution
 from mercer.optim.row_order_loops import shuffle
 
 #: codes of the penalties in the compiled loop
-PENALTIES = {None: 0, "l1": 1, "l2": 2, "elasticnet": 3}
+PENALTY_CODES = {None: 0, "l1": 1, "l2": 2, "elasticnet": 3}
 #: factor of the intercept's updates for sparse rows, since every row updates the intercept, but only some each column
 SPARSE_INTERCEPT_RATE = 0.01
 #: upper bound of the random seeds by which rows are shuffled
 LARGEST_SEED = np.iinfo(np.int32).max
 #: number of entries from which on units are trained in threads
-WORTH_THREADS = 100_000
+ENTRIES_WORTH_THREADS = 100_000
 #: common factor of the weights below which it is multiplied into them
-SMALLEST_SCALE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
+SMALLEST_WEIGHT_FACTOR = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-6}
 
 
 class Stopping(NamedTuple):
-    """Stop after `most_passes`, or after `patience` passes in a row that gain less than `tolerance` (None: never)."""
+    """Maximum number of passes; training also ends after `patience` passes in a row that gain less than `tolerance`.
+
+    A tolerance of None leaves only the maximum.
+    """
 
     tolerance: float | None
     patience: int
@@ -121,11 +124,11 @@ class PerceptronUnit:
         """Make one pass, and set whether it was the last."""
         if self.seed is not None:
             shuffle(self._order, self.seed)
-        rows, smallest = self.rows, SMALLEST_SCALE[self.w.dtype]
+        rows, smallest = self.rows, SMALLEST_WEIGHT_FACTOR[self.w.dtype]
         data = (*rows.entries, self.y, rows.weight, rows.held_out, self._order)
         loops.learn(*data, self.terms, smallest, self.w, self._state, self._taken)
         self.passes += 1
-        self.intercept = float(self._state[loops.INTERCEPT])
+        self.intercept = float(self._state[loops.STATE_INTERCEPT])
         if not (math.isfinite(self.intercept) and np.isfinite(self.w).all()):
             raise OverflowError(self.passes)
         self._idle = self._idle + 1 if self._is_stagnant() else 0
@@ -133,7 +136,9 @@ class PerceptronUnit:
 
     def _is_stagnant(self) -> bool:
         trained = len(self.y) - int(self.rows.held_out.sum())
-        loss, objective = (float(self._state[position]) / trained for position in (loops.LOSS, loops.OBJECTIVE))
+        loss, objective = (
+            float(self._state[position]) / trained for position in (loops.STATE_LOSS, loops.STATE_OBJECTIVE)
+        )
         # as in scikit-learn, held-out rows are scored without the common factor of the weights
         score = objective if self.validate is None else self.validate(self.w, self.intercept)
         if self.verbose:
@@ -493,7 +498,7 @@ class Perceptron(LinearClassifier):
         units = self._units(X, codes, weight, class_weight, passes)
         threads = None if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         with bounded(threads):
-            threads = thread_count() if len(units) > 1 and len(codes) * X.shape[1] >= WORTH_THREADS else 1
+            threads = thread_count() if len(units) > 1 and len(codes) * X.shape[1] >= ENTRIES_WORTH_THREADS else 1
             self.plan_ = Plan("perceptron, row after row", str(X.dtype), 1, min(threads, len(units)))
             try:
                 learn_all(units, threads)
@@ -542,7 +547,7 @@ class Perceptron(LinearClassifier):
         return choose_held_out(y, weight, self.validation_fraction, self.random_state) if self.early_stopping else None
 
     def _terms(self, positive: float, negative: float, sparse: bool) -> PerceptronTerms:
-        penalty = PENALTIES[self.penalty]
+        penalty = PENALTY_CODES[self.penalty]
         l1_ratio = {1: 1.0, 2: 0.0}.get(penalty, float(self.l1_ratio))
         intercept_rate = (SPARSE_INTERCEPT_RATE if sparse else 1.0) * bool(self.fit_intercept)
         return PerceptronTerms(

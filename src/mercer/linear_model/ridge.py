@@ -49,15 +49,15 @@ from mercer.optim.streamed_rows import StreamedRows
 from mercer.stats.normal_equations import NormalEquations
 
 #: scikit-learn's solvers that are iterative
-ITERATIVE = frozenset({"sparse_cg", "lsqr", "sag", "saga"})
+ITERATIVE_SOLVERS = frozenset({"sparse_cg", "lsqr", "sag", "saga"})
 #: rows and columns from which on these are iterative here
-WORTH_STEPS = 2000
+SIZE_WORTH_ITERATION = 2000
 #: scikit-learn's solvers that count their steps
-COUNTING = frozenset({"lsqr", "sag", "saga"})
+STEP_COUNTING_SOLVERS = frozenset({"lsqr", "sag", "saga"})
 #: scikit-learn's solvers that find an intercept for sparse X
-WITH_SPARSE_INTERCEPT = frozenset({"auto", "lbfgs", "lsqr", "sag", "sparse_cg"})
+SPARSE_INTERCEPT_SOLVERS = frozenset({"auto", "lbfgs", "lsqr", "sag", "sparse_cg"})
 #: penalties that a comparison tries by folds, safest first
-STRENGTHS = (1.0, 0.01, 0.1, 10.0, 100.0, 1e3, 1e4, 1e5)
+RIDGE_STRENGTHS = (1.0, 0.01, 0.1, 10.0, 100.0, 1e3, 1e4, 1e5)
 #: score of the predictions of all rows for all targets: one number, or one for each target
 Score = Callable[[Array], Any]
 
@@ -182,7 +182,7 @@ def _candidates(question: Question) -> Iterator[Candidate]:
     elif question.inner is None:
         yield Candidate(Ridge(alpha="loo"), 32)
     else:
-        yield Candidate(Ridge(), 32, search=("alpha", STRENGTHS))
+        yield Candidate(Ridge(), 32, search=("alpha", RIDGE_STRENGTHS))
 
 
 @traits(
@@ -336,7 +336,7 @@ class Ridge(LeastSquaresRegressor):
             self._refuse_with_sparse()
 
     def _refuse_with_sparse(self) -> None:
-        if self.fit_intercept and self.solver not in WITH_SPARSE_INTERCEPT:
+        if self.fit_intercept and self.solver not in SPARSE_INTERCEPT_SOLVERS:
             raise DataError(
                 f"solver='{self.solver}' does not support fitting the intercept on sparse data. Please set the solver "
                 "to 'auto' or 'lsqr', 'sparse_cg', 'sag', 'lbfgs' or set `fit_intercept=False`"
@@ -346,7 +346,7 @@ class Ridge(LeastSquaresRegressor):
 
     def _minimise(self, rows: LeastSquaresRows) -> Solution:
         self.solver_ = self._solver_name(rows)
-        self.n_iter_ = np.ones(rows.targets, dtype=np.int32) if self.solver in COUNTING else None
+        self.n_iter_ = np.ones(rows.targets, dtype=np.int32) if self.solver in STEP_COUNTING_SOLVERS else None
         sums = None
         if isinstance(self.alpha, str):
             choice = tune_penalty(rows, self.alpha, intercept=self.fit_intercept)
@@ -358,9 +358,9 @@ class Ridge(LeastSquaresRegressor):
         if self.positive:
             return self._nonnegative(rows, alpha)
         is_iterative = (
-            self.solver in ITERATIVE
+            self.solver in ITERATIVE_SOLVERS
             and not isinstance(rows, TensorRows | StreamedRows)
-            and min(rows.shape) > WORTH_STEPS
+            and min(rows.shape) > SIZE_WORTH_ITERATION
         )
         if not is_iterative and is_direct_cheap(rows):
             return least_squares(rows, alpha, intercept=self.fit_intercept, stable=self.solver == "svd", sums=sums)

@@ -36,24 +36,25 @@ from mercer.optim.separation import Separation
 #: a chunk in working coordinates; can be pickled
 Prepare = Callable[[Chunk], ObservedBatch]
 #: steps that a fit with a finite maximum rarely needs
-MANY_STEPS = 10
+STEPS_OF_HEALTHY_FIT = 10
 #: information of a row about η, per unit of its weight, below which it has collapsed
-COLLAPSED = 1e-5
+COLLAPSED_INFORMATION = 1e-5
 #: standard deviation of the normal prior for on_separation="ridge", per standard deviation of a column
 PRIOR_DEVIATION = 2.5
 #: sampled rows of a source that are tested first: if they are not separated, all rows are not
 SAMPLED_ROWS = 10_000
 #: maximum number of columns named in a sentence
-MOST_NAMES = 10
+MOST_TERMS_NAMED = 10
 
+#: code of the finding
 SEPARATION_CODE = "separation"
-#: why infinite coefficients of a source are not identified, and an alternative
-OF_A_SOURCE = (
+#: reason why infinite coefficients of a source are not identified, and an alternative
+NOT_SEARCHED_IN_SOURCE = (
     "A fit to a source does not search for those that are infinite.",
     "; or fit to a sample in memory, which names the columns",
 )
 #: the same for many columns in memory
-TOO_WIDE = "There are too many columns to search for those that are infinite.", ""
+NOT_SEARCHED_IN_WIDE_DATA = "There are too many columns to search for those that are infinite.", ""
 
 
 @stored()
@@ -79,6 +80,7 @@ def examine(problem: Problem, solution: Solution, names: Sequence[str]) -> Separ
     Returns
     -------
     finding : SeparationFinding or None
+        Finding with the limits of the coefficients; None if the responses are not separated.
     """
     observations, response = problem.observations, problem.response
     if problem.strengths.any or not _can_separate(response):
@@ -86,12 +88,12 @@ def examine(problem: Problem, solution: Solution, names: Sequence[str]) -> Separ
     if observations.streamed:
         if not _looks_separated_in_source(problem, solution):
             return None
-        return _describe_without_proof(*OF_A_SOURCE)
+        return _describe_without_proof(*NOT_SEARCHED_IN_SOURCE)
     if _is_healthy(observations, solution) or not _has_collapsed_row(problem, solution):
         return None
     found = _find_separation(problem)
     if found is None:
-        return _describe_without_proof(*TOO_WIDE)
+        return _describe_without_proof(*NOT_SEARCHED_IN_WIDE_DATA)
     return _describe_separation(found, names, has_firth=firth.suits(response))
 
 
@@ -113,14 +115,14 @@ def examine_classes(
             return None
         assert isinstance(observations, StreamedObservations)
         is_certain = partial(_has_certain_class_in_chunk, observations.prepare, response, solution.value)
-        return _describe_without_proof(*OF_A_SOURCE) if fold(is_certain, observations.source, max) else None
+        return _describe_without_proof(*NOT_SEARCHED_IN_SOURCE) if fold(is_certain, observations.source, max) else None
     if _is_healthy(observations, solution) or not _has_certain_class(observations, response, solution):
         return None
     named = [f"{label}: {name}" for name in names for label in classes]
     try:
         found = separation.categorical(observations.in_memory(), len(classes))
     except TooManyColumnsError:
-        return _describe_without_proof(*TOO_WIDE)
+        return _describe_without_proof(*NOT_SEARCHED_IN_WIDE_DATA)
     return _describe_separation(found, named, has_firth=False)
 
 
@@ -139,7 +141,7 @@ def _can_separate(response: Response) -> bool:
 
 
 def _has_converged_fast(solution: Solution) -> bool:
-    return solution.certificate.holds and len(solution.trace) <= MANY_STEPS
+    return solution.certificate.holds and len(solution.trace) <= STEPS_OF_HEALTHY_FIT
 
 
 def _is_healthy(observations: Observations, solution: Solution) -> bool:
@@ -161,7 +163,7 @@ def _looks_separated_in_source(problem: Problem, solution: Solution) -> bool:
         if found is None or found.kind == "none":
             return False
     information = partial(_least_information_of_chunk, observations.prepare, problem.response, solution.value)
-    return fold(information, observations.source, min) < COLLAPSED
+    return fold(information, observations.source, min) < COLLAPSED_INFORMATION
 
 
 def _least_information_of_chunk(prepare: Prepare, response: Response, w: Array, chunk: Chunk) -> float:
@@ -176,20 +178,20 @@ def _has_collapsed_row(problem: Problem, solution: Solution) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):  # overflow of coefficients raises an error later
         eta = problem.observations.design.times(solution.value)
         information = problem.response.slopes(y, eta if offset is None else eta + offset).second
-    return bool((information < COLLAPSED).any())
+    return bool((information < COLLAPSED_INFORMATION).any())
 
 
 def _has_certain_class(observations: Observations, response: SoftmaxResponse, solution: Solution) -> bool:
-    """Return whether the probability of some row's own class is 1 up to `COLLAPSED`."""
+    """Return whether the probability of some row's own class is 1 up to `COLLAPSED_INFORMATION`."""
     probabilities = response.probabilities(to_numpy(observations.design.times(solution.value)))
     own = probabilities[np.arange(len(observations)), to_numpy(observations.y)]
-    return bool((own > 1 - COLLAPSED).any())
+    return bool((own > 1 - COLLAPSED_INFORMATION).any())
 
 
 def _has_certain_class_in_chunk(prepare: Prepare, response: SoftmaxResponse, W: Array, chunk: Chunk) -> bool:
     design, y, _, _ = prepare(chunk)
     own = response.probabilities(design.times(W))[np.arange(len(y)), y]
-    return bool((own > 1 - COLLAPSED).any())
+    return bool((own > 1 - COLLAPSED_INFORMATION).any())
 
 
 def _find_separation(problem: Problem) -> Separation | None:
@@ -222,8 +224,8 @@ def _describe_separation(found: Separation, names: Sequence[str], *, has_firth: 
         name: words.get(limit, "finite") for name, limit in zip(names, found.limits.ravel().tolist(), strict=True)
     }
     infinite = tuple(name for name, limit in limits.items() if limit != "finite")
-    directions = ", ".join(f"{name} → {limits[name]}" for name in infinite[:MOST_NAMES])
-    more = ", …" if len(infinite) > MOST_NAMES else ""
+    directions = ", ".join(f"{name} → {limits[name]}" for name in infinite[:MOST_TERMS_NAMED])
+    more = ", …" if len(infinite) > MOST_TERMS_NAMED else ""
     extent = "completely" if found.kind == "complete" else "for some of the rows"
     remedies = '"firth" or "ridge"' if has_firth else '"ridge"'
     return SeparationFinding(

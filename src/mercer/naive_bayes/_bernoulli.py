@@ -162,8 +162,8 @@ class BernoulliNB(DiscreteClassifier, GenerativeClassifier):
             )
         return (block,)
 
-    def _refuse_stranger(self, other: Any) -> None:
-        super()._refuse_stranger(other)
+    def _refuse_incompatible(self, other: Any) -> None:
+        super()._refuse_incompatible(other)
         if other.binarize != self.binarize:
             raise MergeError(
                 f"cannot merge models of different thresholds: binarize={self.binarize} and {other.binarize}; "

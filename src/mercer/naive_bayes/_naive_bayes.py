@@ -229,8 +229,8 @@ class NaiveBayes(ValueHolder, GenerativeClassifier):
     def _zero(self, labels: Array, X: Table) -> ByClass:
         return ByClass.zero(labels, tuple(part.zero(len(labels), X) for part in self.parts_))
 
-    def _refuse_stranger(self, other: Any) -> None:
-        super()._refuse_stranger(other)
+    def _refuse_incompatible(self, other: Any) -> None:
+        super()._refuse_incompatible(other)
         theirs = {name: part for part in other.parts_ for name in part.names}
         pairs = [(name, part, theirs[name]) for part in self.parts_ for name in part.names]
         odd = [pair for pair in pairs if pair[1].family != pair[2].family]

@@ -49,8 +49,8 @@ class TreatmentOptions(NamedTuple):
     computed: dict[str, list[Part]]
 
 
-class ColumnEvidence(Protocol):
-    """What the rows of a fit show of one column, in a table or a source.
+class ColumnReader(Protocol):
+    """Reader of one column of the rows of a fit, in a table or a source.
 
     A method raises an error that names a row if the column does not hold the kind of values that it reads.
     """
@@ -76,7 +76,7 @@ class ColumnEvidence(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class TableEvidence:
+class TableColumnReader:
     """A column whose rows are all in memory."""
 
     table: Table
@@ -160,29 +160,29 @@ def column_name(table: Table, key: Any) -> str:
     return table.names[table.position(str(key))]
 
 
-def choose_treatment(column: Column, evidence: ColumnEvidence, options: TreatmentOptions) -> Treatment:
+def choose_treatment(column: Column, reader: ColumnReader, options: TreatmentOptions) -> Treatment:
     """Choose the treatment of one column."""
     name, missing = column.name, options.missing
     match column.kind:
         case Kind.IDENTIFIER:
             return LeftOutTreatment(name, reason_left_out(column, present=True))
         case Kind.CONSTANT:
-            present = evidence.present > 0
-            if present and missing == "indicator" and evidence.gaps(missing).has_indicator:
+            present = reader.present > 0
+            if present and missing == "indicator" and reader.gaps(missing).has_indicator:
                 return MissingOnlyTreatment(name)  # where the only value is missing may still be informative
             return LeftOutTreatment(name, reason_left_out(column, present=present))
         case Kind.TEXT:
-            return evidence.text(options)
+            return reader.text(options)
         case Kind.DATE:
-            return DateTreatment.learn(name, *evidence.days(), evidence.gaps(missing), scaled=options.scaled)
+            return DateTreatment.learn(name, *reader.days(), reader.gaps(missing), scaled=options.scaled)
         case Kind.BINARY | Kind.BOOLEAN:
-            labels = evidence.labels()
-            return BinaryTreatment.learn(name, labels, two_values(name, labels.labels.tolist()), evidence.gaps(missing))
+            labels = reader.labels()
+            return BinaryTreatment.learn(name, labels, two_values(name, labels.labels.tolist()), reader.gaps(missing))
         case Kind.CATEGORY | Kind.CODE:
             refuse_mixed(column)
-            return CategoryTreatment.learn(name, evidence.labels(), evidence.gaps(missing), **options.levels)
+            return CategoryTreatment.learn(name, reader.labels(), reader.gaps(missing), **options.levels)
         case _:
-            return NumberTreatment(name, evidence.numbers().scale(), options.scaled, evidence.gaps(missing))
+            return NumberTreatment(name, reader.numbers().scale(), options.scaled, reader.gaps(missing))
 
 
 def reason_left_out(column: Column, *, present: bool) -> str:

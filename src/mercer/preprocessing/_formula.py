@@ -21,7 +21,8 @@ from mercer._typing import Array
 from mercer.data.table import Table
 from mercer.preprocessing.treatments import UnseenValues
 
-INTERCEPT = "Intercept"
+#: formulaic's name of the intercept
+FORMULA_INTERCEPT = "Intercept"
 #: formulaic reports unseen levels by warnings, which are caught for all threads at once
 WARNINGS_LOCK = Lock()
 
@@ -82,7 +83,7 @@ class FormulaFeatures:
     @property
     def names(self) -> list[str]:
         """The names of the features."""
-        return [name for name in self.columns if name != INTERCEPT]
+        return [name for name in self.columns if name != FORMULA_INTERCEPT]
 
     def read(self, table: Table, unseen: UnseenValues) -> Array:
         """Compute the features of rows."""
@@ -127,7 +128,7 @@ class FormulaFeatures:
 
     def _drop_intercept(self, matrix: Any) -> Array:
         """Return the features without the intercept; raise an error if one is infinite."""
-        kept = [j for j, name in enumerate(self.columns) if name != INTERCEPT]
+        kept = [j for j, name in enumerate(self.columns) if name != FORMULA_INTERCEPT]
         features = np.asarray(matrix, dtype=np.float64)[:, kept]
         if (infinite := np.isinf(features)).any():
             row, position = np.argwhere(infinite)[0]

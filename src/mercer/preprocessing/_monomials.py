@@ -30,8 +30,9 @@ from mercer.preprocessing._numeric import NumericTransformer, largest
 # together.
 
 #: number of monomials of sparse rows that are computed at a time
-BLOCK = 1 << 16
-MOST_COLUMNS = int(np.iinfo(np.int64).max)
+MONOMIALS_AT_ONCE = 1 << 16
+#: maximum number of monomials, whose numbers are int64
+MOST_MONOMIALS = int(np.iinfo(np.int64).max)
 
 
 @stored(columns=length("d"), degree=whole(0, 1000))
@@ -87,7 +88,7 @@ class MonomialMap:
         return result
 
     def _sparse(self, X: Any) -> Any:
-        if self.order.n_computed > MOST_COLUMNS:
+        if self.order.n_computed > MOST_MONOMIALS:
             raise TooManyColumnsError(f"{self.n_features:,} monomials exceed the range of int64; {self._remedy}.")
         X = X if X.has_canonical_format else _canonical(X)
         stored = np.diff(X.indptr)
@@ -170,7 +171,7 @@ def _canonical(X: Any) -> Any:
 def _in_blocks(rows: Array, order: MonomialOrder) -> Iterator[Array]:
     if not order.n_features:
         return iter(())
-    size = max(1, BLOCK // order.n_computed)
+    size = max(1, MONOMIALS_AT_ONCE // order.n_computed)
     return (rows[start : start + size] for start in range(0, len(rows), size))
 
 

@@ -33,8 +33,8 @@ from mercer.matrices import Encoded
 from mercer.matrices.encoded import NumberPart, Part
 from mercer.preprocessing._column_choice import (
     REQUESTED,
-    ColumnEvidence,
-    TableEvidence,
+    ColumnReader,
+    TableColumnReader,
     TreatmentOptions,
     choose_treatment,
     column_name,
@@ -45,8 +45,8 @@ from mercer.preprocessing._formula import FormulaFeatures
 from mercer.preprocessing._reading import absent_columns, drop_columns, refuse_sparse
 from mercer.preprocessing.table_source import learn_source
 from mercer.preprocessing.treatments import (
-    LEVELS,
-    NUMBERS,
+    LEVEL_SLOT,
+    NUMBER_SLOT,
     BinaryTreatment,
     CategoryTreatment,
     DateTreatment,
@@ -410,7 +410,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         shift, scale = np.zeros(len(self._names)), np.ones(len(self._names))
         for treatment, slot, positions in self._runs():
             number = treatment.days if isinstance(treatment, DateTreatment) else treatment
-            if slot.order == NUMBERS and isinstance(number, NumberTreatment) and number.scaled:
+            if slot.order == NUMBER_SLOT and isinstance(number, NumberTreatment) and number.scaled:
                 shift[positions[0]], scale[positions[0]] = number.scale
         return shift, scale
 
@@ -423,7 +423,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             One for each category, in the order of `get_feature_names_out`.
         """
         check_is_fitted(self)
-        return [positions for _, slot, positions in self._runs() if slot.order == LEVELS]
+        return [positions for _, slot, positions in self._runs() if slot.order == LEVEL_SLOT]
 
     def _runs(self) -> Iterator[tuple[Treatment, Slot, list[int]]]:
         """Yield the treatment, slot and positions of each run of features; nothing for a formula."""
@@ -466,7 +466,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             computed: dict[str, list[Part]] = {}
             if self.formula is None:
                 options = self._options(y)
-                self._choose_treatments(table, TableEvidence.all_of(table), options)
+                self._choose_treatments(table, TableColumnReader.all_of(table), options)
                 computed = options.computed
             else:
                 self._learn_formula(table)
@@ -488,7 +488,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     def _plan(self) -> Plan:
         return Plan(f"{len(self.schema_)} columns to {len(self._names)} features", "float64", 1, 1)
 
-    def _choose_treatments(self, table: Table, evidence: Sequence[ColumnEvidence], options: TreatmentOptions) -> None:
+    def _choose_treatments(self, table: Table, readers: Sequence[ColumnReader], options: TreatmentOptions) -> None:
         """Choose the treatment of each column by its rows, and name all features."""
         # excluded columns of a frame were removed before; those of an array are left out here
         is_frame = names_of(table.native) is not None
@@ -496,8 +496,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         treatments = [
             LeftOutTreatment(column.name, REQUESTED)
             if column.name in excluded
-            else choose_treatment(column, shown, options)
-            for column, shown in zip(self.schema_, evidence, strict=True)
+            else choose_treatment(column, reader, options)
+            for column, reader in zip(self.schema_, readers, strict=True)
         ]
         self._formula: FormulaFeatures | None = None
         self._treatments = {each.column: each for each in treatments}
@@ -537,7 +537,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             parts: list[tuple[int, Part]] = []
             for together, names in groupby(self._used, key=places.__contains__):
                 if together:
-                    parts.append((NUMBERS, NumberPart(units[:, [places[name] for name in names]])))
+                    parts.append((NUMBER_SLOT, NumberPart(units[:, [places[name] for name in names]])))
                     continue
                 for name in names:
                     column = self._treatments[name]

@@ -21,7 +21,7 @@ from mercer.data.seen_values import SeenValues
 from mercer.data.sources.base import Chunk, Source
 from mercer.data.table import Table
 from mercer.engines.folding import fold
-from mercer.preprocessing._column_choice import TableEvidence, TreatmentOptions, requested_kinds, set_kind
+from mercer.preprocessing._column_choice import TableColumnReader, TreatmentOptions, requested_kinds, set_kind
 from mercer.preprocessing._reading import days_of, numbers_of, refuse_gaps, texts_of
 from mercer.preprocessing.treatments import DaysSeen, Gaps, NumberSpread, TextTreatment, naming_column
 
@@ -82,8 +82,8 @@ def learn_source(features: Any, source: Source) -> None:
         set_kind(Column(name, *finding), kinds.get(name)) for name, finding in zip(table.names, findings, strict=True)
     ]
     features.schema_ = Schema(tuple(columns))
-    evidence = [SourceEvidence(source, *each) for each in zip(table.names, glances, strict=True)]
-    features._choose_treatments(table, evidence, features._options(None))
+    readers = [SourceColumnReader(source, *each) for each in zip(table.names, glances, strict=True)]
+    features._choose_treatments(table, readers, features._options(None))
 
 
 def infer_schema(source: Source) -> Schema:
@@ -114,7 +114,7 @@ def _merge_all(mine: list[Any], theirs: list[Any]) -> list[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class SourceEvidence:
+class SourceColumnReader:
     """A column of a source with its statistics of one pass; further passes read what these do not hold."""
 
     source: Source
@@ -149,9 +149,9 @@ class SourceEvidence:
         return TextTreatment(self.name, fitted, self.gaps(options.missing))
 
 
-def _read_column(name: str, chunk: Chunk) -> TableEvidence:
+def _read_column(name: str, chunk: Chunk) -> TableColumnReader:
     table = Table.of(chunk.X, dates=True)
-    return TableEvidence(table, table.position(name))
+    return TableColumnReader(table, table.position(name))
 
 
 def _numbers(name: str, chunk: Chunk) -> NumberSpread:

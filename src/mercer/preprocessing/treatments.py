@@ -28,10 +28,12 @@ from mercer.preprocessing._reading import days_of, labels_of, numbers_of, refuse
 from mercer.report.wording import format_count
 from mercer.text.vectorizer import TextVectorizer
 
-#: features are sorted by these orders, so that numbers form one block
-NUMBERS = 0
-LEVELS = 1
-WORDS = 2
+#: order of features that are numbers: they come first, and so form one block
+NUMBER_SLOT = 0
+#: order of features of levels
+LEVEL_SLOT = 1
+#: order of features of words
+WORD_SLOT = 2
 
 
 @stored()
@@ -84,7 +86,7 @@ class UnseenValues:
 
 
 class Treatment(ABC):
-    """How a column becomes features, as learned in a fit; `slots` and `parts` correspond one to one."""
+    """Conversion of a column to features, as learned in a fit; `slots` and `parts` correspond one to one."""
 
     column: str
 
@@ -155,7 +157,7 @@ class NumberScale(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether no difference from the mean can overflow."""
+        """True if no difference from the mean can overflow."""
         return abs(self.mean) <= MAX_PLAIN_MEAN
 
     def units(self, values: Array) -> Array:
@@ -277,7 +279,7 @@ class Gaps(NamedTuple):
 
     @property
     def has_indicator(self) -> bool:
-        """Whether a feature indicates missing values."""
+        """True if a feature indicates missing values."""
         return self.missing == "indicator" and self.seen
 
     def names(self, column: str) -> list[str]:
@@ -306,7 +308,7 @@ class NumberTreatment(Treatment):
         return ("standardised" if self.scaled else "as it is") + self.gaps.described()
 
     def slots(self) -> list[Slot]:
-        return [Slot(NUMBERS, [self.column, *self.gaps.names(self.column)])]
+        return [Slot(NUMBER_SLOT, [self.column, *self.gaps.names(self.column)])]
 
     def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         return [NumberPart(self.columns(numbers_of(table, position)))]
@@ -361,7 +363,7 @@ class MissingOnlyTreatment(Treatment):
         return "whether it is missing"
 
     def slots(self) -> list[Slot]:
-        return [Slot(NUMBERS, Gaps("indicator", True).names(self.column))]
+        return [Slot(NUMBER_SLOT, Gaps("indicator", True).names(self.column))]
 
     def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         return [NumberPart((table.coded(position).codes < 0)[:, None].astype(np.float64))]
@@ -387,7 +389,7 @@ class BinaryTreatment(Treatment):
         return f"1 where it is {self.levels[1]}{self.gaps.described()}"
 
     def slots(self) -> list[Slot]:
-        return [Slot(NUMBERS, [self.column, *self.gaps.names(self.column)])]
+        return [Slot(NUMBER_SLOT, [self.column, *self.gaps.names(self.column)])]
 
     def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         coded = drop_missing_words(labels_of(table, position, text=isinstance(self.levels[1], str)), self.levels)
@@ -402,7 +404,7 @@ class BinaryTreatment(Treatment):
 
 
 #: longest text of a level in the name of its feature, in characters
-MAX_NAME_LENGTH = 60
+MAX_LEVEL_NAME_LENGTH = 60
 
 
 @stored(tag="TableCategory")
@@ -435,7 +437,7 @@ class CategoryTreatment(Treatment):
 
     def slots(self) -> list[Slot]:
         extra = ["missing"] * self.levels.own_missing + ["infrequent"] * self.levels.pooled
-        return [Slot(LEVELS, [f"{self.column}[{_shorten(str(level))}]" for level in (*self.levels.kept, *extra)])]
+        return [Slot(LEVEL_SLOT, [f"{self.column}[{_shorten(str(level))}]" for level in (*self.levels.kept, *extra)])]
 
     def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         coded = drop_missing_words(labels_of(table, position, text=self.text), {*self.levels.kept, *self.levels.rare})
@@ -462,7 +464,7 @@ class CategoryTreatment(Treatment):
 
 
 def _shorten(name: str) -> str:
-    return name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1]}…"
+    return name if len(name) <= MAX_LEVEL_NAME_LENGTH else f"{name[: MAX_LEVEL_NAME_LENGTH - 1]}…"
 
 
 def _are_strings(labels: Array) -> bool | None:
@@ -471,7 +473,9 @@ def _are_strings(labels: Array) -> bool | None:
     return True if all(isinstance(label, str) for label in labels.tolist()) else None
 
 
+#: names of weekdays by the codes of `Calendar`
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+#: names of months by the codes of `Calendar`
 MONTHS = (
     "January",
     "February",
@@ -521,11 +525,11 @@ class DateTreatment(Treatment):
         hours = [f"{self.column}[hour sine]", f"{self.column}[hour cosine]"] if self.hourly else []
         numbers = [self.days.column, *self.days.gaps.names(self.column), *hours]
         levels = [
-            Slot(LEVELS, [f"{self.column}[{names[code]}]" for code in codes])
+            Slot(LEVEL_SLOT, [f"{self.column}[{names[code]}]" for code in codes])
             for codes, names in ((self.weekdays, WEEKDAYS), (self.months, MONTHS))
             if codes
         ]
-        return [Slot(NUMBERS, numbers), *levels]
+        return [Slot(NUMBER_SLOT, numbers), *levels]
 
     def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         days = days_of(table, position, self.zone)
@@ -590,8 +594,8 @@ class TextTreatment(Treatment):
 
     def slots(self) -> list[Slot]:
         words = [f"{self.column}[{word}]" for word in self.vectorizer.get_feature_names_out()]
-        indicator = [Slot(NUMBERS, self.gaps.names(self.column))] if self.gaps.has_indicator else []
-        return [*indicator, Slot(WORDS, words)]
+        indicator = [Slot(NUMBER_SLOT, self.gaps.names(self.column))] if self.gaps.has_indicator else []
+        return [*indicator, Slot(WORD_SLOT, words)]
 
     def parts(self, table: Table, position: int, unseen: UnseenValues) -> list[Part]:
         documents, gaps = texts_of(table, position)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from mercer._errors import ColumnMismatchError, DataError
 from mercer._suggest import did_you_mean, listed
-from mercer.base.pipelines import columns_of_fit, inside, names_read, part_of, steps_of
+from mercer.base.pipelines import columns_of_fit, inner_model, innermost_part, names_read, steps_of
 from mercer.base.validation import column_names
 from mercer.data.kinds import Kind
 from mercer.data.schema import Column, Schema
@@ -47,7 +47,7 @@ class Inputs:
         """Return the columns of a fitted model, or of the schema of the table that it was fitted to."""
         if not hasattr(model, "predict"):
             raise DataError(f"{type(model).__name__} has no predictions to serve. Give a classifier or regressor.")
-        first = part_of(model, 0)
+        first = innermost_part(model, 0)
         if not hasattr(first, "n_features_in_"):
             raise DataError(
                 f"{type(first).__name__} cannot be served: it is not fitted, or reads texts instead of columns of a "
@@ -83,7 +83,7 @@ def model_name(model: Any) -> str:
     """Return the class of a model with that of the model inside it: "Calibrated(NaiveBayes)"."""
     if hasattr(model, "steps"):
         return model_name(steps_of(model)[-1])
-    within = inside(model)
+    within = inner_model(model)
     return type(model).__name__ + ("" if within is None else f"({model_name(within)})")
 
 

@@ -25,7 +25,7 @@ from mercer._errors import DataError, EmptyDataError, FitInterrupted, Indefinite
 from mercer._threads import thread_count
 from mercer._typing import Array
 from mercer._warn import warn
-from mercer.base.kernel_choice import GAMMA_CONSTRAINTS, KERNEL_CONSTRAINTS, chosen_kernel, is_precomputed
+from mercer.base.kernel_choice import GAMMA_CONSTRAINTS, KERNEL_CONSTRAINTS, choose_kernel, is_precomputed
 from mercer.base.kernel_comparison import ByFunction, ByKernel, Precomputed, refuse_no_kernel_matrix, whole_matrix
 from mercer.base.progress import StoppedByCallback, Watch, show_line
 from mercer.base.validation import (
@@ -306,7 +306,7 @@ class SupportVectorMachine(KernelHolder, BaseEstimator):
         return prepare_by_features(kernel, map, centred, X, groups, centre)
 
     def _choose_kernel(self, X: Any) -> Kernel:
-        kernel = chosen_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        kernel = choose_kernel(self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         self._gamma = float(getattr(kernel, "gamma", None) or 0.0)
         return kernel
 

@@ -103,7 +103,7 @@ def learn(
 
 @dataclass(eq=False)
 class KnownTerms:
-    """The terms of a given vocabulary in the order of the columns, with scanners that know them."""
+    """The terms of a given vocabulary in the order of the columns, with scanners that have them in their tables."""
 
     terms: Texts
     analysis: Analysis

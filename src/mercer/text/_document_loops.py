@@ -25,7 +25,8 @@ WHITE = np.uint8(2)
 
 #: bytes that loops may read beyond the end of a document
 READ_AHEAD = 64
-BLANK = np.uint8(32)
+#: the byte of a blank
+BLANK_BYTE = np.uint8(32)
 #: a 1 in each of eight bytes
 ONES = 0x0101010101010101
 #: the highest bit of each of eight bytes
@@ -34,6 +35,7 @@ HIGH_BITS = np.uint64(ONES * 0x80)
 FROM_A = np.uint64(ONES * (0x80 - ord("A")))
 #: added to ASCII, sets the highest bit of each byte after "Z"
 BEYOND_Z = np.uint64(ONES * (0x7F - ord("Z")))
+#: a word without bits
 NO_BITS = np.uint64(0)
 
 
@@ -236,16 +238,18 @@ def next_character(text, place):  # type: ignore[no-untyped-def]
     return place + (1 if byte < 0x80 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4)
 
 
-#: units of cutting: words, characters, or characters inside each word
-WORDS = 0
-CHARACTERS = 1
-WITHIN_WORDS = 2
+#: unit of cutting: words
+UNIT_WORDS = 0
+#: unit of cutting: characters
+UNIT_CHARACTERS = 1
+#: unit of cutting: characters inside each word
+UNIT_WITHIN_WORDS = 2
 
 
 class CutRule(NamedTuple):
-    """How documents are cut."""
+    """Rule by which documents are cut."""
 
-    #: `WORDS`, `CHARACTERS` or `WITHIN_WORDS`
+    #: `UNIT_WORDS`, `UNIT_CHARACTERS` or `UNIT_WITHIN_WORDS`
     unit: Any
     #: whether documents are converted to lower case
     lower: Any
@@ -275,7 +279,7 @@ class CutBuffers(NamedTuple):
 def allocate_buffers(offsets, rule):  # type: ignore[no-untyped-def]
     """Allocate buffers for the longest of the documents; the system provides memory when they are written to."""
     longest = longest_document(offsets)
-    if rule.unit == WORDS:
+    if rule.unit == UNIT_WORDS:
         size, pieces, places = longest, longest // 2 + 2, 0
     else:  # a word of one character is padded with two blanks
         size, places = 3 * longest, 3 * longest + 2
@@ -293,11 +297,11 @@ def allocate_buffers(offsets, rule):  # type: ignore[no-untyped-def]
 @jit
 def cut(data, start, stop, state, alphabet, rule, buffers):  # type: ignore[no-untyped-def]
     """Cut one document into pieces text[starts[i]:stops[i]]; return their number."""
-    if rule.unit == WORDS:
+    if rule.unit == UNIT_WORDS:
         size = copy_document(data, start, stop, state, rule.lower, True, alphabet, buffers.text)
         return find_words(buffers.text, size, state != PLAIN, rule.shortest_word, buffers.starts, buffers.stops)
     size = copy_document(data, start, stop, state, rule.lower, False, alphabet, buffers.copy)
-    if rule.unit == CHARACTERS:
+    if rule.unit == UNIT_CHARACTERS:
         count = _merge_blanks(buffers.copy, size, alphabet, buffers.text, buffers.places)
         return _find_runs(buffers.places, 0, count, rule, buffers.starts, buffers.stops, 0)
     words = _pad_words(buffers.copy, size, alphabet, buffers.text, buffers.places, buffers.ends)
@@ -317,13 +321,13 @@ def _find_runs(places, first, end, rule, starts, stops, found):  # type: ignore[
     """
     for length in range(rule.min_gram, rule.max_gram + 1):
         last = end - length
-        if rule.unit == WITHIN_WORDS:
+        if rule.unit == UNIT_WITHIN_WORDS:
             last = max(last, first)
         for i in range(first, last + 1):
             starts[found] = places[i]
             stops[found] = places[min(i + length, end)]
             found += 1
-        if rule.unit == WITHIN_WORDS and last == first:
+        if rule.unit == UNIT_WITHIN_WORDS and last == first:
             break
     return found
 
@@ -340,7 +344,7 @@ def _merge_blanks(text, size, alphabet, out, places):  # type: ignore[no-untyped
         places[count] = place
         count += 1
         if _is_white(text, i, alphabet) and stop < size and _is_white(text, stop, alphabet):
-            out[place] = BLANK
+            out[place] = BLANK_BYTE
             place += 1
             i = _skip_white(text, stop, size, alphabet)
             continue
@@ -362,7 +366,7 @@ def _pad_words(text, size, alphabet, out, places, ends):  # type: ignore[no-unty
     count = place = words = 0
     i = _skip_white(text, 0, size, alphabet)
     while i < size:
-        places[count], out[place] = place, BLANK
+        places[count], out[place] = place, BLANK_BYTE
         count, place = count + 1, place + 1
         while i < size and not _is_white(text, i, alphabet):
             stop = next_character(text, i)
@@ -372,7 +376,7 @@ def _pad_words(text, size, alphabet, out, places, ends):  # type: ignore[no-unty
                 out[place] = text[k]
                 place += 1
             i = stop
-        places[count], out[place] = place, BLANK
+        places[count], out[place] = place, BLANK_BYTE
         count, place = count + 1, place + 1
         ends[words] = count
         words += 1

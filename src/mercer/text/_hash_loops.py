@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._jit import jit
 from mercer._jit.instructions import four_bytes
-from mercer.text._document_loops import BLANK, WORDS, allocate_buffers, cut
+from mercer.text._document_loops import BLANK_BYTE, UNIT_WORDS, allocate_buffers, cut
 from mercer.text._matrix_loops import insert
 from mercer.text._term_loops import code_of
 
@@ -75,9 +75,9 @@ def hash_terms(texts, states, alphabet, rule, stop_words, columns, signed, indic
     """
     data, offsets = texts
     n = states.size
-    min_gram, max_gram = (rule.min_gram, rule.max_gram) if rule.unit == WORDS else (1, 1)
+    min_gram, max_gram = (rule.min_gram, rule.max_gram) if rule.unit == UNIT_WORDS else (1, 1)
     buffers = allocate_buffers(offsets, rule)
-    joins = rule.unit == WORDS and (max_gram > 1 or stop_words.sizes[0] > 0)
+    joins = rule.unit == UNIT_WORDS and (max_gram > 1 or stop_words.sizes[0] > 0)
     starts, stops, text = buffers.starts, buffers.stops, buffers.copy if joins else buffers.text
     rows = np.zeros(n + 1, dtype=np.int32)
     entries, spare = np.empty(1024, dtype=np.uint32), np.empty(1024, dtype=np.uint32)
@@ -160,7 +160,7 @@ def _join_words(buffers, pieces, stop_words):  # type: ignore[no-untyped-def]
             continue
         for i in range(length):
             out[place + i] = text[start + i]
-        out[place + length] = BLANK
+        out[place + length] = BLANK_BYTE
         starts[kept], stops[kept] = place, place + length
         place += length + 1
         kept += 1

@@ -11,7 +11,8 @@ import numpy as np
 
 from mercer._jit import jit
 from mercer._jit.instructions import lowest_bit
-from mercer.text._term_loops import HALF, RUN, WORD, copy_bytes
+from mercer.text._document_loops import NO_BITS
+from mercer.text._term_loops import HALF_BITS, LOWER_HALF, RUN_FLAG, copy_bytes
 
 # Rows of a sparse matrix with ascending columns.
 #
@@ -20,8 +21,8 @@ from mercer.text._term_loops import HALF, RUN, WORD, copy_bytes
 
 #: rows of at most this many entries are sorted by insertion
 INSERTION_SORT_UP_TO = 12
-ONE = np.uint64(1)
-NO_BITS = np.uint64(0)
+#: the lowest bit of a word
+LOWEST_BIT = np.uint64(1)
 #: a word of marks has 2⁶ bits
 WORD_SHIFT = np.uint64(6)
 #: the lowest bits of a number: its position in a word of marks
@@ -40,11 +41,11 @@ def no_marks(n_columns):  # type: ignore[no-untyped-def]
 def mark(column, low, middle, top):  # type: ignore[no-untyped-def]
     """Mark a column; return whether it was marked before."""
     at = np.uint64(column)
-    bit, word = ONE << (at & BIT_MASK), at >> WORD_SHIFT
+    bit, word = LOWEST_BIT << (at & BIT_MASK), at >> WORD_SHIFT
     before = low[word]
     low[word] = before | bit
-    middle[word >> WORD_SHIFT] |= ONE << (word & BIT_MASK)
-    top[word >> WORD_SHIFT >> WORD_SHIFT] |= ONE << ((word >> WORD_SHIFT) & BIT_MASK)
+    middle[word >> WORD_SHIFT] |= LOWEST_BIT << (word & BIT_MASK)
+    top[word >> WORD_SHIFT >> WORD_SHIFT] |= LOWEST_BIT << ((word >> WORD_SHIFT) & BIT_MASK)
     return before & bit != NO_BITS
 
 
@@ -56,17 +57,17 @@ def take_marks(low, middle, top, indices, place):  # type: ignore[no-untyped-def
         top[highest] = NO_BITS
         while groups != NO_BITS:
             group = 64 * highest + lowest_bit(groups)
-            groups &= groups - ONE
+            groups &= groups - LOWEST_BIT
             words = middle[group]
             middle[group] = NO_BITS
             while words != NO_BITS:
                 word = 64 * group + lowest_bit(words)
-                words &= words - ONE
+                words &= words - LOWEST_BIT
                 bits = low[word]
                 low[word] = NO_BITS
                 while bits != NO_BITS:
                     indices[place] = 64 * word + lowest_bit(bits)
-                    bits &= bits - ONE
+                    bits &= bits - LOWEST_BIT
                     place += 1
     return place
 
@@ -260,8 +261,8 @@ def find_runs(lengths, length, codes):  # type: ignore[no-untyped-def]
 def count_words(pairs, lengths):  # type: ignore[no-untyped-def]
     """Write the number of words of each run."""
     for run in range(lengths.size):
-        left = np.int64(pairs[run] >> HALF)
-        lengths[run] = lengths[left ^ RUN] + 1 if left & RUN else 2
+        left = np.int64(pairs[run] >> HALF_BITS)
+        lengths[run] = lengths[left ^ RUN_FLAG] + 1 if left & RUN_FLAG else 2
 
 
 @jit
@@ -269,9 +270,9 @@ def make_keys(runs, pairs, word_places, run_places, bits, keys):  # type: ignore
     """Write the keys of runs: the position of the run without its last word, and below it that of this word."""
     for i in range(runs.size):
         pair = np.uint64(pairs[runs[i]])
-        left = np.int64(pair >> HALF)
-        left = run_places[left ^ RUN] if left & RUN else word_places[left]
-        keys[i] = np.uint64(left) << bits | np.uint64(word_places[np.int64(pair & WORD)])
+        left = np.int64(pair >> HALF_BITS)
+        left = run_places[left ^ RUN_FLAG] if left & RUN_FLAG else word_places[left]
+        keys[i] = np.uint64(left) << bits | np.uint64(word_places[np.int64(pair & LOWER_HALF)])
 
 
 @jit
@@ -296,5 +297,5 @@ def make_pairs(keys, bits, above, pairs):  # type: ignore[no-untyped-def]
     mask = (np.uint64(1) << bits) - np.uint64(1)
     for i in range(keys.size):
         left = np.int64(keys[i] >> bits)
-        left = left if above < 0 else (left + above) | RUN
-        pairs[i] = np.uint64(left) << HALF | (keys[i] & mask)
+        left = left if above < 0 else (left + above) | RUN_FLAG
+        pairs[i] = np.uint64(left) << HALF_BITS | (keys[i] & mask)

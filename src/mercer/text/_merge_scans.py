@@ -20,7 +20,7 @@ from mercer.data.texts import Texts
 from mercer.text import _matrix_loops as matrix_loops
 from mercer.text import _term_loops as term_loops
 from mercer.text._scanner import Scanned, Scanner
-from mercer.text._term_loops import SPARE
+from mercer.text._term_loops import SPARE_BYTES
 from mercer.text._vocabulary import Vocabulary
 
 K = TypeVar("K", bound=Sized)
@@ -71,7 +71,7 @@ def unite_scans(scanned: Sequence[Scanned]) -> tuple[Vocabulary, dict[Scanner, T
 
 @dataclass(frozen=True, eq=False)
 class SortedWords:
-    """Distinct strings in ascending order, with `SPARE` bytes after them, and the first eight bytes of each as a
+    """Distinct strings in ascending order, with `SPARE_BYTES` bytes after them, and the first eight bytes of each as a
     number.
     """
 
@@ -207,7 +207,7 @@ def _spell_terms(terms: Array, words: Texts, pairs: Array, longest: int) -> Text
     lengths, offsets = term_loops.empty(len(pairs), np.int32), np.empty(len(terms) + 1, dtype=np.int64)
     term_loops.spell_lengths(words.offsets, pairs, lengths)
     term_loops.spell_offsets(terms, words.offsets, lengths, offsets)
-    out = np.empty(offsets[-1] + SPARE, dtype=np.uint8)
+    out = np.empty(offsets[-1] + SPARE_BYTES, dtype=np.uint8)
 
     def spell(rows: slice) -> None:
         ends = offsets[rows.start : rows.stop + 1]
@@ -251,7 +251,7 @@ def _sort_words(words: Texts, heads: Array) -> tuple[Array, SortedWords]:
     ties = order[same]
     order[same] = ties[words.take(ties).order()]
     offsets = np.concatenate([[0], np.cumsum(np.diff(words.offsets)[order])])
-    data = np.empty(offsets[-1] + SPARE, dtype=np.uint8)
+    data = np.empty(offsets[-1] + SPARE_BYTES, dtype=np.uint8)
     term_loops.take_strings(order, words.offsets, words.data, offsets, data)
     return order.astype(np.int32), SortedWords(heads, Texts(data, offsets))
 
@@ -287,7 +287,7 @@ def _merge_two_keys(one: Array, other: Array) -> tuple[Array, Array, Array]:
 def _merge_two_words(one: SortedWords, other: SortedWords) -> tuple[SortedWords, Array, Array]:
     n_words = len(one) + len(other)
     heads, offsets = np.empty(n_words, dtype=np.uint64), np.empty(n_words + 1, dtype=np.int64)
-    data = np.empty(one.texts.n_bytes + other.texts.n_bytes + SPARE, dtype=np.uint8)
+    data = np.empty(one.texts.n_bytes + other.texts.n_bytes + SPARE_BYTES, dtype=np.uint8)
     of_one, of_other = (np.empty(len(words), dtype=np.int32) for words in (one, other))
     mine, theirs = ((words.heads, words.texts.offsets, words.texts.data) for words in (one, other))
     count = matrix_loops.merge_strings(*mine, *theirs, heads, offsets, data, of_one, of_other)

@@ -16,7 +16,7 @@ from mercer._typing import Array
 from mercer.data.texts import SURROGATES, Texts, column_of_texts
 from mercer.text import _document_loops as document_loops
 from mercer.text import _term_loops as term_loops
-from mercer.text._term_loops import PAIR, PAIR_LAST, SPARE, PairTable, StringTable
+from mercer.text._term_loops import PAIR_LAST, PAIR_VALUE, SPARE_BYTES, PairTable, StringTable
 from mercer.text.analysis import Analysis
 
 #: number of entries allocated at a time if a block needs many of them; few blocks need more
@@ -273,21 +273,21 @@ class Scanner:
     def release(self) -> tuple[Texts, Array, Array]:
         """Return the words and runs by code, and free the tables.
 
-        The result is the words, with `SPARE` bytes after the last; their first eight bytes as numbers; and the runs as
-        pairs of the run without its last word and this word.
+        The result is the words, with `SPARE_BYTES` bytes after the last; their first eight bytes as numbers; and the
+        runs as pairs of the run without its last word and this word.
         """
         words, n_words, n_runs = self.words, self.n_words, self.n_runs
         texts = Texts(words.arena, words.offsets[: n_words + 1])
         heads, pairs = words.signatures[:n_words, 0].byteswap(), term_loops.empty(n_runs, np.uint64)
-        pairs[:] = self.runs.entries[:n_runs, PAIR].view(np.uint64)
+        pairs[:] = self.runs.entries[:n_runs, PAIR_VALUE].view(np.uint64)
         self.words, self.runs, self.buffer = term_loops.empty_strings(), term_loops.empty_pairs(), GrowingArray()
         return texts, heads, pairs
 
 
 def _pad(texts: Texts) -> tuple[Array, Array]:
-    """Return the bytes of texts followed by `SPARE` zeros, and the offsets."""
+    """Return the bytes of texts followed by `SPARE_BYTES` zeros, and the offsets."""
     start, stop = int(texts.offsets[0]), int(texts.offsets[-1])
-    return np.concatenate([texts.data[start:stop], np.zeros(SPARE, dtype=np.uint8)]), texts.offsets - start
+    return np.concatenate([texts.data[start:stop], np.zeros(SPARE_BYTES, dtype=np.uint8)]), texts.offsets - start
 
 
 def _intern(table: StringTable, texts: Texts) -> tuple[StringTable, Array]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._jit import jit
 from mercer._jit.instructions import eight_bytes, fetch, put_eight
-from mercer.text._document_loops import BLANK, WORDS, cut
+from mercer.text._document_loops import BLANK_BYTE, UNIT_WORDS, cut
 
 # Arrays whose memory is returned to the system as soon as they are released.
 #
@@ -53,29 +53,31 @@ def copied(values: Any, dtype: Any = None) -> Any:
 # each access to a field of a tuple of arrays counts references, which costs more than finding a word.
 
 #: column of the entries of pairs: the pair
-PAIR = 0
+PAIR_VALUE = 0
 #: column of the entries of pairs: the entry where the pair was counted last
 PAIR_LAST = 1
 #: number of columns of the entries of pairs
 PAIR_WIDTH = 2
-#: odd multipliers with evenly distributed bits
-SPREAD = np.uint64(0x9E3779B97F4A7C15)
-MIX = np.uint64(0xD6E8FEB86659FD93)
+#: odd multiplier with evenly distributed bits, of keys
+HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+#: odd multiplier with evenly distributed bits, of partial hashes
+HASH_MIXER = np.uint64(0xD6E8FEB86659FD93)
 #: bits of half a 64-bit number
-HALF = np.uint64(32)
+HALF_BITS = np.uint64(32)
 #: mask of the lower half of a pair, the code of a word
-WORD = np.uint64(0xFFFFFFFF)
+LOWER_HALF = np.uint64(0xFFFFFFFF)
 #: an empty slot
 NO_SLOT = np.uint32(0)
 #: marks the left half of a pair as the code of a pair; otherwise it is that of a string
-RUN = np.int64(1 << 31)
+RUN_FLAG = np.int64(1 << 31)
 #: bytes that loops may read beyond the end of a string
-SPARE = 16
+SPARE_BYTES = 16
 #: length from which on a string is not identified by its signature
 LONG_STRING = 16
 #: number of strings whose slots are prefetched before the first of them is looked up
 STRINGS_AHEAD = 256
-NOTHING = np.uint64(0)
+#: first eight bytes of an empty string
+EMPTY_HEAD = np.uint64(0)
 
 
 class StringTable(NamedTuple):
@@ -121,14 +123,14 @@ def empty_pairs() -> PairTable:
 @jit(forceinline=True)
 def mix(key):  # type: ignore[no-untyped-def]
     """Return a number whose lower and upper half depend on all bits of a key, which must be a product."""
-    key = (key ^ (key >> HALF)) * MIX
-    return key ^ (key >> HALF)
+    key = (key ^ (key >> HALF_BITS)) * HASH_MIXER
+    return key ^ (key >> HALF_BITS)
 
 
 @jit(forceinline=True)
 def make_slot(key, code, last):  # type: ignore[no-untyped-def]
     """Return the content of a slot; `last` is the number of slots − 1."""
-    return np.uint32((key >> HALF) & ~last) | np.uint32(code + 1)
+    return np.uint32((key >> HALF_BITS) & ~last) | np.uint32(code + 1)
 
 
 @jit(forceinline=True)
@@ -140,7 +142,7 @@ def code_in(held, last):  # type: ignore[no-untyped-def]
 @jit(forceinline=True)
 def has_tag(held, key, last):  # type: ignore[no-untyped-def]
     """Return whether the tag in a slot is that of a key."""
-    return (np.uint64(held) ^ (key >> HALF)) & ~last & WORD == np.uint64(0)
+    return (np.uint64(held) ^ (key >> HALF_BITS)) & ~last & LOWER_HALF == np.uint64(0)
 
 
 @jit(forceinline=True)
@@ -153,12 +155,12 @@ def hash_string(data, start, length):  # type: ignore[no-untyped-def]
     head = eight_bytes(data, start)
     if length <= 8:
         rest = np.uint64(64 - 8 * length)
-        head = head << rest >> rest if length > 0 else NOTHING
+        head = head << rest >> rest if length > 0 else EMPTY_HEAD
         tail = np.uint64(length) << np.uint64(56)
-        return mix(head * SPREAD ^ tail * MIX), head, tail
+        return mix(head * HASH_MULTIPLIER ^ tail * HASH_MIXER), head, tail
     rest = np.uint64(64 - 8 * min(length - 8, 7))
     tail = eight_bytes(data, start + 8) << rest >> rest | np.uint64(min(length, LONG_STRING)) << np.uint64(56)
-    key = head * SPREAD ^ tail * MIX
+    key = head * HASH_MULTIPLIER ^ tail * HASH_MIXER
     return mix(key if length < LONG_STRING else _mix_rest(key, data, start, length)), head, tail
 
 
@@ -166,9 +168,9 @@ def hash_string(data, start, length):  # type: ignore[no-untyped-def]
 def _mix_rest(key, data, start, length):  # type: ignore[no-untyped-def]
     """Return a key of all bytes of a long string, eight at a time; the last eight may overlap those before."""
     for position in range(8, length - 8, 8):
-        key = (key ^ eight_bytes(data, start + position)) * MIX
-        key ^= key >> HALF
-    return (key ^ eight_bytes(data, start + length - 8)) * MIX ^ np.uint64(length)
+        key = (key ^ eight_bytes(data, start + position)) * HASH_MIXER
+        key ^= key >> HALF_BITS
+    return (key ^ eight_bytes(data, start + length - 8)) * HASH_MIXER ^ np.uint64(length)
 
 
 @jit(forceinline=True)
@@ -230,7 +232,7 @@ def add(slots, signatures, offsets, arena, last, sizes, data, start, length, hea
 def fits_strings(table, n, size):  # type: ignore[no-untyped-def]
     """Return whether n strings of `size` bytes together can be added without enlarging the table."""
     count = table.sizes[0]
-    return count + n <= table.signatures.shape[0] and table.offsets[count] + size + SPARE <= table.arena.size
+    return count + n <= table.signatures.shape[0] and table.offsets[count] + size + SPARE_BYTES <= table.arena.size
 
 
 def enlarge_strings(table: StringTable, n: int, size: int) -> StringTable:
@@ -247,8 +249,8 @@ def enlarge_strings(table: StringTable, n: int, size: int) -> StringTable:
         _enter_strings(slots, offsets, table.arena, count)
         table = StringTable(slots, signatures, offsets, table.arena, last, table.sizes)
     used = int(table.offsets[count])
-    if used + size + SPARE > len(table.arena):
-        table = table._replace(arena=_resize(table.arena, used, (2 * (used + size + SPARE),)))
+    if used + size + SPARE_BYTES > len(table.arena):
+        table = table._replace(arena=_resize(table.arena, used, (2 * (used + size + SPARE_BYTES),)))
     return table
 
 
@@ -296,7 +298,10 @@ def code_of(table, data, start, length, learning):  # type: ignore[no-untyped-de
 
 
 def intern(table: StringTable, data: Any, offsets: Any, codes: Any) -> StringTable:
-    """Write the codes of strings, adding new ones, and return the table; `SPARE` bytes must follow the last string."""
+    """Write the codes of strings, adding new ones, and return the table.
+
+    `SPARE_BYTES` bytes must follow the last string.
+    """
     table = enlarge_strings(table, len(codes), int(offsets[-1] - offsets[0]))
     _add_strings(table, data, offsets, codes)
     return table
@@ -317,7 +322,7 @@ def _add_strings(table, data, offsets, codes):  # type: ignore[no-untyped-def]
 @jit(forceinline=True)
 def hash_pair(pair):  # type: ignore[no-untyped-def]
     """Return a hash, all bits of which depend on all bits of the pair."""
-    return mix(pair * SPREAD)
+    return mix(pair * HASH_MULTIPLIER)
 
 
 @jit(forceinline=True)
@@ -331,7 +336,7 @@ def find_pair(slots, entries, pair, key):  # type: ignore[no-untyped-def]
             return -1 - np.int64(slot)
         if has_tag(held, key, last):
             code = code_in(held, last)
-            if entries[code, PAIR] == np.int64(pair):
+            if entries[code, PAIR_VALUE] == np.int64(pair):
                 return code
         slot = (slot + np.uint64(1)) & last
 
@@ -341,7 +346,7 @@ def add_pair(slots, entries, sizes, pair, key, slot):  # type: ignore[no-untyped
     """Enter a new pair at the slot found by `find_pair` and return its code; the table must be large enough."""
     code = sizes[0]
     slots[slot] = make_slot(key, code, np.uint64(slots.size - 1))
-    entries[code, PAIR], entries[code, PAIR_LAST] = np.int64(pair), -1
+    entries[code, PAIR_VALUE], entries[code, PAIR_LAST] = np.int64(pair), -1
     sizes[0] = code + 1
     return code
 
@@ -376,7 +381,7 @@ def enlarge_pairs(table: PairTable, n: int) -> PairTable:
 @jit
 def _enter_pairs(slots, entries, count):  # type: ignore[no-untyped-def]
     for code in range(count):
-        _enter(slots, hash_pair(np.uint64(entries[code, PAIR])), code)
+        _enter(slots, hash_pair(np.uint64(entries[code, PAIR_VALUE])), code)
 
 
 @jit
@@ -396,9 +401,9 @@ def intern_terms(
 ) -> tuple[StringTable, PairTable]:
     """Enter terms, words separated by blanks, into the tables; codes[i] is that of a word, or −1 − that of a run.
 
-    `SPARE` bytes must follow the last term.
+    `SPARE_BYTES` bytes must follow the last term.
     """
-    blanks, size = int(np.count_nonzero(data == BLANK)), int(offsets[-1] - offsets[0])
+    blanks, size = int(np.count_nonzero(data == BLANK_BYTE)), int(offsets[-1] - offsets[0])
     words, runs = enlarge_strings(words, len(codes) + blanks, size), enlarge_pairs(runs, blanks)
     _enter_terms(words, runs, data, offsets, codes)
     return words, runs
@@ -414,21 +419,21 @@ def _enter_terms(words, runs, data, offsets, codes):  # type: ignore[no-untyped-
 def _enter_term(words, runs, data, start, stop):  # type: ignore[no-untyped-def]
     before = code = np.int64(-1)
     for end in range(start, stop + 1):
-        if end < stop and data[end] != BLANK:
+        if end < stop and data[end] != BLANK_BYTE:
             continue
         code = code_of(words, data, start, end - start, True)
         if before < 0:
             before = code
         else:
-            run = code_of_pair(runs, np.uint64(before) << HALF | np.uint64(code))
-            before, code = run | RUN, -1 - run
+            run = code_of_pair(runs, np.uint64(before) << HALF_BITS | np.uint64(code))
+            before, code = run | RUN_FLAG, -1 - run
         start = end + 1
     return code
 
 
 @jit
 def take_strings(order, offsets, data, out_offsets, out):  # type: ignore[no-untyped-def]
-    """Copy strings in another order; `SPARE` bytes must follow them and the output."""
+    """Copy strings in another order; `SPARE_BYTES` bytes must follow them and the output."""
     for i in range(order.size):
         copy_bytes(data, offsets[order[i]], offsets[order[i] + 1], out, out_offsets[i])
 
@@ -437,9 +442,9 @@ def take_strings(order, offsets, data, out_offsets, out):  # type: ignore[no-unt
 def spell_lengths(words, pairs, lengths):  # type: ignore[no-untyped-def]
     """Write the number of bytes of each run, its words separated by blanks; `words` are the offsets of the words."""
     for run in range(lengths.size):
-        left, right = np.int64(pairs[run] >> HALF), np.int64(pairs[run] & WORD)
+        left, right = np.int64(pairs[run] >> HALF_BITS), np.int64(pairs[run] & LOWER_HALF)
         length = words[right + 1] - words[right] + 1
-        lengths[run] = length + (lengths[left ^ RUN] if left & RUN else words[left + 1] - words[left])
+        lengths[run] = length + (lengths[left ^ RUN_FLAG] if left & RUN_FLAG else words[left + 1] - words[left])
 
 
 @jit
@@ -461,17 +466,17 @@ def spell(terms, words, arena, pairs, longest, offsets, out):  # type: ignore[no
     chain = np.empty(longest, dtype=np.int64)
     for i in range(terms.size):
         code = np.int64(terms[i])
-        code = code if code >= 0 else (-1 - code) | RUN
+        code = code if code >= 0 else (-1 - code) | RUN_FLAG
         length = 0
-        while code & RUN:
-            pair = pairs[code ^ RUN]
-            chain[length] = np.int64(pair & WORD)
-            code = np.int64(pair >> HALF)
+        while code & RUN_FLAG:
+            pair = pairs[code ^ RUN_FLAG]
+            chain[length] = np.int64(pair & LOWER_HALF)
+            code = np.int64(pair >> HALF_BITS)
             length += 1
         step = 8 if i + 8 < terms.size else 1
         place = copy_bytes(arena, words[code], words[code + 1], out, offsets[i], step)
         for k in range(length - 1, -1, -1):
-            out[place] = BLANK
+            out[place] = BLANK_BYTE
             place = copy_bytes(arena, words[chain[k]], words[chain[k] + 1], out, place + 1, step)
 
 
@@ -534,7 +539,7 @@ def scan_some(texts, states, alphabet, rule, n_stop, learning, words, runs, base
     `base` on. In `progress`, the terms of document i are codes[rows[i]:rows[i + 1]], those of runs as −1 − code.
     """
     data, offsets = texts
-    min_gram, max_gram = (rule.min_gram, rule.max_gram) if rule.unit == WORDS else (1, 1)
+    min_gram, max_gram = (rule.min_gram, rule.max_gram) if rule.unit == UNIT_WORDS else (1, 1)
     rows, codes, counts, at, before, found, keys = progress
     text, starts, stops = buffers.text, buffers.starts, buffers.stops
     document, piece, pieces, used, first = at[0], at[1], at[2], at[3], at[4]
@@ -634,7 +639,7 @@ def _count_runs(found, n, keys, min_gram, max_gram, learning, runs, before, firs
     last_slot = np.uint64(slots.size - 1)
     for i in range(n):
         left = found[i - 1] if i > 0 else before[1]
-        keys[i] = hash_pair(np.uint64(left) << HALF | np.uint64(found[i]))
+        keys[i] = hash_pair(np.uint64(left) << HALF_BITS | np.uint64(found[i]))
     for i in range(n):
         if i + SLOT_AHEAD < n:
             fetch(slots, np.int64(keys[i + SLOT_AHEAD] & last_slot))
@@ -645,7 +650,7 @@ def _count_runs(found, n, keys, min_gram, max_gram, learning, runs, before, firs
         for length in range(max_gram - 1, 0, -1):
             run = np.int64(-1)
             if before[length] >= 0 and word >= 0:
-                pair = np.uint64(before[length]) << HALF | np.uint64(word)
+                pair = np.uint64(before[length]) << HALF_BITS | np.uint64(word)
                 key = keys[i] if length == 1 else hash_pair(pair)
                 run = find_pair(slots, entries, pair, key)
                 if run < 0 and learning:
@@ -657,6 +662,6 @@ def _count_runs(found, n, keys, min_gram, max_gram, learning, runs, before, firs
                     else:
                         codes[used], counts[used], entries[run, PAIR_LAST] = -1 - run, 1, base + used
                         used += 1
-            before[length + 1] = run | RUN if run >= 0 else -1
+            before[length + 1] = run | RUN_FLAG if run >= 0 else -1
         before[1] = word
     return used

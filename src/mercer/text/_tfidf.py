@@ -35,7 +35,9 @@ from mercer.text._interpreted import AnyVocabulary, InterpretedCounts, merge_voc
 from mercer.text._weights import Totals, class_sums
 from mercer.text.vectorizer import TOKEN_PATTERN, chunk_documents
 
+#: values of `weighting`
 WEIGHTINGS = {"sklearn", "lecture", "lecture-smooth", "bm25", "log-count-ratio"}
+#: constraints of the parameters of `TfidfTransformer`
 WEIGHTING_CONSTRAINTS: dict[str, Any] = {
     "norm": [StrOptions({"l1", "l2"}), None],
     "use_idf": ["boolean"],

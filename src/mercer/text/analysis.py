@@ -15,14 +15,14 @@ from mercer._typing import Array
 from mercer.data.texts import SURROGATES, Texts
 from mercer.text import _document_loops as loops
 from mercer.text._document_loops import (
-    CHARACTERS,
     NEEDS_PYTHON,
     PLAIN,
     UNCHANGED,
+    UNIT_CHARACTERS,
+    UNIT_WITHIN_WORDS,
+    UNIT_WORDS,
     WHITE,
-    WITHIN_WORDS,
     WORD_CHARACTER,
-    WORDS,
     Alphabet,
     CutRule,
 )
@@ -32,7 +32,7 @@ CODE_POINTS = 0x40000
 #: the number of code points in Unicode
 ALL_CODE_POINTS = 0x110000
 #: code points of a page of the tables
-PAGE = 256
+CODE_POINTS_PER_PAGE = 256
 
 
 @cache
@@ -54,10 +54,10 @@ def alphabet() -> Alphabet:
 @cache
 def ascii_alphabet() -> Alphabet:
     """Return the table for documents of ASCII alone, which is built without delay."""
-    characters = [chr(point) for point in range(PAGE)]
-    kinds = np.zeros((1, PAGE), dtype=np.uint8)
+    characters = [chr(point) for point in range(CODE_POINTS_PER_PAGE)]
+    kinds = np.zeros((1, CODE_POINTS_PER_PAGE), dtype=np.uint8)
     kinds[0, [c.isspace() for c in characters]] = WHITE
-    return Alphabet(np.zeros(1, dtype=np.uint16), np.zeros((1, PAGE), dtype=np.int32), kinds)
+    return Alphabet(np.zeros(1, dtype=np.uint16), np.zeros((1, CODE_POINTS_PER_PAGE), dtype=np.int32), kinds)
 
 
 def _paged(lower: np.ndarray, kinds: np.ndarray) -> Alphabet:
@@ -65,12 +65,14 @@ def _paged(lower: np.ndarray, kinds: np.ndarray) -> Alphabet:
     identical.
     """
     points = np.arange(ALL_CODE_POINTS, dtype=np.int32)
-    both = np.hstack([(lower - points).reshape(-1, PAGE), kinds.reshape(-1, PAGE).astype(np.int32)])
+    both = np.hstack(
+        [(lower - points).reshape(-1, CODE_POINTS_PER_PAGE), kinds.reshape(-1, CODE_POINTS_PER_PAGE).astype(np.int32)]
+    )
     distinct, pages = np.unique(both, axis=0, return_inverse=True)
     return Alphabet(
         pages.ravel().astype(np.uint16),
-        np.ascontiguousarray(distinct[:, :PAGE]),
-        np.ascontiguousarray(distinct[:, PAGE:].astype(np.uint8)),
+        np.ascontiguousarray(distinct[:, :CODE_POINTS_PER_PAGE]),
+        np.ascontiguousarray(distinct[:, CODE_POINTS_PER_PAGE:].astype(np.uint8)),
     )
 
 
@@ -106,7 +108,7 @@ class Analysis:
     @property
     def cut_rule(self) -> CutRule:
         """The same description for compiled loops."""
-        unit = {"word": WORDS, "char": CHARACTERS, "char_wb": WITHIN_WORDS}[self.unit]
+        unit = {"word": UNIT_WORDS, "char": UNIT_CHARACTERS, "char_wb": UNIT_WITHIN_WORDS}[self.unit]
         return CutRule(unit, self.lowercase, self.shortest, *self.grams)
 
     def prepare(self, texts: Texts) -> PreparedDocuments:
@@ -147,7 +149,7 @@ class PreparedDocuments:
 
     @property
     def has_lone_surrogates(self) -> bool:
-        """Whether a document has an unpaired UTF-16 surrogate; words never have."""
+        """True if a document has an unpaired UTF-16 surrogate; words never have."""
         if (self.states == PLAIN).all():
             return False
         return bool(((self.data[:-1] == 0xED) & (self.data[1:] >= 0xA0)).any())

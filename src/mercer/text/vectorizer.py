@@ -108,10 +108,13 @@ def select_terms(vocabulary: AnyVocabulary, max_df: Any, min_df: Any, max_featur
     return mask
 
 
+#: default pattern of a word
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # noqa: S105 – splits words
+#: functions that remove accents
 ACCENTS: dict[str, Callable[[str], str]] = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicode}
 _CHARACTERS: dict[str, Callable[[int, int], Any]] = {"char": CharNgrams, "char_wb": WordCharNgrams}
 
+#: constraints of the parameters that all vectorizers have
 ANALYSIS_CONSTRAINTS: dict[str, Any] = {
     "input": [StrOptions({"filename", "file", "content"})],
     "encoding": [str],
