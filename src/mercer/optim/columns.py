@@ -150,9 +150,6 @@ class DenseColumns(MatrixColumns):
         part /= self.scale[ids]
         return np.ascontiguousarray(part.T, dtype=np.float64)
 
-    def _row_blocks(self, width: int) -> list[slice]:
-        return row_blocks(self.n_rows, max(256, self._copied // (8 * max(1, width))))
-
     def combination(self, ids: Array, W: Array) -> Array:
         out = np.zeros((len(W), self.n_rows))
         scaled = np.ascontiguousarray(W / self.scale[ids])
@@ -174,7 +171,8 @@ class DenseColumns(MatrixColumns):
             right *= root
             return np.asarray(left @ right.T)
 
-        blocks = self._row_blocks(len(rows) + len(columns))
+        width = max(1, len(rows) + len(columns))
+        blocks = row_blocks(self.n_rows, max(256, self._copied // (8 * width)))
         if len(blocks) == 1:
             return of_block(blocks[0])
         total = np.zeros((len(rows), len(columns)))

@@ -88,7 +88,7 @@ class IncompleteLikelihood:
         cells = cls._about(moments, centre)
         unit = np.sqrt(cells.variance())
         unit[unit == 0] = 1.0
-        return cells._in(unit), ColumnUnits(centre, unit)
+        return cells._divide(unit), ColumnUnits(centre, unit)
 
     @classmethod
     def _about(cls, moments: PatternMoments, centre: Array) -> Self:
@@ -111,7 +111,8 @@ class IncompleteLikelihood:
             groups=moments.groups,
         )
 
-    def _in(self, unit: Array) -> Self:
+    def _divide(self, unit: Array) -> Self:
+        """Return the same cells with columns divided by these units."""
         scatter = self.scatter / (unit[:, None] * unit)
         return replace(self, mean=self.mean / unit, scatter=scatter, log_unit=np.log(unit))
 
@@ -480,13 +481,10 @@ class EMAscent:
         """Return the accelerated step, or the plain EM step if that would lower the objective."""
         here = self._here
         leap = self._extrapolate()
-        if leap is not None and leap.objective(here.pull) >= here.objective(here.pull) - EM_ROUNDING * self._size:
+        rounding = EM_ROUNDING * (abs(here.log_likelihood) + len(here.precision_diagonal))
+        if leap is not None and leap.objective(here.pull) >= here.objective(here.pull) - rounding:
             return leap
         return self._plain_step()
-
-    @property
-    def _size(self) -> float:
-        return abs(self._here.log_likelihood) + len(self._here.precision_diagonal)
 
     def _extrapolate(self) -> EMState | None:
         """Return the point that Anderson acceleration proposes; None if its covariance is not positive definite."""

@@ -386,7 +386,7 @@ class _SeparationSearch:
                 self._multipliers[left] = 1.0
                 self._multipliers[rows] += unit * multipliers
                 return None
-            wrong = self._wrong(slack, left)
+            wrong = self._most_violated(slack, left)
             if np.isin(wrong, rows).all():
                 return direction
             rows = np.union1d(rows, wrong)
@@ -405,7 +405,7 @@ class _SeparationSearch:
         direction = self._expanded(solution / np.abs(solution).max())
         return direction if self._cone.times(direction)[left].min() > ZERO_SLACK else None
 
-    def _wrong(self, slack: Array, left: Array) -> Array:
+    def _most_violated(self, slack: Array, left: Array) -> Array:
         """Return the rows that lie farthest on the wrong side."""
         worst = left[np.argsort(slack)[: self._batch]]
         return worst[: int((slack < -ZERO_SLACK).sum())]

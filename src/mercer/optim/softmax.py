@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self, cast
 
 import numpy as np
@@ -279,7 +279,7 @@ def solve_by_lbfgs(
         scaling = problem.scaling(max_factorised=max_factorised)
         return lbfgs.descend(problem, problem.start() if start is None else start, scaling, **options)
     if start is None:
-        start = fit_to_sample(problem, _solve_sample)
+        start = fit_to_sample(problem, partial(_solve, start=None))
     if start is None:
         start = problem.start()
     if problem.n_columns <= max_factorised:
@@ -287,7 +287,3 @@ def solve_by_lbfgs(
     else:
         scaling = problem.scaling(max_factorised=max_factorised)
     return lbfgs.descend(problem, start, scaling, **options)
-
-
-def _solve_sample(problem: SoftmaxProblem, *, tolerance: float) -> Solution:
-    return _solve(problem, None, tolerance=tolerance)

@@ -34,7 +34,8 @@ MAX_STREAMED_SWEEPS = 10_000
 
 def suits(problem: Any) -> bool:
     """Return whether a Hessian of all coefficients can be formed."""
-    return _n_coefficients(problem) <= MAX_STREAMED_HESSIAN
+    levels = problem.response.levels if isinstance(problem, SoftmaxProblem) else 1
+    return int(problem.observations.design.n_columns) * levels <= MAX_STREAMED_HESSIAN
 
 
 def solve(
@@ -75,11 +76,6 @@ def solve(
     with keep_on_interrupt(descent.solution):
         descent.run(most_steps)
     return descent.solution()
-
-
-def _n_coefficients(problem: Any) -> int:
-    columns = int(problem.observations.design.n_columns)
-    return columns * problem.response.levels if isinstance(problem, SoftmaxProblem) else columns
 
 
 @dataclass(frozen=True, eq=False)
