@@ -138,7 +138,10 @@ class MixedSums:
         else:
             self._cells, cell = np.unique(points.codes, axis=0, return_inverse=True)
             self._members = [np.flatnonzero(cell.ravel() == g) for g in range(len(self._cells))]
-        self._sums = [self._sums_over(members) for members in self._members]
+        self._sums = [
+            KernelSums(kernel, points.numbers[members], weight[members], None if factors is None else factors[members])
+            for members in self._members
+        ]
         if mismatch is not None and levels is not None:
             with np.errstate(divide="ignore"):
                 self._log_same, self._log_other = np.log(1 - mismatch), np.log(mismatch / np.maximum(levels - 1, 1))
@@ -256,10 +259,6 @@ class MixedSums:
             with np.errstate(over="ignore"):  # a distance that overflows is out of reach
                 total += self.kernel.log_profile(np.abs(away)) if product else np.square(away)
         return total if product else self.kernel.log_profile(np.sqrt(total))
-
-    def _sums_over(self, members: Array) -> KernelSums:
-        factors = None if self.factors is None else self.factors[members]
-        return KernelSums(self.kernel, self.points.numbers[members], self.weight[members], factors)
 
     def _parts(self, queries: MixedRows, itself: Array | None) -> Iterator[_CellPart]:
         """Yield the contribution of each cell; a query that is a member of the cell is left out of its own sum."""

@@ -227,7 +227,8 @@ def _solve_on_curve(density: Density, coverage: float) -> HighestDensityRegion:
     logs = density.log_curve(places)
 
     def excess(log_level: float) -> float:
-        off = float(_mass(density, _find_pieces(density, places, logs, log_level, SEARCHED_CROSSING))) - coverage
+        pieces = _find_pieces(density, places, logs, log_level, SEARCHED_CROSSING)
+        off = float(density.probability(pieces[:, :1], pieces[:, 1:]).sum()) - coverage
         return off if abs(off) > COVERAGE_ERROR else 0.0
 
     low, high = _bracket(places, logs, coverage, excess)
@@ -295,10 +296,6 @@ def _guess_level(places: Array, logs: Array, coverage: float) -> float:
     order = np.argsort(-logs)
     masses = np.cumsum((np.exp(logs - logs.max()) * np.diff(up_to / (places[-1] - places[0])))[order])
     return float(logs[order[np.searchsorted(masses, coverage * masses[-1])]])
-
-
-def _mass(density: Density, pieces: Array) -> Array:
-    return np.asarray(density.probability(pieces[:, :1], pieces[:, 1:]).sum())
 
 
 def _find_pieces(density: Density, places: Array, logs: Array, log_level: float, fine: float) -> Array:

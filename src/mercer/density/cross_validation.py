@@ -383,7 +383,7 @@ class CrossValidation(ShapedRule):
         _, group, counts = np.unique(spread.X, axis=0, return_inverse=True, return_counts=True)
         if len(counts) == len(spread.X):
             return
-        share = _share(spread)
+        share = np.full(len(spread.X), 1 / len(spread.X)) if spread.share is None else spread.share
         tied = np.bincount(group.ravel(), share)[group.ravel()]
         if self._falls_forever(share, tied, kernel, spread.columns):
             raise BandwidthError(
@@ -515,7 +515,3 @@ def _stretch(value: float | Array, unit: Array) -> float | Array:
     if np.ndim(value) == 2:
         return value * np.outer(unit, unit)
     return value * (unit if np.ndim(value) == 1 else float(unit[0]))
-
-
-def _share(spread: SampleSpread) -> Array:
-    return np.full(len(spread.X), 1 / len(spread.X)) if spread.share is None else spread.share

@@ -238,7 +238,9 @@ class _BoxDescent:
         moved = np.flatnonzero(change)
         self.beta[chosen] = beta
         self.rows.add_to(self.gradient, chosen[moved], change[moved], self._free(chosen[moved]))
-        self._release(np.setdiff1d(self._working, chosen, assume_unique=True))
+        # rows that left the working set, except those off their bounds, which may return
+        left = np.setdiff1d(self._working, chosen, assume_unique=True)
+        self.rows.release(left[~self._free(left)])
         self._working = chosen
 
     def _take_newton_steps(self, K: Array) -> None:
@@ -264,10 +266,6 @@ class _BoxDescent:
             self._slow_from = self.limits.steps + SLOW_STEPS_PER_ROW * len(self.beta)
         else:
             self.beta, self.gradient = before
-
-    def _release(self, numbers: Array) -> None:
-        """Release kernel rows that have left the working set, except those off their bounds, which may return."""
-        self.rows.release(numbers[~self._free(numbers)])
 
     def _free(self, numbers: Any = slice(None)) -> Array:
         return is_free(self.beta[numbers], self.problem.lower[numbers], self.problem.upper[numbers])
