@@ -26,7 +26,7 @@ Boundary = Literal["reflect", "transform"]
 #: most images of x along an axis; a kernel that needs more is so wide that the density is flat
 MOST_IMAGES = 1000
 #: exp overflows beyond this
-LARGEST_EXPONENT = 709.0
+EXP_OVERFLOW = 709.0
 #: an image adds less than rounding if its log density is lower by this much
 NEGLIGIBLE_LOG_SHARE = 40.0
 
@@ -210,9 +210,9 @@ def _backward(y: Array, low: float, high: float) -> Array:
         width = high - low
         x = np.where(y < 0, low + width * expit(y), high - width * expit(-y))
     elif np.isfinite(low):
-        x = low + np.exp(np.minimum(y, LARGEST_EXPONENT))
+        x = low + np.exp(np.minimum(y, EXP_OVERFLOW))
     elif np.isfinite(high):
-        x = high - np.exp(np.minimum(-y, LARGEST_EXPONENT))
+        x = high - np.exp(np.minimum(-y, EXP_OVERFLOW))
     else:
         return y
     return np.clip(x, np.nextafter(low, np.inf), np.nextafter(high, -np.inf))

@@ -58,7 +58,7 @@ def thin(x: Array, step: float) -> tuple[Array, Array]:
 
 
 #: every other step halves the error or the bracket, so that this number exhausts the digits of a float
-QUANTILE_STEPS = 250
+QUANTILE_SEARCH_STEPS = 250
 
 
 def compute_quantiles(density: Density, q: Any) -> Array:
@@ -106,7 +106,7 @@ def _solve_quantiles(density: Density, q: Array) -> Array:
     (low,), (high,) = density.extent(np.inf)
     lower, upper, off = np.full(len(q), low), np.full(len(q), high), np.full(len(q), np.inf)
     x, unit = _start(density, q), 1e-3 * np.finfo(float).eps * (high - low)
-    for _ in range(QUANTILE_STEPS):
+    for _ in range(QUANTILE_SEARCH_STEPS):
         excess = density.cdf(x[:, None]) - q
         lower, upper = np.where(excess >= 0, lower, x), np.where(excess >= 0, x, upper)
         steps = _newton(density, excess, x, lower, upper)
