@@ -317,7 +317,7 @@ def _weighted_mean(values: Array, weight: Array) -> Array:
 #: the digits of the slope would be left
 FLAT_DIRECTION = 1e-12
 #: leverage up to which sums of squared weights are computed from squared kernels: beyond, digits cancel
-MOST_SQUARED_KERNEL_LEVERAGE = 1e3
+MOST_PROLONGED = 1e3
 
 
 @stored(
@@ -400,9 +400,7 @@ class LocalLines(LocalFit):
             with np.errstate(invalid="ignore"):
                 ratio = np.exp(twice + np.log(of_squares[:, 0, 0]) - 2 * (scale + np.log(total)))
             found[block] = ratio * np.einsum("ma,mab,mb->m", line, squared / of_squares, line)
-            vague[block] = np.isfinite(scale) & ~(
-                (twice > -LEAST_LOG_SQUARES) & (prolonged < MOST_SQUARED_KERNEL_LEVERAGE)
-            )
+            vague[block] = np.isfinite(scale) & ~((twice > -LEAST_LOG_SQUARES) & (prolonged < MOST_PROLONGED))
         return found, vague
 
 
